@@ -48,7 +48,7 @@ static void check_refusal(const char *text)
         .url = "u", .token = "secret", .status = 400, .body = text, .bytes = strlen(text)};
     enum retry_kind kind;
     struct err err;
-    int code = openai_refuse(&refusal, &kind, &err);
+    int code = openai_refusal_error(&refusal, &kind, &err);
     check(code == ERR_INPUT && kind == RETRY_NEVER);
     check(!strpbrk(err.text, "\n\x1b") && !strstr(err.text, "secret"));
 }

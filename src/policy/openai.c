@@ -22,11 +22,11 @@ struct openai {
 
 /* ----------------------------------------------------------------------------------- one answer */
 
-/* What comes in, from the wire to the answer. */
+/* The response under way, from bytes to answer. */
 struct conversation {
     struct openai_reading reading;
     struct sse sse;
-    int64_t first_ns; /* when the first of it was read; 0: not yet */
+    int64_t first_ns; /* when its first token was read; 0: not yet */
 };
 
 static int on_event(void *context, const char *data, size_t count, struct err *err)
@@ -52,7 +52,7 @@ static int on_bytes(void *context, const char *bytes, size_t count, struct err *
     return HTTP_FLOW_PROGRESS;
 }
 
-static void begin(void *context)
+static void begin_attempt(void *context)
 {
     struct conversation *conversation = context;
     openai_reading_reset(&conversation->reading);
@@ -60,18 +60,18 @@ static void begin(void *context)
     conversation->first_ns = 0;
 }
 
-static int read_reply(void *context, const struct http_flow_answer *reply, struct err *err)
+static int read_answer(void *context, const struct http_flow_answer *reply, struct err *err)
 {
     struct openai_reading *reading = &((struct conversation *)context)->reading;
     if (reply->bytes > 0)
         return openai_read_whole(reading, reply->body, reply->bytes, err);
     if (!openai_reading_is_whole(reading))
-        return err_set(err, ERR_PROTOCOL, "the answer broke off after %zu bytes",
+        return err_set(err, ERR_PROTOCOL, "the answer was cut off after %zu bytes",
                        reading->text.len + reading->reasoning.len);
     return 0;
 }
 
-static int refusal_of(void *context, const char **text)
+static int stream_error_of(void *context, const char **text)
 {
     const struct openai_reading *reading = &((struct conversation *)context)->reading;
     if (reading->refused)
@@ -79,8 +79,8 @@ static int refusal_of(void *context, const char **text)
     return reading->refused;
 }
 
-static int ask(struct openai *openai, struct conversation *conversation, const struct buf *body,
-               struct policy_answer *answer, struct err *err)
+static int request_answer(struct openai *openai, struct conversation *conversation,
+                          const struct buf *body, struct policy_answer *answer, struct err *err)
 {
     const struct settings *settings = openai->settings;
     const struct openai_exchange exchange = {
@@ -94,13 +94,13 @@ static int ask(struct openai *openai, struct conversation *conversation, const s
                  .max_bytes = LIMIT_STREAM_BYTES,
                  .on_bytes = on_bytes,
                  .context = conversation},
-        .begin = begin,
-        .read = read_reply,
-        .refusal = refusal_of,
+        .begin = begin_attempt,
+        .read = read_answer,
+        .refusal = stream_error_of,
         .context = conversation,
     };
     int64_t began_ns;
-    int result = openai_link_ask(openai->link, &exchange, &answer->asked, &began_ns, err);
+    int result = openai_link_request(openai->link, &exchange, &answer->asked, &began_ns, err);
     if (result < 0)
         return result;
     answer->answer_ms = clock_ms_since(began_ns);
@@ -110,8 +110,8 @@ static int ask(struct openai *openai, struct conversation *conversation, const s
     return 0;
 }
 
-static int complete(void *state, const struct policy_request *request, struct policy_answer *answer,
-                    struct err *err)
+static int openai_complete(void *state, const struct policy_request *request,
+                           struct policy_answer *answer, struct err *err)
 {
     struct openai *openai = state;
     struct conversation conversation = {0};
@@ -121,38 +121,38 @@ static int complete(void *state, const struct policy_request *request, struct po
     sse_init(&conversation.sse, LIMIT_EVENT_BYTES, on_event, &conversation);
     int result = openai_body(openai->settings, openai->model, openai->extra, request, &body, err);
     if (result == 0)
-        result = ask(openai, &conversation, &body, answer, err);
+        result = request_answer(openai, &conversation, &body, answer, err);
     sse_deinit(&conversation.sse);
     openai_reading_deinit(&conversation.reading);
     buf_deinit(&body);
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- models */
+/* --------------------------------------------------------------------------------------- openai_models */
 
 /* {"data": [{"id"}, …]}, {"models": […]} or the list itself. */
 static int read_models(void *context, const struct http_flow_answer *reply, struct err *err)
 {
-    json_t **models = context, *object = NULL, *item;
+    json_t **openai_models = context, *object = NULL, *item;
     struct err why;
     size_t i;
-    json_decref(*models);
-    *models = json_array();
+    json_decref(*openai_models);
+    *openai_models = json_array();
     if (json_parse("answer", reply->body, reply->bytes, &object, &why) < 0)
-        return err_set(err, ERR_PROTOCOL, "its list of models is no JSON (%s)", why.text);
+        return err_set(err, ERR_PROTOCOL, "its list of models is not JSON (%s)", why.text);
     const json_t *list = json_is_array(object) ? object : json_object_get(object, "data");
     list = list ? list : json_object_get(object, "models");
     json_array_foreach(list, i, item)
     {
         const json_t *id = json_object_get(item, "id");
         if (json_is_string(id) && i < LIMIT_MODELS)
-            json_array_append(*models, (json_t *)id);
+            json_array_append(*openai_models, (json_t *)id);
     }
     json_decref(object);
     return 0;
 }
 
-static int models(void *state, json_t **list, struct err *err)
+static int openai_models(void *state, json_t **list, struct err *err)
 {
     const struct openai *openai = state;
     const struct openai_exchange exchange = {
@@ -167,7 +167,7 @@ static int models(void *state, json_t **list, struct err *err)
     unsigned asked;
     int64_t began_ns;
     *list = NULL;
-    int result = openai_link_ask(openai->link, &exchange, &asked, &began_ns, err);
+    int result = openai_link_request(openai->link, &exchange, &asked, &began_ns, err);
     if (result < 0) {
         json_decref(*list);
         *list = NULL;
@@ -175,7 +175,7 @@ static int models(void *state, json_t **list, struct err *err)
     return result;
 }
 
-static int refuse_many(const char *url, const json_t *list, struct err *err)
+static int refuse_several_models(const char *url, const json_t *list, struct err *err)
 {
     char names[400] = "";
     size_t i, used = 0;
@@ -193,8 +193,7 @@ static int refuse_many(const char *url, const json_t *list, struct err *err)
     }
     if (json_array_size(list) == 0)
         return err_set(err, ERR_INPUT,
-                       "%.200s names no model of its own: name one with --model or policy.model",
-                       url);
+                       "%.200s lists no models: name one with --model or policy.model", url);
     return err_set(err, ERR_INPUT,
                    "%.200s has %zu models: name one with --model or policy.model (%s)", url,
                    json_array_size(list), names);
@@ -209,13 +208,13 @@ static int find_model(struct openai *openai, const struct policy_options *option
         openai->model = mem_strdup(options->model);
         return 0;
     }
-    int result = models(openai, &list, err);
+    int result = openai_models(openai, &list, err);
     if (result < 0)
         return result;
     if (json_array_size(list) == 1)
         openai->model = mem_strdup(json_string_value(json_array_get(list, 0)));
     else
-        result = refuse_many(options->url, list, err);
+        result = refuse_several_models(options->url, list, err);
     json_decref(list);
     return result;
 }
@@ -258,6 +257,6 @@ const struct policy_ops policy_openai = {
     .open = openai_open,
     .close = openai_close,
     .model = openai_model,
-    .models = models,
-    .complete = complete,
+    .models = openai_models,
+    .complete = openai_complete,
 };

@@ -64,8 +64,8 @@ static bool add_content(struct openai_reading *reading, struct buf *out, const j
     return some;
 }
 
-/* {"content": [{"token", "logprob"}, …]}. One that is no number spoils them all: a list that does
- * not fit the answer token by token is worse than none. */
+/* {"content": [{"token", "logprob"}, …]}. One malformed entry discards the list: a list that does
+ * not match the answer token by token is worse than none. */
 static void add_logprobs(struct openai_reading *reading, const json_t *logprobs)
 {
     const json_t *list = json_object_get(logprobs, "content");
@@ -87,7 +87,7 @@ static void add_logprobs(struct openai_reading *reading, const json_t *logprobs)
     }
 }
 
-/* One of `choices`: what is under `key` ("delta", "message"), and what stands beside it. */
+/* One of `choices`: the message under `key` ("delta", "message") and the fields beside it. */
 static bool add_choice(struct openai_reading *reading, const json_t *choice, const char *key)
 {
     const json_t *message = json_object_get(choice, key);
@@ -123,9 +123,9 @@ static bool add_usage(struct openai_reading *reading, const json_t *usage)
     return true;
 }
 
-/* An error within the stream, or in place of an answer under a status of 200. */
-static int take_error(struct openai_reading *reading, const json_t *error, const char *data,
-                      struct err *err)
+/* An error inside the stream, or instead of an answer under a status of 200. */
+static int record_error(struct openai_reading *reading, const json_t *error, const char *data,
+                        struct err *err)
 {
     const json_t *code = json_object_get(error, "code");
     int64_t status = json_integer_value(code);
@@ -134,17 +134,17 @@ static int take_error(struct openai_reading *reading, const json_t *error, const
     reading->refused = status >= 400 && status < 600 ? (int)status : 500;
     mem_free(reading->refusal);
     reading->refusal = mem_strdup(data);
-    return err_set(err, ERR_IO, "the endpoint says that it failed");
+    return err_set(err, ERR_IO, "the endpoint reports an error");
 }
 
-static int add_object(struct openai_reading *reading, const json_t *object, const char *key,
-                      const char *data, struct err *err)
+static int add_response(struct openai_reading *reading, const json_t *object, const char *key,
+                        const char *data, struct err *err)
 {
     const json_t *error = json_object_get(object, "error");
     const json_t *choice = json_array_get(json_object_get(object, "choices"), 0);
     const char *model = json_string_value(json_object_get(object, "model"));
     if (error && !json_is_null(error))
-        return take_error(reading, error, data, err);
+        return record_error(reading, error, data, err);
     if (model && model[0] && !reading->model)
         reading->model = mem_printf("%.*s", LIMIT_NAME_BYTES, model);
     bool some = add_choice(reading, choice, key);
@@ -153,7 +153,7 @@ static int add_object(struct openai_reading *reading, const json_t *object, cons
     if (reading->text.cut || reading->reasoning.cut)
         return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes", LIMIT_ANSWER_BYTES);
     if (strcmp(reading->finish, "error") == 0)
-        return take_error(reading, choice, data, err);
+        return record_error(reading, choice, data, err);
     return 0;
 }
 
@@ -169,8 +169,9 @@ int openai_read_event(struct openai_reading *reading, const char *data, size_t c
     if (reading->done)
         return 0;
     if (json_parse("event", data, count, &object, &why) < 0)
-        return err_set(err, ERR_PROTOCOL, "the stream holds what is no JSON (%s)", why.text);
-    int result = add_object(reading, object, "delta", data, err);
+        return err_set(err, ERR_PROTOCOL, "the stream holds an event that is not JSON (%s)",
+                       why.text);
+    int result = add_response(reading, object, "delta", data, err);
     json_decref(object);
     return result;
 }
@@ -181,9 +182,9 @@ int openai_read_whole(struct openai_reading *reading, const char *body, size_t b
     json_t *object = NULL;
     struct err why;
     if (json_parse("answer", body, bytes, &object, &why) < 0)
-        return err_set(err, ERR_PROTOCOL, "the answer is no JSON (%s)", why.text);
+        return err_set(err, ERR_PROTOCOL, "the answer is not JSON (%s)", why.text);
     const json_t *choice = json_array_get(json_object_get(object, "choices"), 0);
-    int result = add_object(reading, object, "message", body, err);
+    int result = add_response(reading, object, "message", body, err);
     if (result == 0 && !json_is_object(json_object_get(choice, "message")))
         result = err_set(err, ERR_PROTOCOL, "the answer holds no message");
     reading->done = result == 0;

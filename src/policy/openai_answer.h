@@ -1,12 +1,12 @@
-/* openai_answer: reads what an endpoint answers, whole or event by event.
+/* openai_answer: parses an endpoint's response, as one body or event by event.
  *
  * An event is one `data:` of the stream: a chunk with choices[0].delta, usage, an error, or [DONE].
- * A whole answer has choices[0].message. Reasoning is told apart under `reasoning_content` or
- * `reasoning`; content may be text or a list of parts with texts. Other choices, tools and what
- * else there may be are passed over.
+ * A complete response has choices[0].message. Reasoning arrives under `reasoning_content` or
+ * `reasoning`; content may be text or a list of parts with texts. Other choices, tools and unknown
+ * fields are ignored.
  *
- * Nothing is cut off: ERR_LIMIT for text or reasoning above LIMIT_ANSWER_BYTES; ERR_PROTOCOL for
- * what is no answer at all. Log-probabilities are those of all tokens of the answer or none.
+ * Nothing is truncated: ERR_LIMIT for text or reasoning above LIMIT_ANSWER_BYTES; ERR_PROTOCOL for
+ * a malformed response. Log-probabilities cover all tokens of the answer, or are absent.
  * Ownership: the caller's storage. Threads: one at a time.
  */
 #ifndef WARPGYM_POLICY_OPENAI_ANSWER_H
@@ -24,27 +24,27 @@ struct openai_reading {
     char finish[32];
     int64_t prompt_tokens, completion_tokens, cached_tokens;
     json_t *logprobs;
-    bool logprobs_broken; /* some token's is missing */
-    int64_t steps;        /* events that brought something */
-    bool done;            /* [DONE], or a whole answer */
-    int refused;          /* the status of an error within the stream; 0: none */
+    bool logprobs_broken; /* one token's is missing */
+    int64_t steps;        /* events with content */
+    bool done;            /* [DONE], or a complete response */
+    int refused;          /* the status of an error inside the stream; 0: none */
     char *refusal;        /* its text */
 };
 
 void openai_reading_init(struct openai_reading *reading);
 void openai_reading_deinit(struct openai_reading *reading);
-/* Before another try. */
+/* Before another attempt. */
 void openai_reading_reset(struct openai_reading *reading);
 
-/* ERR_IO: the event is an error of the endpoint's, now in `refused` and `refusal`. */
+/* ERR_IO: the endpoint reports an error, stored in `refused` and `refusal`. */
 NODISCARD int openai_read_event(struct openai_reading *reading, const char *data, size_t count,
                                 struct err *err);
 NODISCARD int openai_read_whole(struct openai_reading *reading, const char *body, size_t bytes,
                                 struct err *err);
 
-/* Whether the endpoint has said that this is all: a reason to finish, or [DONE]. */
+/* Whether the endpoint has marked the end: a finish reason, or [DONE]. */
 bool openai_reading_is_whole(const struct openai_reading *reading);
-/* Moves what was read into an answer. */
+/* Moves the result into an answer. */
 void openai_reading_take(struct openai_reading *reading, struct policy_answer *answer);
 
 #endif

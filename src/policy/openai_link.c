@@ -17,13 +17,13 @@ struct openai_link {
     const struct settings *settings;
     const _Atomic int *cancelled;
     char *url, *token;
-    _Atomic bool known; /* it has answered before */
+    _Atomic bool known; /* the endpoint has answered before */
     struct http_pool *pool;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* The environment's token is meant for some endpoint, not for whoever is asked. */
+/* The environment's token is only sent over private connections (policy_url_is_private). */
 static const char *find_token(const struct settings *settings, const char *url)
 {
     const char *token = getenv("OPENAI_API_KEY");
@@ -70,8 +70,8 @@ void openai_link_close(struct openai_link *link)
 
 /* --------------------------------------------------------------------------------------- asking */
 
-static int refuse(const struct openai_link *link, int status, const char *body, size_t bytes,
-                  enum retry_kind *kind, struct err *err)
+static int set_refusal_error(const struct openai_link *link, int status, const char *body,
+                             size_t bytes, enum retry_kind *kind, struct err *err)
 {
     const struct openai_refusal refusal = {
         .url = link->url,
@@ -80,10 +80,10 @@ static int refuse(const struct openai_link *link, int status, const char *body, 
         .body = body,
         .bytes = bytes,
     };
-    return openai_refuse(&refusal, kind, err);
+    return openai_refusal_error(&refusal, kind, err);
 }
 
-/* An endpoint may send back what it was sent, and what is no JSON is quoted. */
+/* An endpoint may echo the token, and a body that is not JSON is quoted. */
 static void hide_token(const struct openai_link *link, struct err *err)
 {
     char *clean = openai_redact(err->text, link->token);
@@ -91,9 +91,9 @@ static void hide_token(const struct openai_link *link, struct err *err)
     mem_free(clean);
 }
 
-/* What a failure below, or in reading, means for another try. */
-static enum retry_kind kind_of_failure(const struct openai_link *link, int code,
-                                       const struct http_flow_answer *reply)
+/* How a failure of the transport or of `read` is retried. */
+static enum retry_kind retry_kind_of_failure(const struct openai_link *link, int code,
+                                             const struct http_flow_answer *reply)
 {
     if (code == ERR_PROTOCOL)
         return RETRY_BROKEN;
@@ -106,9 +106,9 @@ static enum retry_kind kind_of_failure(const struct openai_link *link, int code,
     return link->known ? RETRY_BUSY : RETRY_UNREACHED;
 }
 
-static int try_once(struct openai_link *link, struct http_flow *flow,
-                    const struct openai_exchange *exchange, struct http_flow_answer *reply,
-                    enum retry_kind *kind, struct err *err)
+static int send_attempt(struct openai_link *link, struct http_flow *flow,
+                        const struct openai_exchange *exchange, struct http_flow_answer *reply,
+                        enum retry_kind *kind, struct err *err)
 {
     const char *text = "";
     if (exchange->begin)
@@ -116,15 +116,15 @@ static int try_once(struct openai_link *link, struct http_flow *flow,
     int result = http_flow_send(flow, &exchange->call, reply, err);
     link->known = link->known || reply->status != 0;
     if (result == 0 && (reply->status < 200 || reply->status > 299))
-        return refuse(link, reply->status, reply->body, reply->bytes, kind, err);
+        return set_refusal_error(link, reply->status, reply->body, reply->bytes, kind, err);
     bool below = result < 0;
     if (result == 0)
         result = exchange->read(exchange->context, reply, err);
     int status = result == ERR_IO && exchange->refusal ? exchange->refusal(exchange->context, &text)
                                                        : 0;
     if (status)
-        return refuse(link, status, text, strlen(text), kind, err);
-    *kind = kind_of_failure(link, result, reply);
+        return set_refusal_error(link, status, text, strlen(text), kind, err);
+    *kind = retry_kind_of_failure(link, result, reply);
     if (result < 0 && result != ERR_CANCELLED && !below)
         err_prefix(err, "%.200s", link->url);
     if (result < 0)
@@ -132,18 +132,18 @@ static int try_once(struct openai_link *link, struct http_flow *flow,
     return result;
 }
 
-static int say_tries(struct err *err, unsigned asked)
+static int append_attempts(struct err *err, unsigned asked)
 {
     struct err last = *err;
-    return err_set(err, last.code, "%s; asked %u times", last.text, asked);
+    return err_set(err, last.code, "%s (%u attempts)", last.text, asked);
 }
 
-static int ask(struct openai_link *link, struct http_flow *flow,
-               const struct openai_exchange *exchange, unsigned *asked, int64_t *began_ns,
-               struct err *err)
+static int send_with_retries(struct openai_link *link, struct http_flow *flow,
+                             const struct openai_exchange *exchange, unsigned *asked,
+                             int64_t *began_ns, struct err *err)
 {
     const struct settings *settings = link->settings;
-    const struct retry_rules rules = {.patience_ms = settings->policy_patience_ms,
+    const struct retry_rules rules = {.budget_ms = settings->policy_patience_ms,
                                       .backoff_ms = settings->policy_backoff_ms,
                                       .attempts = settings->policy_attempts};
     struct retry retry = {0};
@@ -151,7 +151,7 @@ static int ask(struct openai_link *link, struct http_flow *flow,
         struct http_flow_answer reply = {0};
         enum retry_kind kind = RETRY_NEVER;
         *began_ns = clock_now_ns();
-        int result = try_once(link, flow, exchange, &reply, &kind, err);
+        int result = send_attempt(link, flow, exchange, &reply, &kind, err);
         int64_t after_ms = reply.retry_after_ms;
         http_flow_answer_deinit(&reply);
         ++*asked;
@@ -160,25 +160,25 @@ static int ask(struct openai_link *link, struct http_flow *flow,
         int64_t pause_ms = retry_pause_ms(&retry, &rules, kind, after_ms, clock_now_ns(),
                                           clock_secret());
         if (pause_ms == RETRY_STOP)
-            return *asked > 1 ? say_tries(err, *asked) : result;
-        log_event(LOG_LEVEL_INFO, "policy", "asks again", "why", err->text, NULL);
+            return *asked > 1 ? append_attempts(err, *asked) : result;
+        log_event(LOG_LEVEL_INFO, "policy", "retrying", "why", err->text, NULL);
         if (policy_rest(link->cancelled, pause_ms, err) < 0)
             return ERR_CANCELLED;
     }
 }
 
-int openai_link_ask(struct openai_link *link, const struct openai_exchange *exchange,
-                    unsigned *asked, int64_t *began_ns, struct err *err)
+int openai_link_request(struct openai_link *link, const struct openai_exchange *exchange,
+                        unsigned *asked, int64_t *began_ns, struct err *err)
 {
     struct http_flow *flow;
     struct err own;
-    err = err ? err : &own; /* its text is read here, too */
+    err = err ? err : &own; /* its text is read below */
     *asked = 0;
     *began_ns = clock_now_ns();
     int result = http_pool_take(link->pool, &flow, err);
     if (result < 0)
         return result;
-    result = ask(link, flow, exchange, asked, began_ns, err);
+    result = send_with_retries(link, flow, exchange, asked, began_ns, err);
     http_pool_leave(link->pool, flow);
     return result;
 }

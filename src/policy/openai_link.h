@@ -1,8 +1,8 @@
-/* openai_link: the connections to one endpoint, and asking it until it answers.
+/* openai_link: the connections to one endpoint, and requests with retries.
  *
- * openai_link_ask takes a connection that nobody uses (or opens one), sends, reads, and does so
- * again as retry.h says, up to an answer that is whole or an error in one sentence. What was read
- * of a try that failed is forgotten. Threads: any number ask at once. Errors: as policy.h has them.
+ * openai_link_request takes an idle connection (or opens one), sends, reads, and retries as retry.h
+ * decides, until a complete answer or a permanent error. Data of a failed attempt is discarded.
+ * Threads: any number may call at once. Errors: as in policy.h.
  */
 #ifndef WARPGYM_POLICY_OPENAI_LINK_H
 #define WARPGYM_POLICY_OPENAI_LINK_H
@@ -12,15 +12,14 @@
 
 struct openai_link;
 
-/* What is asked, and what becomes of the answer. */
+/* A request and the handlers of its response. */
 struct openai_exchange {
     struct http_flow_call call;
-    void (*begin)(void *context); /* before each try; NULL: nothing */
-    /* The answer came with a status of success. ERR_PROTOCOL: it is none, ask again; ERR_IO: it is
-     * an error, told by `refusal`. */
+    void (*begin)(void *context); /* before each attempt; NULL: nothing */
+    /* The response has a success status. ERR_PROTOCOL: it is malformed, retry; ERR_IO: it is an
+     * error, which `refusal` describes. */
     int (*read)(void *context, const struct http_flow_answer *reply, struct err *err);
-    /* The status and text of an error that came in place of an answer; 0: there is none. NULL: as
-     * if it said so. */
+    /* Status and text of an error sent instead of an answer; 0: none. NULL: none. */
     int (*refusal)(void *context, const char **text);
     void *context;
 };
@@ -30,8 +29,9 @@ NODISCARD int openai_link_open(struct openai_link **out, const char *url,
                                struct err *err);
 /* NULL is fine. */
 void openai_link_close(struct openai_link *link);
-/* *asked: how often, after a failure too. *began_ns: when the try began that was answered. */
-NODISCARD int openai_link_ask(struct openai_link *link, const struct openai_exchange *exchange,
-                              unsigned *asked, int64_t *began_ns, struct err *err);
+/* *asked: the number of attempts, after a failure too. *began_ns: when the successful attempt
+ * began. */
+NODISCARD int openai_link_request(struct openai_link *link, const struct openai_exchange *exchange,
+                                  unsigned *asked, int64_t *began_ns, struct err *err);
 
 #endif

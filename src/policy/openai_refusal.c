@@ -14,17 +14,17 @@
 #define MESSAGE_BYTES 480
 #define CURT_BYTES 20 /* "Not Found" explains nothing */
 
-/* What to do about a status whose own words may not say; NULL or "": nothing. */
-static const char *hint_of(const struct openai_refusal *refusal)
+/* Advice for a status whose message may not explain itself; NULL or "": none. */
+static const char *hint_of_status(const struct openai_refusal *refusal)
 {
     switch (refusal->status) {
     case 401:
     case 403:
         return refusal->token_hint ? refusal->token_hint
-                                   : "it wants another token; set policy.token";
+                                   : "the token was refused; set policy.token";
     case 404:
         return refusal->missing_hint ? refusal->missing_hint
-                                     : "is that its base address, with /v1, and the model's name?";
+                                     : "check the base address (with /v1) and the model's name";
     default:
         return NULL;
     }
@@ -64,7 +64,7 @@ static const char *find_message(const json_t *value)
     return NULL;
 }
 
-/* Money does not come back by waiting. */
+/* Waiting does not restore a spent quota. */
 static bool is_out_of_quota(const json_t *value)
 {
     static const char quota[] = "insufficient_quota";
@@ -74,14 +74,14 @@ static bool is_out_of_quota(const json_t *value)
     return (code && strcmp(code, quota) == 0) || (type && strcmp(type, quota) == 0);
 }
 
-/* A page for people says nothing on one line. */
+/* An HTML page does not fit on one line. */
 static const char *plain_body(const char *body)
 {
     body += strspn(body, " \t\r\n");
     return *body == '<' || *body == '{' || *body == '[' ? NULL : body;
 }
 
-static enum retry_kind kind_of(int status)
+static enum retry_kind retry_kind_of_status(int status)
 {
     switch (status) {
     case 429:
@@ -111,13 +111,14 @@ static void make_message(const struct openai_refusal *refusal, const json_t *val
     while (length > 0 && strchr(" .", message[length - 1]))
         message[--length] = '\0';
     if (refusal->status >= 300 && refusal->status < 400)
-        snprintf(message, MESSAGE_BYTES, "it sends on to another address; give that one");
-    const char *hint = hint_of(refusal);
+        snprintf(message, MESSAGE_BYTES, "it redirects to another address; give that one");
+    const char *hint = hint_of_status(refusal);
     if (hint && hint[0] && length < CURT_BYTES)
         snprintf(message + length, MESSAGE_BYTES - length, "%s%s", length ? ": " : "", hint);
 }
 
-int openai_refuse(const struct openai_refusal *refusal, enum retry_kind *kind, struct err *err)
+int openai_refusal_error(const struct openai_refusal *refusal, enum retry_kind *kind,
+                         struct err *err)
 {
     char message[MESSAGE_BYTES];
     struct err ignored;
@@ -127,7 +128,7 @@ int openai_refuse(const struct openai_refusal *refusal, enum retry_kind *kind, s
     if (json_parse("answer", refusal->body, bytes, &value, &ignored) < 0)
         value = NULL;
     make_message(refusal, value, message);
-    *kind = is_out_of_quota(value) ? RETRY_NEVER : kind_of(status);
+    *kind = is_out_of_quota(value) ? RETRY_NEVER : retry_kind_of_status(status);
     json_decref(value);
     int code = *kind != RETRY_NEVER || status >= 500 ? ERR_IO
                : status >= 400                       ? ERR_INPUT

@@ -5,17 +5,17 @@
 
 #include <string.h>
 
-#define SEED_MASK 0x7fffffff /* some endpoints know 32 bits with a sign */
+#define SEED_MASK 0x7fffffff /* some endpoints take signed 32 bits */
 
 int openai_extra(const struct settings *settings, json_t **extra, struct err *err)
 {
     static const struct {
         const char *key, *instead;
     } ours[] = {
-        {"messages", "they are the question"},
+        {"messages", "the prompt sets them"},
         {"model", "set policy.model"},
         {"stream", "set policy.stream"},
-        {"n", "one answer is asked for at a time"},
+        {"n", "each request asks for one answer"},
     };
     const char *text = settings->policy_extra;
     *extra = NULL;
@@ -24,7 +24,7 @@ int openai_extra(const struct settings *settings, json_t **extra, struct err *er
     int result = json_parse("policy.extra", text, strlen(text), extra, err);
     if (result < 0)
         return err_set(err, ERR_INPUT,
-                       "policy.extra is no JSON object; write it like {\"top_k\": 20}");
+                       "policy.extra is not a JSON object; write it like {\"top_k\": 20}");
     if (!json_is_object(*extra))
         result = err_set(err, ERR_INPUT,
                          "policy.extra is a list; write an object like {\"top_k\": 20}");
@@ -39,7 +39,7 @@ int openai_extra(const struct settings *settings, json_t **extra, struct err *er
     return result;
 }
 
-/* Its own keys last: they win, and null takes one out. */
+/* The extra keys come last: they override, and null removes a key. */
 static void merge(json_t *body, const json_t *extra)
 {
     const char *key;

@@ -9,28 +9,28 @@
 #include <strings.h>
 #include <time.h>
 
-#define STEP_MS 50 /* between two looks at `cancelled` */
+#define STEP_MS 50 /* between checks of `cancelled` */
 
-static const struct policy_ops *const makers[] = {&policy_openai, &policy_scripted, NULL};
+static const struct policy_ops *const policy_kinds[] = {&policy_openai, &policy_scripted, NULL};
 
 struct policy {
-    const struct policy_ops *maker;
+    const struct policy_ops *ops;
     void *state;
     const struct settings *settings;
     const _Atomic int *cancelled;
     pthread_mutex_t mutex;
-    pthread_cond_t seat_free;
-    int64_t seats; /* that nobody has */
+    pthread_cond_t slot_freed;
+    int64_t free_slots; /* not in use */
 };
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static const struct policy_ops *maker_of(const char *url)
+static const struct policy_ops *find_policy_ops(const char *url)
 {
-    for (const struct policy_ops *const *maker = makers; *maker; maker++)
-        for (const char *const *prefix = (*maker)->prefixes; *prefix; prefix++)
+    for (const struct policy_ops *const *ops = policy_kinds; *ops; ops++)
+        for (const char *const *prefix = (*ops)->prefixes; *prefix; prefix++)
             if (strncmp(url, *prefix, strlen(*prefix)) == 0)
-                return *maker;
+                return *ops;
     return NULL;
 }
 
@@ -44,22 +44,22 @@ int policy_open(struct policy **out, const struct policy_options *options, struc
         wanted.model = options->settings->policy_model;
     if (!wanted.url[0])
         return err_set(err, ERR_INPUT,
-                       "nobody answers: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
+                       "no policy is set: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
                        "with --policy or the setting policy.url");
-    const struct policy_ops *maker = maker_of(wanted.url);
-    if (!maker)
+    const struct policy_ops *ops = find_policy_ops(wanted.url);
+    if (!ops)
         return err_set(err, ERR_INPUT,
-                       "'%.200s' is no policy: give http://HOST:PORT/v1, https://… or "
+                       "unknown policy '%.200s': give http://HOST:PORT/v1, https://… or "
                        "scripted:FILE",
                        wanted.url);
     struct policy *policy = mem_alloc(sizeof *policy);
-    policy->maker = maker;
+    policy->ops = ops;
     policy->settings = options->settings;
     policy->cancelled = options->cancelled;
-    policy->seats = options->settings->policy_at_once;
+    policy->free_slots = options->settings->policy_at_once;
     pthread_mutex_init(&policy->mutex, NULL);
-    pthread_cond_init(&policy->seat_free, NULL);
-    int result = maker->open(&policy->state, &wanted, err);
+    pthread_cond_init(&policy->slot_freed, NULL);
+    int result = ops->open(&policy->state, &wanted, err);
     if (result < 0) {
         policy_close(policy);
         return result;
@@ -73,25 +73,25 @@ void policy_close(struct policy *policy)
     if (!policy)
         return;
     if (policy->state)
-        policy->maker->close(policy->state);
-    pthread_cond_destroy(&policy->seat_free);
+        policy->ops->close(policy->state);
+    pthread_cond_destroy(&policy->slot_freed);
     pthread_mutex_destroy(&policy->mutex);
     mem_free(policy);
 }
 
 const char *policy_kind(const struct policy *policy)
 {
-    return policy->maker->kind;
+    return policy->ops->kind;
 }
 
 const char *policy_model(const struct policy *policy)
 {
-    return policy->maker->model(policy->state);
+    return policy->ops->model(policy->state);
 }
 
 int policy_models(struct policy *policy, json_t **models, struct err *err)
 {
-    return policy->maker->models(policy->state, models, err);
+    return policy->ops->models(policy->state, models, err);
 }
 
 /* --------------------------------------------------------------------------------- one question */
@@ -126,24 +126,24 @@ bool policy_url_is_private(const char *url)
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
 }
 
-static int take_seat(struct policy *policy, struct err *err)
+static int acquire_slot(struct policy *policy, struct err *err)
 {
     pthread_mutex_lock(&policy->mutex);
-    while (policy->seats == 0 && !is_cancelled(policy->cancelled)) {
+    while (policy->free_slots == 0 && !is_cancelled(policy->cancelled)) {
         struct timespec until = clock_in_ms(STEP_MS);
-        pthread_cond_timedwait(&policy->seat_free, &policy->mutex, &until);
+        pthread_cond_timedwait(&policy->slot_freed, &policy->mutex, &until);
     }
     bool cancelled = is_cancelled(policy->cancelled);
-    policy->seats -= !cancelled;
+    policy->free_slots -= !cancelled;
     pthread_mutex_unlock(&policy->mutex);
     return cancelled ? err_set(err, ERR_CANCELLED, "cancelled") : 0;
 }
 
-static void leave_seat(struct policy *policy)
+static void release_slot(struct policy *policy)
 {
     pthread_mutex_lock(&policy->mutex);
-    policy->seats++;
-    pthread_cond_signal(&policy->seat_free);
+    policy->free_slots++;
+    pthread_cond_signal(&policy->slot_freed);
     pthread_mutex_unlock(&policy->mutex);
 }
 
@@ -178,11 +178,11 @@ int policy_complete(struct policy *policy, const struct policy_request *request,
                     struct policy_answer *answer, struct err *err)
 {
     policy_answer_init(answer);
-    int result = take_seat(policy, err);
+    int result = acquire_slot(policy, err);
     if (result < 0)
         return result;
-    result = policy->maker->complete(policy->state, request, answer, err);
-    leave_seat(policy);
+    result = policy->ops->complete(policy->state, request, answer, err);
+    release_slot(policy);
     if (result < 0)
         policy_answer_deinit(answer);
     else

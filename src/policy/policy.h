@@ -1,15 +1,15 @@
-/* policy: whatever writes answers.
+/* policy: a source of answers to prompts.
  *
- * One interface, several makers, told apart by the URL:
+ * One interface, several implementations, chosen by the URL:
  *
  *   http://HOST:PORT/v1, https://…   any OpenAI-compatible chat endpoint (openai.c)
  *   scripted:FILE                    answers from a JSONL file, for tests and demos (scripted.c)
  *
- * policy_complete blocks, and may be called by any number of threads at once; a policy keeps at
- * most policy.at_once requests under way. It comes back within its timeouts, or at once when
- * cancelled. An answer is whole, or there is none: one that broke off is asked for again.
- * Ownership: an answer's strings are the caller's (policy_answer_deinit).
- * Errors: ERR_INPUT (the URL, the model, a 4xx: it will not get better), ERR_IO, ERR_TIMEOUT,
+ * policy_complete blocks, and any number of threads may call it at once; a policy keeps at most
+ * policy.at_once requests in flight. It returns within its timeouts, or at once when cancelled. An
+ * answer is complete or absent: a truncated response is requested again.
+ * Ownership: the caller owns an answer's strings (policy_answer_deinit).
+ * Errors: ERR_INPUT (the URL, the model, a 4xx: a retry cannot help), ERR_IO, ERR_TIMEOUT,
  * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
  * answer for that turn).
  */
@@ -26,29 +26,31 @@ struct policy;
 
 struct policy_options {
     const char *url;                 /* NULL: the setting policy.url */
-    const char *model;               /* NULL: policy.model, else the endpoint's only one */
+    const char *model;               /* NULL: policy.model, else the endpoint's only model */
     const struct settings *settings; /* policy.*; borrowed for the policy's life */
     const _Atomic int *cancelled;
 };
 
-/* One question. */
+/* One prompt. */
 struct policy_request {
     const json_t *messages; /* [{"role", "content"}, …] */
     const char *problem;    /* its id, for scripts and logs */
     int64_t sample, turn;   /* from 0 */
-    uint64_t seed;          /* sent where the endpoint takes one */
+    uint64_t seed;          /* sent if the endpoint takes one */
 };
 
 struct policy_answer {
     char *text;                                              /* never NULL after success */
-    char *reasoning;                                         /* told apart by the endpoint; NULL */
-    char *model;                                             /* that answered; NULL */
+    char *reasoning;                                         /* separated by the endpoint; NULL:
+                                                              * none */
+    char *model;                                             /* as the endpoint names it; NULL */
     char finish[32];                                         /* "stop", "length", …; "" */
-    int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: not told */
-    double cost;                                             /* by the configured prices; NaN */
-    json_t *logprobs;                 /* [{"token", "logprob"}, …]; NULL: none given */
-    unsigned asked;                   /* how often */
-    double answer_ms, first_token_ms; /* NaN: not known */
+    int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: unknown */
+    double cost;                                             /* by the configured prices; NaN:
+                                                              * unknown */
+    json_t *logprobs;                 /* [{"token", "logprob"}, …]; NULL: none */
+    unsigned asked;                   /* number of attempts */
+    double answer_ms, first_token_ms; /* NaN: unknown */
 };
 
 NODISCARD int policy_open(struct policy **out, const struct policy_options *options,
@@ -57,7 +59,7 @@ void policy_close(struct policy *policy);
 /* "openai", "scripted"; for records. */
 const char *policy_kind(const struct policy *policy);
 const char *policy_model(const struct policy *policy);
-/* The names of the models that there are, [text, …]: a new reference. */
+/* The names of the endpoint's models, [text, …]: a new reference. */
 NODISCARD int policy_models(struct policy *policy, json_t **models, struct err *err);
 
 NODISCARD int policy_complete(struct policy *policy, const struct policy_request *request,

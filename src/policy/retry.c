@@ -1,7 +1,7 @@
 #include "policy/retry.h"
 
-/* Without Retry-After half of the longest pause and a lot of the other half; with it, it and the
- * lot. */
+/* Without Retry-After: half of the longest pause plus a random part of the other half; with it:
+ * Retry-After plus the random part. */
 static int64_t next_pause_ms(const struct retry *retry, int64_t backoff_ms, int64_t retry_after_ms,
                              uint64_t lot)
 {
@@ -18,7 +18,7 @@ static int64_t next_pause_ms(const struct retry *retry, int64_t backoff_ms, int6
 int64_t retry_pause_ms(struct retry *retry, const struct retry_rules *rules, enum retry_kind kind,
                        int64_t retry_after_ms, int64_t now_ns, uint64_t lot)
 {
-    int64_t patience_ms = rules->patience_ms;
+    int64_t budget_ms = rules->budget_ms;
     if (kind == RETRY_NEVER)
         return RETRY_STOP;
     retry->failures++;
@@ -27,9 +27,9 @@ int64_t retry_pause_ms(struct retry *retry, const struct retry_rules *rules, enu
         retry->away_ns = 0;
         return ++retry->broken < rules->attempts ? pause : RETRY_STOP;
     }
-    if (kind == RETRY_UNREACHED && patience_ms > RETRY_UNREACHED_MS)
-        patience_ms = RETRY_UNREACHED_MS;
+    if (kind == RETRY_UNREACHED && budget_ms > RETRY_UNREACHED_MS)
+        budget_ms = RETRY_UNREACHED_MS;
     if (retry->away_ns == 0)
         retry->away_ns = now_ns;
-    return (now_ns - retry->away_ns) / 1000000 + pause > patience_ms ? RETRY_STOP : pause;
+    return (now_ns - retry->away_ns) / 1000000 + pause > budget_ms ? RETRY_STOP : pause;
 }

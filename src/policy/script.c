@@ -30,15 +30,15 @@ static int refuse_negative(const char *key, struct err *err)
     return err_set(err, ERR_INPUT, "\"%s\" is negative", key);
 }
 
-/* A number that may be missing, and is not negative where it is not. */
+/* An optional number that must not be negative. */
 static int find_count(const json_t *object, const char *key, int64_t *out, struct err *err)
 {
-    int64_t told = 0;
-    int result = json_find_int(object, key, &told, err);
+    int64_t value = 0;
+    int result = json_find_int(object, key, &value, err);
     if (result < 0 || !json_is_integer(json_object_get(object, key)))
         return result;
-    *out = told;
-    return told < 0 ? refuse_negative(key, err) : 0;
+    *out = value;
+    return value < 0 ? refuse_negative(key, err) : 0;
 }
 
 /* Text, or {"file": path}. */
@@ -93,15 +93,15 @@ static int read_texts(struct script *script, const json_t *object, struct script
     if (result < 0)
         return result;
     if (!problem[0])
-        return err_set(err, ERR_INPUT, "\"problem\" is empty; * is any");
+        return err_set(err, ERR_INPUT, "\"problem\" is empty; \"*\" stands for any");
     line->problem = strcmp(problem, "*") == 0 ? NULL : arena_strdup(&script->arena, problem);
     line->reasoning = reasoning ? arena_strdup(&script->arena, reasoning) : NULL;
     line->finish = arena_strdup(&script->arena, finish);
     return 0;
 }
 
-static int read_line(struct script *script, const json_t *object, struct script_line *line,
-                     struct err *err)
+static int read_script_line(struct script *script, const json_t *object, struct script_line *line,
+                            struct err *err)
 {
     static const char *const keys[] = {"problem",   "turn",   "sample",   "answer",
                                        "reasoning", "finish", "delay_ms", "usage"};
@@ -131,8 +131,8 @@ static bool is_blank(const char *text, size_t bytes)
     return true;
 }
 
-static int add_line(struct script *script, const char *name, size_t number, const char *text,
-                    size_t bytes, struct err *err)
+static int add_script_line(struct script *script, const char *name, size_t number, const char *text,
+                           size_t bytes, struct err *err)
 {
     json_t *object = NULL;
     struct script_line *line = &script->lines[script->count];
@@ -144,8 +144,8 @@ static int add_line(struct script *script, const char *name, size_t number, cons
                                  .prompt_tokens = -1,
                                  .completion_tokens = -1,
                                  .cached_tokens = -1};
-    result = json_is_object(object) ? read_line(script, object, line, err)
-                                    : err_set(err, ERR_INPUT, "is no object");
+    result = json_is_object(object) ? read_script_line(script, object, line, err)
+                                    : err_set(err, ERR_INPUT, "is not an object");
     json_decref(object);
     script->count++;
     return result < 0 ? err_prefix(err, "%.200s:%zu", name, number) : 0;
@@ -168,11 +168,11 @@ int script_parse(struct script *script, const char *name, const char *text, size
         size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
         number++;
         if (!is_blank(text, length))
-            result = add_line(script, name, number, text, length, err);
+            result = add_script_line(script, name, number, text, length, err);
         text += length + 1;
     }
     if (result == 0 && script->count == 0)
-        result = err_set(err, ERR_INPUT, "%.200s: a script without a line", name);
+        result = err_set(err, ERR_INPUT, "%.200s: the script is empty", name);
     if (result < 0)
         script_deinit(script);
     return result;
@@ -184,8 +184,8 @@ void script_deinit(struct script *script)
     *script = (struct script){0};
 }
 
-/* Whether `one` is to be preferred to `other`, which fits as well. */
-static bool is_better(const struct script_line *one, const struct script_line *other)
+/* Whether `one` is preferred to `other`; both match. */
+static bool is_preferred(const struct script_line *one, const struct script_line *other)
 {
     if (one->turn != other->turn)
         return one->turn > other->turn;
@@ -203,7 +203,7 @@ const struct script_line *script_find(const struct script *script, const char *p
         if (line->turn > turn || (line->sample != SCRIPT_ANY && line->sample != sample) ||
             (line->problem && strcmp(line->problem, problem) != 0))
             continue;
-        if (!best || is_better(line, best))
+        if (!best || is_preferred(line, best))
             best = line;
     }
     return best;

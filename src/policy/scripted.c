@@ -1,4 +1,4 @@
-/* scripted: answers from a file, the same whenever it is asked. */
+/* scripted: answers from a file, the same for every call. */
 #include "policy/policy_ops.h"
 
 #include "base/clock.h"
@@ -26,7 +26,8 @@ struct scripted {
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* Part by part, and no part may be a link: a path that was checked to go down goes nowhere else. */
+/* Opens part by part and follows no links: a path that was checked to stay below the directory
+ * cannot leave it. */
 static int open_below(int directory, const char *path, struct err *err)
 {
     int at = dup(directory);
@@ -46,7 +47,7 @@ static int open_below(int directory, const char *path, struct err *err)
         part += length + 1;
     }
     if (at < 0 && errno == ENOENT)
-        return err_set(err, ERR_MISSING, "there is no '%.200s'", path);
+        return err_set(err, ERR_MISSING, "'%.200s' does not exist", path);
     return at < 0 ? err_sys(err, errno, "cannot open '%.200s' (links are not followed)", path) : at;
 }
 
@@ -114,7 +115,7 @@ static int scripted_open(void **state, const struct policy_options *options, str
     char *text;
     size_t bytes;
     if (!*path)
-        return err_set(err, ERR_INPUT, "scripted: names no file; write scripted:FILE");
+        return err_set(err, ERR_INPUT, "scripted: needs a file; write scripted:FILE");
     int result = file_read(path, LIMIT_SCRIPT_BYTES, &text, &bytes, err);
     if (result < 0)
         return result;

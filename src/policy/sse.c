@@ -34,7 +34,7 @@ static int end_event(struct sse *sse, struct err *err)
     return result;
 }
 
-/* "data", "data:" and "data: " begin a line of data; everything else says nothing to us. */
+/* "data", "data:" and "data: " begin a line of data; other fields are ignored. */
 static void read_field(struct sse *sse, const char *line, size_t count)
 {
     static const char name[] = "data";

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NAMES 9 /* that are tried for a checkpoint of a name that is taken */
+#define NAMES 9 /* tried when a checkpoint's name is taken */
 
 /* --------------------------------------------------------------------------------------- saving */
 
@@ -18,7 +18,7 @@ static int read_path(const json_t *result, char **where, struct err *err)
     if (code == 0 && tinker_path_parse(&path, text, NULL) < 0)
         code = err_set(err, ERR_PROTOCOL,
                        "the server saved a checkpoint as '%.200s', which is "
-                       "no path of one",
+                       "not a checkpoint path",
                        text);
     tinker_path_deinit(&path);
     if (code == 0)
@@ -28,9 +28,9 @@ static int read_path(const json_t *result, char **where, struct err *err)
     return code;
 }
 
-/* *taken: there is one of that name. */
-static int save_as(struct tinker_model *model, struct tinker_link *link, const char *name,
-                   bool *taken, char **where, struct err *err)
+/* *taken: the server has a checkpoint of that name. */
+static int save_under_name(struct tinker_model *model, struct tinker_link *link, const char *name,
+                           bool *taken, char **where, struct err *err)
 {
     const struct tinker_request request = {link, "/api/v1/save_weights", 409};
     struct buf body;
@@ -50,16 +50,16 @@ static int save_as(struct tinker_model *model, struct tinker_link *link, const c
     return code;
 }
 
-/* A name may be taken by ourselves: by a request whose answer got lost. What that one saved may not
- * be whole, so another name it is. */
-static int save_on(struct tinker_model *model, struct tinker_link *link, const char *name,
-                   char **where, struct err *err)
+/* An earlier request whose response was lost may have taken the name. That checkpoint may be
+ * incomplete, so retry under a new name. */
+static int save_over_link(struct tinker_model *model, struct tinker_link *link, const char *name,
+                          char **where, struct err *err)
 {
     bool taken = true;
     int result = 0;
     for (unsigned i = 0; i < NAMES && taken && result == 0; i++) {
         char *plain = tinker_name(name, i);
-        result = save_as(model, link, plain, &taken, where, err);
+        result = save_under_name(model, link, plain, &taken, where, err);
         mem_free(plain);
     }
     if (result == 0 && taken)
@@ -71,14 +71,15 @@ int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **
                            struct err *err)
 {
     const bool over = model->cancelled && *model->cancelled;
-    int result = over ? ERR_CANCELLED : save_on(model, model->link, name, where, err);
-    return result == ERR_CANCELLED ? save_on(model, model->parting, name, where, err) : result;
+    int result = over ? ERR_CANCELLED : save_over_link(model, model->link, name, where, err);
+    return result == ERR_CANCELLED ? save_over_link(model, model->shutdown, name, where, err)
+                                   : result;
 }
 
 /* -------------------------------------------------------------------------------------- loading */
 
-/* What a checkpoint is of becomes what the next model is. */
-static int look_at(struct tinker_model *model, const char *where, struct err *err)
+/* The next model gets the checkpoint's rank. */
+static int read_checkpoint_info(struct tinker_model *model, const char *where, struct err *err)
 {
     struct buf body;
     json_t *answer = NULL;
@@ -88,12 +89,12 @@ static int look_at(struct tinker_model *model, const char *where, struct err *er
     const struct tinker_call call = {.method = "POST",
                                      .target = "/api/v1/weights_info",
                                      .body = &body};
-    int result = tinker_ask(model->link, &call, &answer, NULL, err);
+    int result = tinker_send(model->link, &call, &answer, NULL, err);
     const char *base = json_text_at(answer, "base_model");
     const json_t *rank = json_object_get(answer, "lora_rank");
     if (result == 0 && base[0] && strcmp(base, model->base) != 0)
-        result = err_set(err, ERR_INPUT, "%.200s is of the model '%.100s', not of '%.100s'", where,
-                         base, model->base);
+        result = err_set(err, ERR_INPUT, "%.200s belongs to the model '%.100s', not to '%.100s'",
+                         where, base, model->base);
     if (result == 0 && json_is_integer(rank) && json_integer_value(rank) > 0)
         model->rank = (size_t)json_integer_value(rank);
     json_decref(answer);
@@ -101,7 +102,8 @@ static int look_at(struct tinker_model *model, const char *where, struct err *er
     return result;
 }
 
-static int fill(struct tinker_model *model, const char *where, bool optimizer, struct err *err)
+static int load_weights(struct tinker_model *model, const char *where, bool optimizer,
+                        struct err *err)
 {
     const struct tinker_request request = {model->link, "/api/v1/load_weights", 0};
     struct buf body;
@@ -126,14 +128,14 @@ int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sa
     int result = tinker_path_parse(&path, where, err);
     tinker_path_deinit(&path);
     if (result == 0)
-        result = look_at(model, where, err);
+        result = read_checkpoint_info(model, where, err);
     if (result < 0)
         return result;
-    tinker_model_unload(model); /* some servers hold one at a time */
+    tinker_model_unload(model); /* some servers hold one model at a time */
     tinker_sampler_forget(sampler);
     model->torn = false;
-    result = fill(model, where, optimizer, err);
-    model->torn = result < 0; /* a model that holds nothing is not to be trained, either */
+    result = load_weights(model, where, optimizer, err);
+    model->torn = result < 0; /* an empty model must not be trained either */
     return result;
 }
 
@@ -147,8 +149,8 @@ int tinker_checkpoint_forget(struct tinker_model *model, const char *where, stru
     if (result == 0) {
         char *target = mem_printf("/api/v1/training_runs/%s/checkpoints/weights/%s", path.run,
                                   path.name);
-        const struct tinker_call call = {.method = "DELETE", .target = target, .fine = 404};
-        result = tinker_ask(model->link, &call, &answer, NULL, err);
+        const struct tinker_call call = {.method = "DELETE", .target = target, .accepted = 404};
+        result = tinker_send(model->link, &call, &answer, NULL, err);
         mem_free(target);
     }
     json_decref(answer);

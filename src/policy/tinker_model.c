@@ -11,11 +11,11 @@
 static int open_links(struct tinker_model *model, const struct tinker_link_options *options,
                       struct err *err)
 {
-    struct tinker_link_options parting = *options;
-    parting.parting = true;
-    parting.at_once = 1;
+    struct tinker_link_options shutdown = *options;
+    shutdown.shutdown = true;
+    shutdown.at_once = 1;
     int result = tinker_link_open(&model->link, options, err);
-    return result < 0 ? result : tinker_link_open(&model->parting, &parting, err);
+    return result < 0 ? result : tinker_link_open(&model->shutdown, &shutdown, err);
 }
 
 int tinker_model_init(struct tinker_model *model, const struct train_backend_options *options,
@@ -40,7 +40,7 @@ void tinker_model_deinit(struct tinker_model *model)
 {
     tinker_model_unload(model);
     tinker_session_close(&model->session);
-    tinker_link_close(model->parting);
+    tinker_link_close(model->shutdown);
     tinker_link_close(model->link);
     pthread_mutex_destroy(&model->lock);
     mem_free(model->base);
@@ -59,7 +59,8 @@ static void put_lora(struct buf *body, const struct tinker_model *model)
 
 static const char create_model[] = "/api/v1/create_model";
 
-/* What the server did not take, or may not have taken, is asked for with the same number again. */
+/* A request that the server did not take, or may not have taken, is sent again with the same
+ * number. */
 static int request_model(struct tinker_model *model, struct tinker_link *link, struct err *err)
 {
     struct buf body;
@@ -74,55 +75,56 @@ static int request_model(struct tinker_model *model, struct tinker_link *link, s
     const struct tinker_call call = {.method = "POST",
                                      .target = create_model,
                                      .body = &body,
-                                     .ours = true};
-    int code = tinker_submit(link, &call, &model->promise, &sent, err);
+                                     .owned = true};
+    int code = tinker_submit(link, &call, &model->future, &sent, err);
     model->models += tinker_was_taken(&sent);
     buf_deinit(&body);
     return code;
 }
 
-static void forget_promise(struct tinker_model *model)
+static void forget_future(struct tinker_model *model)
 {
-    mem_free(model->promise);
-    model->promise = NULL;
+    mem_free(model->future);
+    model->future = NULL;
 }
 
-/* A promise that was not waited out is kept: there may be a model of it yet. */
+/* A future that was not awaited is kept: its model may exist by now. */
 static int await_model(struct tinker_model *model, struct tinker_link *link, bool once,
                        struct err *err)
 {
     const struct tinker_call call = {.target = create_model, .once = once};
     json_t *result = NULL;
-    int code = tinker_await(link, model->promise, &call, &result, err);
+    int code = tinker_await(link, model->future, &call, &result, err);
     if (code == 0)
         code = tinker_read_text(result, "create_model", "model_id", &model->id, err);
     if (code == 0)
         model->number = model->steps = 0;
     if (code != ERR_CANCELLED && code != ERR_TIMEOUT)
-        forget_promise(model);
+        forget_future(model);
     json_decref(result);
     return code;
 }
 
-static int create(struct tinker_model *model, struct tinker_link *link, struct err *err)
+static int create_server_model(struct tinker_model *model, struct tinker_link *link,
+                               struct err *err)
 {
-    int code = model->promise ? 0 : request_model(model, link, err);
+    int code = model->future ? 0 : request_model(model, link, err);
     return code < 0 ? code : await_model(model, link, false, err);
 }
 
-static void forget_debt(struct tinker_model *model)
+static void clear_unresolved(struct tinker_model *model)
 {
-    buf_deinit(&model->debt.body);
-    model->debt = (struct tinker_debt){0};
+    buf_deinit(&model->unresolved.body);
+    model->unresolved = (struct tinker_unresolved){0};
 }
 
 void tinker_model_unload(struct tinker_model *model)
 {
     struct buf body;
     json_t *result = NULL;
-    if (model->promise)
-        (void)!await_model(model, model->parting, true, NULL);
-    forget_promise(model);
+    if (model->future)
+        (void)!await_model(model, model->shutdown, true, NULL);
+    forget_future(model);
     if (!model->id)
         return;
     tinker_begin(&body);
@@ -133,42 +135,43 @@ void tinker_model_unload(struct tinker_model *model)
                                      .target = "/api/v1/unload_model",
                                      .body = &body,
                                      .once = true};
-    (void)!tinker_do(model->parting, &call, &result, NULL, NULL);
+    (void)!tinker_do(model->shutdown, &call, &result, NULL, NULL);
     json_decref(result);
     buf_deinit(&body);
     mem_free(model->id);
     model->id = NULL;
-    forget_debt(model);
+    clear_unresolved(model);
 }
 
 /* ------------------------------------------------------------------------------------- requests */
 
-static struct tinker_call call_of(const struct tinker_request *request, const struct buf *body)
+static struct tinker_call call_of_request(const struct tinker_request *request,
+                                          const struct buf *body)
 {
     return (struct tinker_call){.method = "POST",
                                 .target = request->target,
                                 .body = body,
-                                .fine = request->fine,
-                                .ours = true};
+                                .accepted = request->accepted,
+                                .owned = true};
 }
 
-/* What comes of it nobody waits for any more. */
-static int settle_debt(struct tinker_model *model, struct tinker_link *link, struct err *err)
+/* Its result is dropped. */
+static int resend_unresolved(struct tinker_model *model, struct tinker_link *link, struct err *err)
 {
-    const struct tinker_debt *debt = &model->debt;
-    const struct tinker_request request = {link, debt->target, debt->fine};
-    struct tinker_call call = call_of(&request, &debt->body);
+    const struct tinker_unresolved *unresolved = &model->unresolved;
+    const struct tinker_request request = {link, unresolved->target, unresolved->accepted};
+    struct tinker_call call = call_of_request(&request, &unresolved->body);
     struct tinker_sent sent;
     char *id = NULL;
-    if (!debt->target)
+    if (!unresolved->target)
         return 0;
-    call.again = true;
+    call.resend = true;
     int result = tinker_submit(link, &call, &id, &sent, err);
     mem_free(id);
     if (sent.unknown)
         return result;
     model->number += tinker_was_taken(&sent);
-    forget_debt(model);
+    clear_unresolved(model);
     return 0;
 }
 
@@ -176,13 +179,13 @@ int tinker_model_begin(struct tinker_model *model, const struct tinker_request *
                        struct buf *body, struct err *err)
 {
     int result = model->torn ? err_set(err, ERR_INPUT,
-                                       "a request to train failed in its middle, so that nobody "
-                                       "knows what the model holds: go on from a checkpoint")
+                                       "a training request failed midway, so the state of the "
+                                       "model is unknown: resume from a checkpoint")
                              : 0;
     if (result == 0 && !model->id)
-        result = create(model, request->link, err);
+        result = create_server_model(model, request->link, err);
     if (result == 0)
-        result = settle_debt(model, request->link, err);
+        result = resend_unresolved(model, request->link, err);
     if (result < 0)
         return result;
     tinker_begin(body);
@@ -200,13 +203,13 @@ int tinker_model_send(struct tinker_model *model, const struct tinker_request *r
     *id = NULL;
     tinker_end(body);
     if (body->cut)
-        return err_set(err, ERR_LIMIT, "%s: more than one request can hold (%zu bytes)",
-                       request->target, body->max_bytes);
-    const struct tinker_call call = call_of(request, body);
+        return err_set(err, ERR_LIMIT, "%s: the request is above %zu bytes", request->target,
+                       body->max_bytes);
+    const struct tinker_call call = call_of_request(request, body);
     int result = tinker_submit(request->link, &call, id, sent, err);
     model->number += tinker_was_taken(sent);
     if (sent->unknown) {
-        model->debt = (struct tinker_debt){request->target, request->fine, *body};
+        model->unresolved = (struct tinker_unresolved){request->target, request->accepted, *body};
         *body = (struct buf){0};
     }
     return result;
@@ -215,7 +218,7 @@ int tinker_model_send(struct tinker_model *model, const struct tinker_request *r
 int tinker_model_do(struct tinker_model *model, const struct tinker_request *request,
                     struct buf *body, json_t **result, struct tinker_sent *sent, struct err *err)
 {
-    const struct tinker_call call = call_of(request, NULL);
+    const struct tinker_call call = call_of_request(request, NULL);
     char *id;
     *result = NULL;
     int code = tinker_model_send(model, request, body, &id, sent, err);

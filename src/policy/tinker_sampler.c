@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "policy/tinker_wire.h"
 
-#define LOST_MOST 3 /* promises of one sample that a server may lose */
+#define LOST_FUTURES_MAX 3 /* futures of one sample that a server may lose */
 
 void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *model,
                          const struct tokens *stops)
@@ -22,7 +22,7 @@ void tinker_sampler_deinit(struct tinker_sampler *sampler)
     pthread_mutex_destroy(&sampler->lock);
 }
 
-/* `id` becomes ours. */
+/* Takes `id`. */
 static void set_id(struct tinker_sampler *sampler, char *id)
 {
     pthread_mutex_lock(&sampler->lock);
@@ -46,8 +46,9 @@ static char *copy_id(struct tinker_sampler *sampler)
 
 /* ----------------------------------------------------------------------------------- the copies */
 
-/* A server that did not make the sampler itself has named what one is made of. */
-static int open_path(struct tinker_sampler *sampler, const char *path, char **id, struct err *err)
+/* The server named the saved weights instead of creating the sampler: create it. */
+static int create_sampling_session(struct tinker_sampler *sampler, const char *path, char **id,
+                                   struct err *err)
 {
     struct buf body;
     struct tinker_sent sent;
@@ -61,8 +62,8 @@ static int open_path(struct tinker_sampler *sampler, const char *path, char **id
     const struct tinker_call call = {.method = "POST",
                                      .target = "/api/v1/create_sampling_session",
                                      .body = &body,
-                                     .ours = true};
-    int result = tinker_ask(sampler->model->link, &call, &answer, &sent, err);
+                                     .owned = true};
+    int result = tinker_send(sampler->model->link, &call, &answer, &sent, err);
     sampler->samplers += sent.unknown || tinker_was_taken(&sent);
     if (result == 0)
         result = tinker_read_text(answer, "create_sampling_session", "sampling_session_id", id,
@@ -82,7 +83,7 @@ static int read_frozen(struct tinker_sampler *sampler, const json_t *result, cha
         return 0;
     }
     if (path[0])
-        return open_path(sampler, path, id, err);
+        return create_sampling_session(sampler, path, id, err);
     return err_set(err, ERR_PROTOCOL,
                    "the server's answer to save_weights_for_sampler names no sampler");
 }
@@ -120,7 +121,7 @@ static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
     if (*id)
         return 0;
     pthread_mutex_lock(&sampler->model->lock);
-    *id = copy_id(sampler); /* another thread may have been here before */
+    *id = copy_id(sampler); /* another thread may have set it meanwhile */
     if (!*id)
         result = tinker_sampler_freeze(sampler, err);
     if (!*id && result == 0)
@@ -129,8 +130,8 @@ static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
     return result;
 }
 
-static int ask(struct tinker_sampler *sampler, struct tinker_question *question,
-               struct train_backend_answer *answer, struct err *err)
+static int request_sample(struct tinker_sampler *sampler, struct tinker_question *question,
+                          struct train_backend_answer *answer, struct err *err)
 {
     struct buf body;
     json_t *found = NULL;
@@ -141,7 +142,7 @@ static int ask(struct tinker_sampler *sampler, struct tinker_question *question,
     const struct tinker_call call = {.method = "POST",
                                      .target = "/api/v1/asample",
                                      .body = &body,
-                                     .ours = true};
+                                     .owned = true};
     int result = tinker_do(sampler->model->link, &call, &found, NULL, err);
     if (result == 0)
         result = tinker_read_sample(found, question->sampling->max_tokens, answer, err);
@@ -164,8 +165,8 @@ int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *p
                                        .stop_count = sampler->stop_count,
                                        .sampler = id};
     result = ERR_MISSING;
-    for (unsigned lost = 0; lost < LOST_MOST && result == ERR_MISSING; lost++)
-        result = ask(sampler, &question, answer, err);
+    for (unsigned lost = 0; lost < LOST_FUTURES_MAX && result == ERR_MISSING; lost++)
+        result = request_sample(sampler, &question, answer, err);
     mem_free(id);
     return result;
 }

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Of a torn model there is nothing left to lose. */
-static int tear(struct tinker_model *model, int result)
+/* Marks the model torn after a failure. */
+static int mark_torn(struct tinker_model *model, int result)
 {
     model->torn |= result < 0;
     return result;
@@ -14,7 +14,7 @@ static int tear(struct tinker_model *model, int result)
 
 /* --------------------------------------------------------------------------------------- chunks */
 
-/* Those of a pass that were sent. */
+/* A part of a pass that was sent. */
 struct chunk {
     char *id;
     size_t count; /* of its datums */
@@ -57,9 +57,9 @@ static int send_chunk(struct tinker_model *model, const struct tinker_pass *pass
     return result;
 }
 
-/* What the loss makes here of the server's log-probabilities. */
-static int take_datum(const struct tinker_pass *pass, const json_t *result, size_t index,
-                      struct lm_datum *datum, struct loss_sums *sums, struct err *err)
+/* Computes the loss here, from the server's log-probabilities. */
+static int read_datum_result(const struct tinker_pass *pass, const json_t *result, size_t index,
+                             struct lm_datum *datum, struct loss_sums *sums, struct err *err)
 {
     float *logprob = datum->logprob ? datum->logprob : mem_alloc(datum->count * sizeof *logprob);
     int code = tinker_read_logprobs(result, index, logprob, datum->count, err);
@@ -83,16 +83,16 @@ static int take_datum(const struct tinker_pass *pass, const json_t *result, size
     return code;
 }
 
-static int take_chunk(struct tinker_model *model, const struct tinker_pass *pass,
-                      const struct chunk *chunk, struct lm_datum *datums, struct loss_sums *sums,
-                      struct err *err)
+static int await_chunk(struct tinker_model *model, const struct tinker_pass *pass,
+                       const struct chunk *chunk, struct lm_datum *datums, struct loss_sums *sums,
+                       struct err *err)
 {
     const struct tinker_request request = request_of(model, pass);
     const struct tinker_call call = {.target = request.target};
     json_t *result = NULL;
     int code = tinker_await(request.link, chunk->id, &call, &result, err);
     for (size_t i = 0; i < chunk->count && code == 0; i++)
-        code = take_datum(pass, result, i, &datums[i], sums, err);
+        code = read_datum_result(pass, result, i, &datums[i], sums, err);
     json_decref(result);
     return code;
 }
@@ -109,11 +109,11 @@ int tinker_train_pass(struct tinker_model *model, const struct tinker_pass *pass
         result = send_chunk(model, pass, datums + at, &chunks[sent], err);
     }
     for (size_t i = 0, at = 0; i < sent && result == 0; at += chunks[i++].count)
-        result = take_chunk(model, pass, &chunks[i], datums + at, sums, err);
+        result = await_chunk(model, pass, &chunks[i], datums + at, sums, err);
     for (size_t i = 0; i < sent; i++)
         mem_free(chunks[i].id);
     mem_free(chunks);
-    return pass->gradients ? tear(model, result) : result;
+    return pass->gradients ? mark_torn(model, result) : result;
 }
 
 /* ---------------------------------------------------------------------------------------- steps */
@@ -126,7 +126,7 @@ int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, do
     json_t *found = NULL;
     int result = tinker_model_begin(model, &request, &body, err);
     if (result < 0)
-        return tear(model, result);
+        return mark_torn(model, result);
     tinker_add_key(&body, "adam_params");
     buf_printf(&body,
                "{\"learning_rate\":%.17g,\"beta1\":%.17g,\"beta2\":%.17g,"
@@ -140,5 +140,5 @@ int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, do
     }
     json_decref(found);
     buf_deinit(&body);
-    return tear(model, result);
+    return mark_torn(model, result);
 }

@@ -1,8 +1,8 @@
 /* tinker_train: passes and steps of a model on a Tinker server.
  *
- * A pass goes out in chunks of what the server takes, all sent before the first is waited for; its
- * sums are worked out here, from the server's log-probabilities, in the order of datums. A pass
- * with gradients, or a step, that fails leaves the model torn.
+ * A pass is sent in chunks of the size that the server takes, all before the first result is awaited;
+ * its sums are computed here, from the server's log-probabilities, in the order of the datums. A
+ * failed step, or a failed pass with gradients, leaves the model torn.
  *
  * Threads: with the model's lock held.
  */
@@ -13,7 +13,7 @@
 
 struct tinker_pass {
     const struct loss *loss;
-    struct loss_config config; /* filled in (tinker_check_pass) */
+    struct loss_config config; /* completed by tinker_check_pass */
     bool gradients;
 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 200
-/* A log-probability is 0 at most, but for the rounding of whoever worked it out. */
+/* A log-probability is at most 0, plus rounding errors of the server. */
 #define LOGPROB_MOST 1e-2
 
 /* ------------------------------------------------------------------------------------- requests */
@@ -61,7 +61,7 @@ static void put_ids(struct buf *body, const int32_t *ids, size_t count)
     buf_puts(body, "]");
 }
 
-/* Nine digits are a float, to the bit; what is no number is 0. */
+/* Nine digits represent a float exactly; NaN and infinity become 0. */
 static void put_numbers(struct buf *body, const float *values, size_t count)
 {
     buf_puts(body, "[");
@@ -114,11 +114,11 @@ static void put_datum(struct buf *body, const struct loss *loss, const struct lm
     buf_puts(body, "}}");
 }
 
-/* Which options each loss of the protocol has. */
+/* The options of each loss of the protocol. */
 static const struct tinker_loss {
     const char *name;
     bool clips, beta;
-    bool all_known; /* a row counts even where its advantage is 0 */
+    bool all_known; /* a row counts even if its advantage is 0 */
 } losses[] = {
     {"cross_entropy", false, false, false},
     {"importance_sampling", false, false, false},
@@ -141,7 +141,7 @@ static int check_datum(const struct lm_datum *datum, const struct loss *loss,
     if (datum->count == 0 || !datum->tokens || !datum->targets)
         return err_set(err, ERR_INPUT, "it is empty");
     if (datum->targets_per_row > 1)
-        return err_set(err, ERR_INPUT, "several targets a row are for kind=engine");
+        return err_set(err, ERR_INPUT, "several targets a row need the engine");
     if (loss->ratio && (!datum->sampled || !datum->advantages))
         return err_set(err, ERR_INPUT, "the loss %s needs %s", loss->name,
                        datum->sampled ? "advantages" : "the sampler's log-probabilities");
@@ -151,8 +151,8 @@ static int check_datum(const struct lm_datum *datum, const struct loss *loss,
         bool needed = loss->ratio && (advantage != 0 || known->all_known);
         if (!isfinite(advantage) || !isfinite(weight) || (needed && !isfinite(datum->sampled[i])))
             return err_set(err, ERR_INPUT,
-                           "row %zu: a number is not finite, or a log-probability not known that "
-                           "the loss %s counts",
+                           "row %zu: a number is not finite, or a log-probability that the loss %s "
+                           "needs is unknown",
                            i, loss->name);
     }
     return 0;
@@ -164,10 +164,9 @@ int tinker_check_pass(const struct loss *loss, struct loss_config *config,
     const struct tinker_loss *known = loss_of(loss->name);
     int result = loss_config_check(loss, config, err);
     if (result == 0 && !known)
-        result = err_set(err, ERR_INPUT, "the loss %s is for kind=engine: Tinker has none",
-                         loss->name);
+        result = err_set(err, ERR_INPUT, "Tinker has no loss %s; the engine has", loss->name);
     if (result == 0 && (config->dual_clip > 0 || config->entropy != 0))
-        result = err_set(err, ERR_INPUT, "%s is for kind=engine: Tinker's losses have none",
+        result = err_set(err, ERR_INPUT, "%s needs the engine: Tinker's losses have none",
                          config->dual_clip > 0 ? "a dual clip" : "an entropy bonus");
     for (size_t i = 0; i < count && result == 0; i++) {
         result = check_datum(&datums[i], loss, known, err);
@@ -251,7 +250,7 @@ int tinker_read_text(const json_t *answer, const char *request, const char *key,
     return 0;
 }
 
-/* Numbers of which each is a log-probability. */
+/* Numbers, each a log-probability. */
 static int read_floats(const json_t *array, const char *name, float *out, size_t count,
                        struct err *err)
 {
@@ -262,8 +261,7 @@ static int read_floats(const json_t *array, const char *name, float *out, size_t
         const json_t *value = json_array_get(array, i);
         out[i] = json_is_number(value) ? (float)json_number_value(value) : NAN;
         if (!isfinite(out[i]) || (double)out[i] > LOGPROB_MOST)
-            return err_set(err, ERR_PROTOCOL, "%s holds what is no log-probability, at %zu", name,
-                           i);
+            return err_set(err, ERR_PROTOCOL, "%s: number %zu is not a log-probability", name, i);
     }
     return 0;
 }
@@ -294,8 +292,7 @@ static int read_ids(const json_t *array, size_t max_tokens, struct train_backend
         const json_t *value = json_array_get(array, i);
         json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
         if (id < 0 || id >= LIMIT_LM_VOCAB)
-            return err_set(err, ERR_PROTOCOL, "the server's answer holds what is no token, at %zu",
-                           i);
+            return err_set(err, ERR_PROTOCOL, "the server's answer has an invalid token at %zu", i);
         answer->tokens[i] = (int32_t)id;
     }
     return 0;
@@ -355,7 +352,7 @@ int tinker_path_parse(struct tinker_path *path, const char *text, struct err *er
             return 0;
         }
     }
-    return err_set(err, ERR_INPUT, "'%.200s' is no checkpoint: give tinker://RUN/weights/NAME",
+    return err_set(err, ERR_INPUT, "'%.200s' is not a checkpoint: give tinker://RUN/weights/NAME",
                    text);
 }
 
@@ -366,10 +363,10 @@ void tinker_path_deinit(struct tinker_path *path)
     *path = (struct tinker_path){0};
 }
 
-char *tinker_name(const char *name, unsigned again)
+char *tinker_name(const char *name, unsigned resend)
 {
-    char *out = again > 0 ? mem_printf("%.*s-%u", NAME_MAX_BYTES, name, again)
-                          : mem_printf("%.*s", NAME_MAX_BYTES, name);
+    char *out = resend > 0 ? mem_printf("%.*s-%u", NAME_MAX_BYTES, name, resend)
+                           : mem_printf("%.*s", NAME_MAX_BYTES, name);
     for (char *at = out; *at; at++)
         if (!is_plain(at, 1) || *at == '.' || *at == ':')
             *at = '-';

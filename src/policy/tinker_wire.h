@@ -1,8 +1,8 @@
-/* tinker_wire: the protocol of the Tinker service as it goes over the wire: its requests, in JSON,
- * and what its answers mean. Pure.
+/* tinker_wire: the messages of the Tinker protocol: requests in JSON, and the meaning of its answers.
+ * Pure.
  *
- * Answers are a stranger's: a count, an id or a number that cannot be is ERR_PROTOCOL. Ownership:
- * the caller's storage; texts belong to the answer that they are in.
+ * Answers are untrusted: an invalid count, id or number is ERR_PROTOCOL. Ownership: the caller's
+ * storage; texts belong to the answer that they are in.
  */
 #ifndef WARPGYM_POLICY_TINKER_WIRE_H
 #define WARPGYM_POLICY_TINKER_WIRE_H
@@ -13,28 +13,27 @@
 
 /* ------------------------------------------------------------------------------------- requests */
 
-/* A request is an object that is begun, added to and ended. What is above LIMIT_TINKER_BODY_BYTES
- * is cut off (body->cut). */
+/* A request is one JSON object: begin, add, end. Text above LIMIT_TINKER_BODY_BYTES is cut
+ * (body->cut). */
 void tinker_begin(struct buf *body);
-void tinker_add_key(struct buf *body, const char *key); /* its value is the caller's to put */
+void tinker_add_key(struct buf *body, const char *key); /* the caller appends its value */
 void tinker_add_text(struct buf *body, const char *key, const char *text);
 void tinker_add_number(struct buf *body, const char *key, uint64_t value);
 void tinker_end(struct buf *body);
 
-/* Appends to what `body` holds, quoted. */
+/* Appends a quoted text. */
 void tinker_put_text(struct buf *body, const char *text);
 
-/* Whether the protocol has this loss with these options, and these datums: ERR_INPUT. *config is
- * filled in. */
+/* Whether the protocol supports this loss, its options and these datums: ERR_INPUT. Completes
+ * *config. */
 NODISCARD int tinker_check_pass(const struct loss *loss, struct loss_config *config,
                                 const struct lm_datum *datums, size_t count, struct err *err);
-/* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. A NaN or infinity becomes
- * 0. */
+/* {"data": […], "loss_fn", "loss_fn_config"} of checked datums. A NaN or infinity becomes 0. */
 void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
                      const struct lm_datum *datums, size_t count);
-/* What the service counts a datum as: 20 bytes a row, which are up to 50 of JSON. */
+/* The size of a datum by the service's count: 20 bytes a row, up to 50 as JSON. */
 size_t tinker_datum_bytes(const struct lm_datum *datum);
-/* As much of that as a body can hold. */
+/* The most of that for one body. */
 #define TINKER_CHUNK_BYTES_MAX (LIMIT_TINKER_BODY_BYTES / 4)
 
 struct tinker_question {
@@ -45,19 +44,18 @@ struct tinker_question {
     const char *sampler;
     uint64_t number;
 };
-/* As its fields. */
+/* As fields of the body. */
 void tinker_add_sample(struct buf *body, const struct tinker_question *question);
 
 /* -------------------------------------------------------------------------------------- answers */
 
 enum tinker_state { TINKER_DONE, TINKER_AGAIN, TINKER_FAILED };
 
-/* What came of a poll with a status of success. *why (NULL: nothing to say) is the server's
- * reason. TINKER_FAILED with *mine: what was asked is at fault. */
+/* The result of a poll with a success status. *why (NULL: none) is the server's reason.
+ * TINKER_FAILED with *our_fault: the request is at fault. */
 enum tinker_state tinker_read_future(const json_t *answer, const char **why, bool *mine);
 
-/* The text `key`, which the answer to `request` ("create_model") cannot do without; the caller's
- * (mem_free). */
+/* The required text `key` of the answer to `request` ("create_model"); the caller's (mem_free). */
 NODISCARD int tinker_read_text(const json_t *answer, const char *request, const char *key,
                                char **text, struct err *err);
 /* Log-probabilities of datum `index` of a pass. */
@@ -66,17 +64,17 @@ NODISCARD int tinker_read_logprobs(const json_t *result, size_t index, float *lo
 /* Tokens, logprobs, count and stopped. */
 NODISCARD int tinker_read_sample(const json_t *result, size_t max_tokens,
                                  struct train_backend_answer *answer, struct err *err);
-/* NAN: not told. */
+/* NAN: unknown. */
 double tinker_read_norm(const json_t *result);
 
-/* "tinker://RUN/weights/NAME"; what it points to is the caller's (mem_free). */
+/* "tinker://RUN/weights/NAME"; its strings are the caller's (mem_free). */
 struct tinker_path {
     char *run, *name;
 };
 NODISCARD int tinker_path_parse(struct tinker_path *path, const char *text, struct err *err);
 void tinker_path_deinit(struct tinker_path *path);
 
-/* Letters, digits, '_' and '-' alone, as every server takes them. The caller's (mem_free). */
-char *tinker_name(const char *name, unsigned again);
+/* Letters, digits, '_' and '-' alone, which every server accepts. The caller's (mem_free). */
+char *tinker_name(const char *name, unsigned resend);
 
 #endif

@@ -9,30 +9,30 @@
 #include <pthread.h>
 #include <string.h>
 
-static const struct train_backend_ops *const makers[] = {&train_backend_engine,
-                                                         &train_backend_tinker, NULL};
+static const struct train_backend_ops *const backend_kinds[] = {&train_backend_engine,
+                                                                &train_backend_tinker, NULL};
 
 struct train_backend {
-    const struct train_backend_ops *maker;
+    const struct train_backend_ops *ops;
     void *state;
     struct tokenizer *tokenizer;
     enum chat_style style;
     size_t context;
 
-    pthread_mutex_t lock; /* of the rest */
-    pthread_cond_t moved;
-    size_t under_way; /* samples, all of one version */
-    bool refreshing;  /* new ones wait */
+    pthread_mutex_t lock; /* protects the fields below */
+    pthread_cond_t samples_changed;
+    size_t under_way; /* samples in flight, all of one version */
+    bool refreshing;  /* new samples wait */
     uint64_t version;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static const struct train_backend_ops *maker_of(const char *kind)
+static const struct train_backend_ops *find_backend_ops(const char *kind)
 {
-    for (const struct train_backend_ops *const *maker = makers; *maker; maker++)
-        if (strcmp((*maker)->kind, kind) == 0)
-            return *maker;
+    for (const struct train_backend_ops *const *ops = backend_kinds; *ops; ops++)
+        if (strcmp((*ops)->kind, kind) == 0)
+            return *ops;
     return NULL;
 }
 
@@ -44,7 +44,7 @@ static int open_tokenizer(struct train_backend *backend, const char *directory, 
     return result;
 }
 
-/* What ends an answer in the families of chat.h. */
+/* The stop tokens of the chat styles of chat.h. */
 static int find_stops(const struct train_backend *backend, struct tokens *stops, struct err *err)
 {
     static const char end_of_text[] = "<|endoftext|>";
@@ -57,36 +57,35 @@ static int find_stops(const struct train_backend *backend, struct tokens *stops,
     return result;
 }
 
-static struct train_backend *new_train_backend(const struct train_backend_ops *maker,
-                                               size_t context)
+static struct train_backend *new_train_backend(const struct train_backend_ops *ops, size_t context)
 {
     struct train_backend *backend = mem_alloc(sizeof *backend);
-    backend->maker = maker;
+    backend->ops = ops;
     backend->context = context;
     pthread_mutex_init(&backend->lock, NULL);
-    pthread_cond_init(&backend->moved, NULL);
+    pthread_cond_init(&backend->samples_changed, NULL);
     return backend;
 }
 
 int train_backend_open(struct train_backend **out, const struct train_backend_options *options,
                        struct err *err)
 {
-    const struct train_backend_ops *maker = maker_of(options->kind);
+    const struct train_backend_ops *ops = find_backend_ops(options->kind);
     const char *tokenizer = options->tokenizer && options->tokenizer[0] ? options->tokenizer
                                                                         : options->model;
     *out = NULL;
-    if (!maker)
-        return err_set(err, ERR_INPUT, "'%.100s' is no training backend: there are %s and %s",
+    if (!ops)
+        return err_set(err, ERR_INPUT, "unknown training backend '%.100s': there are %s and %s",
                        options->kind, train_backend_engine.kind, train_backend_tinker.kind);
     if (!options->model || !options->model[0])
         return err_set(err, ERR_INPUT, "name a model to train");
-    struct train_backend *backend = new_train_backend(maker, options->context);
+    struct train_backend *backend = new_train_backend(ops, options->context);
     struct tokens stops = {0};
     int result = open_tokenizer(backend, tokenizer, err);
     if (result == 0)
         result = find_stops(backend, &stops, err);
     if (result == 0)
-        result = maker->open(&backend->state, options, &stops, &backend->context, err);
+        result = ops->open(&backend->state, options, &stops, &backend->context, err);
     tokens_deinit(&stops);
     if (result < 0) {
         train_backend_close(backend);
@@ -100,10 +99,10 @@ int train_backend_open_base(struct train_backend **out, const struct train_backe
                             const struct train_backend_options *options, struct err *err)
 {
     *out = NULL;
-    if (!of->maker->base)
+    if (!of->ops->base)
         return train_backend_open(out, options, err);
-    struct train_backend *base = new_train_backend(of->maker, of->context);
-    int result = base->maker->base(&base->state, of->state, options, err);
+    struct train_backend *base = new_train_backend(of->ops, of->context);
+    int result = base->ops->base(&base->state, of->state, options, err);
     if (result < 0)
         train_backend_close(base);
     else
@@ -116,25 +115,25 @@ void train_backend_close(struct train_backend *backend)
     if (!backend)
         return;
     if (backend->state)
-        backend->maker->close(backend->state);
+        backend->ops->close(backend->state);
     tokenizer_close(backend->tokenizer);
-    pthread_cond_destroy(&backend->moved);
+    pthread_cond_destroy(&backend->samples_changed);
     pthread_mutex_destroy(&backend->lock);
     mem_free(backend);
 }
 
 const char *train_backend_kind(const struct train_backend *backend)
 {
-    return backend->maker->kind;
+    return backend->ops->kind;
 }
 
 /* -------------------------------------------------------------------------------------- prompts */
 
 static const char *const roles[] = {"system", "user", "assistant", "tool"};
 
-static int read_message(const json_t *from, struct chat_message *message, struct err *err)
+static int read_chat_message(const json_t *from, struct chat_message *message, struct err *err)
 {
-    int result = json_is_object(from) ? 0 : err_set(err, ERR_INPUT, "it is no object");
+    int result = json_is_object(from) ? 0 : err_set(err, ERR_INPUT, "it is not an object");
     if (result == 0)
         result = json_get_string(from, "role", &message->role, err);
     if (result == 0)
@@ -143,7 +142,7 @@ static int read_message(const json_t *from, struct chat_message *message, struct
         if (strcmp(message->role, roles[i]) == 0)
             return 0;
     if (result == 0)
-        result = err_set(err, ERR_INPUT, "'%.100s' is no role", message->role);
+        result = err_set(err, ERR_INPUT, "unknown role '%.100s'", message->role);
     return result;
 }
 
@@ -157,7 +156,7 @@ int train_backend_prompt(struct train_backend *backend, const json_t *messages, 
     struct chat_message *list = mem_alloc((count + 1) * sizeof *list);
     int result = count > 0 ? 0 : err_set(err, ERR_INPUT, "a prompt needs a message");
     for (size_t i = 0; i < count && result == 0; i++) {
-        result = read_message(json_array_get(messages, i), &list[i], err);
+        result = read_chat_message(json_array_get(messages, i), &list[i], err);
         if (result < 0)
             err_prefix(err, "message %zu", i + 1);
     }
@@ -169,8 +168,8 @@ int train_backend_prompt(struct train_backend *backend, const json_t *messages, 
 
 /* -------------------------------------------------------------------------------------- answers */
 
-static int add_text(const struct train_backend *backend, struct train_backend_answer *answer,
-                    struct err *err)
+static int decode_answer(const struct train_backend *backend, struct train_backend_answer *answer,
+                         struct err *err)
 {
     struct buf text;
     buf_init(&text, LIMIT_ANSWER_BYTES);
@@ -182,22 +181,22 @@ static int add_text(const struct train_backend *backend, struct train_backend_an
     return result;
 }
 
-static uint64_t enter(struct train_backend *backend)
+static uint64_t begin_sample(struct train_backend *backend)
 {
     pthread_mutex_lock(&backend->lock);
     while (backend->refreshing)
-        pthread_cond_wait(&backend->moved, &backend->lock);
+        pthread_cond_wait(&backend->samples_changed, &backend->lock);
     backend->under_way++;
     uint64_t version = backend->version;
     pthread_mutex_unlock(&backend->lock);
     return version;
 }
 
-static void leave(struct train_backend *backend)
+static void end_sample(struct train_backend *backend)
 {
     pthread_mutex_lock(&backend->lock);
     if (--backend->under_way == 0)
-        pthread_cond_broadcast(&backend->moved);
+        pthread_cond_broadcast(&backend->samples_changed);
     pthread_mutex_unlock(&backend->lock);
 }
 
@@ -216,12 +215,12 @@ int train_backend_sample(struct train_backend *backend, const struct tokens *pro
     size_t left = backend->context - prompt->count;
     if (wanted.max_tokens == 0 || wanted.max_tokens > left)
         wanted.max_tokens = left;
-    wanted.seed &= INT32_MAX; /* as much as all services take */
-    answer->version = enter(backend);
-    int result = backend->maker->sample(backend->state, prompt, &wanted, answer, err);
-    leave(backend);
+    wanted.seed &= INT32_MAX; /* the range that all services take */
+    answer->version = begin_sample(backend);
+    int result = backend->ops->sample(backend->state, prompt, &wanted, answer, err);
+    end_sample(backend);
     if (result == 0)
-        result = add_text(backend, answer, err);
+        result = decode_answer(backend, answer, err);
     if (result < 0)
         train_backend_answer_deinit(answer);
     return result;
@@ -242,26 +241,26 @@ int train_backend_forward_backward(struct train_backend *backend, struct lm_datu
                                    const struct loss_config *config, struct loss_sums *sums,
                                    struct err *err)
 {
-    return backend->maker->pass(backend->state, datums, count, loss, config, true, sums, err);
+    return backend->ops->pass(backend->state, datums, count, loss, config, true, sums, err);
 }
 
 int train_backend_forward(struct train_backend *backend, struct lm_datum *datums, size_t count,
                           const struct loss *loss, const struct loss_config *config,
                           struct loss_sums *sums, struct err *err)
 {
-    return backend->maker->pass(backend->state, datums, count, loss, config, false, sums, err);
+    return backend->ops->pass(backend->state, datums, count, loss, config, false, sums, err);
 }
 
 int train_backend_step(struct train_backend *backend, const struct lm_adam *adam, double *norm,
                        struct err *err)
 {
     *norm = 0;
-    return backend->maker->step(backend->state, adam, norm, err);
+    return backend->ops->step(backend->state, adam, norm, err);
 }
 
 uint64_t train_backend_steps(const struct train_backend *backend)
 {
-    return backend->maker->steps(backend->state);
+    return backend->ops->steps(backend->state);
 }
 
 int train_backend_refresh(struct train_backend *backend, uint64_t *version, struct err *err)
@@ -269,11 +268,11 @@ int train_backend_refresh(struct train_backend *backend, uint64_t *version, stru
     pthread_mutex_lock(&backend->lock);
     backend->refreshing = true;
     while (backend->under_way > 0)
-        pthread_cond_wait(&backend->moved, &backend->lock);
-    int result = backend->maker->refresh(backend->state, &backend->version, err);
+        pthread_cond_wait(&backend->samples_changed, &backend->lock);
+    int result = backend->ops->refresh(backend->state, &backend->version, err);
     *version = backend->version;
     backend->refreshing = false;
-    pthread_cond_broadcast(&backend->moved);
+    pthread_cond_broadcast(&backend->samples_changed);
     pthread_mutex_unlock(&backend->lock);
     return result;
 }
@@ -285,23 +284,23 @@ int train_backend_save(struct train_backend *backend, const char *directory, con
 {
     *where = NULL;
     if (!name[0] || name[0] == '.' || strchr(name, '/'))
-        return err_set(err, ERR_INPUT, "'%.100s' is no name for a checkpoint", name);
-    return backend->maker->save(backend->state, directory, name, where, err);
+        return err_set(err, ERR_INPUT, "invalid checkpoint name '%.100s'", name);
+    return backend->ops->save(backend->state, directory, name, where, err);
 }
 
 int train_backend_load(struct train_backend *backend, const char *directory, const char *where,
                        bool optimizer, uint64_t steps, struct err *err)
 {
-    return backend->maker->load(backend->state, directory, where, optimizer, steps, err);
+    return backend->ops->load(backend->state, directory, where, optimizer, steps, err);
 }
 
 int train_backend_forget(struct train_backend *backend, const char *directory, const char *where,
                          struct err *err)
 {
-    return backend->maker->forget(backend->state, directory, where, err);
+    return backend->ops->forget(backend->state, directory, where, err);
 }
 
 int train_backend_export(struct train_backend *backend, const char *directory, struct err *err)
 {
-    return backend->maker->export(backend->state, directory, err);
+    return backend->ops->export(backend->state, directory, err);
 }

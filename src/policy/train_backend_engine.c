@@ -1,10 +1,10 @@
-/* The engine: two models of lm/ in this process. One is trained, by whoever calls; its twin
- * (lm_model_twin) is what the sampler's thread reads, on a backend of its own. So samples and steps
- * go on side by side, and a refresh is a copy of what is trained.
+/* The engine: two models of lm/ in this process. The calling thread trains one; the sampler's thread
+ * reads its twin (lm_model_twin) on a backend of its own. So sampling and training run side by side,
+ * and a refresh copies the trained weights.
  *
- * The sampler's backend is invariant: a sample depends on weights, prompt, seed and settings to the
- * last bit, never on who is sampled beside it, so that a run that is killed goes on to the same
- * numbers. */
+ * The sampler's backend is batch-invariant: a sample depends on weights, prompt, seed and settings to
+ * the last bit, never on concurrent samples, so that a resumed run reproduces the same numbers.
+ */
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/sample/engine.h"
@@ -26,7 +26,7 @@ struct engine {
     int32_t stops[TRAIN_BACKEND_STOPS_MAX];
     size_t stop_count;
     const _Atomic int *cancelled;
-    bool torn; /* a checkpoint was loaded in part */
+    bool torn; /* a checkpoint was loaded only in part */
 };
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -69,7 +69,7 @@ static int open_trainer(struct engine *engine, const struct train_backend_option
                            err);
 }
 
-/* Room for all samples at their longest. */
+/* Capacity for all samples at their longest. */
 static int open_sampler(struct engine *engine, const struct train_backend_options *options,
                         struct err *err)
 {
@@ -116,10 +116,9 @@ static int engine_open(void **state, const struct train_backend_options *options
     return 0;
 }
 
-/* Another twin, which nobody updates. It computes on the training's backend: whoever trains asks it
- * between two passes. */
-static int engine_base(void **state, const void *of, const struct train_backend_options *options,
-                       struct err *err)
+/* Another twin, which is never updated. It computes on the training backend, between two passes. */
+static int engine_open_base(void **state, const void *of,
+                            const struct train_backend_options *options, struct err *err)
 {
     const struct engine *from = of;
     struct engine *engine = mem_alloc(sizeof *engine);
@@ -135,11 +134,11 @@ static int engine_base(void **state, const void *of, const struct train_backend_
 
 /* ------------------------------------------------------------------------------------- sampling */
 
-static int check_whole(const struct engine *engine, struct err *err)
+static int check_weights_usable(const struct engine *engine, struct err *err)
 {
     return engine->torn ? err_set(err, ERR_INPUT,
-                                  "the weights are those of a checkpoint that could not be read "
-                                  "to its end: load another")
+                                  "the last checkpoint was loaded only in part: "
+                                  "load another")
                         : 0;
 }
 
@@ -181,11 +180,11 @@ static int copy_weights(void *context, struct err *err)
     return 0;
 }
 
-/* A version is the number of steps that made it, so that a run that goes on counts on. */
+/* A version is the number of steps behind it, so that a resumed run continues the count. */
 static int engine_refresh(void *state, uint64_t *version, struct err *err)
 {
     struct engine *engine = state;
-    int result = check_whole(engine, err);
+    int result = check_weights_usable(engine, err);
     if (result == 0)
         result = lm_engine_change(engine->engine, copy_weights, engine, err);
     if (result == 0)
@@ -200,7 +199,7 @@ static int engine_pass(void *state, struct lm_datum *datums, size_t count, const
                        struct err *err)
 {
     struct engine *engine = state;
-    int result = check_whole(engine, err);
+    int result = check_weights_usable(engine, err);
     if (result < 0)
         return result;
     return (gradients ? lm_trainer_forward_backward : lm_trainer_forward)(engine->trainer, datums,
@@ -211,7 +210,7 @@ static int engine_pass(void *state, struct lm_datum *datums, size_t count, const
 static int engine_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
 {
     struct engine *engine = state;
-    int result = check_whole(engine, err);
+    int result = check_weights_usable(engine, err);
     return result < 0 ? result : lm_trainer_step(engine->trainer, adam, norm, err);
 }
 
@@ -227,7 +226,7 @@ static int engine_save(void *state, const char *directory, const char *name, cha
                        struct err *err)
 {
     struct engine *engine = state;
-    int result = check_whole(engine, err);
+    int result = check_weights_usable(engine, err);
     if (result < 0)
         return result;
     char *path = mem_printf("%s/" FOLDER "/%s", directory, name);
@@ -259,7 +258,7 @@ static int engine_forget(void *state, const char *directory, const char *where, 
 {
     (void)state;
     if (strncmp(where, FOLDER "/", strlen(FOLDER "/")) != 0 || strstr(where, ".."))
-        return err_set(err, ERR_INPUT, "'%.200s' is no checkpoint of this run", where);
+        return err_set(err, ERR_INPUT, "'%.200s' is not a checkpoint of this run", where);
     char *path = mem_printf("%s/%s", directory, where);
     checkpoint_remove(path);
     mem_free(path);
@@ -270,7 +269,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
 {
     struct engine *engine = state;
     struct checkpoint checkpoint = {0};
-    int result = check_whole(engine, err);
+    int result = check_weights_usable(engine, err);
     if (result == 0)
         result = checkpoint_begin(&checkpoint, directory, err);
     if (result < 0)
@@ -289,7 +288,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
 const struct train_backend_ops train_backend_engine = {
     .kind = "engine",
     .open = engine_open,
-    .base = engine_base,
+    .base = engine_open_base,
     .close = engine_close,
     .sample = engine_sample,
     .pass = engine_pass,

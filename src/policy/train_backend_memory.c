@@ -12,12 +12,13 @@ struct memory {
     uint64_t weights;     /* of the model and of the sampler's copy */
     uint64_t training;    /* gradients and the optimiser's two moments */
     uint64_t activations; /* of one pass of batch_tokens */
-    uint64_t cache;       /* keys and values of the samples under way, at their longest */
-    uint64_t base;        /* train_backend_open_base: a copy of what is trained, a pass forward */
-    uint64_t available;   /* 0: not known */
+    uint64_t cache;       /* keys and values of the samples in flight, at their longest */
+    uint64_t base;        /* train_backend_open_base: a copy of the trained weights, a forward
+                           * pass */
+    uint64_t available;   /* 0: unknown */
 };
 
-/* MemAvailable, or what the control groups leave. */
+/* MemAvailable, or the remainder of the control groups. */
 static uint64_t available_bytes(void)
 {
     struct load load;
@@ -28,8 +29,8 @@ static uint64_t available_bytes(void)
     return bound ? group : load.memory_available;
 }
 
-static void add_up(struct memory *memory, const struct train_backend_options *options,
-                   const struct lm_model *model)
+static void estimate_engine(struct memory *memory, const struct train_backend_options *options,
+                            const struct lm_model *model)
 {
     const struct lm_config *config = &model->config;
     size_t context = options->context > 0 ? options->context : (size_t)config->positions;
@@ -44,7 +45,7 @@ static void add_up(struct memory *memory, const struct train_backend_options *op
                                                            options->at_once > 0 ? options->at_once
                                                                                 : 1,
                                                            context, LM_CACHE_BYTES);
-    /* The sampler has a copy of what is trained, and shares the rest. */
+    /* The sampler has a copy of the trained weights, and shares the rest. */
     memory->weights = (base + adapter + trained) * element;
     memory->training = trained * (element + 2 * sizeof(float));
     memory->activations = lm_pass_bytes(model, &pass);
@@ -53,9 +54,9 @@ static void add_up(struct memory *memory, const struct train_backend_options *op
     memory->base = trained * element + lm_pass_bytes(model, &pass);
 }
 
-/* All 0 for a learner that is elsewhere. */
-static int work_out(struct memory *memory, const struct train_backend_options *options,
-                    struct err *err)
+/* All 0 for a remote backend. */
+static int estimate_memory(struct memory *memory, const struct train_backend_options *options,
+                           struct err *err)
 {
     struct lm_model model = {
         .lora = {.rank = options->lora_rank, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
@@ -67,7 +68,7 @@ static int work_out(struct memory *memory, const struct train_backend_options *o
         result = lm_backend_open(&model.backend, options->device ? options->device : "cpu", 1, err);
     if (result < 0)
         return result;
-    add_up(memory, options, &model);
+    estimate_engine(memory, options, &model);
     memory->available = available_bytes();
     lm_backend_close(model.backend);
     return 0;
@@ -78,7 +79,7 @@ int train_backend_memory_check(const struct train_backend_options *options, bool
 {
     struct memory memory;
     char kept[64] = "";
-    int result = work_out(&memory, options, err);
+    int result = estimate_memory(&memory, options, err);
     if (result < 0)
         return result;
     uint64_t all = memory.weights + memory.training + memory.activations + memory.cache +
@@ -88,7 +89,7 @@ int train_backend_memory_check(const struct train_backend_options *options, bool
     if (base)
         snprintf(kept, sizeof kept, ", %.1f for train.kl", (double)memory.base / GB);
     return err_set(err, ERR_LIMIT,
-                   "training would take %.1f GB of memory, and %.1f GB are free: %.1f for weights, "
+                   "training needs %.1f GB of memory, and %.1f GB are free: %.1f for weights, "
                    "%.1f for gradients and optimiser, %.1f for a pass of train.batch_tokens, %.1f "
                    "for samples%s; lower train.batch_tokens, train.context or train.jobs, set "
                    "train.lora_rank, or take a smaller model",

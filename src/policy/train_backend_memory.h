@@ -1,13 +1,13 @@
-/* train_backend_memory: what an engine of lm/ would take of this machine's memory, before anything is
- * loaded. Threads: pure but for reading files.
+/* train_backend_memory: estimates the memory that the engine needs, before anything is loaded. Threads:
+ * pure but for reading files.
  */
 #ifndef WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H
 #define WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H
 
 #include "policy/train_backend.h"
 
-/* ERR_LIMIT with the figures: such a learner does not fit, with its base or without. A learner
- * that is elsewhere does. */
+/* ERR_LIMIT with the figures: the engine, with its base or without, does not fit. A remote backend
+ * always does. */
 NODISCARD int train_backend_memory_check(const struct train_backend_options *options, bool base,
                                          struct err *err);
 

@@ -1,10 +1,10 @@
-/* train_backend_ops: what learner.c asks of each kind of learner.
+/* train_backend_ops: the operations of one kind of training backend.
  *
- * learner.c owns the tokenizer, makes prompts and texts, bounds what is asked by the context, and
- * keeps samples of one version apart from those of the next: while `refresh` runs nobody samples. A
- * maker does the rest, on ids alone. `sample` finds max_tokens above 0, a seed of 31 bits and
- * *answer empty but for its version, and fills tokens, logprobs, count and stopped; it may leave a
- * part of them when it fails: learner.c cleans up. Threads and errors: as learner.h has them.
+ * train_backend.c owns the tokenizer, makes prompts and texts, bounds requests by the context, and
+ * separates samples of different versions: nobody samples while `refresh` runs. The operations work on
+ * ids. `sample` receives max_tokens above 0, a seed of 31 bits and an *answer that is empty but for
+ * its version, and fills tokens, logprobs, count and stopped; it may leave them partly filled when it
+ * fails: train_backend.c cleans up. Threads and errors: as in train_backend.h.
  */
 #ifndef WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
 #define WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
@@ -15,11 +15,11 @@
 
 struct train_backend_ops {
     const char *kind;
-    /* `stops` end an answer, beside the model's own. *context (0: whatever the model has) becomes
-     * what it is. */
+    /* `stops` end an answer, in addition to the model's own. *context (0: the model's) is set to
+     * the actual one. */
     int (*open)(void **state, const struct train_backend_options *options,
                 const struct tokens *stops, size_t *context, struct err *err);
-    /* train_backend_open_base; NULL: another one is opened. */
+    /* train_backend_open_base; NULL: open another one. */
     int (*base)(void **state, const void *of, const struct train_backend_options *options,
                 struct err *err);
     void (*close)(void *state);
@@ -29,7 +29,7 @@ struct train_backend_ops {
     int (*pass)(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
                 const struct loss_config *config, bool gradients, struct loss_sums *sums,
                 struct err *err);
-    /* Finds *norm 0. */
+    /* *norm is 0 on entry. */
     int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
     uint64_t (*steps)(void *state);
     int (*refresh)(void *state, uint64_t *version, struct err *err);

@@ -1,12 +1,4 @@
-/* tinker: a model that a Tinker service, or SkyRL's server, trains and samples from.
- *
- *   tinker_model        the model there, and the order of its requests
- *     tinker_train      passes and steps
- *     tinker_sampler    frozen copies, and samples from them
- *     tinker_checkpoint what the server keeps
- *   tinker_session      what all models of one learner share there
- *   tinker_link         asking until there is an answer
- *   tinker_wire         requests and answers as texts */
+/* tinker: a model that a Tinker service, or SkyRL's server, trains and samples from. */
 #include "base/mem.h"
 #include "policy/tinker_checkpoint.h"
 #include "policy/tinker_train.h"
@@ -20,8 +12,8 @@ struct tinker {
     struct tinker_sampler sampler;
 };
 
-/* A promise that was lost is none of our files. */
-static int as_io(int code, struct err *err)
+/* ERR_MISSING means a missing file to the caller; a lost future is an I/O error. */
+static int lost_as_io_error(int code, struct err *err)
 {
     if (code != ERR_MISSING)
         return code;
@@ -45,12 +37,12 @@ static int check_options(const struct train_backend_options *options, const char
 {
     if (!url || !url[0])
         return err_set(err, ERR_INPUT,
-                       "nobody trains: set train.url or TINKER_BASE_URL to the address of a Tinker "
+                       "train.url is empty: set it or TINKER_BASE_URL to the address of a Tinker "
                        "server");
     if (options->lora_rank == 0)
         return err_set(err, ERR_INPUT,
-                       "a Tinker server trains adapters: give one a rank (32, say), or train all "
-                       "parameters with kind=engine");
+                       "a Tinker server trains adapters only: set a rank (32, say), or train all "
+                       "parameters with the engine");
     if (!options->tokenizer || !options->tokenizer[0])
         return err_set(err, ERR_INPUT,
                        "a Tinker server works on tokens: name a directory with the tokenizer of "
@@ -59,18 +51,18 @@ static int check_options(const struct train_backend_options *options, const char
     return 0;
 }
 
-static int settle_context(const struct tinker_model *model, size_t *context, struct err *err)
+static int resolve_context(const struct tinker_model *model, size_t *context, struct err *err)
 {
     const size_t most = model->session.context;
     if (*context == 0)
         *context = most;
     if (*context == 0)
         return err_set(err, ERR_INPUT,
-                       "the server does not tell how long a context '%.200s' has: set one",
-                       model->base);
+                       "the server does not report the context of '%.200s': set one", model->base);
     if (most > 0 && *context > most)
-        return err_set(err, ERR_INPUT, "a context of %zu tokens; '%.200s' has %zu there", *context,
-                       model->base, most);
+        return err_set(err, ERR_INPUT,
+                       "a context of %zu tokens is too long; '%.200s' has %zu on this server",
+                       *context, model->base, most);
     return 0;
 }
 
@@ -85,7 +77,7 @@ static int tinker_open(void **state, const struct train_backend_options *options
     tinker_sampler_init(&tinker->sampler, &tinker->model, stops);
     result = tinker_model_init(&tinker->model, options, url, err);
     if (result == 0)
-        result = settle_context(&tinker->model, context, err);
+        result = resolve_context(&tinker->model, context, err);
     if (result < 0) {
         tinker_close(tinker);
         return result;
@@ -101,7 +93,8 @@ static int tinker_sample(void *state, const struct tokens *prompt,
                          struct train_backend_answer *answer, struct err *err)
 {
     struct tinker *tinker = state;
-    return as_io(tinker_sampler_sample(&tinker->sampler, prompt, sampling, answer, err), err);
+    return lost_as_io_error(tinker_sampler_sample(&tinker->sampler, prompt, sampling, answer, err),
+                            err);
 }
 
 static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
@@ -119,7 +112,7 @@ static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const
     pthread_mutex_lock(&tinker->model.lock);
     result = tinker_train_pass(&tinker->model, &pass, datums, count, sums, err);
     pthread_mutex_unlock(&tinker->model.lock);
-    return as_io(result, err);
+    return lost_as_io_error(result, err);
 }
 
 static int tinker_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
@@ -128,7 +121,7 @@ static int tinker_step(void *state, const struct lm_adam *adam, double *norm, st
     pthread_mutex_lock(&tinker->model.lock);
     int result = tinker_train_step(&tinker->model, adam, norm, err);
     pthread_mutex_unlock(&tinker->model.lock);
-    return as_io(result, err);
+    return lost_as_io_error(result, err);
 }
 
 static uint64_t tinker_steps(void *state)
@@ -148,7 +141,7 @@ static int tinker_refresh(void *state, uint64_t *version, struct err *err)
     if (result == 0)
         *version = tinker->model.steps;
     pthread_mutex_unlock(&tinker->model.lock);
-    return as_io(result, err);
+    return lost_as_io_error(result, err);
 }
 
 static int tinker_save(void *state, const char *directory, const char *name, char **where,
@@ -159,7 +152,7 @@ static int tinker_save(void *state, const char *directory, const char *name, cha
     pthread_mutex_lock(&tinker->model.lock);
     int result = tinker_checkpoint_save(&tinker->model, name, where, err);
     pthread_mutex_unlock(&tinker->model.lock);
-    return as_io(result, err);
+    return lost_as_io_error(result, err);
 }
 
 static int tinker_load(void *state, const char *directory, const char *where, bool optimizer,
@@ -172,7 +165,7 @@ static int tinker_load(void *state, const char *directory, const char *where, bo
     if (result == 0)
         tinker->model.steps = steps;
     pthread_mutex_unlock(&tinker->model.lock);
-    return as_io(result, err);
+    return lost_as_io_error(result, err);
 }
 
 static int tinker_forget(void *state, const char *directory, const char *where, struct err *err)

@@ -230,9 +230,10 @@ TEST(refusals)
         {400, "{\"error\": {\"message\": {\"error\": {\"error\": \"deep\"}}}}", ERR_INPUT,
          RETRY_NEVER, "u: answers (400)"},
         {401, "{\"error\": \"no my-secret here\"}", ERR_INPUT, RETRY_NEVER,
-         "u: no [token] here: it wants another token; set policy.token (401)"},
-        {403, "", ERR_INPUT, RETRY_NEVER, "it wants another token"},
-        {404, "{\"detail\": \"Not Found\"}", ERR_INPUT, RETRY_NEVER, "Not Found: is that"},
+         "u: no [token] here: the token was refused; set policy.token (401)"},
+        {403, "", ERR_INPUT, RETRY_NEVER, "the token was refused"},
+        {404, "{\"detail\": \"Not Found\"}", ERR_INPUT, RETRY_NEVER,
+         "Not Found: check the base address"},
         {404, "{\"error\": {\"message\": \"The model 'x' does not exist\"}}", ERR_INPUT,
          RETRY_NEVER, "u: The model 'x' does not exist (404)"},
         {408, "", ERR_IO, RETRY_BROKEN, "(408)"},
@@ -243,7 +244,8 @@ TEST(refusals)
         {501, "", ERR_IO, RETRY_NEVER, "(501)"},
         {502, "", ERR_IO, RETRY_BUSY, "(502)"},
         {503, "{\"error\": null}", ERR_IO, RETRY_BUSY, "(503)"},
-        {307, "my-secret", ERR_PROTOCOL, RETRY_NEVER, "another address; give that one (307)"},
+        {307, "my-secret", ERR_PROTOCOL, RETRY_NEVER,
+         "it redirects to another address; give that one (307)"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct openai_refusal refusal = {.url = "u",
@@ -253,7 +255,7 @@ TEST(refusals)
                                                .bytes = strlen(rows[i].body)};
         enum retry_kind kind;
         struct err err;
-        int code = openai_refuse(&refusal, &kind, &err);
+        int code = openai_refusal_error(&refusal, &kind, &err);
         if (code != rows[i].code || kind != rows[i].kind || !strstr(err.text, rows[i].says))
             fail_msg("row %zu: %d %d %s", i, code, kind, err.text);
         assert_null(strstr(err.text, "secret"));

@@ -7,7 +7,7 @@
 #define LOT_LEAST 0
 #define STEPS 12
 
-static const struct retry_rules rules = {.patience_ms = 60000, .backoff_ms = 500, .attempts = 4};
+static const struct retry_rules rules = {.budget_ms = 60000, .backoff_ms = 500, .attempts = 4};
 
 /* Without a lot each pause is half of its longest. */
 TEST(schedules)

@@ -71,8 +71,8 @@ TEST(refused)
     static const struct {
         const char *text, *says;
     } rows[] = {
-        {"", "without a line"},
-        {" \n\t\n", "without a line"},
+        {"", "the script is empty"},
+        {" \n\t\n", "the script is empty"},
         {GOOD "nonsense", "s:2"},
         {GOOD "[1]", "s:2"},
         {GOOD "{\"turn\": 0, \"answer\": \"x\"}", "problem"},

@@ -198,9 +198,9 @@ TEST(logprobs)
         {"[-1.5, 1e-3]", NULL},
         {"[-1]", "'logprobs' has 1 numbers, not 2"},
         {"[-1, 0, 0]", "'logprobs' has 3 numbers, not 2"},
-        {"[-1, null]", "what is no log-probability, at 1"},
-        {"[0.5, 0]", "what is no log-probability, at 0"},
-        {"[-1e300, 0]", "what is no log-probability, at 0"},
+        {"[-1, null]", "number 1 is not a log-probability"},
+        {"[0.5, 0]", "number 0 is not a log-probability"},
+        {"[-1e300, 0]", "number 0 is not a log-probability"},
         {"{}", "'logprobs' has 0 numbers, not 2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

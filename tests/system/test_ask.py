@@ -159,7 +159,7 @@ def test_gives_up(ask, endpoint):
     endpoint.plan = [status(500, error("it is broken"))]
     run = ask(settings=["policy.attempts=3"])
     assert run.status == INFRASTRUCTURE and run.complaint.endswith(
-        "/v1: it is broken (500); asked 3 times"
+        "/v1: it is broken (500) (3 attempts)"
     )
     endpoint.plan = [status(429, error("too many"), retry_after="3600")]
     run = ask(settings=["policy.patience_ms=5s"])
@@ -168,14 +168,14 @@ def test_gives_up(ask, endpoint):
 
 @pytest.mark.parametrize(("plan", "words"), [
     (status(400, error("context length exceeded.")), "/v1: context length exceeded (400)"),
-    (status(401, {"error": "Unauthorized"}), "Unauthorized: it wants another token; set policy"),
-    (status(404, {"detail": "Not Found"}), "with /v1"),
+    (status(401, {"error": "Unauthorized"}), "Unauthorized: the token was refused; set policy"),
+    (status(404, {"detail": "Not Found"}), "(with /v1)"),
     (status(422, {"detail": [{"msg": "field required", "loc": []}]}), "field required (422)"),
     (status(400, "no such\x1b[31m model\n", kind="text/plain"), "no such?[31m model? (400)"),
     (status(400, f"bad token {SECRET}!" * 50, kind="text/plain"), "bad token [token]!bad"),
     (status(429, error("no money left", code="insufficient_quota")), "no money left (429)"),
     (events("data: " + json.dumps(error("bad prompt", code=400)) + "\n\n"), "bad prompt (400)"),
-    (redirect("http://127.0.0.2:1/"), "another address"),
+    (redirect("http://127.0.0.2:1/"), "redirects to another address"),
 ])  # fmt: skip
 def test_refusals(ask, endpoint, plan, words):
     endpoint.plan = [plan]
@@ -289,15 +289,15 @@ def test_token_of_the_environment(warpgym, endpoint):
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["x", "-p", "ftp://host"], "'ftp://host' is no policy"),
+    (["x", "-p", "ftp://host"], "unknown policy 'ftp://host'"),
     (["x", "-p", "http://user:pass@host/v1"], "policy.token"),
     (["x", "-p", "http://host/v1?a=b"], "has a query"),
-    (["x"], "nobody answers"),
+    (["x"], "no policy is set"),
     (["-p", "http://127.0.0.1:1/v1"], "give the message"),
     (["a", "b"], "one message"),
     (["--check", "x"], "brings its own"),
     (["x", "-p", "http://h/v1", "-m", "m", "-s", "policy.extra=[1]"], "is a list"),
-    (["x", "-p", "http://h/v1", "-m", "m", "-s", "policy.extra={x"], "is no JSON object"),
+    (["x", "-p", "http://h/v1", "-m", "m", "-s", "policy.extra={x"], "is not a JSON object"),
     (["x", "-p", "http://h/v1", "-m", "m", "-s", 'policy.extra={"stream": 1}'], "policy.stream"),
     (["x", "-s", "policy.max_tokens_key=tokens"], "max_completion_tokens"),
 ])  # fmt: skip
@@ -336,7 +336,7 @@ def test_script(warpgym):
         assert (run.status, run.out) == (PASSED, text + "\n"), run
     for file, words in (
         ("../outside.md", "not below"), ("/etc/passwd", "not below"), ("answers/link.md", "link"),
-        ("answers/none.md", "there is no"), ("answers", "answers"),
+        ("answers/none.md", "does not exist"), ("answers", "answers"),
     ):  # fmt: skip
         run = answer([line(answer={"file": file})])
         assert run.status in (USAGE, INFRASTRUCTURE) and words in run.complaint, run

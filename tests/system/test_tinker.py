@@ -200,7 +200,7 @@ def test_a_checkpoint_of_another_model(model, tmp_path):
         where = learner.must("save", directory="", name="one")["where"]
         server.faults = [Fault(INFO, "junk", body='{"base_model": "base/other"}')]
         answer = learner.ask("load", directory="", where=where, optimizer=True)
-        assert answer["error"] == f"{where} is of the model 'base/other', not of '{BASE}'"
+        assert answer["error"] == f"{where} belongs to the model 'base/other', not to '{BASE}'"
         assert "error" not in train(learner) and server.made == 1
 
 
@@ -280,30 +280,30 @@ REFUSED = {
     "401": (
         sample,
         Fault(SAMPLE, "status", 401, json.dumps({"detail": f"{KEY} is no key"})),
-        "[token] is no key: it wants another key; set TINKER_API_KEY or policy.token (401)",
+        "[token] is no key: the key was refused; set TINKER_API_KEY or policy.token (401)",
     ),
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
     "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
-    "404": (train, Fault(PASS, "status", 404), "or has no /api/v1/forward_backward; go on from"),
+    "404": (train, Fault(PASS, "status", 404), "or has no /api/v1/forward_backward; resume"),
     "404 in a few words": (
         train,
         Fault(PASS, "status", 404, '{"detail": "Not Found"}'),
-        ": Not Found (404): it has lost what it held for this run",
+        ": Not Found (404): the server lost the state of this run",
     ),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
-    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
+    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429) ("),
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
-    "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
+    "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502) ("),
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
-    "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
-    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
-    "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
-    "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
+    "drops": (train, Fault(PASS, "drop", times=MANY), " attempts)"),
+   "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "(4 att"),
+    "a lost pass": (train, Fault(POLL, "status", 410), "has lost the result of /api"),
+    "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost the result of"),
     "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
     "protobuf": (
         sample,
         Fault(POLL, "junk", body="\n\x06\x08\x01\x12\x02", times=MANY),
-        "; only JSON is spoken here, as by SDKs up to 0.24; asked 4 times",
+        "; only the JSON protocol of SDKs up to 0.24 is supported (4 attempts)",
     ),
     "a copy that has no name": (
         refresh,
@@ -318,7 +318,7 @@ REFUSED = {
     "a checkpoint of a strange name": (
         save,
         Fault(POLL, "junk", body='{"path": "/tmp/x"}', of="save_weights"),
-        "the server saved a checkpoint as '/tmp/x', which is no path of one",
+        "the server saved a checkpoint as '/tmp/x', which is not a checkpoint path",
     ),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
     "too many tokens": (
@@ -350,13 +350,13 @@ def test_refused(model, tmp_path, name):
         if name == "500":
             assert "error" not in answer
             answer = learner.ask("step", rate=0.1)
-            says = "oh (500); asked"
+            says = "oh (500) ("
         assert says in answer["error"], answer
         assert "\n" not in answer["error"] and KEY not in answer["error"]
         server.faults = []
         # Samples go on; training from the last checkpoint, as nobody knows what was done.
         if do is train:
-            assert "go on from a checkpoint" in train(learner)["error"]
+            assert "resume from a checkpoint" in train(learner)["error"]
             learner.must("load", directory="", where=where, optimizer=True)
         assert "error" not in train(learner)
         learner.must("step", rate=0.1)
@@ -434,7 +434,7 @@ def test_a_promise_that_is_not_kept(model, tmp_path):
         client(server, model, "policy.promise_timeout_ms=300ms") as learner,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="asample")]
-        says = "nothing came of /api/v1/asample in 0.3 s (policy.promise_timeout_ms)"
+        says = "no result of /api/v1/asample within 0.3 s (policy.promise_timeout_ms)"
         assert says in sample(learner)["error"]
 
 
@@ -443,10 +443,14 @@ NOT_OPENED = {
     "no address": ({"url": "tinker"}, "'tinker' is no address of a server"),
     "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
     "a model that is not there": ({"model": "base/tyni"}, "is it 'base/tiny'"),
-    "too long a context": ({"context": 65}, "a context of 65 tokens; 'base/tiny' has 64 there"),
-    "no context that is known": ({"told": None}, "how long a context 'base/tiny' has: set one"),
-    "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: it wants .* \(401\)"),
-    "no key": ({"key": None}, r"None is no key: it wants .* \(401\)"),
+    "too long a context": (
+        {"context": 65}, "a context of 65 tokens is too long; 'base/tiny' has 64 on this server",
+    ),
+    "no context that is known": (
+        {"told": None}, "does not report the context of 'base/tiny': set one",
+    ),
+    "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: the key was .* \(401\)"),
+    "no key": ({"key": None}, r"None is no key: the key was refused.* \(401\)"),
     "passes": ({"config": {"pjwt_auth_enabled": True}}, "pjwt_auth_enabled"),
 }
 
@@ -466,9 +470,9 @@ def test_not_opened(model, tmp_path, name):
 
 def test_losses_that_tinker_lacks(model, tmp_path):
     cases = [
-        ({"loss": "ppo", "config": {"dual_clip": 3}}, "a dual clip is for kind=engine"),
-        ({"loss": "ppo", "config": {"entropy": 0.1}}, "an entropy bonus is for kind=engine"),
-        ({"loss": "dro"}, "datum 0: row 0: a number is not finite, or a log-probability not known"),
+        ({"loss": "ppo", "config": {"dual_clip": 3}}, "a dual clip needs the engine"),
+        ({"loss": "ppo", "config": {"entropy": 0.1}}, "an entropy bonus needs the engine"),
+        ({"loss": "dro"}, "datum 0: row 0: a number is not finite, or a log-probability"),
     ]
     datum = {"tokens": [1, 2], "targets": [2, 3], "sampled": [None, -1], "advantages": [0, 1]}
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
@@ -558,7 +562,7 @@ def test_a_model_that_takes_its_time(model, tmp_path):
         client(server, model, "policy.promise_timeout_ms=300ms") as learner,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="create_model")]
-        assert "nothing came of /api/v1/create_model" in sample(learner)["error"]
+        assert "no result of /api/v1/create_model" in sample(learner)["error"]
         server.faults = []
         assert "error" not in sample(learner) and server.made == 1
 

@@ -195,7 +195,7 @@ ENDS = {
     "401": (
         [Fault(PASS, "status", 401, detail(f"{KEY} is no key"), skip=1)],
         "", support.USAGE,
-        r"URL: \[token\] is no key: it wants another key; set TINKER_API_KEY or policy.token "
+        r"URL: \[token\] is no key: the key was refused; set TINKER_API_KEY or policy.token "
         r"\(401\)",
     ),
     "429 that asks for too much": (
@@ -204,7 +204,7 @@ ENDS = {
     ),
     "500 for ever": (
         [Fault(STEP, "status", 500, detail("oh"), times=MANY, skip=3)],
-        "", support.INFRASTRUCTURE, r"URL: oh \(500\); asked \d+ times",
+        "", support.INFRASTRUCTURE, r"URL: oh \(500\) \(\d+ attempts\)",
     ),
     "a request that hangs": (
         [Fault(PASS, "hang", times=MANY)],
@@ -217,11 +217,11 @@ ENDS = {
     "a promise that is never kept": (
         [Fault(POLL, "again", times=MANY, of="forward_backward")],
         "policy.promise_timeout_ms=500ms", support.INFRASTRUCTURE,
-        r"URL: nothing came of /api/v1/\w+ in 0.5 s \(policy.promise_timeout_ms\)",
+        r"URL: no result of /api/v1/\w+ within 0.5 s \(policy.promise_timeout_ms\)",
     ),
     "closed connections": (
         [Fault(FREEZE, "drop", times=MANY, skip=2)],
-        "", support.INFRASTRUCTURE, r"URL: .*; asked \d+ times",
+        "", support.INFRASTRUCTURE, r"URL: .* \(\d+ attempts\)",
     ),
     "rubbish": (
         [Fault(POLL, "junk", body="[]", of="forward")],
@@ -229,17 +229,17 @@ ENDS = {
     ),
     "checkpoints that cannot be kept": (
         [Fault(SAVE, "status", 503, detail("full"), times=MANY)],
-        "", support.INFRASTRUCTURE, r"URL: full \(503\); asked \d+ times",
+        "", support.INFRASTRUCTURE, r"URL: full \(503\) \(\d+ attempts\)",
     ),
     "a server that has forgotten all": (
         [Fault(SAMPLE, "call", skip=3)],
         "", support.INFRASTRUCTURE,
-        r"URL: no sampler \w+ \(404\): it has lost what it held for this run, as after a restart, "
-        r"or has no /api/v1/asample; go on from the last checkpoint",
+        r"URL: no sampler \w+ \(404\): the server lost the state of this run, as after a restart, "
+        r"or has no /api/v1/asample; resume from the last checkpoint",
     ),
     "a server that has gone": (
         [Fault(STEP, "call")],
-        "", support.INFRASTRUCTURE, r"URL: .*connect to.*; asked \d+ times",
+        "", support.INFRASTRUCTURE, r"URL: .*connect to.* \(\d+ attempts\)",
     ),
 }  # fmt: skip
 

@@ -442,7 +442,7 @@ NOT_OPENED = {
     "no server": ({"url": "http://127.0.0.1:1"}, "Couldn't connect|Failed to connect"),
     "no address": ({"url": "tinker"}, "'tinker' is no address of a server"),
     "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
-    "a model that is not there": ({"model": "base/tyni"}, "is it 'base/tiny'"),
+    "a model that is not there": ({"model": "base/tyni"}, "did you mean 'base/tiny'"),
     "too long a context": (
         {"context": 65}, "a context of 65 tokens is too long; 'base/tiny' has 64 on this server",
     ),

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "lm/tokenizer/letters.h"
+#include "lm/tokenizer/byte_unicode.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static struct tokenizer *small(void)
                words);
     for (unsigned byte = 0; byte < 256; byte++) {
         char letter[2];
-        size_t count = letters_write((uint8_t)byte, letter);
+        size_t count = byte_unicode_write((uint8_t)byte, letter);
         buf_printf(&text, "\"%s%.*s\":%u,", byte == '"' || byte == '\\' ? "\\" : "", (int)count,
                    letter, byte);
     }

@@ -108,7 +108,7 @@
 
 #define LIMIT_LM_JSON_BYTES                                                                        \
     ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */
-#define LIMIT_LM_COMPANION_BYTES ((size_t)256 << 20) /* a tokenizer's file that goes with a model */
+#define LIMIT_LM_SIDECAR_BYTES ((size_t)256 << 20) /* a tokenizer's file that goes with a model */
 #define LIMIT_LM_VOCAB ((int64_t)1 << 24)
 #define LIMIT_LM_WIDTH ((int64_t)1 << 17) /* of the model, and of all its heads together */
 #define LIMIT_LM_INNER ((int64_t)1 << 20)

@@ -99,13 +99,13 @@ void doctor_gpus(struct report *report, const struct capabilities *found)
     doctor_line(report, true, "driver", text);
     snprintf(text, sizeof text, "%s", found->nvml_error[0] ? found->nvml_error : found->nvml_text);
     doctor_line(report, !found->nvml_error[0], "nvml", text);
-    for (int i = 0; i < COMPANION_COUNT; i++) {
-        const struct companion *companion = &found->companions[i];
-        bool here = companion->path[0];
+    for (int i = 0; i < OPTIONAL_COUNT; i++) {
+        const struct optional_library *library = &found->libraries[i];
+        bool here = library->path[0];
         snprintf(text, sizeof text, "%s%s%s",
-                 here ? companion->version : "not found: ", here ? ", " : "",
-                 here ? companion->path : companion->use);
-        doctor_line(report, here, companion->name, text);
+                 here ? library->version : "not found: ", here ? ", " : "",
+                 here ? library->path : library->use);
+        doctor_line(report, here, library->name, text);
     }
 }
 
@@ -183,13 +183,12 @@ static json_t *nvidia_json(const struct capabilities *found)
     json_put(object, "driver", json_text(found->driver_text[0] ? found->driver_text : NULL));
     json_put(object, "cuda", json_text(cuda));
     json_put(object, "nvml", json_text(found->nvml_text[0] ? found->nvml_text : NULL));
-    for (int i = 0; i < COMPANION_COUNT; i++) {
-        const struct companion *companion = &found->companions[i];
-        json_put(object, companion->name,
-                 companion->path[0]
-                     ? json_pack("{s:o, s:o}", "version", json_text(companion->version), "path",
-                                 json_text(companion->path))
-                     : json_null());
+    for (int i = 0; i < OPTIONAL_COUNT; i++) {
+        const struct optional_library *library = &found->libraries[i];
+        json_put(object, library->name,
+                 library->path[0] ? json_pack("{s:o, s:o}", "version", json_text(library->version),
+                                              "path", json_text(library->path))
+                                  : json_null());
     }
     return object;
 }

@@ -18,8 +18,8 @@ static void copy(char *into, size_t bytes, const char *text)
     snprintf(into, bytes, "%s", text ? text : "");
 }
 
-/* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are complete
- * only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
+/* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are
+ * complete only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
 static int try_child(struct standby *standby, enum sandbox_kind kind,
                      const struct settings *settings, struct capabilities *found, double *ready_ms,
                      struct err *err)
@@ -89,7 +89,7 @@ static void examine_gpus(struct judge *judge, struct capabilities *found)
 {
     struct gpu_pool *pool = &judge->gpus;
     struct err err;
-    companions_find(found->companions, judge->toolchain.nvcc, judge->python);
+    optional_libraries_find(found->libraries, judge->toolchain.nvcc, judge->python);
     if (gpu_pool_list(pool, &err) < 0) {
         memcpy(found->gpu_error, err.text, sizeof found->gpu_error);
         return;

@@ -5,9 +5,9 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/settings.h"
-#include "device/companions.h"
 #include "device/gpu_peaks.h"
 #include "device/gpu_state.h"
+#include "device/optional_libraries.h"
 #include "device/peaks.h"
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct capabilities {
     int gpu_count, driver_version;
     char gpu_error[768]; /* "" where there are some */
     char driver_text[NVML_TEXT_BYTES], nvml_text[NVML_TEXT_BYTES], nvml_error[768];
-    struct companion companions[COMPANION_COUNT];
+    struct optional_library libraries[OPTIONAL_COUNT];
 };
 
 /* Negative only where nothing at all can be said. */

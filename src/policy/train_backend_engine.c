@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "lm/sample/engine.h"
 #include "lm/train/checkpoint.h"
-#include "lm/weights/companions.h"
+#include "lm/weights/sidecar_files.h"
 #include "policy/train_backend_ops.h"
 
 #include <stdio.h>
@@ -278,7 +278,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
                  ? lm_model_save_adapter(engine->model, checkpoint.path, err)
                  : lm_model_save(engine->model, checkpoint.path, LM_F32, false, err);
     if (result == 0 && engine->model->lora.rank == 0)
-        result = lm_companions_copy(engine->tokenizer, checkpoint.path, err);
+        result = lm_sidecar_files_copy(engine->tokenizer, checkpoint.path, err);
     if (result == 0)
         return checkpoint_commit(&checkpoint, err);
     checkpoint_abort(&checkpoint);

@@ -119,17 +119,17 @@ static void tally_task(const void *work, size_t task, size_t thread)
 /* Each task once, whether the others look out or sleep. */
 TEST(teams)
 {
-    struct team *team = team_new(3);
+    struct lm_pool *pool = lm_pool_new(3);
     for (size_t run = 0; run < 3000; run++) {
         struct tally tally = {.threads = 3}, *work = &tally;
         size_t count = run % 40;
         if (run % 300 == 0)
             nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
-        team_run(team, count, tally_task, &work);
+        lm_pool_run(pool, count, tally_task, &work);
         for (size_t i = 0; i < 40; i++)
             assert_int_equal(tally.ran[i], i < count);
     }
-    team_free(team);
+    lm_pool_free(pool);
 }
 
 TEST(cuts)
@@ -138,7 +138,7 @@ TEST(cuts)
         for (size_t parts = 1; parts < 9; parts++) {
             size_t next = 0;
             for (size_t part = 0; part < parts; part++) {
-                struct team_range range = team_cut(count, 16, parts, part);
+                struct lm_pool_range range = lm_pool_cut(count, 16, parts, part);
                 assert_int_equal(range.first, next);
                 assert_true(range.count == 0 || range.first % 16 == 0);
                 next = range.first + range.count;

@@ -240,7 +240,7 @@ TEST(change)
     struct lm_request request = request_of(&fixture, 1, 3, 10);
     assert_int_equal(lm_engine_run(fixture.engine, &request, &before, NULL, &err), 0);
     struct lm_request running = request_of(&fixture, 4, 8, 60);
-    running.news = count_news;
+    running.on_event = count_news;
     running.context = &counts;
     assert_int_equal(lm_engine_submit(fixture.engine, &running, &id, &err), 0);
     wait_until(&counts.tokens, 1);
@@ -289,7 +289,7 @@ TEST(cancel_while_a_change_waits)
     open_fixture(&fixture);
     struct counts *counts[] = {&first, &second, &third};
     struct lm_request request = request_of(&fixture, 1, 8, 70);
-    request.news = count_news;
+    request.on_event = count_news;
     request.context = counts[0];
     assert_int_equal(lm_engine_submit(fixture.engine, &request, &id[0], &err), 0);
     struct changer changer = {.fixture = &fixture,
@@ -321,7 +321,7 @@ TEST(close)
         uint64_t id;
         open_fixture(&fixture);
         struct lm_request request = request_of(&fixture, 5, 8, 70);
-        request.news = count_news;
+        request.on_event = count_news;
         request.context = &counts;
         for (int i = 0; i < 3; i++)
             assert_int_equal(lm_engine_submit(fixture.engine, &request, &id, &err), 0);

@@ -48,7 +48,7 @@ static struct lm_request request_of(const struct fixture *fixture, size_t prompt
         .prompt_count = prompt,
         .samples = samples,
         .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 20, .seed = 7},
-        .news = tiny_news,
+        .on_event = tiny_news,
         .scored = tiny_scored,
         .context = answer,
     };

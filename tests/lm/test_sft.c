@@ -43,7 +43,7 @@ static char *path_in(const struct bench *bench, const char *name)
     return mem_printf("%s/%s", bench->directory, name);
 }
 
-static void hear(void *context, const struct sft_news *news)
+static void hear(void *context, const struct sft_event_info *news)
 {
     struct bench *bench = context;
     switch (news->event) {
@@ -104,7 +104,7 @@ static void bench_open(struct bench *bench)
     bench->options.checkpoint_every = 5;
     bench->options.adam.rate = 0.01;
     bench->options.cancelled = &bench->cancelled;
-    bench->options.tell = hear;
+    bench->options.on_event = hear;
     bench->options.context = bench;
 }
 

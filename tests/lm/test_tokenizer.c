@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "lm/tokenizer/bpe.h"
-#include "lm/tokenizer/letters.h"
+#include "lm/tokenizer/byte_unicode.h"
 #include "lm/tokenizer/normalize.h"
 #include "lm/tokenizer/pattern.h"
 
@@ -47,7 +47,7 @@ static void write_file(const struct file *file, struct buf *out)
                file->model ? file->model : "");
     for (unsigned byte = 0; byte < 256; byte++) {
         char letter[2];
-        size_t count = letters_write((uint8_t)byte, letter);
+        size_t count = byte_unicode_write((uint8_t)byte, letter);
         bool escaped = byte == '"' || byte == '\\';
         buf_printf(out, "\"%s%.*s\":%u,", escaped ? "\\" : "", (int)count, letter, byte);
     }
@@ -100,21 +100,21 @@ TEST(letters)
 {
     bool seen[0x200] = {false};
     for (unsigned byte = 0; byte < 256; byte++) {
-        uint32_t letter = letters_of((uint8_t)byte);
+        uint32_t letter = byte_unicode_of((uint8_t)byte);
         assert_true(letter < 0x144 && !seen[letter]);
         seen[letter] = true;
-        assert_int_equal(letters_byte(letter), byte);
+        assert_int_equal(byte_unicode_byte(letter), byte);
         char text[2], back[2];
-        size_t count = letters_write((uint8_t)byte, text);
-        assert_int_equal(letters_bytes(text, count, back), 1);
+        size_t count = byte_unicode_write((uint8_t)byte, text);
+        assert_int_equal(byte_unicode_bytes(text, count, back), 1);
         assert_int_equal((uint8_t)back[0], byte);
     }
-    assert_int_equal(letters_of(' '), 0x120);
-    assert_int_equal(letters_of('\n'), 0x10A);
+    assert_int_equal(byte_unicode_of(' '), 0x120);
+    assert_int_equal(byte_unicode_of('\n'), 0x10A);
     char back[8];
     static const char *const others[] = {" ", "\n", "\u00A0", "\u0144", "\u00AD", "\u4E2D"};
     for (size_t i = 0; i < COUNT(others); i++)
-        assert_int_equal(letters_bytes(others[i], strlen(others[i]), back), -1);
+        assert_int_equal(byte_unicode_bytes(others[i], strlen(others[i]), back), -1);
 }
 
 static uint32_t draw(uint32_t *seed)

@@ -120,7 +120,7 @@ static int submit(struct lm_bench *bench, struct lm_sampler *sampler, size_t bat
                                  .prompt_count = bench->plan.prompt,
                                  .samples = 1,
                                  .sampling = lm_sampling_defaults,
-                                 .news = no_news};
+                                 .on_event = no_news};
     request.sampling.temperature = 0;
     request.sampling.max_tokens = bench->plan.answer + 1;
     request.sampling.ignore_model_stops = true;

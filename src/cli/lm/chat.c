@@ -101,7 +101,7 @@ static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
         .samples = 1,
         .sampling = talk->sampling,
         .tokenizer = talk->house.tokenizer,
-        .news = hear,
+        .on_event = hear,
         .context = talk,
     };
     uint64_t id;

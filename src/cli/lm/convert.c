@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "lm/model/model.h"
-#include "lm/weights/companions.h"
 #include "lm/weights/safetensors.h"
+#include "lm/weights/sidecar_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -114,7 +114,7 @@ static int save(struct lm_model *model, const struct conversion *conversion, con
         result = safetensors_split(directory, (uint64_t)conversion->shard_mib << 20, err);
     const char *from = conversion->model ? conversion->model : conversion->fresh;
     if (result == 0 && file_is_directory(from))
-        result = lm_companions_copy(from, directory, err);
+        result = lm_sidecar_files_copy(from, directory, err);
     return result;
 }
 

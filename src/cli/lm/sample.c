@@ -229,7 +229,7 @@ static int drive(struct task *task, struct err *err)
         .samples = (size_t)task->arguments->samples,
         .sampling = task->sampling,
         .tokenizer = task->house.tokenizer,
-        .news = hear,
+        .on_event = hear,
         .scored = hear_scores,
         .context = task,
     };

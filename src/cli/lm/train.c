@@ -49,7 +49,7 @@ struct training {
 
 /* ----------------------------------------------------------------------------------------- news */
 
-static void note(struct training *training, const struct sft_news *news)
+static void note(struct training *training, const struct sft_event_info *news)
 {
     char text[128];
     int used = snprintf(text, sizeof text, "loss %.4f", training->loss);
@@ -61,7 +61,7 @@ static void note(struct training *training, const struct sft_news *news)
     progress_note(training->progress, text);
 }
 
-static void hear(void *context, const struct sft_news *news)
+static void hear(void *context, const struct sft_event_info *news)
 {
     struct training *training = context;
     training->step = news->step;
@@ -276,9 +276,9 @@ static int fine_tune(struct training *training, struct err *err)
     options.evaluate_every = (uint64_t)arguments->evaluate_every;
     options.keep = (uint64_t)arguments->keep;
     options.configuration = configuration;
-    options.companions = training->tokenizer_directory;
+    options.sidecars = training->tokenizer_directory;
     options.cancelled = &cli_cancelled;
-    options.tell = hear;
+    options.on_event = hear;
     options.context = training;
     int result = sft_run(training->model, training->data, training->evaluation, &options, err);
     json_decref(configuration);

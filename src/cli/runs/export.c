@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
-#include "lm/weights/companions.h"
+#include "lm/weights/sidecar_files.h"
 #include "rl/run/checkpoints.h"
 
 #include <dirent.h>
@@ -148,11 +148,11 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
         if (!file_exists(file))
             result = err_set(err, ERR_MISSING, "%s: there is no tokenizer", file);
         mem_free(file);
-        return result < 0 ? result : lm_companions_copy(export->tokenizer, to, err);
+        return result < 0 ? result : lm_sidecar_files_copy(export->tokenizer, to, err);
     }
     for (size_t i = 0; i < COUNT(places) && result == 0; i++) {
         char *place = mem_printf("%s/%s", view->path, places[i]);
-        result = lm_companions_copy(place, to, err);
+        result = lm_sidecar_files_copy(place, to, err);
         mem_free(place);
     }
     return result;

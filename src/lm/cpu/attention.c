@@ -72,7 +72,7 @@ void lm_cpu_attention(struct lm_backend *backend, const struct lm_attention *op)
     work.scratch = lm_cpu_scratch(cpu, own + blocks_max * sizeof(struct block) / sizeof(float));
     struct block *blocks = (void *)(work.scratch + own);
     work.blocks = blocks;
-    team_run(cpu->team, find_blocks(op, blocks) * op->heads, forward_task, &work);
+    lm_pool_run(cpu->pool, find_blocks(op, blocks) * op->heads, forward_task, &work);
 }
 
 /* ------------------------------------------------------------------------------------ backward */
@@ -215,7 +215,7 @@ static void sum_task(const void *data, size_t task, size_t thread)
     const struct attention_work *work = data;
     const struct lm_attention *op = work->op;
     size_t group = op->heads / op->kv_heads, width = op->width;
-    struct team_range part = team_cut(op->rows * op->kv_heads, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows * op->kv_heads, 1, work->parts, task);
     (void)thread;
     for (size_t i = part.first; i < part.first + part.count; i++) {
         const float *from[] = {work->dk + i * group * width, work->dv + i * group * width};
@@ -241,9 +241,9 @@ void lm_cpu_attention_backward(struct lm_backend *backend, const struct lm_atten
         work.dk = work.scratch + own;
         work.dv = work.dk + all;
     }
-    team_run(cpu->team, op->sequences * op->heads, backward_task, &work);
+    lm_pool_run(cpu->pool, op->sequences * op->heads, backward_task, &work);
     if (shared) {
-        work.parts = team_parts(backend->threads, 2 * op->rows * op->heads * op->width);
-        team_run(cpu->team, work.parts, sum_task, &work);
+        work.parts = lm_pool_parts(backend->threads, 2 * op->rows * op->heads * op->width);
+        lm_pool_run(cpu->pool, work.parts, sum_task, &work);
     }
 }

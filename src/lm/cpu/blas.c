@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "device/library.h"
-#include "lm/cpu/team.h"
+#include "lm/cpu/thread_pool.h"
 
 #include <math.h>
 #include <sched.h>
@@ -107,8 +107,9 @@ size_t matmul_tasks(const struct matmul *m, size_t threads)
 struct matmul matmul_part(const struct matmul *m, size_t threads, size_t task)
 {
     struct grid grid = grid_of(m, threads);
-    struct team_range rows = team_cut(m->rows, ROW_UNIT, grid.down, task / grid.across);
-    struct team_range columns = team_cut(m->columns, COLUMN_UNIT, grid.across, task % grid.across);
+    struct lm_pool_range rows = lm_pool_cut(m->rows, ROW_UNIT, grid.down, task / grid.across);
+    struct lm_pool_range columns = lm_pool_cut(m->columns, COLUMN_UNIT, grid.across,
+                                               task % grid.across);
     struct matmul part = *m;
     part.rows = rows.count;
     part.columns = columns.count;
@@ -118,7 +119,7 @@ struct matmul matmul_part(const struct matmul *m, size_t threads, size_t task)
     return part;
 }
 
-struct team_matmul {
+struct lm_pool_matmul {
     const struct blas *blas;
     size_t threads;
     const struct matmul *matmul;
@@ -126,15 +127,15 @@ struct team_matmul {
 
 static void matmul_task(const void *data, size_t task, size_t thread)
 {
-    const struct team_matmul *work = data;
+    const struct lm_pool_matmul *work = data;
     (void)thread;
     struct matmul part = matmul_part(work->matmul, work->threads, task);
     blas_matmul(work->blas, &part);
 }
 
-void blas_matmul_team(const struct blas *blas, struct team *team, size_t threads,
+void blas_matmul_pool(const struct blas *blas, struct lm_pool *pool, size_t threads,
                       const struct matmul *matmul)
 {
-    team_run(team, matmul_tasks(matmul, threads), matmul_task,
-             &(struct team_matmul){blas, threads, matmul});
+    lm_pool_run(pool, matmul_tasks(matmul, threads), matmul_task,
+                &(struct lm_pool_matmul){blas, threads, matmul});
 }

@@ -1,11 +1,11 @@
 /* blas: OpenBLAS, loaded when the backend is opened, and used from our own threads: it gets one
- * thread, and each task of a team calls it for its part.
+ * thread, and each task of a pool calls it for its part.
  */
 #ifndef WARPGYM_LM_CPU_BLAS_H
 #define WARPGYM_LM_CPU_BLAS_H
 
 #include "base/err.h"
-#include "lm/cpu/team.h"
+#include "lm/cpu/thread_pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,8 +39,8 @@ void blas_matmul(const struct blas *blas, const struct matmul *matmul);
 /* The part of c that task `task` of matmul_tasks() has. */
 struct matmul matmul_part(const struct matmul *matmul, size_t threads, size_t task);
 size_t matmul_tasks(const struct matmul *matmul, size_t threads);
-/* On a team. */
-void blas_matmul_team(const struct blas *blas, struct team *team, size_t threads,
+/* On a pool. */
+void blas_matmul_pool(const struct blas *blas, struct lm_pool *pool, size_t threads,
                       const struct matmul *matmul);
 
 #endif

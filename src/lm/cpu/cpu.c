@@ -31,7 +31,7 @@ float *lm_cpu_scratch(struct lm_cpu *cpu, size_t count)
 static void cpu_close(struct lm_backend *backend)
 {
     struct lm_cpu *cpu = lm_cpu_of(backend);
-    team_free(cpu->team);
+    lm_pool_free(cpu->pool);
     blas_close(&cpu->blas);
     mem_free(cpu->memory);
     mem_free(cpu);
@@ -46,7 +46,7 @@ int lm_cpu_open(struct lm_backend **out, size_t threads, struct err *err)
         return result;
     }
     cpu->loops = lm_loops_here();
-    cpu->team = team_new(threads);
+    cpu->pool = lm_pool_new(threads);
     cpu->backend = (struct lm_backend){
         .name = "cpu", .dtype = LM_F32, .threads = threads, .ops = &ops, .close = cpu_close};
     lm_host_memory(&cpu->backend);

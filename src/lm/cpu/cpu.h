@@ -1,5 +1,5 @@
 /* cpu: the backend "cpu": f32 in the process's own memory, OpenBLAS for large products, vectorised
- * loops for the rest, a team of threads for both.
+ * loops for the rest, a pool of threads for both.
  *
  * Scratch belongs to the backend and lives from one op to the next; ops run one at a time.
  */
@@ -8,13 +8,13 @@
 
 #include "lm/cpu/blas.h"
 #include "lm/cpu/loops.h"
-#include "lm/cpu/team.h"
+#include "lm/cpu/thread_pool.h"
 #include "lm/ops/backend.h"
 
 struct lm_cpu {
     struct lm_backend backend; /* first: a pointer to one is a pointer to the other */
     struct blas blas;
-    struct team *team;
+    struct lm_pool *pool;
     const struct lm_loops *loops;
     void *memory; /* of the scratch */
     size_t scratch_count;

@@ -48,7 +48,7 @@ static void forward_task(const void *data, size_t task, size_t thread)
 }
 
 /* In blocks of rows that stay in the second cache. */
-static void multiply_alike(const struct linear_work *work, struct team_range part)
+static void multiply_alike(const struct linear_work *work, struct lm_pool_range part)
 {
     const struct lm_linear *op = work->op;
     size_t block = SOME_ELEMENTS / op->in / 4 * 4;
@@ -66,7 +66,7 @@ static void few_task(const void *data, size_t task, size_t thread)
     const struct linear_work *work = data;
     const struct lm_linear *op = work->op;
     const float *bias = op->bias, *addend = op->addend;
-    struct team_range part = team_cut(op->out, 16, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->out, 16, work->parts, task);
     (void)thread;
     if (work->cpu->backend.invariant)
         multiply_alike(work, part);
@@ -90,10 +90,10 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
     struct linear_work work = {.cpu = cpu, .op = op};
     if (backend->invariant || op->rows <= FEW_ROWS ||
         (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
-        work.parts = team_parts(backend->threads, op->in * op->out);
+        work.parts = lm_pool_parts(backend->threads, op->in * op->out);
         bool in_place = op->addend != op->y;
         work.sums = in_place ? op->y : lm_cpu_scratch(cpu, op->rows * op->out);
-        team_run(cpu->team, work.parts, few_task, &work);
+        lm_pool_run(cpu->pool, work.parts, few_task, &work);
         return;
     }
     work.matmul = (struct matmul){.rows = op->rows,
@@ -108,7 +108,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
                                   .c_stride = op->out,
                                   .alpha = op->scale,
                                   .beta = op->bias || op->addend ? 1 : 0};
-    team_run(cpu->team, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
+    lm_pool_run(cpu->pool, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
 
 /* ------------------------------------------------------------------------------------ backward */
@@ -117,7 +117,7 @@ static void bias_task(const void *data, size_t task, size_t thread)
 {
     const struct linear_work *work = data;
     const struct lm_linear *op = work->op;
-    struct team_range part = team_cut(op->out, 16, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->out, 16, work->parts, task);
     (void)thread;
     for (size_t r = 0; r < op->rows; r++)
         work->cpu->loops->add(part.count, op->scale,
@@ -130,7 +130,7 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
     const struct lm_cpu *cpu = lm_cpu_of(backend);
     struct linear_work work = {.cpu = cpu, .op = op};
     if (op->dx)
-        blas_matmul_team(&cpu->blas, cpu->team, backend->threads,
+        blas_matmul_pool(&cpu->blas, cpu->pool, backend->threads,
                          &(struct matmul){.rows = op->rows,
                                           .columns = op->in,
                                           .inner = op->out,
@@ -143,7 +143,7 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
                                           .alpha = op->scale,
                                           .beta = op->add_dx ? 1 : 0});
     if (op->dweight)
-        blas_matmul_team(&cpu->blas, cpu->team, backend->threads,
+        blas_matmul_pool(&cpu->blas, cpu->pool, backend->threads,
                          &(struct matmul){.rows = op->out,
                                           .columns = op->in,
                                           .inner = op->rows,
@@ -157,7 +157,7 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
                                           .alpha = op->scale,
                                           .beta = 1});
     if (op->dbias) {
-        work.parts = team_parts(backend->threads, op->rows * op->out);
-        team_run(cpu->team, work.parts, bias_task, &work);
+        work.parts = lm_pool_parts(backend->threads, op->rows * op->out);
+        lm_pool_run(cpu->pool, work.parts, bias_task, &work);
     }
 }

@@ -10,7 +10,7 @@ struct logprob_work {
     size_t parts;
 };
 
-/* In a loop of its own: hardly anybody asks. */
+/* A separate loop: entropy is rarely requested. */
 static float collision_of(const float *logits, size_t count, double lse)
 {
     double sum = 0;
@@ -23,7 +23,7 @@ static void forward_task(const void *data, size_t task, size_t thread)
 {
     const struct logprob_work *work = data;
     const struct lm_logprob *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t targets = op->targets_per_row;
     (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
@@ -44,7 +44,7 @@ static void forward_task(const void *data, size_t task, size_t thread)
 
 void lm_cpu_logprob(struct lm_backend *backend, const struct lm_logprob *op)
 {
-    size_t parts = team_parts(backend->threads, op->rows * op->vocab);
+    size_t parts = lm_pool_parts(backend->threads, op->rows * op->vocab);
     lm_cpu_linear(backend, &(struct lm_linear){.rows = op->rows,
                                                .in = op->width,
                                                .out = op->vocab,
@@ -52,8 +52,8 @@ void lm_cpu_logprob(struct lm_backend *backend, const struct lm_logprob *op)
                                                .x = op->x,
                                                .weight = op->weight,
                                                .y = op->logits});
-    team_run(lm_cpu_of(backend)->team, parts, forward_task,
-             &(struct logprob_work){lm_cpu_of(backend), op, parts});
+    lm_pool_run(lm_cpu_of(backend)->pool, parts, forward_task,
+                &(struct logprob_work){lm_cpu_of(backend), op, parts});
 }
 
 /* With D = Σ dlogprob and E = dentropy: d/dlogit = p·(-D - E·(logit - lse + entropy)), and
@@ -62,7 +62,7 @@ static void gradient_task(const void *data, size_t task, size_t thread)
 {
     const struct logprob_work *work = data;
     const struct lm_logprob *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t targets = op->targets_per_row;
     (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
@@ -82,9 +82,9 @@ static void gradient_task(const void *data, size_t task, size_t thread)
 
 void lm_cpu_logprob_backward(struct lm_backend *backend, const struct lm_logprob *op)
 {
-    size_t parts = team_parts(backend->threads, op->rows * op->vocab);
-    team_run(lm_cpu_of(backend)->team, parts, gradient_task,
-             &(struct logprob_work){lm_cpu_of(backend), op, parts});
+    size_t parts = lm_pool_parts(backend->threads, op->rows * op->vocab);
+    lm_pool_run(lm_cpu_of(backend)->pool, parts, gradient_task,
+                &(struct logprob_work){lm_cpu_of(backend), op, parts});
     lm_cpu_linear_backward(backend, &(struct lm_linear){.rows = op->rows,
                                                         .in = op->width,
                                                         .out = op->vocab,

@@ -167,6 +167,6 @@ void lm_cpu_attention_paged(struct lm_backend *backend, const struct lm_attentio
     size_t count = find_runs(op, runs);
     for (size_t row = 0; row < op->rows; row++)
         read += ((size_t)op->positions[row] + 1) * op->heads * op->width;
-    bool small = team_parts(backend->threads, read) == 1;
-    team_run(small ? NULL : cpu->team, count * op->kv_heads, paged_task, &work);
+    bool small = lm_pool_parts(backend->threads, read) == 1;
+    lm_pool_run(small ? NULL : cpu->pool, count * op->kv_heads, paged_task, &work);
 }

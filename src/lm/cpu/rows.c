@@ -1,5 +1,5 @@
 /* rows: the ops that work row by row or element by element: embed, rmsnorm, rope, swiglu, the
- * cache, and the optimiser's two. All are as fast as memory is, so a team has few, large parts. */
+ * cache, and the optimiser's two. All are as fast as memory is, so a pool has few, large parts. */
 #include "lm/cpu/cpu.h"
 
 #include <math.h>
@@ -16,11 +16,11 @@ struct rows_work {
     float *scratch;
 };
 
-static void run(struct lm_backend *backend, const void *op, size_t amount, team_task *task)
+static void run(struct lm_backend *backend, const void *op, size_t amount, lm_pool_task *task)
 {
-    size_t parts = team_parts(backend->threads, amount);
-    team_run(lm_cpu_of(backend)->team, parts, task,
-             &(struct rows_work){.cpu = lm_cpu_of(backend), .op = op, .parts = parts});
+    size_t parts = lm_pool_parts(backend->threads, amount);
+    lm_pool_run(lm_cpu_of(backend)->pool, parts, task,
+                &(struct rows_work){.cpu = lm_cpu_of(backend), .op = op, .parts = parts});
 }
 
 /* --------------------------------------------------------------------------------------- embed */
@@ -29,7 +29,7 @@ static void embed_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_embed *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++)
         memcpy((float *)op->y + r * op->width,
@@ -47,7 +47,7 @@ static void embed_backward_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_embed *op = work->op;
-    struct team_range part = team_cut(op->width, LINE, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->width, LINE, work->parts, task);
     (void)thread;
     for (size_t r = 0; r < op->rows; r++)
         work->cpu->loops->add(part.count, 1, (const float *)op->dy + r * op->width + part.first,
@@ -66,7 +66,7 @@ static void rmsnorm_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_rmsnorm *op = work->op;
-    struct team_range part = team_cut(op->rows, LINE, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, LINE, work->parts, task);
     size_t at = part.first * op->width;
     (void)thread;
     work->cpu->loops->rmsnorm(part.count, op->width, op->epsilon, (const float *)op->x + at,
@@ -83,7 +83,7 @@ static void rmsnorm_backward_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_rmsnorm *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t at = part.first * op->width;
     float *dweight = op->dweight ? work->scratch + task * lm_cpu_lines(op->width) : NULL;
     (void)thread;
@@ -97,11 +97,11 @@ static void rmsnorm_backward_task(const void *data, size_t task, size_t thread)
 void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm *op)
 {
     struct lm_cpu *cpu = lm_cpu_of(backend);
-    size_t parts = team_parts(backend->threads, op->rows * op->width);
+    size_t parts = lm_pool_parts(backend->threads, op->rows * op->width);
     size_t stride = lm_cpu_lines(op->width);
     struct rows_work work = {.cpu = cpu, .op = op, .parts = parts};
     work.scratch = op->dweight ? lm_cpu_scratch(cpu, parts * stride) : NULL;
-    team_run(cpu->team, parts, rmsnorm_backward_task, &work);
+    lm_pool_run(cpu->pool, parts, rmsnorm_backward_task, &work);
     for (size_t i = 0; op->dweight && i < parts; i++)
         cpu->loops->add(op->width, 1, work.scratch + i * stride, op->dweight);
 }
@@ -111,7 +111,7 @@ void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm
 static void turn_rows(const struct rows_work *work, size_t task, float *x, float sign)
 {
     const struct lm_rope *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     for (size_t r = part.first; r < part.first + part.count; r++) {
         size_t at = (size_t)op->positions[r] * (op->width / 2);
         work->cpu->loops->rope(op->heads, op->width, op->cosine + at, op->sine + at, sign,
@@ -150,7 +150,7 @@ static void swiglu_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_swiglu *op = work->op;
-    struct team_range part = team_cut(op->count, LINE, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
     (void)thread;
     work->cpu->loops->swiglu(part.count, (const float *)op->gate + part.first,
                              (const float *)op->up + part.first, (float *)op->y + part.first);
@@ -165,7 +165,7 @@ static void swiglu_backward_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_swiglu *op = work->op;
-    struct team_range part = team_cut(op->count, LINE, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
     size_t at = part.first;
     (void)thread;
     work->cpu->loops->swiglu_backward(part.count, (const float *)op->gate + at,
@@ -184,7 +184,7 @@ static void cache_write_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_cache_write *op = work->op;
-    struct team_range part = team_cut(op->rows, 1, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t row = op->kv_heads * op->width;
     (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
@@ -222,7 +222,7 @@ void lm_cpu_square_sum(struct lm_backend *backend, const struct lm_square_sum *o
     size_t blocks = (op->count + SUM_BLOCK - 1) / SUM_BLOCK;
     struct rows_work work = {.cpu = cpu, .op = op};
     work.scratch = lm_cpu_scratch(cpu, 2 * blocks);
-    team_run(cpu->team, blocks, square_sum_task, &work);
+    lm_pool_run(cpu->pool, blocks, square_sum_task, &work);
     double sum = 0;
     for (size_t i = 0; i < blocks; i++)
         sum += ((const double *)(const void *)work.scratch)[i];
@@ -233,7 +233,7 @@ static void adamw_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
     const struct lm_adamw *op = work->op;
-    struct team_range part = team_cut(op->count, LINE, work->parts, task);
+    struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
     size_t at = part.first;
     (void)thread;
     const struct lm_adamw_step step = {

@@ -54,7 +54,7 @@ static const struct array layer_arrays[] = {
     {LAYER(lse), HEADS, FLOAT, BACKWARD},
 };
 
-/* What a pass that never goes back puts in the place of an array of its own. */
+/* Arrays that a forward-only pass shares instead of allocating. */
 static const struct {
     size_t member, instead;
 } forward_only[] = {

@@ -9,7 +9,7 @@
  * down, each followed by its adapter's A and B; final norm; head, unless it is tied.
  *
  * Ownership: the model owns its parameters and their gradients; the backend must outlive it.
- * Threads: one at a time changes it; whoever reads meanwhile must be stopped by the caller.
+ * Threads: one at a time changes it; the caller excludes concurrent readers.
  */
 #ifndef WARPGYM_LM_MODEL_MODEL_H
 #define WARPGYM_LM_MODEL_MODEL_H
@@ -85,7 +85,8 @@ void lm_model_close(struct lm_model *model);
  * The original must outlive it. */
 NODISCARD int lm_model_twin(struct lm_model **out, const struct lm_model *model,
                             struct lm_backend *backend, struct err *err);
-/* Copies what is trained once more: to be called where nobody trains the one or reads the other. */
+/* Copies the trained parameters again; the caller excludes training of the original and reads of
+ * the copy. */
 void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model);
 
 /* Elements of all parameters, of those that are trained. */

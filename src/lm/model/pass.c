@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define HEAD_BYTES ((size_t)64 << 20) /* of logits at once, where nobody said more */
+#define HEAD_BYTES ((size_t)64 << 20) /* of logits at once, by default */
 #define HEAD_ROWS_LEAST ((size_t)16)
 
 /* Of the head's blocks: what has as many numbers for a row as there are targets. */

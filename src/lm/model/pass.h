@@ -42,7 +42,7 @@ struct lm_head_block {
     const float *logprob;   /* [rows, targets_per_row] */
     const float *entropy;   /* [rows]; NULL where it was not asked for */
     const float *collision; /* likewise */
-    float *dlogprob;        /* [rows, targets_per_row]; NULL: nobody asks for gradients */
+    float *dlogprob;        /* [rows, targets_per_row]; NULL: no gradients wanted */
     float *dentropy;        /* [rows]; NULL likewise, and where entropy is */
 };
 typedef void lm_loss_function(void *context, const struct lm_head_block *block);

@@ -1,7 +1,7 @@
-/* backend: where a model's arrays lie and who computes on them.
+/* backend: the memory that holds a model's arrays, and the ops that compute on them.
  *
  *   "reference"  plain scalar loops, one thread; what every other backend is held against
- *   "cpu"        OpenBLAS, a team of threads and vectorised loops
+ *   "cpu"        OpenBLAS, a pool of threads and vectorised loops
  *
  * A backend is a table of ops and of ways to handle its memory. On the CPU that memory is the
  * process's own; code above must not know: it moves bytes with upload and download, and never looks

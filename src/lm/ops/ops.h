@@ -9,7 +9,7 @@
  *
  * Gradients, in every backward: those of parameters (dweight, dbias, dtable) are ADDED to what is
  * there, and a NULL says that the parameter is frozen; those of activations are written, or added
- * where the op has add_dx and it is set. A NULL dx says that nobody wants it.
+ * where the op has add_dx and it is set. A NULL dx is not computed.
  *
  * Ops return nothing: what a device reports late comes from lm_backend_wait().
  *

@@ -20,7 +20,7 @@ static double softmax(double *scores, size_t count)
     return lse;
 }
 
-/* One row and head: who asks (q), and the first key and value that it reads. */
+/* One row and head: its query, and the first key and value that it reads. */
 struct place {
     size_t q, k, count; /* k's neighbours are `step` apart */
     size_t step, width;

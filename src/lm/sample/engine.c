@@ -10,9 +10,9 @@
 
 #include <utlist.h>
 
-#define LOOK_MS 50 /* how soon a stop is seen that nobody signals */
+#define LOOK_MS 50 /* poll interval for a stop flag, which sends no signal */
 
-/* Lies on the stack of who asked for it. */
+/* Lives on the caller's stack. */
 struct change {
     int (*run)(void *context, struct err *err);
     void *context;
@@ -54,7 +54,7 @@ static struct group *find_submitted(const struct lm_engine *engine, uint64_t id)
     return NULL;
 }
 
-/* Requests wait for a change that came before or after them; but one that is to end does so now. */
+/* Requests wait for a pending change of weights; cancelled ones end at once. */
 static void take_mail(struct lm_engine *engine)
 {
     struct group *group, *next;
@@ -311,7 +311,7 @@ int lm_engine_run(struct lm_engine *engine, const struct lm_request *request,
     struct lm_request own = *request;
     uint64_t id;
     memset(samples, 0, request->samples * sizeof *samples);
-    own.news = on_news;
+    own.on_event = on_news;
     own.scored = on_scored;
     own.context = &wait;
     pthread_mutex_init(&wait.lock, NULL);

@@ -39,7 +39,7 @@ struct group {
     size_t limit; /* new tokens of each sample */
     struct lm_sampling sampling;
     struct tokenizer *tokenizer;
-    void (*news)(void *context, size_t index, const struct lm_sample *sample);
+    void (*on_event)(void *context, size_t index, const struct lm_sample *sample);
     void (*scored)(void *context, const float *logprobs, const struct lm_top *top);
     void *context;
     bool cancelled;

@@ -1,8 +1,8 @@
-/* pages: which page of a cache holds what, for whom.
+/* pages: which page of a cache holds which tokens, for which sequences.
  *
- * A page is free, referenced by one or more sequences, or remembered: nobody references it, but it
- * still holds a full page of known tokens that a later prompt may begin with. Remembered pages are
- * given away when no free one is left, the least recently used first.
+ * A page is free, referenced by one or more sequences, or remembered: unreferenced, but still
+ * holding a full page of known tokens that a later prompt may begin with. Remembered pages are
+ * reused when no free one is left, the least recently used first.
  *
  *   free ──take──► referenced ──release──► remembered (if kept) ──find──► referenced
  *     ▲                  └─────release, not kept ──┐       │ take, forget
@@ -44,11 +44,11 @@ int32_t pages_find(struct pages *pages, uint64_t before, const int32_t *tokens, 
 /* The caller's page, not kept so far, is full and may be found from now on. Returns its mark, or
  * that of the page that holds the same already. */
 uint64_t pages_keep(struct pages *pages, uint64_t before, int32_t page, const int32_t *tokens);
-/* Nothing that was kept is found any more. */
+/* Forgets all kept pages. */
 void pages_forget(struct pages *pages);
 
 size_t pages_count(const struct pages *pages);
-/* Those that nobody references. */
+/* Unreferenced pages. */
 size_t pages_available(const struct pages *pages);
 
 /* For tests: whether lists, table and counts agree; ERR_INTERNAL says what does not. */

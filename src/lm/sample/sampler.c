@@ -198,8 +198,8 @@ static void end(struct lm_sampler *sampler, struct sequence *sequence, enum lm_f
             sample->finish = LM_FAILED;
         sample->text_end = sequence->scan.safe_bytes;
     }
-    if (group->news)
-        group->news(group->context, sequence->index, sample);
+    if (group->on_event)
+        group->on_event(group->context, sequence->index, sample);
     if (--group->live == 0) {
         DL_DELETE(sampler->groups, group);
         DL_APPEND(sampler->ended, group);
@@ -213,7 +213,7 @@ static void end_group(struct lm_sampler *sampler, struct group *group, enum lm_f
             end(sampler, &group->sequences[i], finish);
 }
 
-/* News may cancel others: they are met here again, or with the next step. */
+/* An event callback may cancel others: they are handled here again, or with the next step. */
 static void end_cancelled(struct lm_sampler *sampler)
 {
     struct group *group, *next;
@@ -277,8 +277,8 @@ static void advance(struct lm_sampler *sampler, struct sequence *sequence, const
     }
     if (result < 0 || finish != LM_RUNNING)
         end(sampler, sequence, result < 0 ? LM_FAILED : finish);
-    else if (group->news)
-        group->news(group->context, sequence->index, sample);
+    else if (group->on_event)
+        group->on_event(group->context, sequence->index, sample);
 }
 
 /* The prompt is in the cache: all samples that there is place for begin with it. */

@@ -8,17 +8,17 @@
  * the last one that they write to. A request that will not fit beside others waits; one that could
  * never fit is refused.
  *
- * A sequence's tokens depend on its own seed, prompt and settings, not on who else is running:
- * random numbers come from a counter (seed, sample, position). Where the backend is `invariant`
- * that holds to the last bit; else sums may differ in it between batch sizes, and now and then a
- * token.
+ * A sequence's tokens depend on its own seed, prompt and settings, not on concurrent requests:
+ * random numbers come from a counter (seed, sample, position). With an `invariant` backend that
+ * holds to the last bit; otherwise sums may differ in the last bit between batch sizes, and rarely
+ * a token.
  *
  * Log-probabilities are those of the model at temperature 1 without top-k, top-p or min-p, as a
  * trainer computes them; `processed` asks for those of the distribution that was sampled from.
  *
- * Weights may change in place between two steps: model->version tells, and cached prompts are
- * forgotten. Requests that run go on with the new weights; who does not want that lets them end
- * first (lm_engine_change does).
+ * Weights may change in place between two steps: the sampler sees it by model->version and drops
+ * cached prompts. Running requests continue with the new weights; to avoid that, let them end first
+ * (lm_engine_change does).
  *
  * Threads: one drives it; lm/sample/engine.h gives it a thread and takes requests from any.
  */
@@ -40,7 +40,7 @@ struct lm_sampler_options {
     size_t cache_tokens; /* positions that all pages hold together */
 };
 
-#define LM_CACHE_BYTES ((uint64_t)4 << 30) /* of a cache, where nobody says how much */
+#define LM_CACHE_BYTES ((uint64_t)4 << 30) /* of a cache, by default */
 
 /* Keys and values of one position, in all layers. */
 uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype dtype);
@@ -92,8 +92,8 @@ struct lm_request {
     struct lm_sampling sampling;
     struct tokenizer *tokenizer; /* for stop strings; or NULL */
     /* Called from lm_sampler_step: sample `index` has a new token (the last one in `sample`), or
-     * has ended. Nothing of it may be kept but what is copied. */
-    void (*news)(void *context, size_t index, const struct lm_sample *sample);
+     * has ended. `sample` is valid during the call only. */
+    void (*on_event)(void *context, size_t index, const struct lm_sample *sample);
     /* Called once, before the first token, where prompt_logprobs is set: [prompt_count], the first
      * is NAN. */
     void (*scored)(void *context, const float *logprobs, const struct lm_top *top);
@@ -107,8 +107,8 @@ void lm_sampler_close(struct lm_sampler *sampler);
 /* *id names it until its last sample has ended. */
 NODISCARD int lm_sampler_submit(struct lm_sampler *sampler, const struct lm_request *request,
                                 uint64_t *id, struct err *err);
-/* Its samples end as LM_CANCELLED, with news, at the beginning of the next step. Unknown ids are
- * nothing. */
+/* Its samples end as LM_CANCELLED, with an event, at the beginning of the next step. Ignores
+ * unknown ids. */
 void lm_sampler_cancel(struct lm_sampler *sampler, uint64_t id);
 /* One step. *busy says whether there is more to do. After an error all requests have ended as
  * LM_FAILED. */

@@ -1,4 +1,4 @@
-/* schedule: who runs, with which pages.
+/* schedule: which sequences run, with which pages.
  *
  * Age decides: a request is older than those that were submitted after it. Each step, sequences
  * take pages in the order of age, as many as their next rows need. Where no page is left, the

@@ -4,8 +4,8 @@
  *
  * Qwen3's rules for thinking blocks are followed: an answer before the last question loses its
  * block; with thinking off the prompt ends in an empty one. Answers of tools lie in a user's turn,
- * consecutive ones in one. Texts of strangers are encoded without special tokens, so nobody can
- * forge a turn, and an answer is encoded apart from what stands before it, as it came from the
+ * consecutive ones in one. Untrusted texts are encoded without special tokens, so they cannot
+ * forge a turn, and an answer is encoded separately from the text before it, as it came from the
  * model.
  */
 #ifndef WARPGYM_LM_TOKENIZER_CHAT_H

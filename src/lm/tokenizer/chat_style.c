@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Templates are told apart by what only they hold; the first row that fits is it. */
+/* A text that occurs in one template only identifies it; the first row that matches wins. */
 static const struct {
     const char *mark;
     enum chat_style style;

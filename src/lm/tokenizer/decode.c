@@ -44,7 +44,7 @@ static bool may_grow(const char *bytes, size_t count)
 }
 
 /* Writes one byte more; what cannot become a character any more is U+FFFD, one for its longest
- * beginning of a character, as everybody does it (Unicode, table 3-8). */
+ * beginning of a character, as Unicode recommends (table 3-8). */
 static void put_byte(struct tokenizer_stream *stream, char byte, struct buf *out)
 {
     char *rest = stream->rest;

@@ -9,7 +9,7 @@
 #define CACHED_BYTES 52
 #define CACHED_IDS 17
 
-/* A word that was met before; a newer one takes the place of another. */
+/* A cached word; a newer one replaces another. */
 struct cached {
     uint32_t hash;
     uint8_t bytes, ids; /* 0 bytes: none */

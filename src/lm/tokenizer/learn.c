@@ -1,7 +1,7 @@
 #include "base/file.h"
 #include "base/limits.h"
+#include "lm/tokenizer/byte_unicode.h"
 #include "lm/tokenizer/learn_internal.h"
-#include "lm/tokenizer/letters.h"
 
 #include <string.h>
 
@@ -12,9 +12,9 @@ static const char *const standard_special[] = {"<|endoftext|>", "<|im_start|>", 
 unsigned char learn_byte(unsigned id)
 {
     uint32_t letter = 0;
-    while (letters_byte(letter) < 0 || id-- > 0)
+    while (byte_unicode_byte(letter) < 0 || id-- > 0)
         letter++;
-    return (unsigned char)letters_byte(letter);
+    return (unsigned char)byte_unicode_byte(letter);
 }
 
 /* ------------------------------------------------------------------------------------ the whole */

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "lm/tokenizer/byte_unicode.h"
 #include "lm/tokenizer/learn_internal.h"
-#include "lm/tokenizer/letters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void put_token(struct buf *out, const struct learn_string *token)
 {
     char letter[2];
     for (size_t i = 0; i < token->count; i++)
-        buf_append(out, letter, letters_write((uint8_t)token->bytes[i], letter));
+        buf_append(out, letter, byte_unicode_write((uint8_t)token->bytes[i], letter));
 }
 
 /* ---------------------------------------------------------------------------------------- parts */

@@ -5,7 +5,7 @@
  * rest is refused by name: word boundaries, back references, named groups, verbs. So a pattern
  * never means something else here.
  *
- * Patterns come from strangers: compiling is bounded, and so are steps and memory of each search.
+ * Patterns are untrusted: compilation, and the steps and memory of each search, are bounded.
  *
  * Threads: a pattern is read-only; a struct pattern_search belongs to one thread.
  */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Characters of Unicode 15 to 16 by general category: Oniguruma 6.9.10 knows them, PCRE2 10.42 does
- * not. A newer PCRE2 is told what it knows. */
+ * not. A newer PCRE2 gets the categories that it lacks written out. */
 static const struct addition {
     uint32_t first, last;
     char category[3];

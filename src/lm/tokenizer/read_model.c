@@ -1,5 +1,5 @@
 /* The model (vocabulary and merges) and the pre-tokenizer of a tokenizer.json. */
-#include "lm/tokenizer/letters.h"
+#include "lm/tokenizer/byte_unicode.h"
 #include "lm/tokenizer/parts.h"
 
 #include "base/array.h"
@@ -15,7 +15,7 @@ static int put_token(struct tokenizer *tokenizer, const char *text, int32_t id, 
     struct token *token = &tokenizer->tokens[id];
     size_t count = strlen(text);
     char *bytes = arena_alloc(&tokenizer->arena, count + 1);
-    ptrdiff_t letters = tokenizer->byte_level ? letters_bytes(text, count, bytes) : -1;
+    ptrdiff_t letters = tokenizer->byte_level ? byte_unicode_bytes(text, count, bytes) : -1;
     if (token->known)
         return err_set(err, ERR_INPUT, "'%.64s' has id %d, which is another token's", text, id);
     if (letters < 0)

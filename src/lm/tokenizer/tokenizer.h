@@ -40,8 +40,8 @@ NODISCARD int tokenizer_parse(struct tokenizer **out, const char *name, const ch
 void tokenizer_close(struct tokenizer *tokenizer);
 
 /* Appends. With `special`, special tokens that stand in the text become their ids (a template's
- * text); without it they are ordinary text (what a user or a candidate wrote: no stranger can
- * forge the end of a turn). What the file's post-processor puts before a text (and behind it, where
+ * text); without it they are ordinary text (what a user or a candidate wrote: it cannot forge the
+ * end of a turn). What the file's post-processor puts before a text (and behind it, where
  * it does) is added with `begin`. On an error `out` is as it was. */
 struct tokenizer_encoding {
     bool special, begin;

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "lm/weights/companions.h"
+#include "lm/weights/sidecar_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool is_among(const char *const *names, const char *name)
 static bool is_part(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_among(parts, name) ||
-           is_among(lm_companions, name);
+           is_among(lm_sidecar_files, name);
 }
 
 /* 0 where there is no such directory. */

@@ -7,7 +7,7 @@
  * checkpoint_find knows. A writer's death leaves at most DIRECTORY.saving, which the next one
  * removes.
  *
- * Nobody's files are deleted by a wrong name: a directory that holds anything but what a checkpoint
+ * A wrong name deletes no files: a directory that holds anything but what a checkpoint
  * consists of is not replaced.
  *
  * Threads and processes: one at a time writes a directory.

@@ -1,4 +1,4 @@
-/* loss: the losses of the Tinker protocol (reference: "Loss functions"), as pure functions over the
+/* loss: the losses of the Tinker protocol ("Loss functions"), as pure functions over the
  * tokens of one datum. A loss is a plain sum over tokens; nothing is divided by a count.
  *
  *   p = log π(target), q = logprobs (of the sampler), A = advantages, w = weights, r = exp(p - q)
@@ -14,7 +14,7 @@
  * divided by a number of tokens can have their square and their entropy divided alike.
  *
  * A row with weight or advantage 0 is masked: it counts in no sum but the loss (dro holds it near q
- * all the same, as its formula says). Where nobody knows q, as of a prompt's tokens, it may be NaN
+ * all the same, as its formula says). Where q is unknown, as for a prompt's tokens, it may be NaN
  * if A is 0: then the row adds nothing in any loss. Any other NaN is not hidden: loss and gradient
  * become NaN.
  *

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
 #include "lm/train/sft_directory.h"
-#include "lm/weights/companions.h"
+#include "lm/weights/sidecar_files.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,12 +42,12 @@ struct run {
     int64_t begun_ns;
 };
 
-static void tell(const struct run *run, struct sft_news news)
+static void sft_emit(const struct run *run, struct sft_event_info event)
 {
-    news.step = run->step;
-    news.steps = run->steps;
-    if (run->options->tell)
-        run->options->tell(run->options->context, &news);
+    event.step = run->step;
+    event.steps = run->steps;
+    if (run->options->on_event)
+        run->options->on_event(run->options->context, &event);
 }
 
 static bool cancelled(const struct run *run)
@@ -173,27 +173,27 @@ static uint64_t normalise(struct run *run, size_t count, uint64_t *rows)
     return targets;
 }
 
-static json_t *step_line(const struct run *run, const struct sft_news *news)
+static json_t *step_line(const struct run *run, const struct sft_event_info *event)
 {
     json_t *line = json_object();
     json_put(line, "step", json_integer((json_int_t)run->step));
     json_put(line, "epoch",
              json_number((double)run->place.epoch +
                          (double)run->place.index / (double)dataset_count(run->data)));
-    json_put(line, "loss", json_number(news->loss));
-    json_put(line, "tokens", json_integer((json_int_t)news->tokens));
-    json_put(line, "targets", json_integer((json_int_t)news->targets));
+    json_put(line, "loss", json_number(event->loss));
+    json_put(line, "tokens", json_integer((json_int_t)event->tokens));
+    json_put(line, "targets", json_integer((json_int_t)event->targets));
     json_put(line, "all_tokens", json_integer((json_int_t)run->tokens));
-    json_put(line, "rate", json_number(news->rate));
-    json_put(line, "norm", json_number(news->norm));
-    if (news->skipped)
+    json_put(line, "rate", json_number(event->rate));
+    json_put(line, "norm", json_number(event->norm));
+    if (event->skipped)
         json_put(line, "skipped", json_true());
-    json_put(line, "tokens_per_s", json_number(round(news->tokens_per_s * 10) / 10));
+    json_put(line, "tokens_per_s", json_number(round(event->tokens_per_s * 10) / 10));
     return line;
 }
 
 /* Forward, backward and the change of the weights; what is not finite is skipped. */
-static int learn(struct run *run, size_t count, struct sft_news *news, struct err *err)
+static int learn(struct run *run, size_t count, struct sft_event_info *event, struct err *err)
 {
     const struct loss *loss = loss_find("cross_entropy");
     struct lm_adam adam = run->options->adam;
@@ -203,40 +203,40 @@ static int learn(struct run *run, size_t count, struct sft_news *news, struct er
                                              err);
     if (result < 0)
         return result;
-    news->loss = sums.loss;
-    news->rate = adam.rate = lm_schedule_rate(run->options->schedule, adam.rate,
-                                              adam.rate * run->options->floor, run->options->warmup,
-                                              run->steps, run->step);
+    event->loss = sums.loss;
+    event->rate = adam.rate = lm_schedule_rate(run->options->schedule, adam.rate,
+                                               adam.rate * run->options->floor,
+                                               run->options->warmup, run->steps, run->step);
     if (isfinite(sums.loss))
-        result = lm_trainer_step(run->trainer, &adam, &news->norm, &why);
-    news->skipped = !isfinite(sums.loss) || !isfinite(news->norm);
-    if (result < 0 && !news->skipped) {
+        result = lm_trainer_step(run->trainer, &adam, &event->norm, &why);
+    event->skipped = !isfinite(sums.loss) || !isfinite(event->norm);
+    if (result < 0 && !event->skipped) {
         *err = why;
         return result;
     }
-    run->skips = news->skipped ? run->skips + 1 : 0;
+    run->skips = event->skipped ? run->skips + 1 : 0;
     return 0;
 }
 
 static int take_step(struct run *run, struct err *err)
 {
-    struct sft_news news = {.event = SFT_STEPPED, .norm = NAN};
+    struct sft_event_info event = {.event = SFT_STEPPED, .norm = NAN};
     int64_t start_ns = clock_now_ns();
     size_t count = plan_step(run->data, run->options->step_tokens, &run->place, run);
-    news.targets = normalise(run, count, &news.tokens);
-    int result = learn(run, count, &news, err);
+    event.targets = normalise(run, count, &event.tokens);
+    int result = learn(run, count, &event, err);
     if (result < 0)
         return err_prefix(err, "step %" PRIu64, run->step + 1);
     run->step++;
-    run->tokens += news.tokens;
-    run->targets += news.targets;
-    news.tokens_per_s = (double)news.tokens / (clock_ms_since(start_ns) * 1e-3);
-    json_t *line = step_line(run, &news);
+    run->tokens += event.tokens;
+    run->targets += event.targets;
+    event.tokens_per_s = (double)event.tokens / (clock_ms_since(start_ns) * 1e-3);
+    json_t *line = step_line(run, &event);
     result = sft_directory_append(&run->directory, line, err);
     json_decref(line);
     if (result < 0)
         return result;
-    tell(run, news);
+    sft_emit(run, event);
     if (run->skips == SFT_SKIPS_MOST)
         return err_set(err, ERR_INPUT,
                        "step %" PRIu64 ": the loss or its gradient was not finite %d times in a "
@@ -248,7 +248,7 @@ static int take_step(struct run *run, struct err *err)
 static int evaluate(struct run *run, struct err *err)
 {
     size_t count = dataset_count(run->evaluation);
-    struct sft_news news = {.event = SFT_EVALUATED};
+    struct sft_event_info event = {.event = SFT_EVALUATED};
     struct lm_datum *datums = mem_alloc(count * sizeof *datums);
     struct loss_sums sums;
     for (size_t i = 0; i < count; i++)
@@ -258,15 +258,15 @@ static int evaluate(struct run *run, struct err *err)
     mem_free(datums);
     if (result < 0)
         return err_prefix(err, "evaluation");
-    news.evaluation_loss = sums.loss / (sums.tokens > 0 ? sums.tokens : 1);
+    event.evaluation_loss = sums.loss / (sums.tokens > 0 ? sums.tokens : 1);
     json_t *line = json_object();
     json_put(line, "step", json_integer((json_int_t)run->step));
-    json_put(line, "evaluation_loss", json_number(news.evaluation_loss));
+    json_put(line, "evaluation_loss", json_number(event.evaluation_loss));
     json_put(line, "evaluation_targets", json_number(sums.tokens));
     result = sft_directory_append(&run->directory, line, err);
     json_decref(line);
     if (result == 0)
-        tell(run, news);
+        sft_emit(run, event);
     return result;
 }
 
@@ -288,7 +288,7 @@ static int save(struct run *run, struct err *err)
     if (result == 0) {
         sft_directory_retain(&run->directory, run->options->keep);
         run->saved = run->step;
-        tell(run, (struct sft_news){.event = SFT_SAVED, .path = path});
+        sft_emit(run, (struct sft_event_info){.event = SFT_SAVED, .path = path});
     }
     json_decref(more);
     mem_free(path);
@@ -377,14 +377,14 @@ static int export(struct run *run, struct err *err)
     result = all ? lm_model_save(run->model, checkpoint.path, LM_F32, run->model->lora.rank > 0,
                                  err)
                  : lm_model_save_adapter(run->model, checkpoint.path, err);
-    if (result == 0 && all && run->options->companions)
-        result = lm_companions_copy(run->options->companions, checkpoint.path, err);
+    if (result == 0 && all && run->options->sidecars)
+        result = lm_sidecar_files_copy(run->options->sidecars, checkpoint.path, err);
     if (result < 0)
         checkpoint_abort(&checkpoint);
     else
         result = checkpoint_commit(&checkpoint, err);
     if (result == 0)
-        tell(run, (struct sft_news){.event = SFT_EXPORTED, .path = path});
+        sft_emit(run, (struct sft_event_info){.event = SFT_EXPORTED, .path = path});
 out:
     mem_free(path);
     return result;
@@ -423,7 +423,7 @@ static int run_in_directory(struct run *run, struct err *err)
         result = resume(run, err);
     if (result < 0)
         return result;
-    tell(run, (struct sft_news){.event = SFT_BEGAN});
+    sft_emit(run, (struct sft_event_info){.event = SFT_BEGAN});
     result = train(run, err);
     return result < 0 ? result : export(run, err);
 }

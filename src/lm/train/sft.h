@@ -10,10 +10,10 @@
  * backend with the same number of threads. What it consists of is written down when it begins
  * (run.json); a call that asks for something else is refused.
  *
- * A step whose loss or gradient is not finite changes nothing and is told; several in a row end the
- * run.
+ * A step whose loss or gradient is not finite changes nothing and raises an event; several in a row
+ * end the run.
  *
- * Threads: sft_run keeps its thread until it is done; `tell` is called in it.
+ * Threads: sft_run keeps its thread until it is done and calls `on_event` in it.
  */
 #ifndef WARPGYM_LM_TRAIN_SFT_H
 #define WARPGYM_LM_TRAIN_SFT_H
@@ -31,7 +31,7 @@ enum sft_event {
     SFT_EXPORTED,  /* path, of the model or adapter */
 };
 
-struct sft_news {
+struct sft_event_info {
     enum sft_event event;
     uint64_t step, steps; /* done, all */
     double loss, rate, norm, tokens_per_s, evaluation_loss;
@@ -55,15 +55,15 @@ struct sft_options {
     uint64_t checkpoint_every, evaluate_every; /* steps; 0: at the end alone */
     uint64_t keep;                             /* checkpoints; at least 1 */
     const json_t *configuration;  /* what else must be as it was on a resume, or NULL */
-    const char *companions;       /* the directory of those of an exported model, or NULL */
+    const char *sidecars;         /* the directory of those of an exported model, or NULL */
     const _Atomic int *cancelled; /* other than 0: save and end; or NULL */
-    void (*tell)(void *context, const struct sft_news *news); /* or NULL */
+    void (*on_event)(void *context, const struct sft_event_info *event); /* or NULL */
     void *context;
 };
 extern const struct sft_options sft_defaults;
 
-/* `evaluation` may be NULL. ERR_CANCELLED after a checkpoint was saved. A run that is finished
- * trains nothing more: 0, and no step is told. */
+/* `evaluation` may be NULL. ERR_CANCELLED after a checkpoint was saved. A finished run
+ * trains nothing more: 0, and no step event. */
 NODISCARD int sft_run(struct lm_model *model, const struct dataset *data,
                       const struct dataset *evaluation, const struct sft_options *options,
                       struct err *err);

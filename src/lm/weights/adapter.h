@@ -4,7 +4,7 @@
  *   base_model.model.model.layers.N.self_attn.q_proj.lora_B.weight  [out, rank]
  *
  * Only what the engine does is taken (peft_type LORA, no DoRA, no bias, one rank for all modules);
- * anything else that PEFT may be told is refused by name. rsLoRA's scale alpha/sqrt(rank) is known.
+ * any other PEFT option is refused by name. rsLoRA's scale alpha/sqrt(rank) is known.
  */
 #ifndef WARPGYM_LM_WEIGHTS_ADAPTER_H
 #define WARPGYM_LM_WEIGHTS_ADAPTER_H
@@ -40,7 +40,7 @@ struct lm_lora {
     double alpha;
     bool rank_stabilised; /* rsLoRA: scale is alpha / sqrt(rank) instead of alpha / rank */
     uint32_t targets;     /* bit 1 << enum lm_lora_target */
-    char base_model[256]; /* base_model_name_or_path, as told */
+    char base_model[256]; /* base_model_name_or_path, verbatim */
 };
 
 double lm_lora_scale(const struct lm_lora *lora);

@@ -1,5 +1,5 @@
-/* config: the shape of a model, as `config.json` of Hugging Face tells it (families Qwen2, Qwen3
- * and Llama), and back. Where a file is silent, what Transformers' own classes say counts.
+/* config: the shape of a model, read from and written to a Hugging Face `config.json` (families
+ * Qwen2, Qwen3 and Llama). Keys that a file omits have the defaults of Transformers' classes.
  *
  * What the engine cannot do (sliding windows in use, other activations, other rope kinds, MoE,
  * quantised weights) is refused by name: a model that computes something else would look as if it

@@ -1,7 +1,7 @@
 /* safetensors: tensors in a file, read and written.
  *
  * A file is 8 bytes of header length, a JSON header {name: {dtype, shape, data_offsets}} and the
- * data. Files come from strangers: the header's length, every shape, every offset and the sums
+ * data. Files are untrusted: the header's length, every shape, every offset and the sums
  * of them are checked before anything is used; overlapping or missing bytes, duplicate names,
  * shapes that do not match their bytes are refused with the tensor's name. Data is copied out with
  * pread, never mapped: a file that is cut while it is open ends as an error of the reader, not as a

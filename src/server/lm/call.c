@@ -367,7 +367,7 @@ static int submit(struct call *call, struct part *part, struct err *err)
         .samples = call->request.samples,
         .sampling = call->request.sampling,
         .tokenizer = call->api->options.tokenizer,
-        .news = on_news,
+        .on_event = on_news,
         .scored = on_scored,
         .context = part,
     };

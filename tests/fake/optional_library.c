@@ -1,4 +1,5 @@
-/* Stands in for NVRTC, CUPTI and cuBLASLt, which device/companions.h asks for their versions. */
+/* Stands in for NVRTC, CUPTI and cuBLASLt, which device/optional_libraries.h asks for their
+ * versions. */
 #include <stddef.h>
 #include <stdint.h>
 

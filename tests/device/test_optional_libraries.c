@@ -1,5 +1,5 @@
 #include "../support/fake_cuda.h"
-#include "device/companions.h"
+#include "device/optional_libraries.h"
 
 #include "../support/test.h"
 #include "base/file.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char place[] = "/tmp/test_companions.XXXXXX";
+static char place[] = "/tmp/test_optional_libraries.XXXXXX";
 
 FIXTURE(setup)
 {
-    snprintf(place, sizeof place, "/tmp/test_companions.XXXXXX");
+    snprintf(place, sizeof place, "/tmp/test_optional_libraries.XXXXXX");
     return mkdtemp(place) ? 0 : -1;
 }
 
@@ -41,8 +41,8 @@ TEST_EACH(setup, teardown);
 /* Where a toolkit keeps them, and where pip does. */
 TEST(around_programs)
 {
-    struct companion found[COMPANION_COUNT];
-    char *fake = mem_printf("%.*s/companion.so", (int)(strrchr(fake_cuda, '/') - fake_cuda),
+    struct optional_library found[OPTIONAL_COUNT];
+    char *fake = mem_printf("%.*s/optional_library.so", (int)(strrchr(fake_cuda, '/') - fake_cuda),
                             fake_cuda);
     char *nvcc = mem_printf("%s/toolkit/bin/nvcc", place);
     char *python = mem_printf("%s/venv/bin/python3", place);
@@ -51,13 +51,13 @@ TEST(around_programs)
     put("toolkit/extras/CUPTI/lib64", "libcupti.so.13", fake);
     put("venv/bin", "python3", "/bin/true");
     put("venv/lib/python3.12/site-packages/nvidia/cu13/lib", "libcublasLt.so.13", fake);
-    companions_find(found, nvcc, python);
+    optional_libraries_find(found, nvcc, python);
     static const char *const versions[] = {"12.9", "130001", "130100"};
-    for (int i = 0; i < COMPANION_COUNT; i++) {
+    for (int i = 0; i < OPTIONAL_COUNT; i++) {
         assert_string_equal(found[i].version, versions[i]);
         assert_int_equal(strncmp(found[i].path, place, strlen(place)), 0);
     }
-    assert_string_equal(found[COMPANION_CUBLASLT].name, "cublaslt");
+    assert_string_equal(found[OPTIONAL_CUBLASLT].name, "cublaslt");
     mem_free(python);
     mem_free(nvcc);
     mem_free(fake);
@@ -66,12 +66,12 @@ TEST(around_programs)
 /* A library of that name without the function is not the one; nothing is no crash. */
 TEST(another_of_that_name)
 {
-    struct companion found[COMPANION_COUNT];
+    struct optional_library found[OPTIONAL_COUNT];
     char *nvcc = mem_printf("%s/bin/nvcc", place);
     put("lib64", "libnvrtc.so.13", fake_cuda);
-    companions_find(found, nvcc, NULL);
-    assert_true(strncmp(found[COMPANION_NVRTC].path, place, strlen(place)) != 0);
-    companions_find(found, NULL, "python3");
-    assert_string_equal(found[COMPANION_NVRTC].name, "nvrtc");
+    optional_libraries_find(found, nvcc, NULL);
+    assert_true(strncmp(found[OPTIONAL_NVRTC].path, place, strlen(place)) != 0);
+    optional_libraries_find(found, NULL, "python3");
+    assert_string_equal(found[OPTIONAL_NVRTC].name, "nvrtc");
     mem_free(nvcc);
 }

@@ -1,9 +1,9 @@
-#include "lm/tokenizer/letters.h"
+#include "lm/tokenizer/byte_unicode.h"
 
 /* Invisible bytes, in their order, take the characters from U+0100 on: 00..20, 7F..A0, AD. */
 enum { LOW = 0x21, MIDDLE = 0x22, SHIFTED = 0x100 };
 
-uint32_t letters_of(uint8_t byte)
+uint32_t byte_unicode_of(uint8_t byte)
 {
     if (byte <= 0x20)
         return SHIFTED + byte;
@@ -12,10 +12,10 @@ uint32_t letters_of(uint8_t byte)
     return byte == 0xAD ? SHIFTED + LOW + MIDDLE : byte;
 }
 
-int letters_byte(uint32_t character)
+int byte_unicode_byte(uint32_t character)
 {
     if (character < SHIFTED)
-        return letters_of((uint8_t)character) == character ? (int)character : -1;
+        return byte_unicode_of((uint8_t)character) == character ? (int)character : -1;
     uint32_t place = character - SHIFTED;
     if (place < LOW)
         return (int)place;
@@ -24,7 +24,7 @@ int letters_byte(uint32_t character)
     return place == LOW + MIDDLE ? 0xAD : -1;
 }
 
-ptrdiff_t letters_bytes(const char *text, size_t count, char *out)
+ptrdiff_t byte_unicode_bytes(const char *text, size_t count, char *out)
 {
     ptrdiff_t found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ ptrdiff_t letters_bytes(const char *text, size_t count, char *out)
             character = (uint32_t)(at[0] & 0x1F) << 6 | (at[1] & 0x3F);
             i++;
         }
-        int byte = letters_byte(character);
+        int byte = byte_unicode_byte(character);
         if (byte < 0)
             return -1;
         out[found++] = (char)byte;
@@ -44,9 +44,9 @@ ptrdiff_t letters_bytes(const char *text, size_t count, char *out)
     return found;
 }
 
-size_t letters_write(uint8_t byte, char out[2])
+size_t byte_unicode_write(uint8_t byte, char out[2])
 {
-    uint32_t character = letters_of(byte);
+    uint32_t character = byte_unicode_of(byte);
     if (character < 0x80) {
         out[0] = (char)character;
         return 1;

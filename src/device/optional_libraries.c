@@ -1,4 +1,4 @@
-#include "device/companions.h"
+#include "device/optional_libraries.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[COMPANION_COUNT][3] = {
-    [COMPANION_NVRTC] = {"libnvrtc.so.13", "libnvrtc.so.12"},
-    [COMPANION_CUPTI] = {"libcupti.so.13", "libcupti.so.12"},
-    [COMPANION_CUBLASLT] = {"libcublasLt.so.13", "libcublasLt.so.12"},
+static const char *const names[OPTIONAL_COUNT][3] = {
+    [OPTIONAL_NVRTC] = {"libnvrtc.so.13", "libnvrtc.so.12"},
+    [OPTIONAL_CUPTI] = {"libcupti.so.13", "libcupti.so.12"},
+    [OPTIONAL_CUBLASLT] = {"libcublasLt.so.13", "libcublasLt.so.12"},
 };
 
 /* Below the folder that a program's own folder lies in. */
@@ -46,30 +46,30 @@ static void ask_cublaslt(void *function, char *text, size_t bytes)
 static const struct {
     const char *function;
     void (*ask)(void *function, char *text, size_t bytes);
-} versions[COMPANION_COUNT] = {
-    [COMPANION_NVRTC] = {"nvrtcVersion", ask_nvrtc},
-    [COMPANION_CUPTI] = {"cuptiGetVersion", ask_cupti},
-    [COMPANION_CUBLASLT] = {"cublasLtGetVersion", ask_cublaslt},
+} versions[OPTIONAL_COUNT] = {
+    [OPTIONAL_NVRTC] = {"nvrtcVersion", ask_nvrtc},
+    [OPTIONAL_CUPTI] = {"cuptiGetVersion", ask_cupti},
+    [OPTIONAL_CUBLASLT] = {"cublasLtGetVersion", ask_cublaslt},
 };
 
-static int try(struct companion *companion, enum companion_kind kind, const char *path)
+static int try(struct optional_library *library, enum optional_library_kind kind, const char *path)
 {
     Dl_info where;
-    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    if (!library)
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle)
         return -1;
-    void *function = dlsym(library, versions[kind].function);
+    void *function = dlsym(handle, versions[kind].function);
     if (function) {
         bool known = dladdr(function, &where) && where.dli_fname;
-        snprintf(companion->path, sizeof companion->path, "%s", known ? where.dli_fname : path);
-        versions[kind].ask(function, companion->version, sizeof companion->version);
+        snprintf(library->path, sizeof library->path, "%s", known ? where.dli_fname : path);
+        versions[kind].ask(function, library->version, sizeof library->version);
     }
     return function ? 0 : -1;
 }
 
 /* In folders that lie beside the one of `program`. */
-static int search(struct companion *companion, enum companion_kind kind, const char *program,
-                  const char *const *folders)
+static int search(struct optional_library *library, enum optional_library_kind kind,
+                  const char *program, const char *const *folders)
 {
     const char *slash = program ? strrchr(program, '/') : NULL;
     int found = -1;
@@ -80,21 +80,22 @@ static int search(struct companion *companion, enum companion_kind kind, const c
             snprintf(pattern, sizeof pattern, "%.*s/../%s/%s", (int)(slash - program), program,
                      *folders, *name);
             if (glob(pattern, 0, NULL, &paths) == 0)
-                found = try(companion, kind, paths.gl_pathv[0]);
+                found = try(library, kind, paths.gl_pathv[0]);
             globfree(&paths);
         }
     return found;
 }
 
-void companions_find(struct companion found[COMPANION_COUNT], const char *nvcc, const char *python)
+void optional_libraries_find(struct optional_library found[OPTIONAL_COUNT], const char *nvcc,
+                             const char *python)
 {
-    static const struct companion empty[COMPANION_COUNT] = {
+    static const struct optional_library empty[OPTIONAL_COUNT] = {
 #define X(symbol, name, use) [symbol] = {name, use, "", ""},
-        COMPANIONS(X)
+        OPTIONAL_LIBRARIES(X)
 #undef X
     };
     memcpy(found, empty, sizeof empty);
-    for (enum companion_kind kind = 0; kind < COMPANION_COUNT; kind++) {
+    for (enum optional_library_kind kind = 0; kind < OPTIONAL_COUNT; kind++) {
         int result = search(&found[kind], kind, nvcc, below_nvcc);
         if (result < 0)
             result = search(&found[kind], kind, python, below_python);

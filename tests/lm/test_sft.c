@@ -130,7 +130,7 @@ static char *content(const struct bench *bench, const char *name, size_t *count)
 {
     char *path = path_in(bench, name), *bytes = NULL;
     struct err err = {0};
-    assert_ok(file_read(path, LIMIT_LM_COMPANION_BYTES, &bytes, count, &err), &err);
+    assert_ok(file_read(path, LIMIT_LM_SIDECAR_BYTES, &bytes, count, &err), &err);
     mem_free(path);
     return bytes;
 }

@@ -24,6 +24,8 @@ FIXTURE(teardown)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 /* Path of the one record in the directory; the caller's, NULL when there is none. */
 static char *record(void)
 {
@@ -62,7 +64,7 @@ static void assert_plausible(const struct peaks *peaks)
     assert_true(isinf(peaks->capacity_bytes[PEAKS_DRAM]));
 }
 
-TEST_WITH(measured_then_recorded, setup, teardown)
+TEST(measured_then_recorded)
 {
     struct peaks peaks, again;
     struct err err = {0};
@@ -81,7 +83,7 @@ TEST_WITH(measured_then_recorded, setup, teardown)
     assert_true(again.capacity_bytes[PEAKS_L2] == peaks.capacity_bytes[PEAKS_L2]);
 }
 
-TEST_WITH(a_busy_record_is_measured_again_and_maxima_are_kept, setup, teardown)
+TEST(a_busy_record_is_measured_again_and_maxima_are_kept)
 {
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
@@ -95,7 +97,7 @@ TEST_WITH(a_busy_record_is_measured_again_and_maxima_are_kept, setup, teardown)
     assert_true(peaks.settled);
 }
 
-TEST_WITH(a_spoilt_record_is_replaced, setup, teardown)
+TEST(a_spoilt_record_is_replaced)
 {
     static const char *const spoilt[] = {"", "{\"version\":2}", "{\"version\":1,\"runs\":1}"};
     struct peaks peaks;
@@ -108,7 +110,7 @@ TEST_WITH(a_spoilt_record_is_replaced, setup, teardown)
     }
 }
 
-TEST_WITH(no_place_for_a_record, setup, teardown)
+TEST(no_place_for_a_record)
 {
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, "/no/such/place", NULL), 0);
@@ -121,7 +123,7 @@ static void *get(void *peaks)
     return NULL;
 }
 
-TEST_WITH(several_at_once, setup, teardown)
+TEST(several_at_once)
 {
     pthread_t threads[3];
     struct peaks peaks[3];
@@ -142,7 +144,7 @@ static const struct peaks round_numbers = {
     .narrow_flops = 8e11,
 };
 
-TEST(floor)
+TEST_WITH(floor, NULL, NULL)
 {
     static const struct {
         double flops, bytes, ms; /* before the margin */

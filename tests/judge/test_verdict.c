@@ -23,6 +23,8 @@ FIXTURE(end)
     return 0;
 }
 
+TEST_EACH(begin, end);
+
 /* The value at "a.b.0.c", borrowed. */
 static const json_t *at(const json_t *json, const char *path)
 {
@@ -95,7 +97,7 @@ static void fill_verdict(void)
 }
 
 /* Every field of design section 4, under its name. */
-TEST_WITH(shape, begin, end)
+TEST(shape)
 {
     fill_verdict();
     json_t *json = verdict_json(&verdict);
@@ -127,7 +129,7 @@ TEST_WITH(shape, begin, end)
 }
 
 /* A limit is named only while the layer that it belongs to is missing. */
-TEST_WITH(missing_limits, begin, end)
+TEST(missing_limits)
 {
     uint32_t all = (1U << SANDBOX_LAYER_COUNT) - 1;
     uint32_t failed = SANDBOX_LIMIT_FAILED(LIMIT_CORE) | SANDBOX_LIMIT_FAILED(LIMIT_ADDRESS_SPACE);
@@ -147,7 +149,7 @@ TEST_WITH(missing_limits, begin, end)
     json_decref(json);
 }
 
-TEST_WITH(numbers, begin, end)
+TEST(numbers)
 {
     fill_verdict();
     json_t *json = verdict_json(&verdict);
@@ -197,7 +199,7 @@ TEST_WITH(numbers, begin, end)
 }
 
 /* Of a GPU alone; what nobody told is null, never a number. */
-TEST_WITH(clocks, begin, end)
+TEST(clocks)
 {
     fill_verdict();
     json_t *json = verdict_json(&verdict);
@@ -224,7 +226,7 @@ TEST_WITH(clocks, begin, end)
 }
 
 /* A verdict that came to nothing has every field as well, and is a line that can be read. */
-TEST_WITH(empty, begin, end)
+TEST(empty)
 {
     struct buf line;
     struct err err = {0};
@@ -248,7 +250,7 @@ TEST_WITH(empty, begin, end)
     buf_deinit(&line);
 }
 
-TEST_WITH(not_finite, begin, end)
+TEST(not_finite)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     static const char *const paths[] = {"correctness.max_absolute_error",
@@ -275,7 +277,7 @@ TEST_WITH(not_finite, begin, end)
 }
 
 /* What a candidate wrote need not be UTF-8, and is shown all the same. */
-TEST_WITH(strange_text, begin, end)
+TEST(strange_text)
 {
     verdict_fail(&verdict, STATUS_RUNTIME_ERROR, "runtime_error", "caf\xc3\xa9 \xff\xfe end",
                  "line\nquote \" and \x01 byte \x80");
@@ -289,7 +291,7 @@ TEST_WITH(strange_text, begin, end)
     json_decref(json);
 }
 
-TEST_WITH(first_error, begin, end)
+TEST(first_error)
 {
     char message[] = "first";
     verdict_fail(&verdict, STATUS_WRONG, "wrong", message, "");
@@ -303,7 +305,7 @@ TEST_WITH(first_error, begin, end)
     assert_int_equal(verdict.violation_count, 1); /* found is found */
 }
 
-TEST_WITH(findings, begin, end)
+TEST(findings)
 {
     verdict_warning(&verdict, "H41", "warned of %d", 1);
     verdict_warning(&verdict, "H41", "warned of %d", 2);
@@ -325,7 +327,7 @@ TEST_WITH(findings, begin, end)
 }
 
 /* A flood of codes and text is cut, and is a violation still. */
-TEST_WITH(flood, begin, end)
+TEST(flood)
 {
     char code[16];
     char text[2000];
@@ -342,7 +344,7 @@ TEST_WITH(flood, begin, end)
     assert_in_range(strlen(verdict.violations[0].evidence), 400, 600);
 }
 
-TEST_WITH(speedup, begin, end)
+TEST(speedup)
 {
     struct interval speedup;
     verdict_speedup(&verdict, &speedup);
@@ -362,7 +364,7 @@ TEST_WITH(speedup, begin, end)
     json_decref(json);
 }
 
-TEST_WITH(note_alone, begin, end)
+TEST(note_alone)
 {
     verdict.timing_note = "not asked for";
     json_t *json = verdict_json(&verdict);
@@ -371,7 +373,7 @@ TEST_WITH(note_alone, begin, end)
     json_decref(json);
 }
 
-TEST(status_names)
+TEST_WITH(status_names, NULL, NULL)
 {
     static const char *const names[] = {"passed",        "wrong",
                                         "compile_error", "load_error",
@@ -385,7 +387,7 @@ TEST(status_names)
     assert_string_equal(verdict_status_name(STATUS_COUNT), "unknown");
 }
 
-TEST_WITH(ids, begin, end)
+TEST(ids)
 {
     struct verdict other;
     verdict_init(&other);

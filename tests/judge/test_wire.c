@@ -27,6 +27,8 @@ FIXTURE(end)
     return 0;
 }
 
+TEST_EACH(begin, end);
+
 static int count_descriptors(void)
 {
     int count = 0;
@@ -52,7 +54,7 @@ static void make(uint32_t type, size_t bytes)
     message.type = type;
 }
 
-TEST_WITH(round_trip, begin, end)
+TEST(round_trip)
 {
     for (size_t i = 0; i < COUNT(types); i++) {
         struct err err = {0};
@@ -72,7 +74,7 @@ TEST_WITH(round_trip, begin, end)
 }
 
 /* The longest that there may be is taken as it is: a newer child may say more than it has to. */
-TEST_WITH(longest, begin, end)
+TEST(longest)
 {
     union wire_message got = {0};
     int descriptors[WIRE_DESCRIPTORS];
@@ -85,7 +87,7 @@ TEST_WITH(longest, begin, end)
     assert_memory_equal(&got, &message, sizeof message);
 }
 
-TEST_WITH(descriptors, begin, end)
+TEST(descriptors)
 {
     int before = count_descriptors();
     for (uint32_t count = 1; count <= WIRE_DESCRIPTORS; count++) {
@@ -169,7 +171,7 @@ static const struct {
     {"nothing, with too many descriptors", 0, 0, 8, ERR_CRASH},
 };
 
-TEST_WITH(refused, begin, end)
+TEST(refused)
 {
     int before = count_descriptors();
     char *bytes = mem_alloc(LONGER);
@@ -190,7 +192,7 @@ TEST_WITH(refused, begin, end)
     mem_free(bytes);
 }
 
-TEST_WITH(gone, begin, end)
+TEST(gone)
 {
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
@@ -207,7 +209,7 @@ TEST_WITH(gone, begin, end)
 }
 
 /* A failure of our own is not the other side's end. */
-TEST(own_mistake)
+TEST_WITH(own_mistake, NULL, NULL)
 {
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
@@ -265,7 +267,7 @@ static const struct {
 };
 
 /* In the last place that counts, so that all of them are looked at. */
-TEST(claims)
+TEST_WITH(claims, NULL, NULL)
 {
     for (size_t i = 0; i < COUNT(claims); i++) {
         struct wire_done done = {.type = WIRE_DONE, .count = claims[i].count};

@@ -86,6 +86,8 @@ FIXTURE(close_queue)
     return 0;
 }
 
+TEST_EACH(open_queue, close_queue);
+
 static struct worker *start(const char *name)
 {
     struct worker_options options = {.settings = &settings,
@@ -177,7 +179,7 @@ static const struct {
     {"empty", "", "unsupported", "request"},
 };
 
-TEST_WITH(outcomes, open_queue, close_queue)
+TEST(outcomes)
 {
     size_t count = COUNT(rows);
     for (size_t i = 0; i < count; i++)
@@ -201,7 +203,7 @@ TEST_WITH(outcomes, open_queue, close_queue)
 }
 
 /* One that runs, one that waits behind it. */
-TEST_WITH(cancel, open_queue, close_queue)
+TEST(cancel)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
@@ -225,7 +227,7 @@ TEST_WITH(cancel, open_queue, close_queue)
 }
 
 /* Who is told to stop hands back what it can't end, and it counts as if it had never been tried. */
-TEST_WITH(drain, open_queue, close_queue)
+TEST(drain)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
@@ -251,7 +253,7 @@ static bool is_busy(struct worker *worker)
 }
 
 /* A job that is claimed and in no slot yet goes back at once: wait until it has its slot. */
-TEST_WITH(drain_waits, open_queue, close_queue)
+TEST(drain_waits)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
@@ -268,7 +270,7 @@ TEST_WITH(drain_waits, open_queue, close_queue)
 }
 
 /* A lease that is renewed lasts longer than it says. */
-TEST_WITH(lease, open_queue, close_queue)
+TEST(lease)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
@@ -296,7 +298,7 @@ static bool on_board(const char *name, json_t **note)
     return *note != NULL;
 }
 
-TEST_WITH(note, open_queue, close_queue)
+TEST(note)
 {
     struct worker *worker = start("bench one");
     int64_t start_ns = clock_now_ns();
@@ -318,7 +320,7 @@ TEST_WITH(note, open_queue, close_queue)
 }
 
 /* The longest ids, of characters that JSON writes with six bytes each. */
-TEST(a_note_fits_the_board)
+TEST_WITH(a_note_fits_the_board, NULL, NULL)
 {
     struct judge_options options = {.settings = &settings};
     struct worker worker = {.options = {.settings = &settings}, .slot_count = 1024};

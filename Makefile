@@ -79,11 +79,12 @@ LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs p
 
 all: $(BINARY) $(CHILD) $(CHILD_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the default)
 
-# Objects depend on a file that holds the command, so that other flags never meet old objects.
+# Objects depend on a file that holds the command, so that other flags or libraries never meet old
+# objects and what was linked of them.
 FLAGS := $(OBJ)/flags
-COMMAND := $(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS)
+COMMAND := $(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(LIBS) $(CHILD_LIBS)
 ifneq ($(file <$(FLAGS)),$(COMMAND))
-.PHONY: $(FLAGS) faults
+.PHONY: $(FLAGS)
 endif
 $(FLAGS):
 	@$(shell mkdir -p $(@D))$(file >$@,$(COMMAND))

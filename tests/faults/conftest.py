@@ -2,6 +2,8 @@ import shutil
 
 import cluster
 import pytest
+from schedule import *  # noqa: F403 (hooks)
+from time_limit import *  # noqa: F403 (hooks)
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ from unittest import mock
 
 import pytest
 import serving
+from schedule import *  # noqa: F403 (hooks)
 from support import WARPGYM, Warpgym, write
+from time_limit import *  # noqa: F403 (hooks)
 
 
 def pytest_sessionstart(session):

@@ -11,9 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "extension"))
 import harness
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(
-    not harness.JUDGE.exists(), reason=f"{harness.JUDGE} was not built: make tests"
-)
+pytestmark = [
+    pytest.mark.time_limit(times=4),
+    pytest.mark.skipif(
+        not harness.JUDGE.exists(), reason=f"{harness.JUDGE} was not built: make tests"
+    ),
+]
 NVCC = harness.nvcc()
 FILES = sorted(harness.CORPUS.glob("*.py"))
 HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\nDEVICE = 'cuda'\n"

@@ -14,6 +14,7 @@ from support import PYTHON, ROOT, SOME_FAILED, Warpgym, read_lines, write_lines
 
 CORPUS = ROOT / "tests" / "hacks"
 BATCH_TIMEOUT_S = 1800
+pytestmark = pytest.mark.time_limit(times=4)
 
 # Hangs and floods are part of the corpus: lower limits keep the batch short and change no verdict.
 SETTINGS = {

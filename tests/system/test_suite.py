@@ -4,6 +4,8 @@ native reference passes as its own candidate."""
 import pytest
 from support import HOUSE, PYTHON, SOME_FAILED, write_lines
 
+pytestmark = pytest.mark.time_limit(times=2)
+
 PROBLEMS = HOUSE / "problems"
 NATIVE = sorted(path.parent for path in (PROBLEMS / "native").glob("*/problem.yaml"))
 TORCH = sorted((PROBLEMS / "torch").glob("*.py"))

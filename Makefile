@@ -73,7 +73,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test test-gpu demo train-demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test test-units test-gpu demo train-demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -183,6 +183,10 @@ test: ## build, run every unit test and system test, print the counts
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
 
+test-units: setup ## build and run the unit tests only
+	+@$(SUBMAKE) all tests
+	@scripts/test --units $(ROOT) $(TESTS)
+
 $(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(OBJ)/tests/support/gpu_checks.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -261,6 +265,6 @@ clean: ## remove what was built (.venv stays)
 	rm -rf build dist warpgym python/build python/*.egg-info
 
 help:
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

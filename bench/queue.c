@@ -142,7 +142,7 @@ static size_t work_one(struct load *load, size_t thread, size_t turn, struct err
     struct queue_result result = {.outcome = "passed",
                                   .bytes = payload,
                                   .count = sizeof payload / 2};
-    enum queue_finishing finishing;
+    enum queue_finish_result finishing;
     struct queue_job job;
     bool got;
     (void)thread, (void)turn;
@@ -211,7 +211,7 @@ static void *claim_all(void *argument)
                                 .needs_count = 1,
                                 .timeout_ms = 1000};
     struct queue_result result = {.outcome = "passed"};
-    enum queue_finishing finishing;
+    enum queue_finish_result finishing;
     while (!handover->over) {
         struct queue_job job;
         bool got;

@@ -24,8 +24,8 @@
 #define LIMIT_QUEUE_PUT_BYTES ((size_t)64 << 20)  /* all payloads of one put */
 #define LIMIT_QUEUE_PUT_JOBS 10000                /* jobs of one put */
 #define LIMIT_QUEUE_LIST_JOBS 1000                /* jobs of one page */
-#define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
-#define LIMIT_QUEUE_NOTES 1000
+#define LIMIT_QUEUE_REGISTRATION_BYTES ((size_t)64 << 10) /* one note on the board */
+#define LIMIT_QUEUE_REGISTRATIONS 1000
 #define LIMIT_QUEUE_DOCUMENT_MS ((int64_t)366 * 86400000) /* how long one document is kept */
 #define LIMIT_QUEUE_URL_BYTES 4096
 #define LIMIT_REDIS_ELEMENTS 100000 /* of an array in a reply; hiredis believes any count */

@@ -45,9 +45,9 @@ static int check_submission(const struct queue_submission *one, struct err *err)
     if (one->key && queue_check_id("key", one->key, err) < 0)
         return ERR_INPUT;
     if ((unsigned)one->priority >= QUEUE_PRIORITIES)
-        return err_set(err, ERR_INPUT, "queue: there is no priority %d", (int)one->priority);
+        return err_set(err, ERR_INPUT, "queue: priority %d is not 0 to 3", (int)one->priority);
     if (one->payload_bytes > LIMIT_QUEUE_BODY_BYTES)
-        return err_set(err, ERR_LIMIT, "queue: a payload of %zu bytes; %zu are the limit",
+        return err_set(err, ERR_LIMIT, "queue: a payload of %zu bytes; the limit is %zu",
                        one->payload_bytes, LIMIT_QUEUE_BODY_BYTES);
     int result = check_word("needs", one->needs, err);
     return result < 0 || !one->result ? result : queue_check_result(one->result, err);
@@ -57,7 +57,7 @@ int queue_check_put(const struct queue_submission *submissions, size_t count, st
 {
     size_t bytes = 0;
     if (count > LIMIT_QUEUE_PUT_JOBS)
-        return err_set(err, ERR_LIMIT, "queue: %zu jobs at once; %d are the limit", count,
+        return err_set(err, ERR_LIMIT, "queue: %zu jobs in one call; the limit is %d", count,
                        LIMIT_QUEUE_PUT_JOBS);
     for (size_t i = 0; i < count; i++) {
         int result = check_submission(&submissions[i], err);
@@ -68,7 +68,7 @@ int queue_check_put(const struct queue_submission *submissions, size_t count, st
             bytes += submissions[i].result->count;
     }
     if (bytes > LIMIT_QUEUE_PUT_BYTES)
-        return err_set(err, ERR_LIMIT, "queue: %zu bytes in one call; %zu are the limit", bytes,
+        return err_set(err, ERR_LIMIT, "queue: %zu bytes in one call; the limit is %zu", bytes,
                        LIMIT_QUEUE_PUT_BYTES);
     return 0;
 }
@@ -97,7 +97,7 @@ int queue_check_lease(int64_t lease_ms, struct err *err)
 int queue_check_result(const struct queue_result *result, struct err *err)
 {
     if (result->count > LIMIT_QUEUE_BODY_BYTES)
-        return err_set(err, ERR_LIMIT, "queue: a result of %zu bytes; %zu are the limit",
+        return err_set(err, ERR_LIMIT, "queue: a result of %zu bytes; the limit is %zu",
                        result->count, LIMIT_QUEUE_BODY_BYTES);
     return check_word("outcome", result->outcome, err);
 }

@@ -1,4 +1,5 @@
-/* check: what a caller of queue.h may pass; errors say which argument and why. */
+/* check: validates the arguments of queue.h's functions. ERR_INPUT or ERR_LIMIT; the text names
+ * the argument and the reason. */
 #ifndef WARPGYM_QUEUE_CHECK_H
 #define WARPGYM_QUEUE_CHECK_H
 

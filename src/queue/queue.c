@@ -16,8 +16,8 @@
 #define LEASE_MS 60000
 #define ATTEMPTS 3
 #define CALL_MS 10000
-/* A process that dies between its commit and its call for the others leaves them asleep: they look
- * again after this long. */
+/* If a process dies between its commit and its wake-up of the others, they look again after this
+ * long. */
 #define LOOK_AGAIN_MS 1000
 
 static const struct queue_store *const stores[] = {&queue_sqlite, &queue_redis, NULL};
@@ -58,7 +58,7 @@ int queue_open(struct queue **out, const char *url, const struct queue_options *
                          LIMIT_QUEUE_URL_BYTES);
     else if (!store)
         result = err_set(err, ERR_INPUT,
-                         "queue: '%.*s' is no queue (write sqlite:PATH or redis://HOST:PORT)",
+                         "queue: invalid URL '%.*s' (write sqlite:PATH or redis://HOST:PORT)",
                          (int)(strchr(url, '@') ? strcspn(url, ":/@") : strlen(url)), url);
     else
         result = store->open(out, url + strlen(store->scheme), options, err);
@@ -230,7 +230,7 @@ static struct timespec timespec_of(int64_t ns)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-/* Until somebody woke the queue since `seen`, or the deadline; false: stop waiting. */
+/* Waits until a wake-up after `seen`, or the deadline. False: stop waiting. */
 static bool wait_for_wake(struct queue *queue, uint64_t *seen, int64_t deadline_ns)
 {
     int64_t until_ns = clock_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000;
@@ -287,18 +287,19 @@ void queue_wake(struct queue *queue)
 }
 
 int queue_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                int64_t lease_ms, enum queue_standing *standings, struct err *err)
+                int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err)
 {
     if (count == 0)
         return 0;
     if (lease_ms == 0)
         lease_ms = queue->options.lease_ms;
     int result = queue_check_lease(lease_ms, err);
-    return result < 0 ? result : queue->store->renew(queue, jobs, count, lease_ms, standings, err);
+    return result < 0 ? result
+                      : queue->store->renew(queue, jobs, count, lease_ms, lease_states, err);
 }
 
 int queue_finish(struct queue *queue, const struct queue_job *job,
-                 const struct queue_result *result, enum queue_finishing *finishing,
+                 const struct queue_result *result, enum queue_finish_result *finish_result,
                  struct err *err)
 {
     char reason[QUEUE_REASON_BYTES];
@@ -309,7 +310,7 @@ int queue_finish(struct queue *queue, const struct queue_job *job,
     queue_copy(reason, sizeof reason, result->reason ? result->reason : "",
                result->reason ? strlen(result->reason) : 0);
     cut.reason = reason;
-    return queue->store->finish(queue, job, &cut, finishing, err);
+    return queue->store->finish(queue, job, &cut, finish_result, err);
 }
 
 int queue_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
@@ -341,11 +342,11 @@ void queue_unwatch(struct queue *queue, struct queue_watcher *watcher)
     pthread_mutex_unlock(&queue->watch_lock);
 }
 
-void queue_tell(struct queue *queue, const struct queue_event *events, size_t count)
+void queue_notify(struct queue *queue, const struct queue_event *events, size_t count)
 {
     pthread_mutex_lock(&queue->watch_lock);
     for (struct queue_watcher *watcher = queue->watchers; watcher; watcher = watcher->next)
-        watcher->tell(watcher, events, count);
+        watcher->on_events(watcher, events, count);
     pthread_mutex_unlock(&queue->watch_lock);
 }
 
@@ -357,35 +358,82 @@ int queue_reap(struct queue *queue, struct queue_reaping *reaping, struct err *e
     return queue->store->reap(queue, reaping, err);
 }
 
-int queue_post(struct queue *queue, const char *name, const void *bytes, size_t count,
-               int64_t keep_ms, struct err *err)
+int queue_register(struct queue *queue, const char *name, const void *bytes, size_t count,
+                   int64_t keep_ms, struct err *err)
 {
     if (queue_check_id("note", name, err) < 0)
         return ERR_INPUT;
-    if (count > LIMIT_QUEUE_NOTE_BYTES)
-        return err_set(err, ERR_LIMIT, "queue: note '%s' has %zu bytes, %zu are the limit", name,
-                       count, LIMIT_QUEUE_NOTE_BYTES);
+    if (count > LIMIT_QUEUE_REGISTRATION_BYTES)
+        return err_set(err, ERR_LIMIT, "queue: registration '%s' has %zu bytes; the limit is %zu",
+                       name, count, LIMIT_QUEUE_REGISTRATION_BYTES);
     if (keep_ms < 1 || keep_ms > QUEUE_LEASE_MAX_MS)
-        return err_set(err, ERR_INPUT, "queue: a note is kept for 1 ms to an hour");
-    return queue->store->post(queue, name, bytes, count, keep_ms, err);
+        return err_set(err, ERR_INPUT, "queue: a registration is kept for 1 ms to an hour");
+    return queue->store->register_worker(queue, name, bytes, count, keep_ms, err);
 }
 
-int queue_notes(struct queue *queue, struct queue_note **notes, size_t *count, struct err *err)
+int queue_registrations(struct queue *queue, struct queue_registration **registrations,
+                        size_t *count, struct err *err)
 {
-    *notes = mem_alloc(LIMIT_QUEUE_NOTES * sizeof **notes);
+    *registrations = mem_alloc(LIMIT_QUEUE_REGISTRATIONS * sizeof **registrations);
     *count = 0;
-    int result = queue->store->notes(queue, *notes, LIMIT_QUEUE_NOTES, count, err);
+    int result = queue->store->registrations(queue, *registrations, LIMIT_QUEUE_REGISTRATIONS,
+                                             count, err);
     if (result < 0) {
-        queue_notes_free(*notes, *count);
-        *notes = NULL;
+        queue_registrations_free(*registrations, *count);
+        *registrations = NULL;
         *count = 0;
     }
     return result;
 }
 
-void queue_notes_free(struct queue_note *notes, size_t count)
+void queue_registrations_free(struct queue_registration *registrations, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        mem_free(notes[i].bytes);
-    mem_free(notes);
+        mem_free(registrations[i].bytes);
+    mem_free(registrations);
+}
+
+/* ------------------------------------------------------------------------------------ documents */
+
+int queue_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
+                       int64_t version, int64_t keep_ms, bool *written, struct err *err)
+{
+    *written = false;
+    int result = queue_check_id("name", name, err);
+    if (result < 0)
+        return result;
+    if (count > LIMIT_QUEUE_BODY_BYTES)
+        return err_set(err, ERR_LIMIT, "queue: a document of %zu bytes; the limit is %zu", count,
+                       LIMIT_QUEUE_BODY_BYTES);
+    if (version < 0)
+        return err_set(err, ERR_INPUT, "queue: invalid document version %" PRId64, version);
+    if (keep_ms < 1 || keep_ms > LIMIT_QUEUE_DOCUMENT_MS)
+        return err_set(err, ERR_INPUT, "queue: a document is kept for 1 to %" PRId64 " ms",
+                       LIMIT_QUEUE_DOCUMENT_MS);
+    return queue->store->document_put(queue, name, bytes, count, version, keep_ms, written, err);
+}
+
+int queue_document_get(struct queue *queue, const char *name, struct queue_document *document,
+                       struct err *err)
+{
+    *document = (struct queue_document){0};
+    int result = queue_check_id("name", name, err);
+    if (result == 0)
+        result = queue->store->document_get(queue, name, document, err);
+    if (result < 0)
+        queue_document_deinit(document);
+    return result;
+}
+
+void queue_document_deinit(struct queue_document *document)
+{
+    mem_free(document->bytes);
+    *document = (struct queue_document){0};
+}
+
+int queue_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err)
+{
+    *removed = false;
+    int result = queue_check_id("name", name, err);
+    return result < 0 ? result : queue->store->document_remove(queue, name, removed, err);
 }

@@ -9,10 +9,10 @@
 
 /* --------------------------------------------------------------------------------------- asking */
 
-#define PROBE_MS 1000 /* who asks for health waits no longer himself */
+#define PROBE_MS 1000 /* longest that a health check waits */
 
-static int ask_within(struct redis_store *store, const char *const *items, size_t count,
-                      int within_ms, redisReply **reply, struct err *err)
+static int probe_command_within(struct redis_store *store, const char *const *items, size_t count,
+                                int within_ms, redisReply **reply, struct err *err)
 {
     struct redis_words words = {0};
     for (size_t i = 0; i < count; i++)
@@ -26,17 +26,17 @@ static int ask_within(struct redis_store *store, const char *const *items, size_
     return result;
 }
 
-static int ask(struct redis_store *store, const char *const *items, size_t count,
-               redisReply **reply, struct err *err)
+static int probe_command(struct redis_store *store, const char *const *items, size_t count,
+                         redisReply **reply, struct err *err)
 {
-    return ask_within(store, items, count, store->queue.options.call_ms, reply, err);
+    return probe_command_within(store, items, count, store->queue.options.call_ms, reply, err);
 }
 
 static int redis_probe(struct queue *queue, struct err *err)
 {
     static const char *const ping[] = {"PING"};
     redisReply *reply;
-    int result = ask_within((struct redis_store *)queue, ping, 1, PROBE_MS, &reply, err);
+    int result = probe_command_within((struct redis_store *)queue, ping, 1, PROBE_MS, &reply, err);
     if (result == 0)
         freeReplyObject(reply);
     return result;
@@ -49,11 +49,11 @@ static int check_schema(struct redis_store *store, struct err *err)
     static const char *const claim[] = {"HSETNX", REDIS_PREFIX "meta", "schema", "1"};
     static const char *const look[] = {"HGET", REDIS_PREFIX "meta", "schema"};
     redisReply *reply;
-    int result = ask(store, claim, 4, &reply, err);
+    int result = probe_command(store, claim, 4, &reply, err);
     if (result < 0)
         return result;
     freeReplyObject(reply);
-    result = ask(store, look, 3, &reply, err);
+    result = probe_command(store, look, 3, &reply, err);
     if (result < 0)
         return result;
     int64_t version = redis_reply_number(reply, 0);
@@ -62,25 +62,25 @@ static int check_schema(struct redis_store *store, struct err *err)
         return redis_reply_strange(store, err);
     if (version > SCHEMA_VERSION)
         return err_set(err, ERR_UNSUPPORTED,
-                       "queue: %s was filled by a newer warpgym (schema %d, this one knows %d)",
+                       "queue: %s has schema %d of a newer warpgym (this one supports up to %d)",
                        store->url.name, (int)version, SCHEMA_VERSION);
     return 0;
 }
 
-/* Whoever runs it may want it so: a remark, not a refusal. */
-static void remark(struct redis_store *store)
+/* Only warnings: the operator may want it so. */
+static void log_configuration_warnings(struct redis_store *store)
 {
     static const char *const info[] = {"INFO"};
     static const struct {
         const char *line, *remark;
     } rows[] = {
-        {"\naof_enabled:0", "this Redis keeps no append-only file: what is in the queue does not "
-                            "survive its crash (appendonly yes, appendfsync always)"},
-        {"\nmaxmemory_policy:allkeys", "this Redis removes keys when it is short of memory: jobs "
-                                       "get lost (maxmemory-policy noeviction)"},
+        {"\naof_enabled:0", "this Redis keeps no append-only file: the queue does not survive its "
+                            "crash (set appendonly yes, appendfsync always)"},
+        {"\nmaxmemory_policy:allkeys", "this Redis evicts keys when it is short of memory, which "
+                                       "loses jobs (set maxmemory-policy noeviction)"},
     };
     redisReply *reply;
-    if (ask(store, info, 1, &reply, NULL) < 0)
+    if (probe_command(store, info, 1, &reply, NULL) < 0)
         return;
     for (size_t i = 0; i < COUNT(rows); i++)
         if (reply->type == REDIS_REPLY_STRING && strstr(reply->str, rows[i].line))
@@ -91,7 +91,7 @@ static void remark(struct redis_store *store)
 static void redis_close(struct queue *queue)
 {
     struct redis_store *store = (struct redis_store *)queue;
-    redis_feed_stop(store);
+    redis_events_stop(store);
     redis_pool_close(store);
     redis_scripts_deinit(store);
     pthread_mutex_destroy(&store->pool_lock);
@@ -108,7 +108,7 @@ static int redis_open(struct queue **out, const char *place, const struct queue_
         return result;
     struct redis_store *store = mem_alloc(sizeof *store);
     store->url = url;
-    store->feed_stop = -1;
+    store->event_stop = -1;
     queue_init(&store->queue, &queue_redis, url.name, options);
     pthread_mutex_init(&store->pool_lock, NULL);
     redis_scripts_init(store);
@@ -118,8 +118,8 @@ static int redis_open(struct queue **out, const char *place, const struct queue_
     redisReaderFree(reader);
     result = reader ? check_schema(store, err) : err_set(err, ERR_IO, "queue: out of memory");
     if (result == 0) {
-        remark(store);
-        result = redis_feed_start(store, err);
+        log_configuration_warnings(store);
+        result = redis_events_start(store, err);
     }
     if (result < 0)
         redis_close(&store->queue);
@@ -143,8 +143,8 @@ const struct queue_store queue_redis = {.scheme = "redis://",
                                         .finish = redis_finish,
                                         .fail = redis_fail,
                                         .reap = redis_reap,
-                                        .post = redis_post,
-                                        .notes = redis_notes,
+                                        .register_worker = redis_register,
+                                        .registrations = redis_registrations,
                                         .document_put = redis_document_put,
                                         .document_get = redis_document_get,
                                         .document_remove = redis_document_remove};

@@ -1,16 +1,15 @@
 /* redis: the parts of the store for many machines.
  *
  *   callers ──► redis_script ──► a connection of the pool ──► one Lua script: all or nothing
- *   feed thread: XREAD BLOCK on the streams `events` and `wake` ──► tells watchers, wakes claims
+ *   event thread: XREAD BLOCK on the streams `events` and `wake` ──► watchers, waiting claims
  *
- * What is changed together is changed by one script (redis/NAME.lua, behind redis/prelude.lua,
- * which says which keys there are); Redis runs scripts one after the other and writes each to its
- * append-only file as a whole. Time is the server's.
+ * One script makes all changes that belong together (redis/NAME.lua, after redis/prelude.lua, which
+ * lists the keys). Redis runs scripts one after the other and writes each to its append-only file
+ * as a whole. The clock is the server's.
  *
- * Every script may be sent twice: where an answer was lost, the call connects again and repeats it
+ * Every script may be sent twice: if an answer is lost, the call connects again and repeats it
  * until options.call_ms are over. A put then joins itself, a finish finds its own result, a
- * document its own bytes; a claim whose answer was lost is a lease that runs out.
- */
+ * document its own bytes; a claim whose answer was lost is a lease that expires. */
 #ifndef WARPGYM_QUEUE_REDIS_H
 #define WARPGYM_QUEUE_REDIS_H
 
@@ -33,14 +32,14 @@ enum redis_script {
     REDIS_FINISH,
     REDIS_FAIL,
     REDIS_REAP,
-    REDIS_POST,
-    REDIS_NOTES,
+    REDIS_REGISTER,
+    REDIS_REGISTRATIONS,
     REDIS_DOCUMENT_PUT,
     REDIS_DOCUMENT_REMOVE,
     REDIS_SCRIPTS
 };
 
-/* hiredis's own functions for replies, and those with a bound (redis_reply_bound). */
+/* hiredis's own reply functions, and those with a bound (redis_reply_bound). */
 struct redis_functions {
     redisReplyObjectFunctions standard, bounded;
 };
@@ -61,13 +60,13 @@ struct redis_store {
     pthread_mutex_t pool_lock;
     struct redis_link *idle;
     size_t idle_count;
-    bool feeding;
-    pthread_t feed_thread;
-    int feed_stop; /* an eventfd */
-    int64_t feed_position;
+    bool event_thread_started;
+    pthread_t event_thread;
+    int event_stop; /* an eventfd */
+    int64_t event_position;
 };
 
-/* The words of one command. They must live until it was sent; numbers live in the arena. */
+/* The words of one command. Texts must live until it is sent; the arena holds numbers. */
 struct redis_words {
     struct arena arena;
     const char **items;
@@ -85,11 +84,11 @@ void redis_words_number(struct redis_words *words, int64_t number);
 /* Connects, logs in, selects the database. */
 NODISCARD int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
                             struct err *err);
-/* A sentence for a connection that broke, and for an error reply. */
+/* Fill err for a broken connection, and for an error reply. */
 int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err);
 int redis_refused(const struct redis_store *store, const redisReply *reply, struct err *err);
-/* One command and its reply, the caller's (freeReplyObject). Tried again until a time is over:
- * options.call_ms, or the one given. */
+/* One command and its reply, the caller's (freeReplyObject). Retries until options.call_ms, or
+ * the given time, are over. */
 NODISCARD int redis_call_within(struct redis_store *store, const struct redis_words *words,
                                 int within_ms, redisReply **reply, struct err *err);
 NODISCARD int redis_call(struct redis_store *store, const struct redis_words *words,
@@ -100,45 +99,46 @@ void redis_pool_close(struct redis_store *store);
 
 void redis_scripts_init(struct redis_store *store);
 void redis_scripts_deinit(struct redis_store *store);
-/* For the words of a script: redis_script_begin, its ARGV, redis_script. */
+/* To call a script: redis_script_begin, its ARGV, redis_script. */
 void redis_script_begin(struct redis_store *store, enum redis_script script,
                         struct redis_words *words);
-/* `type`: REDIS_REPLY_…; another one is ERR_PROTOCOL. Frees the words in any case. */
+/* `type`: the expected REDIS_REPLY_…; any other is ERR_PROTOCOL. Frees the words in any case. */
 NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
                            struct redis_words *words, int type, redisReply **reply,
                            struct err *err);
-/* Likewise one that returns a number from `low` to `high`. */
+/* The same for a script that returns a number from `low` to `high`. */
 NODISCARD int redis_script_number(struct redis_store *store, enum redis_script script,
                                   struct redis_words *words, int64_t low, int64_t high,
                                   int64_t *number, struct err *err);
 
 /* -------------------------------------------------------------------------------- redis_reply.c */
 
-/* Bytes from a server: nothing in them is believed. */
+/* Replies are untrusted: each function validates what it reads. */
 
-/* Takes them from a fresh reader; then makes a reader refuse arrays that no reply of ours has. The
- * functions must outlive it. */
+/* Copies the functions of a fresh reader; then makes a reader refuse arrays larger than any
+ * reply of ours. The functions must outlive it. */
 void redis_reply_functions(struct redis_functions *functions, const redisReader *reader);
 void redis_reply_bound(struct redis_functions *functions, redisReader *reader);
 
-extern const char redis_fields[]; /* names of a record's fields, with a space between two */
-/* True: an array of a record's fields, and of the bodies that were asked for. */
+extern const char redis_fields[]; /* names of a record's fields, separated by spaces */
+/* True: an array of a record's fields and of the requested bodies. */
 bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job *job);
-/* The fields version, expires_ms and bytes; false too where the first is null: there is none. */
+/* The fields version, expires_ms and bytes; false too if the first is null (no document). */
 bool redis_reply_document(const redisReply *reply, struct queue_document *document);
-/* A whole number in an integer or a text; `other` where there is none. */
+/* A whole number in an integer or a text; `other` if there is none. */
 int64_t redis_reply_number(const redisReply *reply, int64_t other);
-/* Text of a reply, cut to size; "" where it is something else. */
+/* Text of a reply, cut to size; "" for any other type. */
 void redis_reply_text(const redisReply *reply, char *out, size_t size);
-/* One entry of the stream of events. */
+/* One entry of the event stream. */
 bool redis_reply_event(const redisReply *reply, struct queue_event *event);
 /* ERR_PROTOCOL. */
 int redis_reply_strange(const struct redis_store *store, struct err *err);
 
-/* --------------------------------------------------------------------------------- redis_feed.c */
+/* --------------------------------------------------------------------------------- redis_events.c
+ * */
 
-NODISCARD int redis_feed_start(struct redis_store *store, struct err *err);
-void redis_feed_stop(struct redis_store *store);
+NODISCARD int redis_events_start(struct redis_store *store, struct err *err);
+void redis_events_stop(struct redis_store *store);
 
 /* ------------------------------------------------------------------- redis_work.c, redis_read.c */
 
@@ -148,15 +148,15 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
 int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                 bool *got, struct err *err);
 int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                int64_t lease_ms, enum queue_standing *standings, struct err *err);
+                int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
 int redis_finish(struct queue *queue, const struct queue_job *job,
-                 const struct queue_result *result, enum queue_finishing *finishing,
+                 const struct queue_result *result, enum queue_finish_result *finish_result,
                  struct err *err);
 int redis_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                struct err *err);
 int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-int redis_post(struct queue *queue, const char *name, const void *bytes, size_t count,
-               int64_t keep_ms, struct err *err);
+int redis_register(struct queue *queue, const char *name, const void *bytes, size_t count,
+                   int64_t keep_ms, struct err *err);
 
 int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
               struct err *err);
@@ -165,10 +165,8 @@ int redis_find(struct queue *queue, const char *key, unsigned bodies, struct que
 int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                size_t limit, size_t *count, struct err *err);
 int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
-                struct err *err);
-
-/* ----------------------------------------------------------------------------- redis_document.c */
+int redis_registrations(struct queue *queue, struct queue_registration *notes, size_t limit,
+                        size_t *count, struct err *err);
 
 int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
                        int64_t version, int64_t keep_ms, bool *written, struct err *err);

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define IDLE_MAX 64
-#define BACK_OFF_MS 20 /* doubled at each further try */
+#define BACK_OFF_MS 20 /* doubled at each retry */
 #define BACK_OFF_MAX_MS 1000
 
 /* ---------------------------------------------------------------------------------------- words */
@@ -50,16 +50,16 @@ int redis_broken(const struct redis_store *store, const redisContext *context, s
     if (!context)
         return err_set(err, ERR_IO, "queue: %s: out of memory", name);
     if (context->err == REDIS_ERR_PROTOCOL || context->err == REDIS_ERR_OOM)
-        return err_set(err, ERR_PROTOCOL, "queue: %s does not answer like a Redis: %s", name,
+        return err_set(err, ERR_PROTOCOL, "queue: %s is not a Redis server: %s", name,
                        context->errstr);
-    /* What SO_RCVTIMEO and a connect that takes too long end in. */
+    /* The errors of SO_RCVTIMEO and of a connect that takes too long. */
     bool late = context->err == REDIS_ERR_IO && (errno == EAGAIN || errno == ETIMEDOUT);
     if (late || strstr(context->errstr, "timed out"))
-        return err_set(err, ERR_TIMEOUT, "queue: %s does not answer", name);
-    return err_set(err, ERR_IO, "queue: %s cannot be reached: %s", name, context->errstr);
+        return err_set(err, ERR_TIMEOUT, "queue: no answer from %s", name);
+    return err_set(err, ERR_IO, "queue: cannot reach %s: %s", name, context->errstr);
 }
 
-static bool begins(const redisReply *reply, const char *word)
+static bool reply_begins(const redisReply *reply, const char *word)
 {
     return strncmp(reply->str, word, strlen(word)) == 0;
 }
@@ -73,24 +73,24 @@ int redis_refused(const struct redis_store *store, const redisReply *reply, stru
     } known[] = {
         {"OOM", ERR_LIMIT, "has no memory left (maxmemory); nothing was written"},
         {"MISCONF", ERR_LIMIT, "cannot save to its disk; nothing was written"},
-        {"NOAUTH", ERR_INPUT, "wants a user and password: redis://user:password@…"},
-        {"WRONGPASS", ERR_INPUT, "does not know this user and password"},
-        {"NOPERM", ERR_INPUT, "does not let this user run scripts on " REDIS_PREFIX "*"},
+        {"NOAUTH", ERR_INPUT, "requires a login: redis://user:password@…"},
+        {"WRONGPASS", ERR_INPUT, "rejects this user and password"},
+        {"NOPERM", ERR_INPUT, "does not permit this user to run scripts on" REDIS_PREFIX "*"},
         {"WRONGTYPE", ERR_PROTOCOL,
-         "holds another program's data under " REDIS_PREFIX "*; use another database (…/1)"},
+         "holds another program's data under" REDIS_PREFIX "*; use another database (…/1)"},
     };
     for (size_t i = 0; i < COUNT(known); i++)
-        if (begins(reply, known[i].word))
+        if (reply_begins(reply, known[i].word))
             return err_set(err, known[i].code, "queue: %s %s", store->url.name, known[i].text);
-    return err_set(err, ERR_IO, "queue: %s says: %.300s", store->url.name, reply->str);
+    return err_set(err, ERR_IO, "queue: error from %s: %.300s", store->url.name, reply->str);
 }
 
-/* Passes by itself: starting, or about to be replaced by another one. */
-static bool passing(const redisReply *reply)
+/* A transient error: the server is starting, or about to be replaced. */
+static bool reply_is_transient(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR &&
-           (begins(reply, "LOADING") || begins(reply, "READONLY") || begins(reply, "MASTERDOWN") ||
-            begins(reply, "BUSY "));
+           (reply_begins(reply, "LOADING") || reply_begins(reply, "READONLY") ||
+            reply_begins(reply, "MASTERDOWN") || reply_begins(reply, "BUSY "));
 }
 
 /* ----------------------------------------------------------------------------------- connecting */
@@ -112,7 +112,7 @@ static int expect_ok(const struct redis_store *store, redisContext *context, red
     return result;
 }
 
-static int greet(struct redis_store *store, redisContext *context, struct err *err)
+static int connection_greet(struct redis_store *store, redisContext *context, struct err *err)
 {
     const struct redis_url *url = &store->url;
     int result = 0;
@@ -136,7 +136,7 @@ int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
         result = redis_broken(store, context, err);
     if (result == 0 && context) {
         redis_reply_bound(&store->functions, context->reader);
-        result = greet(store, context, err);
+        result = connection_greet(store, context, err);
     }
     if (result < 0 && context)
         redisFree(context);
@@ -152,14 +152,14 @@ static void link_free(struct redis_link *link)
     mem_free(link);
 }
 
-/* One that lay idle has nothing to say; if it does, the server has hung up. */
-static bool alive(const struct redis_link *link)
+/* An idle connection has no input; if it is readable, the server has closed it. */
+static bool link_is_alive(const struct redis_link *link)
 {
     struct pollfd polled = {.fd = link->context->fd, .events = POLLIN};
     return poll(&polled, 1, 0) == 0;
 }
 
-static struct redis_link *take_idle(struct redis_store *store)
+static struct redis_link *link_take_idle(struct redis_store *store)
 {
     pthread_mutex_lock(&store->pool_lock);
     struct redis_link *link = store->idle;
@@ -171,10 +171,11 @@ static struct redis_link *take_idle(struct redis_store *store)
     return link;
 }
 
-static int take(struct redis_store *store, int timeout_ms, struct redis_link **out, struct err *err)
+static int link_take(struct redis_store *store, int timeout_ms, struct redis_link **out,
+                     struct err *err)
 {
     struct redis_link *link;
-    while ((link = take_idle(store)) && !alive(link))
+    while ((link = link_take_idle(store)) && !link_is_alive(link))
         link_free(link);
     *out = link;
     if (link) {
@@ -193,7 +194,7 @@ static int take(struct redis_store *store, int timeout_ms, struct redis_link **o
     return 0;
 }
 
-static void give(struct redis_store *store, struct redis_link *link)
+static void link_give(struct redis_store *store, struct redis_link *link)
 {
     pthread_mutex_lock(&store->pool_lock);
     bool keep = store->idle_count < IDLE_MAX;
@@ -210,18 +211,18 @@ static void give(struct redis_store *store, struct redis_link *link)
 void redis_pool_close(struct redis_store *store)
 {
     struct redis_link *link;
-    while ((link = take_idle(store)))
+    while ((link = link_take_idle(store)))
         link_free(link);
 }
 
 /* -------------------------------------------------------------------------------------- calling */
 
-/* 1: worth another try. */
-static int try(struct redis_store *store, const struct redis_words *words, int timeout_ms,
-               redisReply **reply, struct err *err)
+/* 1: retry. */
+static int call_once(struct redis_store *store, const struct redis_words *words, int timeout_ms,
+                     redisReply **reply, struct err *err)
 {
     struct redis_link *link;
-    int result = take(store, timeout_ms, &link, err);
+    int result = link_take(store, timeout_ms, &link, err);
     if (result < 0)
         return result == ERR_IO ? 1 : result;
     *reply = redisCommandArgv(link->context, (int)words->count, words->items, words->sizes);
@@ -230,15 +231,15 @@ static int try(struct redis_store *store, const struct redis_words *words, int t
         link_free(link);
         return result == ERR_IO ? 1 : result;
     }
-    if (passing(*reply)) {
+    if (reply_is_transient(*reply)) {
         (void)!redis_refused(store, *reply, err);
         freeReplyObject(*reply);
         *reply = NULL;
-        /* Behind an address that moved stands another server than on this connection. */
+        /* The address may belong to another server now than on this connection. */
         link_free(link);
         return 1;
     }
-    give(store, link);
+    link_give(store, link);
     return 0;
 }
 
@@ -246,7 +247,7 @@ static void back_off(int tries, int left_ms)
 {
     int ms = tries < 6 ? BACK_OFF_MS << tries : BACK_OFF_MAX_MS;
     ms = ms > BACK_OFF_MAX_MS ? BACK_OFF_MAX_MS : ms;
-    /* Not all clients of a server that comes back at the same instant. */
+    /* Jitter, so that clients do not all return to a restarted server at the same instant. */
     ms = ms / 2 + (int)(clock_secret() % (uint64_t)(ms / 2));
     ms = ms < left_ms ? ms : left_ms;
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
@@ -265,7 +266,7 @@ int redis_call_within(struct redis_store *store, const struct redis_words *words
     struct err last = {0};
     *reply = NULL;
     for (int tries = 0;; tries++) {
-        int result = try(store, words, clock_left_ms(deadline_ns), reply, &last);
+        int result = call_once(store, words, clock_left_ms(deadline_ns), reply, &last);
         int left_ms = clock_left_ms(deadline_ns);
         if (result == 0)
             return 0;

@@ -1,10 +1,11 @@
+#include "base/array.h"
 #include "queue/redis.h"
 
 #include <string.h>
 
 /* -------------------------------------------------------------------------------------- one job */
 
-/* Without a script: status reads are what a server does most. */
+/* No script: status reads are a server's most frequent call. */
 int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
               struct err *err)
 {
@@ -30,7 +31,7 @@ int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue
         result = redis_refused(store, reply, err);
     else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
              reply->element[0]->type == REDIS_REPLY_NIL)
-        result = err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
+        result = err_set(err, ERR_MISSING, "queue: no job '%s'", id);
     else if (!redis_reply_job(reply, bodies, job))
         result = redis_reply_strange(store, err);
     freeReplyObject(reply);
@@ -50,7 +51,7 @@ int redis_find(struct queue *queue, const char *key, unsigned bodies, struct que
     if (result < 0)
         return result;
     if (reply->elements == 0)
-        result = err_set(err, ERR_MISSING, "queue: there is no result for '%s'", key);
+        result = err_set(err, ERR_MISSING, "queue: no result for '%s'", key);
     else if (!redis_reply_job(reply, bodies, job))
         result = redis_reply_strange(store, err);
     freeReplyObject(reply);
@@ -87,26 +88,53 @@ int redis_list(struct queue *queue, const struct queue_filter *filter, struct qu
     return result;
 }
 
-int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
-                struct err *err)
+int redis_registrations(struct queue *queue, struct queue_registration *registrations, size_t limit,
+                        size_t *count, struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_NOTES, &words);
+    redis_script_begin(store, REDIS_REGISTRATIONS, &words);
     redis_words_number(&words, (int64_t)limit);
-    int result = redis_script(store, REDIS_NOTES, &words, REDIS_REPLY_ARRAY, &reply, err);
+    int result = redis_script(store, REDIS_REGISTRATIONS, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
     for (size_t i = 0; i + 1 < reply->elements && *count < limit; i += 2) {
         const redisReply *bytes = reply->element[i + 1];
-        struct queue_note *note = &notes[(*count)++];
-        redis_reply_text(reply->element[i], note->name, sizeof note->name);
-        note->count = bytes->type == REDIS_REPLY_STRING ? bytes->len : 0;
-        note->bytes = queue_bytes(bytes->str, note->count);
+        struct queue_registration *registration = &registrations[(*count)++];
+        redis_reply_text(reply->element[i], registration->name, sizeof registration->name);
+        registration->count = bytes->type == REDIS_REPLY_STRING ? bytes->len : 0;
+        registration->bytes = queue_bytes(bytes->str, registration->count);
     }
     freeReplyObject(reply);
     return 0;
+}
+
+/* No script needed: one command, as in redis_get. */
+int redis_document_get(struct queue *queue, const char *name, struct queue_document *document,
+                       struct err *err)
+{
+    static const char *const fields[] = {"version", "expires_ms", "bytes"};
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words = {0};
+    redisReply *reply;
+    redis_words_text(&words, "HMGET");
+    redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "document:%s", name));
+    for (size_t i = 0; i < COUNT(fields); i++)
+        redis_words_text(&words, fields[i]);
+    int result = redis_call(store, &words, &reply, err);
+    redis_words_deinit(&words);
+    if (result < 0)
+        return result;
+    if (reply->type == REDIS_REPLY_ERROR)
+        result = redis_refused(store, reply, err);
+    else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+             reply->element[0]->type == REDIS_REPLY_NIL)
+        result = err_set(err, ERR_MISSING, "queue: no document '%s'", name);
+    else if (!redis_reply_document(reply, document))
+        result = redis_reply_strange(store, err);
+    freeReplyObject(reply);
+    return result;
 }
 
 /* ----------------------------------------------------------------------------------- statistics */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The order is that of FIELDS in redis/prelude.lua. */
+/* In the order of FIELDS in redis/prelude.lua. */
 const char redis_fields[] =
     "sequence id batch key needs priority state claims attempt cancel worker put_ms claimed_ms"
     " ended_ms outcome reason payload_bytes result_bytes";
@@ -15,12 +15,12 @@ const char redis_fields[] =
 int redis_reply_strange(const struct redis_store *store, struct err *err)
 {
     return err_set(err, ERR_PROTOCOL,
-                   "queue: %s: what stands under " REDIS_PREFIX
+                   "queue: %s: data under" REDIS_PREFIX
                    "* was not written by this version of warpgym",
                    store->url.name);
 }
 
-/* Of hiredis 1 on, sizes are of that type. */
+/* hiredis 1 and later have this type for sizes. */
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
 #else
@@ -91,7 +91,7 @@ bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job 
     job->state = (enum queue_state)state;
     job->claims = redis_reply_number(at[7], 0);
     job->attempt = (int)redis_reply_number(at[8], 0);
-    job->cancel_asked = redis_reply_number(at[9], 0) == 1;
+    job->cancel_requested = redis_reply_number(at[9], 0) == 1;
     redis_reply_text(at[10], job->worker, sizeof job->worker);
     job->put_ms = redis_reply_number(at[11], 0);
     job->claimed_ms = redis_reply_number(at[12], 0);
@@ -102,7 +102,7 @@ bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job 
     job->result_bytes = (size_t)redis_reply_number(at[17], 0);
     job->payload = payload ? take_body(at[FIELDS]) : NULL;
     job->result = result ? take_body(at[FIELDS + payload]) : NULL;
-    /* Who reads the bytes goes by these. */
+    /* The sizes of the bytes that arrived are what readers rely on. */
     if (job->payload)
         job->payload_bytes = at[FIELDS]->len;
     if (job->result)
@@ -143,7 +143,7 @@ bool redis_reply_event(const redisReply *reply, struct queue_event *event)
         else if (strcmp(key->str, "outcome") == 0)
             redis_reply_text(value, event->outcome, sizeof event->outcome);
         else if (strcmp(key->str, "cancel") == 0)
-            event->cancel_asked = redis_reply_number(value, 0) == 1;
+            event->cancel_requested = redis_reply_number(value, 0) == 1;
     }
     event->state = (enum queue_state)state;
     return event->number > 0 && *event->id && state >= 0 && state < QUEUE_STATES;

@@ -27,8 +27,8 @@ LUA(renew);
 LUA(finish);
 LUA(fail);
 LUA(reap);
-LUA(post);
-LUA(notes);
+LUA(register);
+LUA(registrations);
 LUA(document_put);
 LUA(document_remove);
 
@@ -43,14 +43,14 @@ static const char *const bodies[REDIS_SCRIPTS] = {
     [REDIS_FINISH] = redis_lua_finish,
     [REDIS_FAIL] = redis_lua_fail,
     [REDIS_REAP] = redis_lua_reap,
-    [REDIS_POST] = redis_lua_post,
-    [REDIS_NOTES] = redis_lua_notes,
+    [REDIS_REGISTER] = redis_lua_register,
+    [REDIS_REGISTRATIONS] = redis_lua_registrations,
     [REDIS_DOCUMENT_PUT] = redis_lua_document_put,
     [REDIS_DOCUMENT_REMOVE] = redis_lua_document_remove,
 };
 
-/* The name that EVALSHA knows a script by. */
-static void name(const char *text, char sha[41])
+/* The SHA-1 by which EVALSHA identifies a script. */
+static void script_sha(const char *text, char sha[41])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned length = 0;
@@ -64,7 +64,7 @@ void redis_scripts_init(struct redis_store *store)
 {
     for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
         store->scripts[i].text = mem_printf("%s%s", redis_lua_prelude, bodies[i]);
-        name(store->scripts[i].text, store->scripts[i].sha);
+        script_sha(store->scripts[i].text, store->scripts[i].sha);
     }
 }
 
@@ -84,7 +84,7 @@ void redis_script_begin(struct redis_store *store, enum redis_script script,
     redis_words_text(words, REDIS_PREFIX);
 }
 
-static bool unknown(const redisReply *reply)
+static bool script_is_unknown(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOSCRIPT", 8) == 0;
 }
@@ -93,8 +93,8 @@ int redis_script(struct redis_store *store, enum redis_script script, struct red
                  int type, redisReply **reply, struct err *err)
 {
     int result = redis_call(store, words, reply, err);
-    if (result == 0 && unknown(*reply)) {
-        /* A server that started anew; this also makes it known. */
+    if (result == 0 && script_is_unknown(*reply)) {
+        /* The server was restarted; EVAL also caches the script again. */
         freeReplyObject(*reply);
         words->items[0] = "EVAL";
         words->sizes[0] = 4;

@@ -8,7 +8,7 @@
 #define PORT 6379
 #define DATABASE_MAX 65535
 
-static int hex(char digit)
+static int hex_digit(char digit)
 {
     if (isdigit((unsigned char)digit))
         return digit - '0';
@@ -16,15 +16,16 @@ static int hex(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* False: too long, or a '%' without two digits (or with those of a NUL) behind it. */
-static bool decode(char out[REDIS_TEXT_BYTES], const char *text, size_t count)
+/* False: too long, or a '%' without two hexadecimal digits behind it, or %00. */
+static bool percent_decode(char out[REDIS_TEXT_BYTES], const char *text, size_t count)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         int byte = (unsigned char)text[i];
         if (byte == '%') {
             bool whole = i + 2 < count;
-            int high = whole ? hex(text[i + 1]) : -1, low = whole ? hex(text[i + 2]) : -1;
+            int high = whole ? hex_digit(text[i + 1]) : -1,
+                low = whole ? hex_digit(text[i + 2]) : -1;
             byte = high < 0 || low < 0 ? 0 : high * 16 + low;
             i += 2;
         }
@@ -42,10 +43,11 @@ static bool parse_login(struct redis_url *url, const char *text, size_t count)
     if (!colon)
         return false;
     size_t user = (size_t)(colon - text);
-    return decode(url->user, text, user) && decode(url->password, colon + 1, count - user - 1);
+    return percent_decode(url->user, text, user) &&
+           percent_decode(url->password, colon + 1, count - user - 1);
 }
 
-/* Digits alone, all of them; -1: something else, or above `high`. */
+/* All of the text as digits; -1: not a number, or above `high`. */
 static int parse_number(const char *text, size_t count, int high)
 {
     int number = 0;
@@ -101,8 +103,9 @@ int redis_url_parse(struct redis_url *url, const char *place, struct err *err)
     if (*database == '/' && database[1] != '\0')
         url->database = parse_number(database + 1, strlen(database + 1), DATABASE_MAX);
     if (url->database < 0)
-        return err_set(err, ERR_INPUT, "queue: redis://%.100s: '%.20s' is no database number; %s",
-                       host, database + 1, form);
+        return err_set(err, ERR_INPUT,
+                       "queue: redis://%.100s: '%.20s' is not a database number; %s", host,
+                       database + 1, form);
     bool v6 = strchr(url->host, ':') != NULL;
     snprintf(url->name, sizeof url->name, "redis://%s%s%s:%d/%d", v6 ? "[" : "", url->host,
              v6 ? "]" : "", url->port, url->database);

@@ -1,4 +1,4 @@
-/* redis_url: where a Redis is, from its URL. */
+/* redis_url: host, login and database from a Redis URL. */
 #ifndef WARPGYM_QUEUE_REDIS_URL_H
 #define WARPGYM_QUEUE_REDIS_URL_H
 
@@ -9,7 +9,7 @@
 #define REDIS_TEXT_BYTES 256
 
 struct redis_url {
-    char user[REDIS_TEXT_BYTES]; /* "": the default one */
+    char user[REDIS_TEXT_BYTES]; /* "": the default user */
     char password[REDIS_TEXT_BYTES];
     char host[REDIS_TEXT_BYTES]; /* an IPv6 address without its brackets */
     int port;
@@ -17,8 +17,8 @@ struct redis_url {
     char name[REDIS_TEXT_BYTES + 64]; /* the URL without user and password */
 };
 
-/* `place`: [USER:PASSWORD@]HOST[:PORT][/DB], with %XX for what does not fit in user and password.
- * Errors never hold what stands before the '@'. */
+/* `place`: [USER:PASSWORD@]HOST[:PORT][/DB]; user and password are percent-encoded (%XX). Errors
+ * never contain what precedes the '@'. */
 NODISCARD int redis_url_parse(struct redis_url *url, const char *place, struct err *err);
 
 #endif

@@ -33,10 +33,10 @@ int redis_put(struct queue *queue, struct queue_submission *submissions, size_t 
     if (result < 0)
         return result;
     for (size_t i = 0; i < count && result == 0; i++) {
-        int64_t putting = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
-        if (putting < QUEUE_PUT_NEW || putting > QUEUE_PUT_REPLACED)
+        int64_t put_result = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
+        if (put_result < QUEUE_PUT_NEW || put_result > QUEUE_PUT_REPLACED)
             result = redis_reply_strange(store, err);
-        submissions[i].putting = (enum queue_putting)putting;
+        submissions[i].put_result = (enum queue_put_result)put_result;
     }
     freeReplyObject(reply);
     return result;
@@ -52,7 +52,7 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     int result = redis_script_number(store, REDIS_CANCEL, &words, -1, QUEUE_STATES - 1, &number,
                                      err);
     if (result == 0 && number < 0)
-        return err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
+        return err_set(err, ERR_MISSING, "queue: no job '%s'", id);
     if (result == 0)
         *state = (enum queue_state)number;
     return result;
@@ -91,7 +91,7 @@ static void add_right(struct redis_words *words, const struct queue_job *job)
 }
 
 int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                int64_t lease_ms, enum queue_standing *standings, struct err *err)
+                int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
@@ -104,10 +104,10 @@ int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t
     if (result < 0)
         return result;
     for (size_t i = 0; i < count && result == 0; i++) {
-        int64_t standing = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
-        if (standing < QUEUE_HELD || standing > QUEUE_LOST)
+        int64_t lease_state = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
+        if (lease_state < QUEUE_HELD || lease_state > QUEUE_LOST)
             result = redis_reply_strange(store, err);
-        standings[i] = (enum queue_standing)standing;
+        lease_states[i] = (enum queue_lease_state)lease_state;
     }
     freeReplyObject(reply);
     return result;
@@ -116,7 +116,7 @@ int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t
 /* -------------------------------------------------------------------------------------- the end */
 
 int redis_finish(struct queue *queue, const struct queue_job *job,
-                 const struct queue_result *result, enum queue_finishing *finishing,
+                 const struct queue_result *result, enum queue_finish_result *finish_result,
                  struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
@@ -132,7 +132,7 @@ int redis_finish(struct queue *queue, const struct queue_job *job,
     int code = redis_script_number(store, REDIS_FINISH, &words, QUEUE_FINISHED, QUEUE_REFUSED,
                                    &number, err);
     if (code == 0)
-        *finishing = (enum queue_finishing)number;
+        *finish_result = (enum queue_finish_result)number;
     return code;
 }
 
@@ -179,15 +179,45 @@ int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *e
     return result;
 }
 
-int redis_post(struct queue *queue, const char *name, const void *bytes, size_t count,
-               int64_t keep_ms, struct err *err)
+int redis_register(struct queue *queue, const char *name, const void *bytes, size_t count,
+                   int64_t keep_ms, struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number;
-    redis_script_begin(store, REDIS_POST, &words);
+    redis_script_begin(store, REDIS_REGISTER, &words);
     redis_words_text(&words, name);
     redis_words_bytes(&words, bytes, count);
     redis_words_number(&words, keep_ms);
-    return redis_script_number(store, REDIS_POST, &words, 0, 0, &number, err);
+    return redis_script_number(store, REDIS_REGISTER, &words, 0, 0, &number, err);
+}
+
+/* ------------------------------------------------------------------------------------ documents */
+
+int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
+                       int64_t version, int64_t keep_ms, bool *written, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number = 0;
+    redis_script_begin(store, REDIS_DOCUMENT_PUT, &words);
+    redis_words_text(&words, name);
+    redis_words_number(&words, version);
+    redis_words_number(&words, keep_ms);
+    redis_words_bytes(&words, bytes, count);
+    int result = redis_script_number(store, REDIS_DOCUMENT_PUT, &words, 0, 1, &number, err);
+    *written = result == 0 && number == 1;
+    return result;
+}
+
+int redis_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number = 0;
+    redis_script_begin(store, REDIS_DOCUMENT_REMOVE, &words);
+    redis_words_text(&words, name);
+    int result = redis_script_number(store, REDIS_DOCUMENT_REMOVE, &words, 0, 1, &number, err);
+    *removed = result == 0 && number == 1;
+    return result;
 }

@@ -38,7 +38,8 @@ struct machine {
     char boot[SQLITE_BOOT_BYTES];
 };
 
-/* Without /proc all boots look alike, and leases of the last one run out by the clock alone. */
+/* Without /proc all boots have the same id, and leases of the last boot expire by the clock
+ * alone. */
 static void machine_init(struct machine *machine)
 {
     machine->clock = (struct queue_clock){machine_wall_ms, machine_boot_ms, machine_boot_id,
@@ -72,10 +73,10 @@ static int open_wake(struct sqlite_store *store, struct err *err)
 static void sqlite_close(struct queue *queue)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    sqlite_feed_stop(store);
+    sqlite_events_stop(store);
     sqlite_writer_stop(store);
     sqlite_readers_close(store);
-    sqlite_db_close(&store->feed);
+    sqlite_db_close(&store->event_db);
     sqlite_db_close(&store->writer);
     if (store->wake_fd >= 0)
         close(store->wake_fd);
@@ -89,21 +90,21 @@ static int open_parts(struct sqlite_store *store, struct err *err)
     int busy_ms = store->queue.options.call_ms;
     int result = sqlite_db_open(&store->writer, store->path, busy_ms, true, err);
     if (result == 0)
-        result = sqlite_db_open(&store->feed, store->path, busy_ms, false, err);
+        result = sqlite_db_open(&store->event_db, store->path, busy_ms, false, err);
     if (result == 0)
         result = sqlite_readers_open(store, err);
     if (result == 0)
         result = open_wake(store, err);
     if (result == 0)
         result = sqlite_writer_start(store, err);
-    return result == 0 ? sqlite_feed_start(store, err) : result;
+    return result == 0 ? sqlite_events_start(store, err) : result;
 }
 
 static int sqlite_open(struct queue **out, const char *place, const struct queue_options *options,
                        struct err *err)
 {
     if (*place == '\0')
-        return err_set(err, ERR_INPUT, "queue: sqlite: wants the path of a file behind it");
+        return err_set(err, ERR_INPUT, "queue: sqlite: needs the path of a file: sqlite:PATH");
     struct opened *opened = mem_alloc(sizeof *opened);
     struct sqlite_store *store = &opened->store;
     char *name = mem_printf("%s%s", queue_sqlite.scheme, place);
@@ -112,7 +113,7 @@ static int sqlite_open(struct queue **out, const char *place, const struct queue
     machine_init(&opened->machine);
     store->clock = options->clock ? options->clock : &opened->machine.clock;
     store->path = mem_strdup(place);
-    store->wake_fd = store->feed_inotify = store->feed_stop = -1;
+    store->wake_fd = store->event_inotify = store->event_stop = -1;
     int result = open_parts(store, err);
     if (result < 0)
         sqlite_close(&store->queue);
@@ -136,8 +137,8 @@ const struct queue_store queue_sqlite = {.scheme = "sqlite:",
                                          .finish = sqlite_finish,
                                          .fail = sqlite_fail,
                                          .reap = sqlite_reap,
-                                         .post = sqlite_post,
-                                         .notes = sqlite_notes,
+                                         .register_worker = sqlite_register,
+                                         .registrations = sqlite_registrations,
                                          .document_put = sqlite_document_put,
                                          .document_get = sqlite_document_get,
                                          .document_remove = sqlite_document_remove};

@@ -1,18 +1,16 @@
 /* sqlite: the parts of the embedded store.
  *
  *   callers ──► sqlite_submit ──► writer thread: BEGIN IMMEDIATE, all that is pending, COMMIT
- *   callers ──► sqlite_reader: a pool of connections for what only reads
- *   inotify on PATH-wake ──► feed thread: reads what changed, tells watchers, wakes claims
+ *   callers ──► sqlite_reader: a pool of read-only connections
+ *   inotify on PATH-wake ──► event thread: reads changes, notifies watchers, wakes claims
  *
- * Everything that writes goes through one connection and one thread, so concurrent callers share
- * one fsync (group commit), and statements need no lock. Where a group fails, each of its
- * operations runs again in a transaction of its own, so that one that finds no room spoils no
- * other.
+ * One connection and one thread do all writes, so concurrent callers share one fsync (group commit)
+ * and statements need no lock. If a group fails, each of its operations runs again in its own
+ * transaction, so that an operation that exceeds a limit fails alone.
  *
- * Processes tell each other of commits by touching PATH-wake: a write where a job may be claimable,
- * a new timestamp where only watchers care. The log file itself won't do: its last write comes
- * before its fsync, and the commit can be seen only after that.
- */
+ * Processes notify each other of commits by touching PATH-wake: a write if a job may be claimable,
+ * a new timestamp if only watchers care. The log file itself does not serve: its last write
+ * precedes its fsync, and the commit is visible only after that. */
 #ifndef WARPGYM_QUEUE_SQLITE_H
 #define WARPGYM_QUEUE_SQLITE_H
 
@@ -25,7 +23,7 @@
 #define SQLITE_READERS 4
 #define SQLITE_BOOT_BYTES 64
 
-/* Texts are in sqlite_db.c; each connection prepares what it uses. */
+/* The texts are in sqlite_db.c; each connection prepares those that it uses. */
 enum sqlite_statement {
     SQL_BEGIN,
     SQL_COMMIT,
@@ -40,7 +38,7 @@ enum sqlite_statement {
     SQL_REMOVE_RESULT,
     SQL_FRONT,
     SQL_CLAIM,
-    SQL_STANDING,
+    SQL_LEASE_STATE,
     SQL_RENEW,
     SQL_END,
     SQL_INSERT_RESULT,
@@ -49,11 +47,11 @@ enum sqlite_statement {
     SQL_ASK_CANCEL,
     SQL_EXPIRED,
     SQL_OLDEST_ENDED,
-    SQL_NOTE_SET,
-    SQL_NOTE_REMOVE,
-    SQL_NOTES_EXPIRE,
-    SQL_NOTES,
-    SQL_DOCUMENT_LOOK,
+    SQL_REGISTRATION_SET,
+    SQL_REGISTRATION_REMOVE,
+    SQL_REGISTRATIONS_EXPIRE,
+    SQL_REGISTRATIONS,
+    SQL_DOCUMENT_STATE,
     SQL_DOCUMENT_SET,
     SQL_DOCUMENT_REMOVE,
     SQL_DOCUMENT_GET,
@@ -72,7 +70,7 @@ enum sqlite_statement {
     SQL_COUNT
 };
 
-/* One connection; one thread at a time. */
+/* One connection; used by one thread at a time. */
 struct sqlite_db {
     sqlite3 *handle;
     sqlite3_stmt *statements[SQL_COUNT];
@@ -80,25 +78,25 @@ struct sqlite_db {
     int busy_ms;
 };
 
-/* What a transaction adds up, written once before it commits. */
+/* Counters that a transaction accumulates, written once before it commits. */
 struct sqlite_tally {
-    int64_t sequence, change; /* the last ones given out */
+    int64_t sequence, change; /* the last ones assigned */
     int64_t
-        removed_change; /* the highest change of a job that is gone: feeds behind it missed some */
+        removed_change; /* highest change of a removed job: event readers before it missed events */
     int64_t kept, kept_bytes; /* ended jobs */
     int64_t lost;
-    int64_t documents, version; /* how many; the highest version given out */
+    int64_t documents, version; /* number of documents; highest version assigned */
     struct {
         char outcome[QUEUE_WORD_BYTES];
         int64_t count;
     } ended[QUEUE_OUTCOMES_MAX]; /* of this transaction */
     size_t ended_count;
-    bool ready; /* a job may be claimable */
-    bool told;  /* watchers want to know */
+    bool claimable; /* a job may be claimable */
+    bool notify;    /* watchers must be notified */
 };
 
 struct sqlite_operation {
-    /* Inside a transaction; may run twice, when the first one had to be rolled back. */
+    /* Runs inside a transaction; may run twice, if the first transaction is rolled back. */
     int (*apply)(struct sqlite_operation *operation, struct err *err);
     struct sqlite_store *store;
     void *arguments;
@@ -119,7 +117,7 @@ struct sqlite_store {
     const struct queue_clock *clock;
     int wake_fd; /* PATH-wake */
 
-    struct sqlite_db writer; /* the writer thread's, like the tally */
+    struct sqlite_db writer; /* used by the writer thread, like the counters */
     struct sqlite_tally tally;
     struct sqlite_tally committed;
     pthread_t writer_thread;
@@ -132,21 +130,21 @@ struct sqlite_store {
     pthread_cond_t reader_free;
     struct sqlite_reader readers[SQLITE_READERS], *idle;
 
-    struct sqlite_db feed; /* the feed thread's */
-    pthread_t feed_thread;
-    int feed_inotify, feed_stop; /* feed_stop: an eventfd */
-    int64_t feed_position;
+    struct sqlite_db event_db; /* used by the event thread */
+    pthread_t event_thread;
+    int event_inotify, event_stop; /* feed_stop: an eventfd */
+    int64_t event_position;
 };
 
 /* ---------------------------------------------------------------------------------- sqlite_db.c */
 
-/* `create`: makes the file and its schema where they are not there. */
+/* `create`: makes the file and its schema if they are missing. */
 NODISCARD int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool create,
                              struct err *err);
 void sqlite_db_close(struct sqlite_db *db);
-/* What SQLite said last, as a sentence of ours. */
+/* SQLite's last error as an error of ours. */
 int sqlite_db_error(struct sqlite_db *db, struct err *err);
-/* Binds `kinds` to what follows: i int64_t, s const char *, b const void * and size_t. Then
+/* Binds `kinds` to the arguments: i int64_t, s const char *, b const void * and size_t. Then
  * sqlite_db_step: 1 a row, 0 none (the statement is reset), negative an error. */
 NODISCARD int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
                               struct err *err, const char *kinds, ...);
@@ -156,22 +154,23 @@ NODISCARD int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, s
                             const char *kinds, ...);
 /* Text of a column, cut to size; "" for NULL. */
 void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size);
-/* The row of a statement made with the columns of a job. */
+/* Reads a row of a JOB statement. */
 void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
 
 /* ------------------------------------------------------------------------------ sqlite_writer.c */
 
 NODISCARD int sqlite_writer_start(struct sqlite_store *store, struct err *err);
 void sqlite_writer_stop(struct sqlite_store *store);
-/* Runs `apply` in the writer thread and comes back when it is committed. */
+/* Runs `apply` in the writer thread and returns when it is committed. */
 NODISCARD int sqlite_submit(struct sqlite_store *store,
                             int (*apply)(struct sqlite_operation *operation, struct err *err),
                             void *arguments, struct err *err);
 
-/* -------------------------------------------------------------------------------- sqlite_feed.c */
+/* -------------------------------------------------------------------------------- sqlite_events.c
+ * */
 
-NODISCARD int sqlite_feed_start(struct sqlite_store *store, struct err *err);
-void sqlite_feed_stop(struct sqlite_store *store);
+NODISCARD int sqlite_events_start(struct sqlite_store *store, struct err *err);
+void sqlite_events_stop(struct sqlite_store *store);
 
 /* ------------------------------------------------------------------- sqlite_put.c, sqlite_run.c */
 
@@ -179,23 +178,23 @@ void sqlite_feed_stop(struct sqlite_store *store);
 struct sqlite_row {
     int64_t sequence, claims, change, bytes;
     int state, attempt;
-    bool cancel_asked;
+    bool cancel_requested;
     char worker[QUEUE_NAME_BYTES];
 };
 
-/* The row of a statement made with the columns of a row. */
+/* Reads a row of a ROW statement. */
 void sqlite_row_read(sqlite3_stmt *statement, struct sqlite_row *row);
-/* The number of a change that watchers will be told of. */
+/* Assigns the number of a change that watchers see. */
 int64_t sqlite_change(struct sqlite_store *store);
-/* 1 found, 0 not; by id alone where sequence is 0. */
+/* 1 found, 0 not found; by id alone if sequence is 0. */
 NODISCARD int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence,
                               struct sqlite_row *row, struct err *err);
 NODISCARD int sqlite_end(struct sqlite_store *store, const struct sqlite_row *row,
                          const struct queue_result *result, struct err *err);
 NODISCARD int sqlite_remove(struct sqlite_store *store, const struct sqlite_row *row,
                             struct err *err);
-/* A running job whose attempt ended without a result: queued again, or ended for good. *ended says
- * which. `why` is NULL for a lost lease; `counts` as in queue_fail. */
+/* Ends a running job's attempt without a result: queues it again, or ends the job (*ended).
+ * `why` is NULL for a lost lease; `counts` as in queue_fail. */
 NODISCARD int sqlite_return(struct sqlite_store *store, const struct sqlite_row *row,
                             const char *why, bool counts, bool *ended, struct err *err);
 
@@ -205,9 +204,9 @@ int sqlite_cancel(struct queue *queue, const char *id, enum queue_state *state, 
 int sqlite_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                  bool *got, struct err *err);
 int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                 int64_t lease_ms, enum queue_standing *standings, struct err *err);
+                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
 int sqlite_finish(struct queue *queue, const struct queue_job *job,
-                  const struct queue_result *result, enum queue_finishing *finishing,
+                  const struct queue_result *result, enum queue_finish_result *finish_result,
                   struct err *err);
 int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                 struct err *err);
@@ -215,13 +214,13 @@ int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *re
 /* ---------------------------------------------- sqlite_reap.c, sqlite_document.c, sqlite_read.c */
 
 int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,
-                int64_t keep_ms, struct err *err);
+int sqlite_register(struct queue *queue, const char *name, const void *bytes, size_t count,
+                    int64_t keep_ms, struct err *err);
 
 int sqlite_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
                         int64_t version, int64_t keep_ms, bool *written, struct err *err);
 int sqlite_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
-/* Those whose time is up, a part of them; inside a transaction. */
+/* Removes a bounded number of expired documents; inside a transaction. */
 NODISCARD int sqlite_documents_reap(struct sqlite_store *store, struct queue_reaping *reaping,
                                     struct err *err);
 
@@ -233,8 +232,8 @@ int sqlite_find(struct queue *queue, const char *key, unsigned bodies, struct qu
 int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                 size_t limit, size_t *count, struct err *err);
 int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
-                 struct err *err);
+int sqlite_registrations(struct queue *queue, struct queue_registration *notes, size_t limit,
+                         size_t *count, struct err *err);
 int sqlite_document_get(struct queue *queue, const char *name, struct queue_document *document,
                         struct err *err);
 int sqlite_readers_open(struct sqlite_store *store, struct err *err);

@@ -14,12 +14,12 @@
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
-/* What each version of the schema adds to the one before; a file's user_version says how many of
- * them it has. What stands here is in people's files: never change it, add one.
+/* What each version of the schema adds to the one before; a file's user_version is the number of
+ * entries applied. Existing files depend on these texts: never change one, append.
  *
- * Bodies are in tables of their own, so that what looks at states reads little; a document's stand
- * last in its row for that. Indexes over parts of the jobs only: a queued job is in jobs_ready, a
- * running one in jobs_running. */
+ * Payloads and results have their own tables, and a document's bytes are last in its row, so
+ * that reading states reads little. Indexes are partial: queued jobs are in jobs_ready, running
+ * ones in jobs_running. */
 static const char *const schemas[] = {
     "create table jobs (sequence integer primary key, id text not null unique, batch text not null,"
     " key text not null, needs text not null, priority integer not null, state integer not null,"
@@ -47,11 +47,12 @@ static const char *const schemas[] = {
     " expires_ms integer not null, bytes blob not null);"
     "create index documents_time on documents (boot, until_ms);"
     "pragma user_version = 2",
+    "alter table notes rename to registrations; pragma user_version = 3",
 };
 
 #define SCHEMAS ((int)COUNT(schemas))
 
-/* ?1 says which bodies (enum queue_bodies). */
+/* ?1: which bodies (enum queue_bodies). */
 #define JOB                                                                                        \
     "select sequence, id, batch, key, needs, priority, state, claims, attempt, cancel, worker,"    \
     " put_ms, claimed_ms, ended_ms, outcome, reason, payload_bytes, result_bytes,"                 \
@@ -83,7 +84,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CLAIM] = "update jobs set state = 1, claims = claims + 1, attempt = attempt + 1,"
                   " worker = ?2, lease_boot = ?3, lease_until_ms = ?4, claimed_ms = ?5,"
                   " change = ?6 where sequence = ?1",
-    [SQL_STANDING] = ROW "where sequence = ?1 and id = ?2",
+    [SQL_LEASE_STATE] = ROW "where sequence = ?1 and id = ?2",
     [SQL_RENEW] = "update jobs set lease_boot = ?2, lease_until_ms = ?3 where sequence = ?1",
     [SQL_END] = "update jobs set state = ?2, outcome = ?3, reason = ?4, answers = ?5,"
                 " result_bytes = ?6, ended_ms = ?7, change = ?8, lease_boot = null,"
@@ -97,13 +98,13 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_EXPIRED] = ROW "where state = 1 and (lease_boot <> ?1 or lease_until_ms <= ?2) limit ?3",
     [SQL_OLDEST_ENDED] = "select sequence, change, payload_bytes + result_bytes, ended_ms"
                          " from jobs where change > 0 and state >= 2 order by change limit 1",
-    [SQL_NOTE_SET] = "insert or replace into notes values (?1, ?2, ?3, ?4)",
-    [SQL_NOTE_REMOVE] = "delete from notes where name = ?1",
-    [SQL_NOTES_EXPIRE] = "delete from notes where boot <> ?1 or until_ms <= ?2",
-    [SQL_NOTES] = "select name, bytes from notes where boot = ?1 and until_ms > ?2"
-                  " order by name limit ?3",
-    [SQL_DOCUMENT_LOOK] = "select version, boot <> ?2 or until_ms > ?3, bytes from documents"
-                          " where name = ?1",
+    [SQL_REGISTRATION_SET] = "insert or replace into registrations values (?1, ?2, ?3, ?4)",
+    [SQL_REGISTRATION_REMOVE] = "delete from registrations where name = ?1",
+    [SQL_REGISTRATIONS_EXPIRE] = "delete from registrations where boot <> ?1 or until_ms <= ?2",
+    [SQL_REGISTRATIONS] = "select name, bytes from registrations where boot = ?1 and until_ms > ?2"
+                          " order by name limit ?3",
+    [SQL_DOCUMENT_STATE] = "select version, boot <> ?2 or until_ms > ?3, bytes from documents"
+                           " where name = ?1",
     [SQL_DOCUMENT_SET] = "insert into documents values (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
                          " on conflict (name) do update set version = ?2, keep_ms = ?3, boot = ?4,"
                          " until_ms = ?5, expires_ms = ?6, bytes = ?7",
@@ -148,19 +149,19 @@ int sqlite_db_error(struct sqlite_db *db, struct err *err)
         return err_set(err, ERR_LIMIT, "queue: %s: the disk is full; nothing was written", path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return err_set(err, ERR_TIMEOUT, "queue: %s: another process has kept it locked for %d ms",
+        return err_set(err, ERR_TIMEOUT, "queue: %s: another process has held its lock for %d ms",
                        path, db->busy_ms);
     case SQLITE_NOTADB:
         return err_set(err, ERR_PROTOCOL, "queue: %s is not an SQLite database; name another file",
                        path);
     case SQLITE_CORRUPT:
         return err_set(err, ERR_PROTOCOL,
-                       "queue: %s is damaged (%s); move it away, a new one will be made", path,
+                       "queue: %s is damaged (%s); move it away, and a new one is made", path,
                        sqlite3_errmsg(db->handle));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-        return err_set(err, ERR_IO, "queue: %s: cannot be opened for writing%s%s", path,
+        return err_set(err, ERR_IO, "queue: cannot open %s for writing%s%s", path,
                        system ? ": " : "", system ? strerror(system) : "");
     default:
         return err_set(err, ERR_IO, "queue: %s: %s (SQLite error %d)", path,
@@ -170,7 +171,7 @@ int sqlite_db_error(struct sqlite_db *db, struct err *err)
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* SQLite's own handler sleeps up to 100 ms, which a claim would notice. */
+/* SQLite's own handler sleeps up to 100 ms, which delays a claim noticeably. */
 static int wait_busy(void *context, int calls)
 {
     const struct sqlite_db *db = context;
@@ -181,7 +182,7 @@ static int wait_busy(void *context, int calls)
     return 1;
 }
 
-static int execute(struct sqlite_db *db, const char *text, struct err *err)
+static int db_execute(struct sqlite_db *db, const char *text, struct err *err)
 {
     return sqlite3_exec(db->handle, text, NULL, NULL, NULL) == SQLITE_OK ? 0
                                                                          : sqlite_db_error(db, err);
@@ -199,7 +200,7 @@ static int read_number(struct sqlite_db *db, const char *text, int64_t *number, 
     return code;
 }
 
-/* The version of its schema; 0: it is empty. */
+/* The version of its schema; 0: the file is empty. */
 static int version_of(struct sqlite_db *db, struct err *err)
 {
     int64_t application = 0, version = 0, tables = 0;
@@ -217,12 +218,12 @@ static int version_of(struct sqlite_db *db, struct err *err)
                        "queue: %s is the database of another program; name another file", db->path);
     if (version > SCHEMAS)
         return err_set(err, ERR_UNSUPPORTED,
-                       "queue: %s was made by a newer warpgym (schema %d, this one knows %d)",
+                       "queue: %s has schema %d of a newer warpgym (this one supports up to %d)",
                        db->path, (int)version, SCHEMAS);
     return (int)version;
 }
 
-/* Switching to the log wants the file alone and does not wait for it by itself. */
+/* Switching to WAL needs the file exclusively and does not wait for it. */
 static int use_log(struct sqlite_db *db, struct err *err)
 {
     for (int i = 0;; i++) {
@@ -231,25 +232,25 @@ static int use_log(struct sqlite_db *db, struct err *err)
         if ((sqlite3_errcode(db->handle) & 0xFF) != SQLITE_BUSY || !wait_busy(db, i))
             return sqlite_db_error(db, err);
     }
-    return execute(db,
-                   "pragma synchronous = full; pragma journal_size_limit = 67108864;"
-                   "pragma cache_size = -8000",
-                   err);
+    return db_execute(db,
+                      "pragma synchronous = full; pragma journal_size_limit = 67108864;"
+                      "pragma cache_size = -8000",
+                      err);
 }
 
-/* Of several processes that make it, or what it lacks, at once, one does; the others find it made.
- */
+/* If several processes create or migrate the schema at once, one wins; the others find it
+ * finished. */
 static int make_schema(struct sqlite_db *db, struct err *err)
 {
-    int result = execute(db, "begin immediate", err);
+    int result = db_execute(db, "begin immediate", err);
     if (result < 0)
         return result;
     int version = version_of(db, err);
     result = version < 0 ? version : 0;
     for (int i = version; i < SCHEMAS && result == 0; i++)
-        result = execute(db, schemas[i], err);
+        result = db_execute(db, schemas[i], err);
     if (result == 0)
-        return execute(db, "commit", err);
+        return db_execute(db, "commit", err);
     sqlite3_exec(db->handle, "rollback", NULL, NULL, NULL);
     return result;
 }
@@ -259,7 +260,7 @@ int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool cre
 {
     *db = (struct sqlite_db){.path = path, .busy_ms = busy_ms};
     if (create) {
-        /* Nobody else's business; SQLite gives its other files the mode of this one. */
+        /* Private to this user; SQLite gives its other files this file's mode. */
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
             return err_sys(err, errno, "queue: %s", path);
@@ -293,7 +294,7 @@ void sqlite_db_close(struct sqlite_db *db)
 
 /* ----------------------------------------------------------------------------------- statements */
 
-static int bind(sqlite3_stmt *statement, const char *kinds, va_list args)
+static int statement_bind(sqlite3_stmt *statement, const char *kinds, va_list args)
 {
     int result = SQLITE_OK;
     for (int i = 1; *kinds && result == SQLITE_OK; kinds++, i++) {
@@ -304,15 +305,15 @@ static int bind(sqlite3_stmt *statement, const char *kinds, va_list args)
         } else {
             const void *bytes = va_arg(args, const void *);
             size_t count = va_arg(args, size_t);
-            /* A null pointer would be SQL's null. */
+            /* A null pointer would bind SQL's null. */
             result = sqlite3_bind_blob64(statement, i, count ? bytes : "", count, SQLITE_STATIC);
         }
     }
     return result;
 }
 
-static int start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
-                 struct err *err, const char *kinds, va_list args)
+static int statement_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                           struct err *err, const char *kinds, va_list args)
 {
     sqlite3_stmt **statement = &db->statements[which];
     if (!*statement && sqlite3_prepare_v3(db->handle, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
@@ -320,7 +321,7 @@ static int start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt
         return sqlite_db_error(db, err);
     *out = *statement;
     sqlite3_reset(*statement);
-    return bind(*statement, kinds, args) == SQLITE_OK ? 0 : sqlite_db_error(db, err);
+    return statement_bind(*statement, kinds, args) == SQLITE_OK ? 0 : sqlite_db_error(db, err);
 }
 
 int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
@@ -328,7 +329,7 @@ int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_s
 {
     va_list args;
     va_start(args, kinds);
-    int result = start(db, which, out, err, kinds, args);
+    int result = statement_start(db, which, out, err, kinds, args);
     va_end(args);
     return result;
 }
@@ -349,7 +350,7 @@ int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err 
     sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, kinds);
-    int result = start(db, which, &statement, err, kinds, args);
+    int result = statement_start(db, which, &statement, err, kinds, args);
     va_end(args);
     return result < 0 ? result : sqlite_db_step(db, statement, err);
 }
@@ -363,7 +364,7 @@ void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
                (size_t)sqlite3_column_bytes(statement, column));
 }
 
-static char *body(sqlite3_stmt *statement, int column)
+static char *column_bytes(sqlite3_stmt *statement, int column)
 {
     if (sqlite3_column_type(statement, column) == SQLITE_NULL)
         return NULL;
@@ -382,7 +383,7 @@ void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job)
     job->state = (enum queue_state)sqlite3_column_int(statement, 6);
     job->claims = sqlite3_column_int64(statement, 7);
     job->attempt = sqlite3_column_int(statement, 8);
-    job->cancel_asked = sqlite3_column_int(statement, 9) != 0;
+    job->cancel_requested = sqlite3_column_int(statement, 9) != 0;
     sqlite_db_text(statement, 10, job->worker, sizeof job->worker);
     job->put_ms = sqlite3_column_int64(statement, 11);
     job->claimed_ms = sqlite3_column_int64(statement, 12);
@@ -391,6 +392,6 @@ void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job)
     sqlite_db_text(statement, 15, job->reason, sizeof job->reason);
     job->payload_bytes = (size_t)sqlite3_column_int64(statement, 16);
     job->result_bytes = (size_t)sqlite3_column_int64(statement, 17);
-    job->payload = body(statement, 18);
-    job->result = body(statement, 19);
+    job->payload = column_bytes(statement, 18);
+    job->result = column_bytes(statement, 19);
 }

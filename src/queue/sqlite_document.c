@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define REAPED_MAX 256 /* one reap's work: other operations wait for it */
+#define REAPED_MAX 256 /* bounds one reap, which delays other operations */
 
 /* ------------------------------------------------------------------------------------------ put */
 
@@ -14,11 +14,11 @@ struct document_put {
     bool *written;
 };
 
-/* What stands under the name now. */
-struct standing {
-    bool row;        /* there is one, whose time may be up */
-    int64_t version; /* 0: there is no document */
-    bool same;       /* it has the bytes that are to be written, and may be this very write */
+/* The document's row as stored. */
+struct stored_document {
+    bool row;        /* the row exists; it may have expired */
+    int64_t version; /* 0: no document */
+    bool same;       /* its bytes equal those to be written: it may be this very write */
 };
 
 static bool is_same(sqlite3_stmt *statement, const struct document_put *put, int64_t version)
@@ -30,46 +30,46 @@ static bool is_same(sqlite3_stmt *statement, const struct document_put *put, int
            (count == 0 || memcmp(sqlite3_column_blob(statement, 2), put->bytes, count) == 0);
 }
 
-static int look(struct sqlite_store *store, const struct document_put *put,
-                struct standing *standing, struct err *err)
+static int read_stored(struct sqlite_store *store, const struct document_put *put,
+                       struct stored_document *stored_document, struct err *err)
 {
     const struct queue_clock *clock = store->clock;
     sqlite3_stmt *statement = NULL;
-    *standing = (struct standing){0};
-    int result = sqlite_db_start(&store->writer, SQL_DOCUMENT_LOOK, &statement, err, "ssi",
+    *stored_document = (struct stored_document){0};
+    int result = sqlite_db_start(&store->writer, SQL_DOCUMENT_STATE, &statement, err, "ssi",
                                  put->name, clock->boot_id(clock->context),
                                  clock->boot_ms(clock->context));
     if (result == 0)
         result = sqlite_db_step(&store->writer, statement, err);
     if (result < 1)
         return result;
-    standing->row = true;
+    stored_document->row = true;
     if (sqlite3_column_int(statement, 1)) {
-        standing->version = sqlite3_column_int64(statement, 0);
-        standing->same = standing->version != put->version &&
-                         is_same(statement, put, standing->version);
+        stored_document->version = sqlite3_column_int64(statement, 0);
+        stored_document->same = stored_document->version != put->version &&
+                                is_same(statement, put, stored_document->version);
     }
     sqlite3_reset(statement);
     return 0;
 }
 
-static int apply_put(struct sqlite_operation *operation, struct err *err)
+static int apply_document_put(struct sqlite_operation *operation, struct err *err)
 {
     const struct document_put *put = operation->arguments;
     struct sqlite_store *store = operation->store;
     struct sqlite_tally *tally = &store->tally;
     const struct queue_clock *clock = store->clock;
-    struct standing standing;
-    int result = look(store, put, &standing, err);
+    struct stored_document stored_document;
+    int result = read_stored(store, put, &stored_document, err);
     if (result < 0)
         return result;
-    *put->written = standing.version == put->version || standing.same;
-    if (standing.version != put->version)
+    *put->written = stored_document.version == put->version || stored_document.same;
+    if (stored_document.version != put->version)
         return 0;
     int64_t version = put->version == 0 ? tally->version + 1 : put->version + 1;
     if (version > tally->version)
         tally->version = version;
-    tally->documents += !standing.row;
+    tally->documents += !stored_document.row;
     return sqlite_db_run(&store->writer, SQL_DOCUMENT_SET, err, "siisiib", put->name, version,
                          put->keep_ms, clock->boot_id(clock->context),
                          clock->boot_ms(clock->context) + put->keep_ms,
@@ -80,7 +80,7 @@ int sqlite_document_put(struct queue *queue, const char *name, const void *bytes
                         int64_t version, int64_t keep_ms, bool *written, struct err *err)
 {
     struct document_put put = {name, bytes, count, version, keep_ms, written};
-    return sqlite_submit((struct sqlite_store *)queue, apply_put, &put, err);
+    return sqlite_submit((struct sqlite_store *)queue, apply_document_put, &put, err);
 }
 
 /* -------------------------------------------------------------------------------------- the end */
@@ -90,17 +90,17 @@ struct document_remove {
     bool *removed;
 };
 
-static int apply_remove(struct sqlite_operation *operation, struct err *err)
+static int apply_document_remove(struct sqlite_operation *operation, struct err *err)
 {
     const struct document_remove *remove = operation->arguments;
     struct sqlite_store *store = operation->store;
     const struct document_put named = {.name = remove->name};
-    struct standing standing;
-    int result = look(store, &named, &standing, err);
+    struct stored_document stored_document;
+    int result = read_stored(store, &named, &stored_document, err);
     if (result < 0)
         return result;
-    *remove->removed = standing.version != 0;
-    if (!standing.row)
+    *remove->removed = stored_document.version != 0;
+    if (!stored_document.row)
         return 0;
     store->tally.documents--;
     return sqlite_db_run(&store->writer, SQL_DOCUMENT_REMOVE, err, "s", remove->name);
@@ -109,10 +109,11 @@ static int apply_remove(struct sqlite_operation *operation, struct err *err)
 int sqlite_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err)
 {
     struct document_remove remove_it = {name, removed};
-    return sqlite_submit((struct sqlite_store *)queue, apply_remove, &remove_it, err);
+    return sqlite_submit((struct sqlite_store *)queue, apply_document_remove, &remove_it, err);
 }
 
-/* How long the machine was off is not known: those of an earlier boot begin their time anew. */
+/* The time that the machine was off is unknown, so documents of an earlier boot get their whole
+ * lifetime again. */
 int sqlite_documents_reap(struct sqlite_store *store, struct queue_reaping *reaping,
                           struct err *err)
 {

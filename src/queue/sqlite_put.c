@@ -11,8 +11,9 @@ int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence
 {
     sqlite3_stmt *statement = NULL;
     struct sqlite_db *db = &store->writer;
-    int result = sequence ? sqlite_db_start(db, SQL_STANDING, &statement, err, "is", sequence, id)
-                          : sqlite_db_start(db, SQL_FIND_ID, &statement, err, "s", id);
+    int result = sequence
+                     ? sqlite_db_start(db, SQL_LEASE_STATE, &statement, err, "is", sequence, id)
+                     : sqlite_db_start(db, SQL_FIND_ID, &statement, err, "s", id);
     if (result == 0)
         result = sqlite_db_step(db, statement, err);
     if (result == 1) {
@@ -30,17 +31,17 @@ void sqlite_row_read(sqlite3_stmt *statement, struct sqlite_row *row)
     row->bytes = sqlite3_column_int64(statement, 3);
     row->state = sqlite3_column_int(statement, 4);
     row->attempt = sqlite3_column_int(statement, 5);
-    row->cancel_asked = sqlite3_column_int(statement, 6) != 0;
+    row->cancel_requested = sqlite3_column_int(statement, 6) != 0;
     sqlite_db_text(statement, 7, row->worker, sizeof row->worker);
 }
 
 int64_t sqlite_change(struct sqlite_store *store)
 {
-    store->tally.told = true;
+    store->tally.notify = true;
     return ++store->tally.change;
 }
 
-/* The last of the table takes what no longer fits into it. */
+/* The table's last entry counts all outcomes that do not fit into it. */
 static void count_ended(struct sqlite_tally *tally, const char *outcome)
 {
     size_t i = 0;
@@ -97,8 +98,8 @@ struct put {
     size_t count;
 };
 
-/* 1: it is in, 0: the id is taken. */
-static int insert(struct sqlite_store *store, struct queue_submission *one, struct err *err)
+/* 1: inserted, 0: the id exists. */
+static int insert_job(struct sqlite_store *store, struct queue_submission *one, struct err *err)
 {
     struct sqlite_db *db = &store->writer;
     int64_t sequence = store->tally.sequence + 1;
@@ -115,7 +116,7 @@ static int insert(struct sqlite_store *store, struct queue_submission *one, stru
         struct sqlite_row row = {.sequence = sequence, .bytes = (int64_t)one->payload_bytes};
         result = sqlite_end(store, &row, one->result, err);
     } else {
-        store->tally.ready = true;
+        store->tally.claimable = true;
     }
     return result < 0 ? result : 1;
 }
@@ -123,25 +124,26 @@ static int insert(struct sqlite_store *store, struct queue_submission *one, stru
 static int put_one(struct sqlite_store *store, struct queue_submission *one, struct err *err)
 {
     struct sqlite_row row = {0};
-    one->putting = QUEUE_PUT_NEW;
-    int result = insert(store, one, err);
+    one->put_result = QUEUE_PUT_NEW;
+    int result = insert_job(store, one, err);
     if (result != 0)
         return result < 0 ? result : 0;
     result = sqlite_row_find(store, one->put_id, 0, &row, err);
     if (result < 0)
         return result;
     if (result == 0)
-        return err_set(err, ERR_INTERNAL, "queue: job '%s' is there and is not", one->put_id);
+        return err_set(err, ERR_INTERNAL, "queue: job '%s' both exists and is missing",
+                       one->put_id);
     if (row.state == QUEUE_QUEUED || row.state == QUEUE_RUNNING) {
-        one->putting = QUEUE_PUT_JOINED;
+        one->put_result = QUEUE_PUT_JOINED;
         return 0;
     }
-    one->putting = one->force ? QUEUE_PUT_REPLACED : QUEUE_PUT_ANSWERED;
+    one->put_result = one->force ? QUEUE_PUT_REPLACED : QUEUE_PUT_ANSWERED;
     if (!one->force)
         return 0;
     result = sqlite_remove(store, &row, err);
     if (result == 0)
-        result = insert(store, one, err);
+        result = insert_job(store, one, err);
     return result < 0 ? result : 0;
 }
 
@@ -176,17 +178,17 @@ static int apply_cancel(struct sqlite_operation *operation, struct err *err)
     int result = sqlite_row_find(store, cancel->id, 0, &row, err);
     if (result < 0)
         return result;
-    /* Not an error inside the transaction: the others in it have nothing to do with this. */
+    /* Not an error inside the transaction, which would fail the other operations in it. */
     *cancel->state = result == 0 ? QUEUE_STATES : (enum queue_state)row.state;
     if (result == 0 || row.state == QUEUE_DONE || row.state == QUEUE_CANCELLED)
         return 0;
     if (row.state == QUEUE_RUNNING)
-        return row.cancel_asked ? 0
-                                : sqlite_db_run(&store->writer, SQL_ASK_CANCEL, err, "ii",
-                                                row.sequence, sqlite_change(store));
+        return row.cancel_requested ? 0
+                                    : sqlite_db_run(&store->writer, SQL_ASK_CANCEL, err, "ii",
+                                                    row.sequence, sqlite_change(store));
     *cancel->state = QUEUE_CANCELLED;
     const struct queue_result ended = {.outcome = QUEUE_CANCELLED_OUTCOME,
-                                       .reason = "cancelled before a worker took it"};
+                                       .reason = "cancelled before a worker claimed it"};
     return sqlite_end(store, &row, &ended, err);
 }
 
@@ -195,6 +197,6 @@ int sqlite_cancel(struct queue *queue, const char *id, enum queue_state *state, 
     struct cancel cancel = {id, state};
     int result = sqlite_submit((struct sqlite_store *)queue, apply_cancel, &cancel, err);
     if (result == 0 && *state == QUEUE_STATES)
-        return err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
+        return err_set(err, ERR_MISSING, "queue: no job '%s'", id);
     return result;
 }

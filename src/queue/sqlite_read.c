@@ -27,7 +27,7 @@ void sqlite_readers_close(struct sqlite_store *store)
         sqlite_db_close(&store->readers[i].db);
 }
 
-static struct sqlite_reader *take(struct sqlite_store *store)
+static struct sqlite_reader *reader_take(struct sqlite_store *store)
 {
     pthread_mutex_lock(&store->reader_lock);
     while (!store->idle)
@@ -38,7 +38,7 @@ static struct sqlite_reader *take(struct sqlite_store *store)
     return reader;
 }
 
-static void give(struct sqlite_store *store, struct sqlite_reader *reader)
+static void reader_give(struct sqlite_store *store, struct sqlite_reader *reader)
 {
     pthread_mutex_lock(&store->reader_lock);
     reader->next = store->idle;
@@ -49,12 +49,12 @@ static void give(struct sqlite_store *store, struct sqlite_reader *reader)
 
 /* -------------------------------------------------------------------------------------- one job */
 
-/* What went wrong with the store must not look like "there is none". */
+/* A store's error must not look like ERR_MISSING. */
 static int read_one(struct queue *queue, enum sqlite_statement which, const char *what,
                     const char *name, unsigned bodies, struct queue_job *job, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, which, &statement, err, "is", (int64_t)bodies, name);
     if (result == 0)
@@ -64,9 +64,9 @@ static int read_one(struct queue *queue, enum sqlite_statement which, const char
         sqlite3_reset(statement);
         result = 0;
     } else if (result == 0) {
-        result = err_set(err, ERR_MISSING, "queue: there is no %s '%s'", what, name);
+        result = err_set(err, ERR_MISSING, "queue: no %s '%s'", what, name);
     }
-    give(store, reader);
+    reader_give(store, reader);
     return result;
 }
 
@@ -88,7 +88,7 @@ int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct q
                 size_t limit, size_t *count, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, filter->batch ? SQL_LIST_BATCH : SQL_LIST, &statement,
                                  err, filter->batch ? "iiiis" : "iiii", (int64_t)filter->bodies,
@@ -102,31 +102,31 @@ int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct q
     }
     if (*count == limit)
         sqlite3_reset(statement);
-    give(store, reader);
+    reader_give(store, reader);
     return result;
 }
 
-int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
-                 struct err *err)
+int sqlite_registrations(struct queue *queue, struct queue_registration *registrations,
+                         size_t limit, size_t *count, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
     const struct queue_clock *clock = store->clock;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
-    int result = sqlite_db_start(&reader->db, SQL_NOTES, &statement, err, "sii",
+    int result = sqlite_db_start(&reader->db, SQL_REGISTRATIONS, &statement, err, "sii",
                                  clock->boot_id(clock->context), clock->boot_ms(clock->context),
                                  (int64_t)limit);
     while (result == 0 && *count < limit &&
            (result = sqlite_db_step(&reader->db, statement, err)) == 1) {
-        struct queue_note *note = &notes[(*count)++];
-        sqlite_db_text(statement, 0, note->name, sizeof note->name);
-        note->count = (size_t)sqlite3_column_bytes(statement, 1);
-        note->bytes = queue_bytes(sqlite3_column_blob(statement, 1), note->count);
+        struct queue_registration *registration = &registrations[(*count)++];
+        sqlite_db_text(statement, 0, registration->name, sizeof registration->name);
+        registration->count = (size_t)sqlite3_column_bytes(statement, 1);
+        registration->bytes = queue_bytes(sqlite3_column_blob(statement, 1), registration->count);
         result = 0;
     }
     if (*count == limit)
         sqlite3_reset(statement);
-    give(store, reader);
+    reader_give(store, reader);
     return result;
 }
 
@@ -135,7 +135,7 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
     const struct queue_clock *clock = store->clock;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, SQL_DOCUMENT_GET, &statement, err, "ssi", name,
                                  clock->boot_id(clock->context), clock->boot_ms(clock->context));
@@ -149,9 +149,9 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
         sqlite3_reset(statement);
         result = 0;
     } else if (result == 0) {
-        result = err_set(err, ERR_MISSING, "queue: there is no document '%s'", name);
+        result = err_set(err, ERR_MISSING, "queue: no document '%s'", name);
     }
-    give(store, reader);
+    reader_give(store, reader);
     return result;
 }
 
@@ -219,26 +219,26 @@ static int read_counters(struct sqlite_db *db, struct queue_stats *stats, struct
 int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     int result = read_depth(store, &reader->db, stats, err);
     if (result == 0)
         result = read_ended(&reader->db, stats, err);
     if (result == 0)
         result = read_counters(&reader->db, stats, err);
-    give(store, reader);
+    reader_give(store, reader);
     return result;
 }
 
 int sqlite_probe(struct queue *queue, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    struct sqlite_reader *reader = take(store);
+    struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, SQL_POSITION, &statement, err, "");
     if (result == 0)
         result = sqlite_db_step(&reader->db, statement, err);
     if (result == 1)
         sqlite3_reset(statement);
-    give(store, reader);
+    reader_give(store, reader);
     return result < 0 ? result : 0;
 }

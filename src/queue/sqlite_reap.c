@@ -1,13 +1,13 @@
 #include "base/mem.h"
 #include "queue/sqlite.h"
 
-/* One reap's work: other operations wait for it. */
+/* Bounds one reap, which delays other operations. */
 #define LEASES_MAX 256
 #define REMOVED_MAX 512
 
 /* --------------------------------------------------------------------------------------- leases */
 
-/* Statements over a table that is being changed see some rows twice or never: read first. */
+/* Changing a table while a statement reads it repeats or skips rows: read first. */
 static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, size_t *count,
                         struct err *err)
 {
@@ -50,7 +50,7 @@ static int return_expired(struct sqlite_store *store, struct queue_reaping *reap
 
 /* ------------------------------------------------------------------------------------ retention */
 
-/* 1: a job to remove, which ended longest ago. */
+/* 1: found the job to remove, the one that ended first. */
 static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, struct err *err)
 {
     const struct queue_options *options = &store->queue.options;
@@ -97,7 +97,7 @@ static int apply_reap(struct sqlite_operation *operation, struct err *err)
     if (result == 0)
         result = remove_surplus(store, reaping, err);
     if (result == 0)
-        result = sqlite_db_run(&store->writer, SQL_NOTES_EXPIRE, err, "si",
+        result = sqlite_db_run(&store->writer, SQL_REGISTRATIONS_EXPIRE, err, "si",
                                store->clock->boot_id(store->clock->context),
                                store->clock->boot_ms(store->clock->context));
     return result == 0 ? sqlite_documents_reap(store, reaping, err) : result;
@@ -110,28 +110,28 @@ int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *
 
 /* ---------------------------------------------------------------------------------------- notes */
 
-struct note {
+struct registration {
     const char *name;
     const void *bytes;
     size_t count;
     int64_t keep_ms;
 };
 
-static int apply_post(struct sqlite_operation *operation, struct err *err)
+static int apply_register(struct sqlite_operation *operation, struct err *err)
 {
-    const struct note *note = operation->arguments;
+    const struct registration *registration = operation->arguments;
     struct sqlite_store *store = operation->store;
     const struct queue_clock *clock = store->clock;
-    if (note->count == 0)
-        return sqlite_db_run(&store->writer, SQL_NOTE_REMOVE, err, "s", note->name);
-    return sqlite_db_run(&store->writer, SQL_NOTE_SET, err, "sbsi", note->name, note->bytes,
-                         note->count, clock->boot_id(clock->context),
-                         clock->boot_ms(clock->context) + note->keep_ms);
+    if (registration->count == 0)
+        return sqlite_db_run(&store->writer, SQL_REGISTRATION_REMOVE, err, "s", registration->name);
+    return sqlite_db_run(&store->writer, SQL_REGISTRATION_SET, err, "sbsi", registration->name,
+                         registration->bytes, registration->count, clock->boot_id(clock->context),
+                         clock->boot_ms(clock->context) + registration->keep_ms);
 }
 
-int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,
-                int64_t keep_ms, struct err *err)
+int sqlite_register(struct queue *queue, const char *name, const void *bytes, size_t count,
+                    int64_t keep_ms, struct err *err)
 {
-    struct note note = {name, bytes, count, keep_ms};
-    return sqlite_submit((struct sqlite_store *)queue, apply_post, &note, err);
+    struct registration registration = {name, bytes, count, keep_ms};
+    return sqlite_submit((struct sqlite_store *)queue, apply_register, &registration, err);
 }

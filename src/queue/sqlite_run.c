@@ -22,7 +22,7 @@ struct claim {
     bool *got;
 };
 
-/* The sequence of the job that is next, 0: none. */
+/* The sequence of the next job, 0: none. */
 static int find_front(struct sqlite_store *store, const struct queue_claim *wanted,
                       int64_t *sequence, struct err *err)
 {
@@ -70,7 +70,8 @@ static int apply_claim(struct sqlite_operation *operation, struct err *err)
     if (result == 0)
         result = sqlite_db_step(db, statement, err);
     if (result < 1)
-        return result < 0 ? result : err_set(err, ERR_INTERNAL, "queue: a claimed job is gone");
+        return result < 0 ? result
+                          : err_set(err, ERR_INTERNAL, "queue: a claimed job has no record");
     sqlite_db_job(statement, claim->job);
     sqlite3_reset(statement);
     *claim->got = true;
@@ -90,10 +91,10 @@ struct renew {
     const struct queue_job *const *jobs;
     size_t count;
     int64_t lease_ms;
-    enum queue_standing *standings;
+    enum queue_lease_state *lease_states;
 };
 
-static bool held(const struct sqlite_row *row, const struct queue_job *job)
+static bool lease_is_held(const struct sqlite_row *row, const struct queue_job *job)
 {
     return row->state == QUEUE_RUNNING && row->claims == job->claims;
 }
@@ -107,9 +108,9 @@ static int apply_renew(struct sqlite_operation *operation, struct err *err)
         const struct queue_job *job = renew->jobs[i];
         struct sqlite_row row = {0};
         result = sqlite_row_find(store, job->id, job->sequence, &row, err);
-        renew->standings[i] = QUEUE_LOST;
-        if (result == 1 && held(&row, job)) {
-            renew->standings[i] = row.cancel_asked ? QUEUE_CANCEL_REQUESTED : QUEUE_HELD;
+        renew->lease_states[i] = QUEUE_LOST;
+        if (result == 1 && lease_is_held(&row, job)) {
+            renew->lease_states[i] = row.cancel_requested ? QUEUE_CANCEL_REQUESTED : QUEUE_HELD;
             result = sqlite_db_run(&store->writer, SQL_RENEW, err, "isi", row.sequence,
                                    boot_id(store), boot_ms(store) + renew->lease_ms);
         } else if (result == 1) {
@@ -120,9 +121,9 @@ static int apply_renew(struct sqlite_operation *operation, struct err *err)
 }
 
 int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                 int64_t lease_ms, enum queue_standing *standings, struct err *err)
+                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err)
 {
-    struct renew renew = {jobs, count, lease_ms, standings};
+    struct renew renew = {jobs, count, lease_ms, lease_states};
     return sqlite_submit((struct sqlite_store *)queue, apply_renew, &renew, err);
 }
 
@@ -131,11 +132,12 @@ int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_
 struct finish {
     const struct queue_job *job;
     const struct queue_result *result;
-    enum queue_finishing *finishing;
+    enum queue_finish_result *finish_result;
 };
 
-static int compare(struct sqlite_store *store, int64_t sequence, const struct queue_result *result,
-                   enum queue_finishing *finishing, struct err *err)
+static int result_compare(struct sqlite_store *store, int64_t sequence,
+                          const struct queue_result *result,
+                          enum queue_finish_result *finish_result, struct err *err)
 {
     sqlite3_stmt *statement = NULL;
     char outcome[QUEUE_WORD_BYTES];
@@ -149,7 +151,7 @@ static int compare(struct sqlite_store *store, int64_t sequence, const struct qu
     size_t count = (size_t)sqlite3_column_bytes(statement, 1);
     bool same = strcmp(outcome, result->outcome) == 0 && count == result->count &&
                 (count == 0 || memcmp(bytes, result->bytes, count) == 0);
-    *finishing = same ? QUEUE_REPEATED : QUEUE_REFUSED;
+    *finish_result = same ? QUEUE_REPEATED : QUEUE_REFUSED;
     sqlite3_reset(statement);
     return 0;
 }
@@ -159,37 +161,37 @@ static int apply_finish(struct sqlite_operation *operation, struct err *err)
     const struct finish *finish = operation->arguments;
     struct sqlite_store *store = operation->store;
     struct sqlite_row row = {0};
-    *finish->finishing = QUEUE_REFUSED;
+    *finish->finish_result = QUEUE_REFUSED;
     int result = sqlite_row_find(store, finish->job->id, finish->job->sequence, &row, err);
     if (result < 1 || finish->job->claims < 1 || finish->job->claims > row.claims)
         return result < 0 ? result : 0;
     if (row.state == QUEUE_DONE || row.state == QUEUE_CANCELLED)
-        return compare(store, row.sequence, finish->result, finish->finishing, err);
-    *finish->finishing = QUEUE_FINISHED;
+        return result_compare(store, row.sequence, finish->result, finish->finish_result, err);
+    *finish->finish_result = QUEUE_FINISHED;
     return sqlite_end(store, &row, finish->result, err);
 }
 
 int sqlite_finish(struct queue *queue, const struct queue_job *job,
-                  const struct queue_result *result, enum queue_finishing *finishing,
+                  const struct queue_result *result, enum queue_finish_result *finish_result,
                   struct err *err)
 {
-    struct finish finish = {job, result, finishing};
+    struct finish finish = {job, result, finish_result};
     return sqlite_submit((struct sqlite_store *)queue, apply_finish, &finish, err);
 }
 
 /* ----------------------------------------------------------------------------------------- fail */
 
-static void explain(char reason[QUEUE_REASON_BYTES], const struct sqlite_row *row, const char *why,
-                    bool last)
+static void explain_end(char reason[QUEUE_REASON_BYTES], const struct sqlite_row *row,
+                        const char *why, bool last)
 {
-    const char *close = last ? "; there are no attempts left" : "";
+    const char *close = last ? "; no attempts left" : "";
     if (!why)
         snprintf(reason, QUEUE_REASON_BYTES,
                  "attempt %d was lost: worker %s stopped renewing its lease%s", row->attempt,
                  row->worker, close);
     else
         snprintf(reason, QUEUE_REASON_BYTES, "attempt %d failed: %.400s%s", row->attempt,
-                 *why ? why : "its worker did not say why", close);
+                 *why ? why : "the worker gave no reason", close);
 }
 
 int sqlite_return(struct sqlite_store *store, const struct sqlite_row *row, const char *why,
@@ -198,18 +200,18 @@ int sqlite_return(struct sqlite_store *store, const struct sqlite_row *row, cons
     char reason[QUEUE_REASON_BYTES];
     bool last = counts && row->attempt >= store->queue.options.attempts;
     *ended = true;
-    if (row->cancel_asked) {
+    if (row->cancel_requested) {
         const struct queue_result cancelled = {.outcome = QUEUE_CANCELLED_OUTCOME,
-                                               .reason = "cancelled while a worker had it"};
+                                               .reason = "cancelled while it ran"};
         return sqlite_end(store, row, &cancelled, err);
     }
-    explain(reason, row, why, last);
+    explain_end(reason, row, why, last);
     if (last) {
         const struct queue_result lost = {.outcome = QUEUE_LOST_OUTCOME, .reason = reason};
         return sqlite_end(store, row, &lost, err);
     }
     *ended = false;
-    store->tally.ready = true;
+    store->tally.claimable = true;
     return sqlite_db_run(&store->writer, SQL_RETURN, err, "iisi", row->sequence,
                          (int64_t)(counts ? row->attempt : row->attempt - 1),
                          counts ? reason : (why ? why : ""), sqlite_change(store));
@@ -228,7 +230,7 @@ static int apply_fail(struct sqlite_operation *operation, struct err *err)
     bool ended;
     int result = sqlite_row_find(operation->store, failing->job->id, failing->job->sequence, &row,
                                  err);
-    if (result < 1 || !held(&row, failing->job))
+    if (result < 1 || !lease_is_held(&row, failing->job))
         return result < 0 ? result : 0;
     return sqlite_return(operation->store, &row, failing->reason, failing->counts, &ended, err);
 }

@@ -27,14 +27,14 @@ static const struct {
 
 #define COUNTERS COUNT(counters)
 
-static int64_t *counter(struct sqlite_tally *tally, size_t i)
+static int64_t *tally_counter(struct sqlite_tally *tally, size_t i)
 {
     return (int64_t *)((char *)tally + counters[i].offset);
 }
 
 /* -------------------------------------------------------------------------------- a transaction */
 
-/* Other processes count too, so what was known is read again with the lock held. */
+/* Other processes change the counters too, so read them again under the lock. */
 static int read_tally(struct sqlite_store *store, struct err *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -44,13 +44,13 @@ static int read_tally(struct sqlite_store *store, struct err *err)
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         for (size_t i = 0; name && i < COUNTERS; i++)
             if (strcmp(name, counters[i].name) == 0)
-                *counter(&store->tally, i) = sqlite3_column_int64(statement, 1);
+                *tally_counter(&store->tally, i) = sqlite3_column_int64(statement, 1);
         result = 0;
     }
     return result;
 }
 
-static int begin(struct sqlite_store *store, struct err *err)
+static int transaction_begin(struct sqlite_store *store, struct err *err)
 {
     int result = sqlite_db_run(&store->writer, SQL_BEGIN, err, "");
     if (result < 0)
@@ -65,9 +65,9 @@ static int write_tally(struct sqlite_store *store, struct err *err)
     struct sqlite_tally *tally = &store->tally;
     int result = 0;
     for (size_t i = 0; i < COUNTERS && result == 0; i++)
-        if (*counter(tally, i) != *counter(&store->committed, i))
+        if (*tally_counter(tally, i) != *tally_counter(&store->committed, i))
             result = sqlite_db_run(&store->writer, SQL_COUNTER_SET, err, "sii", counters[i].name,
-                                   *counter(tally, i), INT64_C(0));
+                                   *tally_counter(tally, i), INT64_C(0));
     for (size_t i = 0; i < tally->ended_count && result == 0; i++) {
         char name[QUEUE_WORD_BYTES + 8];
         snprintf(name, sizeof name, "ended:%s", tally->ended[i].outcome);
@@ -77,47 +77,47 @@ static int write_tally(struct sqlite_store *store, struct err *err)
     return result;
 }
 
-static void roll_back(struct sqlite_store *store)
+static void transaction_roll_back(struct sqlite_store *store)
 {
-    /* A full disk or an I/O error may have done it already. */
+    /* SQLite may have rolled back by itself after a full disk or an I/O error. */
     if (!sqlite3_get_autocommit(store->writer.handle))
         (void)!sqlite_db_run(&store->writer, SQL_ROLLBACK, NULL, "");
 }
 
-static int commit(struct sqlite_store *store, struct err *err)
+static int transaction_commit(struct sqlite_store *store, struct err *err)
 {
     int result = write_tally(store, err);
     return result < 0 ? result : sqlite_db_run(&store->writer, SQL_COMMIT, err, "");
 }
 
-/* Readers of the file see the commit from now on. */
+/* Readers of the file see the commit before others are woken. */
 static void wake_others(struct sqlite_store *store)
 {
-    if (store->tally.ready) {
+    if (store->tally.claimable) {
         queue_wake(&store->queue);
         if (pwrite(store->wake_fd, "", 1, 0) == 1)
             return;
     }
-    if (store->tally.ready || store->tally.told)
+    if (store->tally.claimable || store->tally.notify)
         futimens(store->wake_fd, NULL);
 }
 
-/* All of the list in one transaction. */
-static int apply(struct sqlite_store *store, struct sqlite_operation *first, struct err *err)
+/* Applies the whole list in one transaction. */
+static int group_apply(struct sqlite_store *store, struct sqlite_operation *first, struct err *err)
 {
-    int result = begin(store, err);
+    int result = transaction_begin(store, err);
     for (struct sqlite_operation *at = first; at && result == 0; at = at->next)
         result = at->apply(at, err);
     if (result == 0)
-        result = commit(store, err);
+        result = transaction_commit(store, err);
     if (result < 0)
-        roll_back(store);
+        transaction_roll_back(store);
     else
         wake_others(store);
     return result;
 }
 
-static void done(struct sqlite_operation *operation, int result, const struct err *err)
+static void operation_done(struct sqlite_operation *operation, int result, const struct err *err)
 {
     if (result < 0 && operation->err)
         *operation->err = *err;
@@ -125,26 +125,26 @@ static void done(struct sqlite_operation *operation, int result, const struct er
     sem_post(&operation->done);
 }
 
-static void run_group(struct sqlite_store *store, struct sqlite_operation *first)
+static void group_run(struct sqlite_store *store, struct sqlite_operation *first)
 {
     struct err err = {0};
-    int result = apply(store, first, &err);
-    /* One payload that finds no room must not take the others with it. */
+    int result = group_apply(store, first, &err);
+    /* One payload that exceeds the limit must not fail the others. */
     bool apart = result == ERR_LIMIT && first->next;
     for (struct sqlite_operation *at = first, *next; at; at = next) {
         next = at->next;
         if (apart) {
             at->next = NULL;
-            result = apply(store, at, &err);
+            result = group_apply(store, at, &err);
         }
-        done(at, result, &err);
+        operation_done(at, result, &err);
     }
 }
 
 /* ----------------------------------------------------------------------------------- the thread */
 
-/* Up to GROUP_MAX operations, in their order; NULL: closing. */
-static struct sqlite_operation *take_group(struct sqlite_store *store)
+/* Up to GROUP_MAX operations in their order; NULL: closing. */
+static struct sqlite_operation *group_take(struct sqlite_store *store)
 {
     pthread_mutex_lock(&store->pending_lock);
     while (!store->pending && !store->closing)
@@ -164,8 +164,8 @@ static void *write_all(void *argument)
 {
     struct sqlite_store *store = argument;
     struct sqlite_operation *first;
-    while ((first = take_group(store)))
-        run_group(store, first);
+    while ((first = group_take(store)))
+        group_run(store, first);
     return NULL;
 }
 

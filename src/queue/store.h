@@ -1,9 +1,8 @@
-/* store: what a store implements (queue.h says what it means), and what queue.c does for both:
- * arguments are checked before they come here, waiting for a job and telling watchers happen there.
+/* store: what a store implements (queue.h has the contracts), and what queue.c does for both:
+ * checks arguments, waits for jobs, notifies watchers.
  *
  * A store's struct begins with a struct queue. Its thread calls queue_wake when a job may have
- * become claimable and queue_tell when jobs changed, whoever did it.
- */
+ * become claimable and queue_notify when any process changed jobs. */
 #ifndef WARPGYM_QUEUE_STORE_H
 #define WARPGYM_QUEUE_STORE_H
 
@@ -13,7 +12,7 @@
 
 struct queue_store {
     const char *scheme; /* "sqlite:" */
-    /* `place`: what is behind the scheme. On failure nothing is left open. */
+    /* `place`: the text after the scheme. A failure leaves nothing open. */
     int (*open)(struct queue **out, const char *place, const struct queue_options *options,
                 struct err *err);
     void (*close)(struct queue *queue);
@@ -29,21 +28,21 @@ struct queue_store {
     int (*list)(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                 size_t limit, size_t *count, struct err *err);
     int (*stats)(struct queue *queue, struct queue_stats *stats, struct err *err);
-    /* Only looks. */
+    /* Does not wait. */
     int (*claim)(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                  bool *got, struct err *err);
     int (*renew)(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                 int64_t lease_ms, enum queue_standing *standings, struct err *err);
+                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
     int (*finish)(struct queue *queue, const struct queue_job *job,
-                  const struct queue_result *result, enum queue_finishing *finishing,
+                  const struct queue_result *result, enum queue_finish_result *finish_result,
                   struct err *err);
     int (*fail)(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                 struct err *err);
     int (*reap)(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-    int (*post)(struct queue *queue, const char *name, const void *bytes, size_t count,
-                int64_t keep_ms, struct err *err);
-    int (*notes)(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
-                 struct err *err);
+    int (*register_worker)(struct queue *queue, const char *name, const void *bytes, size_t count,
+                           int64_t keep_ms, struct err *err);
+    int (*registrations)(struct queue *queue, struct queue_registration *registrations,
+                         size_t limit, size_t *count, struct err *err);
     int (*document_put)(struct queue *queue, const char *name, const void *bytes, size_t count,
                         int64_t version, int64_t keep_ms, bool *written, struct err *err);
     int (*document_get)(struct queue *queue, const char *name, struct queue_document *document,
@@ -59,23 +58,23 @@ struct queue {
     char *name;
     pthread_mutex_t lock;
     pthread_cond_t ready; /* on CLOCK_MONOTONIC */
-    uint64_t wakes;       /* under the lock, like the flag */
+    uint64_t wakes;       /* under the lock, like `interrupted` */
     bool interrupted;
-    pthread_mutex_t watch_lock; /* held while watchers are told */
+    pthread_mutex_t watch_lock; /* held while watchers are notified */
     struct queue_watcher *watchers;
 };
 
-/* For a store's open and close. `name` is copied. */
+/* For a store's open and close. Copies `name`. */
 void queue_init(struct queue *queue, const struct queue_store *store, const char *name,
                 const struct queue_options *options);
 void queue_deinit(struct queue *queue);
 
 void queue_wake(struct queue *queue);
-void queue_tell(struct queue *queue, const struct queue_event *events, size_t count);
+void queue_notify(struct queue *queue, const struct queue_event *events, size_t count);
 
 /* Copies what fits, cut at a character of UTF-8. */
 void queue_copy(char *out, size_t size, const char *text, size_t count);
-/* Bytes with a NUL behind them. */
+/* A copy with a NUL behind it. */
 char *queue_bytes(const void *bytes, size_t count);
 
 #endif

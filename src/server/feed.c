@@ -276,7 +276,7 @@ static void *run(void *argument)
 int feed_open(struct feed **out, struct queue *queue, struct err *err)
 {
     struct feed *feed = mem_alloc(sizeof *feed);
-    feed->watcher.tell = tell;
+    feed->watcher.on_events = tell;
     feed->queue = queue;
     feed->events = mem_alloc(LIMIT_FEED_EVENTS * sizeof *feed->events);
     pthread_mutex_init(&feed->lock, NULL);

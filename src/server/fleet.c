@@ -102,7 +102,7 @@ static void read_models(struct snapshot *snapshot, size_t needs)
                 models[count++] = json_text_at(device, "name");
         }
         if (count < MODELS)
-            models[count++] = json_text_at(worker, "how");
+            models[count++] = json_text_at(worker, "settings_hash");
     }
     hash_models(models, count, snapshot->models[needs]);
 }
@@ -125,10 +125,10 @@ static void summarise(struct snapshot *snapshot)
 
 int fleet_refresh(struct fleet *fleet, struct queue *queue, struct err *err)
 {
-    struct queue_note *notes = NULL;
+    struct queue_registration *notes = NULL;
     size_t count = 0;
     struct err bad;
-    int result = queue_notes(queue, &notes, &count, err);
+    int result = queue_registrations(queue, &notes, &count, err);
     if (result < 0)
         return result;
     struct snapshot next = {.workers = json_array()};
@@ -145,7 +145,7 @@ int fleet_refresh(struct fleet *fleet, struct queue *queue, struct err *err)
                       notes[i].name, NULL);
         }
     }
-    queue_notes_free(notes, count);
+    queue_registrations_free(notes, count);
     summarise(&next);
     pthread_mutex_lock(&fleet->lock);
     json_t *old = fleet->now.workers;

@@ -209,9 +209,9 @@ static void fill(const struct submission *from, const char *batch, struct queue_
 const char *submit_putting(const struct submission *submission, const struct queue_submission *put)
 {
     static const char *const names[] = {"new", "joined", "answered", "replaced"};
-    if (put->putting == QUEUE_PUT_NEW && submission->is_known)
+    if (put->put_result == QUEUE_PUT_NEW && submission->is_known)
         return "cached";
-    return names[put->putting];
+    return names[put->put_result];
 }
 
 static void tell(const struct submission *submission, const struct queue_submission *put)
@@ -241,7 +241,7 @@ bool submit_put(struct service *service, struct submission *submissions, size_t 
         puts[i].result = NULL; /* gone with this function */
         if (log_enabled(LOG_LEVEL_DEBUG))
             tell(&submissions[i], &puts[i]);
-        if (puts[i].putting == QUEUE_PUT_NEW || puts[i].putting == QUEUE_PUT_REPLACED)
+        if (puts[i].put_result == QUEUE_PUT_NEW || puts[i].put_result == QUEUE_PUT_REPLACED)
             atomic_fetch_add(&service->put_since,
                              !submissions[i].refusal && !submissions[i].is_known);
     }

@@ -1,5 +1,5 @@
-/* slot: the thread of one slot. Declared in slot.h. */
-#include "worker/slot.h"
+/* slot: the thread of one slot. */
+#include "worker/internal.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define CLAIM_MS 2000   /* how long one look for a job waits */
-#define PAUSE_MS 500    /* after a look that failed: the store is away */
+#define CLAIM_MS 2000   /* how long a claim waits */
+#define PAUSE_MS 500    /* after a claim that failed: the store is unreachable */
 #define FINISH_MS 60000 /* how long a verdict is offered to a store that does not answer */
 
 static void sleep_ms(int64_t ms)
@@ -35,8 +35,8 @@ void slot_stop(struct slot *slot, int why)
         slot->stop = why;
 }
 
-/* True: there is one, and the beat looks after it. */
-static bool take_job(struct slot *slot)
+/* True: claimed a job, whose lease the heartbeat renews. */
+static bool slot_claim(struct slot *slot)
 {
     struct worker *worker = slot->worker;
     struct queue_claim claim = {.worker = worker->name,
@@ -47,7 +47,7 @@ static bool take_job(struct slot *slot)
     struct err err;
     bool got = false;
     if (queue_claim(worker->options.queue, &claim, &job, &got, &err) < 0) {
-        log_write(LOG_LEVEL_WARN, "worker", "cannot take a job: %s", err.text);
+        log_write(LOG_LEVEL_WARN, "worker", "cannot claim a job: %s", err.text);
         sleep_ms(PAUSE_MS);
         return false;
     }
@@ -62,21 +62,21 @@ static bool take_job(struct slot *slot)
     return true;
 }
 
-/* Whoever cancelled it between the claim and now told nobody who looks after it. */
-static void look_once_more(struct slot *slot)
+/* A cancellation between the claim and now had no listener yet; check for it. */
+static void slot_check_cancelled(struct slot *slot)
 {
     struct queue_job now;
     struct err ignored;
     if (queue_get(slot->worker->options.queue, slot->job.id, QUEUE_NO_BODIES, &now, &ignored) < 0)
         return;
     pthread_mutex_lock(&slot->worker->lock);
-    if (now.cancel_asked)
+    if (now.cancel_requested)
         slot_stop(slot, EVALUATION_CANCELLED);
     pthread_mutex_unlock(&slot->worker->lock);
     queue_job_deinit(&now);
 }
 
-/* Whether the same question has this answer another time. The machine kills for lack of memory. */
+/* Whether a second evaluation would give the same verdict. A lack of memory is the machine's. */
 static bool is_lasting(const json_t *verdict)
 {
     static const char *const passing[] = {"infrastructure_error", "timeout", "cancelled"};
@@ -89,8 +89,8 @@ static bool is_lasting(const json_t *verdict)
     return !class || strcmp(class, VERDICT_KILLED) != 0;
 }
 
-/* Offers it until the store takes it: what was judged need not be judged again. */
-static void finish(struct slot *slot, const json_t *verdict, const char *text)
+/* Retries until the store accepts the verdict, so that it need not be evaluated again. */
+static void slot_finish(struct slot *slot, const json_t *verdict, const char *text)
 {
     struct queue *queue = slot->worker->options.queue;
     const char *status = json_string_value(json_object_get(verdict, "status"));
@@ -98,30 +98,29 @@ static void finish(struct slot *slot, const json_t *verdict, const char *text)
                                   .bytes = text,
                                   .count = strlen(text),
                                   .answers_key = is_lasting(verdict)};
-    enum queue_finishing finishing = QUEUE_FINISHED;
+    enum queue_finish_result finish_result = QUEUE_FINISHED;
     int64_t start_ns = clock_now_ns();
     struct err err;
     int code;
-    while ((code = queue_finish(queue, &slot->job, &result, &finishing, &err)) < 0 &&
+    while ((code = queue_finish(queue, &slot->job, &result, &finish_result, &err)) < 0 &&
            (code == ERR_IO || code == ERR_TIMEOUT || code == ERR_LIMIT) &&
            clock_ms_since(start_ns) < FINISH_MS)
         sleep_ms(PAUSE_MS);
     if (code < 0)
-        log_event(LOG_LEVEL_ERROR, "worker", "a verdict could not be delivered", "why", err.text,
-                  NULL);
-    else if (finishing == QUEUE_REFUSED)
-        log_event(LOG_LEVEL_INFO, "worker", "somebody else's verdict was first", NULL);
+        log_event(LOG_LEVEL_ERROR, "worker", "cannot deliver a verdict", "why", err.text, NULL);
+    else if (finish_result == QUEUE_REFUSED)
+        log_event(LOG_LEVEL_INFO, "worker", "another worker's verdict was first", NULL);
 }
 
-static void hand_back(struct slot *slot, const char *why, bool counts)
+static void slot_hand_back(struct slot *slot, const char *why, bool counts)
 {
     struct err err;
     if (queue_fail(slot->worker->options.queue, &slot->job, why, counts, &err) < 0)
-        log_event(LOG_LEVEL_WARN, "worker", "a job could not be handed back; its lease will end",
-                  "why", err.text, NULL);
+        log_event(LOG_LEVEL_WARN, "worker", "cannot hand a job back; its lease will end", "why",
+                  err.text, NULL);
 }
 
-/* The machine's fault, not that of what was asked. */
+/* The machine's fault, not the request's. */
 static bool blames_machine(const json_t *verdict)
 {
     const json_t *error = json_object_get(verdict, "error");
@@ -135,7 +134,7 @@ static bool may_try_again(const struct slot *slot)
     return slot->job.attempt < slot->worker->options.settings->queue_attempts;
 }
 
-static void settle(struct slot *slot, json_t *verdict)
+static void slot_settle(struct slot *slot, json_t *verdict)
 {
     const json_t *error = json_object_get(verdict, "error");
     const char *why = json_string_value(json_object_get(error, "message"));
@@ -143,20 +142,20 @@ static void settle(struct slot *slot, json_t *verdict)
     if (slot->stop == SLOT_LOST)
         return;
     if (slot->stop == SLOT_DRAINED) {
-        hand_back(slot, "the worker was stopped", false);
+        slot_hand_back(slot, "the worker was stopped", false);
         return;
     }
     if (blames_machine(verdict) && may_try_again(slot)) {
-        hand_back(slot, why ? why : "the judge failed", true);
+        slot_hand_back(slot, why ? why : "the judge failed", true);
         return;
     }
     text = json_dumps(verdict, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    finish(slot, verdict, text);
-    worker_count(slot->worker, verdict);
+    slot_finish(slot, verdict, text);
+    worker_metrics_record(slot->worker, verdict);
     free(text);
 }
 
-static void tell(const struct slot *slot, const json_t *verdict)
+static void slot_log_verdict(const struct slot *slot, const json_t *verdict)
 {
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%d", slot->job.attempt);
@@ -164,7 +163,7 @@ static void tell(const struct slot *slot, const json_t *verdict)
               json_string_value(json_object_get(verdict, "status")), "attempt", attempt, NULL);
 }
 
-static void release(struct slot *slot)
+static void slot_release(struct slot *slot)
 {
     struct worker *worker = slot->worker;
     pthread_mutex_lock(&worker->lock);
@@ -174,21 +173,21 @@ static void release(struct slot *slot)
     pthread_mutex_unlock(&worker->lock);
 }
 
-void *slot_run(void *argument)
+void *slot_thread(void *argument)
 {
     struct slot *slot = argument;
     slot->session = session_new(slot->worker->judge);
     while (!is_draining(slot->worker)) {
-        if (!take_job(slot))
+        if (!slot_claim(slot))
             continue;
         log_set_job(slot->job.id);
-        look_once_more(slot);
-        json_t *verdict = slot_judge(slot); /* short where it is stopped already */
-        tell(slot, verdict);
-        settle(slot, verdict);
+        slot_check_cancelled(slot);
+        json_t *verdict = slot_judge(slot); /* returns soon if the job is stopped already */
+        slot_log_verdict(slot, verdict);
+        slot_settle(slot, verdict);
         json_decref(verdict);
         log_set_job(NULL);
-        release(slot);
+        slot_release(slot);
     }
     session_free(slot->session);
     return NULL;

@@ -1,5 +1,5 @@
-/* verdict: a job's payload judged. Declared in slot.h. */
-#include "worker/slot.h"
+/* verdict: evaluates a job's payload. */
+#include "worker/internal.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* From the moment when it was put; clocks of two machines may differ. */
+/* Since the put; clocks of two machines may differ. */
 static double waited_ms(const struct queue_job *job)
 {
     int64_t ms = job->claimed_ms - job->put_ms;
     return ms > 0 ? (double)ms : 0;
 }
 
-/* Waiting in the queue is waiting, too. */
+/* Adds the time in the queue. */
 static json_t *with_waiting(json_t *verdict, const struct queue_job *job)
 {
     json_t *stages = json_object_get(verdict, "stages_ms");
@@ -31,8 +31,8 @@ static void set_deadline(struct slot *slot, int64_t timeout_ms)
     pthread_mutex_unlock(&slot->worker->lock);
 }
 
-static json_t *judge(struct slot *slot, const struct evaluation_request *request,
-                     const struct problem *problem, const struct settings *settings)
+static json_t *request_evaluate(struct slot *slot, const struct evaluation_request *request,
+                                const struct problem *problem, const struct settings *settings)
 {
     struct candidate candidate = {.path = request->candidate_name,
                                   .text = request->candidate_source,
@@ -49,7 +49,7 @@ static json_t *judge(struct slot *slot, const struct evaluation_request *request
     return json;
 }
 
-/* What a problem holds, what a setting says: all of it is the request's doing. */
+/* A problem's contents and a setting's value are the request's responsibility. */
 static json_t *judge_request(struct slot *slot, const struct evaluation_request *request)
 {
     const struct worker_options *options = &slot->worker->options;
@@ -63,8 +63,9 @@ static json_t *judge_request(struct slot *slot, const struct evaluation_request 
         return evaluation_request_refusal(request, err.text);
     if (evaluation_request_problem(request, options->roots->items, options->roots->count, &problem,
                                    &err) == 0)
-        verdict = judge(slot, request, &problem, &settings);
-    else if (request->format == EVALUATION_KNOWN) /* the server has it: another worker may */
+        verdict = request_evaluate(slot, request, &problem, &settings);
+    /* another worker may have it, as the server does */
+    else if (request->format == EVALUATION_KNOWN)
         verdict = evaluation_request_fault(request, err.text);
     else
         verdict = evaluation_request_refusal(request, err.text);

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "judge/gpu/devices.h"
 #include "judge/request/request.h"
-#include "worker/slot.h"
+#include "worker/internal.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -23,13 +23,14 @@ static struct worker *worker_of(struct queue_watcher *watcher)
     return (struct worker *)(void *)((char *)watcher - offsetof(struct worker, watcher));
 }
 
-/* Where events were missed, the next renewal tells. */
-static void hear(struct queue_watcher *watcher, const struct queue_event *events, size_t count)
+/* Missed events are made up for by the next renewal. */
+static void worker_on_events(struct queue_watcher *watcher, const struct queue_event *events,
+                             size_t count)
 {
     struct worker *worker = worker_of(watcher);
     pthread_mutex_lock(&worker->lock);
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; events[i].cancel_asked && k < worker->slot_count; k++)
+        for (size_t k = 0; events[i].cancel_requested && k < worker->slot_count; k++)
             if (worker->slots[k].busy && strcmp(worker->slots[k].job.id, events[i].id) == 0)
                 slot_stop(&worker->slots[k], EVALUATION_CANCELLED);
     pthread_mutex_unlock(&worker->lock);
@@ -40,7 +41,7 @@ static bool is_name(const char *name)
     return evaluation_is_id(name) && strlen(name) < QUEUE_NAME_BYTES;
 }
 
-static void name_it(struct worker *worker)
+static void worker_set_name(struct worker *worker)
 {
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
@@ -51,8 +52,8 @@ static void name_it(struct worker *worker)
                  (unsigned)(clock_secret() & 0xFFFFFF));
 }
 
-/* "gpu": for who needs one; "any": rather on one, where there is none on the CPU. */
-static void look_at_devices(struct worker *worker)
+/* "gpu": for jobs that need one; "any": preferably on a GPU, else on the CPU. */
+static void worker_set_claims(struct worker *worker)
 {
     struct judge_device devices[JUDGE_DEVICES];
     size_t gpus = judge_devices(worker->judge, devices) - 1;
@@ -71,11 +72,12 @@ static int start_threads(struct worker *worker, struct err *err)
     for (size_t i = 0; i < worker->slot_count; i++)
         worker->slots[i].worker = worker;
     queue_watch(worker->options.queue, &worker->watcher);
-    worker->beats = pthread_create(&worker->beat, NULL, worker_beat, worker) == 0;
-    if (!worker->beats)
+    worker->heartbeat_started = pthread_create(&worker->heartbeat_thread, NULL, worker_heartbeat,
+                                               worker) == 0;
+    if (!worker->heartbeat_started)
         return err_set(err, ERR_IO, "cannot start the worker's thread");
     while (worker->thread_count < worker->slot_count &&
-           pthread_create(&worker->slots[worker->thread_count].thread, NULL, slot_run,
+           pthread_create(&worker->slots[worker->thread_count].thread, NULL, slot_thread,
                           &worker->slots[worker->thread_count]) == 0)
         worker->thread_count++;
     if (worker->thread_count < worker->slot_count)
@@ -88,7 +90,7 @@ int worker_start(struct worker **out, const struct worker_options *options, stru
 {
     struct worker *worker = mem_alloc(sizeof *worker);
     worker->options = *options;
-    worker->watcher.tell = hear;
+    worker->watcher.on_events = worker_on_events;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
     worker->started_ms = clock_wall_ms();
@@ -99,24 +101,25 @@ int worker_start(struct worker **out, const struct worker_options *options, stru
                        "a worker's name has 1 to %d bytes of UTF-8 without control characters",
                        QUEUE_NAME_BYTES - 1);
     }
-    name_it(worker);
+    worker_set_name(worker);
     struct judge_options judge = {.settings = options->settings, .cancelled = &worker->no_more};
     int result = judge_open(&worker->judge, &judge, err);
     if (result < 0) {
         worker_free(worker);
         return result;
     }
-    look_at_devices(worker);
-    worker_say_how(worker);
+    worker_set_claims(worker);
+    worker_hash_settings(worker);
     result = start_threads(worker, err);
     if (result < 0) {
         worker_drain(worker, 0);
         worker_free(worker);
         return result;
     }
-    worker_count_open(worker); /* from here on nothing fails: it asks the worker */
+    worker_metrics_open(
+        worker); /* nothing fails after this line: the metrics refer to the worker */
     judge_warm(worker->judge, PROBLEM_TORCH, "candidate.py");
-    log_write(LOG_LEVEL_INFO, "worker", "%s takes jobs in %zu slots", worker->name,
+    log_write(LOG_LEVEL_INFO, "worker", "%s claims jobs in %zu slots", worker->name,
               worker->slot_count);
     *out = worker;
     return 0;
@@ -162,8 +165,8 @@ void worker_drain(struct worker *worker, int64_t timeout_ms)
     worker->ended = true;
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->lock);
-    if (worker->beats)
-        pthread_join(worker->beat, NULL);
+    if (worker->heartbeat_started)
+        pthread_join(worker->heartbeat_thread, NULL);
     queue_unwatch(worker->options.queue, &worker->watcher);
 }
 

@@ -1,21 +1,20 @@
-/* worker: takes jobs from a queue and judges them on the devices of this machine.
+/* worker: claims jobs from a queue and evaluates them on the devices of this machine.
  *
- *             claim            verdict
- *   queue ──────────► slot ──────────────► queue          one thread and one session for each slot
- *     ▲                 ▲ stop
- *     └── renew, note ── beat ◄── who cancels, deadlines  one thread
+ *            claim            verdict
+ *  queue ──────────► slot ──────────────► queue             one thread and one session per slot
+ *    ▲                 ▲ stop
+ *    └── renew, register ── heartbeat ◄── cancel, deadlines  one thread
  *
- * What a slot does with a device (compile without it, share it to check, have it alone to time) is
- * the judge's business. A job whose payload is no evaluation request ends with a verdict that says
- * so. A verdict that blames the machine (infrastructure_error, but for a problem's own reference)
- * hands the job back, for another attempt, perhaps elsewhere.
+ * The judge decides what a slot does with a device (compile without it, share it to check, have it
+ * exclusively to time). A job whose payload is not an evaluation request ends with a verdict that
+ * says so. A verdict that blames the machine (infrastructure_error, except for a problem's own
+ * reference) hands the job back, for another attempt, perhaps elsewhere.
  *
- * A job that is cancelled is stopped at once; so is one that this worker lost to another one, whose
- * verdict nobody would take, and one that took longer than its request gives it.
+ * A job is stopped at once if it is cancelled, if another worker has its lease (this worker's
+ * verdict would be refused), or if it exceeds the request's time limit.
  *
  * Ownership: options and what they point to must outlive the worker. Threads: any; drain and free
- * once each.
- */
+ * once each. */
 #ifndef WARPGYM_WORKER_WORKER_H
 #define WARPGYM_WORKER_WORKER_H
 
@@ -28,23 +27,23 @@
 struct worker;
 
 struct worker_options {
-    const struct settings *settings; /* worker.*, and all that judging needs */
+    const struct settings *settings; /* worker.*, and all that evaluation needs */
     struct queue *queue;
-    const struct paths_list *roots; /* of problem suites */
-    struct metrics *metrics;        /* NULL: nobody counts; not rendered after worker_free */
+    const struct paths_list *roots; /* search paths of problem suites */
+    struct metrics *metrics;        /* NULL: no metrics; must not be rendered after worker_free */
     const char *name;               /* NULL: HOST-PID-RANDOM */
 };
 
-/* Opens a judge and starts the threads; comes back before there are standby processes. */
+/* Opens a judge and starts the threads; returns before standby processes are up. */
 NODISCARD int worker_start(struct worker **out, const struct worker_options *options,
                            struct err *err);
 const char *worker_name(const struct worker *worker);
-/* Whether the queue knows that it lives. ERR_TIMEOUT: not lately. Threads: any. */
+/* 0: the queue accepted a recent heartbeat; else ERR_TIMEOUT. Threads: any. */
 NODISCARD int worker_check(const struct worker *worker, struct err *err);
 
-/* Takes no more jobs, and waits until those it has have ended. What is not over after `timeout_ms`
- * is stopped and handed back as if it had never been taken. The queue's claims end, too
- * (queue_interrupt): other workers of the same struct queue take nothing more. */
+/* Claims no more jobs and waits for the running ones. Jobs that run after `timeout_ms` are
+ * stopped and handed back as if never claimed. Claims on the queue end too (queue_interrupt):
+ * other workers of the same struct queue claim nothing more. */
 void worker_drain(struct worker *worker, int64_t timeout_ms);
 /* After worker_drain. NULL is fine. */
 void worker_free(struct worker *worker);

@@ -68,10 +68,11 @@ static void work_on(struct queue *queue, const struct queue_job *job)
     char text[32];
     uint64_t value = (uint64_t)getpid() << 32 | (uint64_t)job->claims;
     long number = strtol(job->payload, NULL, 10);
-    enum queue_finishing finishing;
+    enum queue_finish_result finish_result;
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
     struct queue_result result = {.outcome = "passed", .bytes = text, .count = strlen(text)};
-    if (queue_finish(queue, job, &result, &finishing, NULL) < 0 || finishing == QUEUE_REFUSED)
+    if (queue_finish(queue, job, &result, &finish_result, NULL) < 0 ||
+        finish_result == QUEUE_REFUSED)
         return;
     uint64_t before = atomic_exchange(&ledger->finished[number], value);
     if (before != 0 && before != value)

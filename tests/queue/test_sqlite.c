@@ -103,12 +103,12 @@ TEST(the_wall_clock_jumps)
     struct queue_job job = claim_one(queue);
     for (size_t i = 0; i < COUNT(jumps); i++) {
         const struct queue_job *jobs[] = {&job};
-        enum queue_standing standing;
+        enum queue_lease_state lease_state;
         struct queue_stats stats;
         wall_ms += jumps[i];
         assert_int_equal(returned(queue), 0);
-        assert_int_equal(queue_renew(queue, jobs, 1, 0, &standing, &err), 0);
-        assert_int_equal(standing, QUEUE_HELD);
+        assert_int_equal(queue_renew(queue, jobs, 1, 0, &lease_state, &err), 0);
+        assert_int_equal(lease_state, QUEUE_HELD);
         put_one(queue, "b");
         assert_int_equal(queue_stats(queue, &stats, &err), 0);
         assert_true(stats.priorities[QUEUE_URGENT].oldest_ms >= 0);
@@ -203,7 +203,7 @@ TEST(files_that_are_not_ours)
          NULL, ERR_PROTOCOL, "is not an SQLite database"},
         {NULL, "create table t (x)", ERR_PROTOCOL, "of another program"},
         {NULL, "pragma user_version = 7", ERR_PROTOCOL, "of another program"},
-        {NULL, "pragma application_id = 2003267957; pragma user_version = 3", ERR_UNSUPPORTED,
+        {NULL, "pragma application_id = 2003267957; pragma user_version = 4", ERR_UNSUPPORTED,
          "newer warpgym"},
         {"", NULL, 0, ""},
     };

@@ -97,7 +97,7 @@ static void finish(struct worker *worker, const struct queue_job *job, json_t *v
 {
     struct err err;
     struct buf text;
-    enum queue_finishing finishing;
+    enum queue_finish_result finishing;
     const char *status = json_string_value(json_object_get(verdict, "status"));
     buf_init(&text, (size_t)1 << 20);
     const struct queue_result cancelled = {.outcome = QUEUE_CANCELLED_OUTCOME,
@@ -118,7 +118,7 @@ static bool hold(struct worker *worker, const struct queue_job *job, int64_t hol
 {
     int64_t end_ns = clock_now_ns() + hold_ms * 1000000;
     while (!stopping && clock_now_ns() < end_ns) {
-        enum queue_standing standing = QUEUE_HELD;
+        enum queue_lease_state standing = QUEUE_HELD;
         struct err err;
         usleep(STEP_MS * 1000);
         if (queue_renew(worker->queue, (const struct queue_job *const[]){job}, 1, 0, &standing,
@@ -185,9 +185,9 @@ static int post_note(struct worker *worker, const char *model, struct err *err)
                                  : json_pack("[s, s]", "cpu", "any");
     json_t *note = json_pack("{s:s, s:s, s:b, s:[o], s:o, s:s}", "name", worker->name, "host",
                              "localhost", "draining", 0, "devices", device, "claims", claims,
-                             "beat_at", "2026-01-31T12:00:00.000Z");
+                             "heartbeat_at", "2026-01-31T12:00:00.000Z");
     char *text = json_dumps(note, JSON_COMPACT);
-    int result = queue_post(worker->queue, worker->name, text, strlen(text), NOTE_MS, err);
+    int result = queue_register(worker->queue, worker->name, text, strlen(text), NOTE_MS, err);
     free(text);
     json_decref(note);
     return result;
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
             return 3;
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    if (queue_post(worker.queue, worker.name, NULL, 0, 1, &err) < 0)
+    if (queue_register(worker.queue, worker.name, NULL, 0, 1, &err) < 0)
         fprintf(stderr, "fake_worker: %s\n", err.text);
     queue_close(worker.queue);
     return 0;

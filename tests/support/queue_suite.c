@@ -36,8 +36,8 @@ void suite_reopen(const struct queue_options *options)
     suite.queue = queue_suite_open(suite.place, suite.url, options);
 }
 
-enum queue_putting suite_put_full(const char *id, const char *batch, const char *needs,
-                                  enum queue_priority priority, const char *payload, bool force)
+enum queue_put_result suite_put_full(const char *id, const char *batch, const char *needs,
+                                     enum queue_priority priority, const char *payload, bool force)
 {
     struct queue_submission one = {.id = id,
                                    .batch = batch,
@@ -48,10 +48,10 @@ enum queue_putting suite_put_full(const char *id, const char *batch, const char 
                                    .force = force};
     suite_ok(queue_put(suite.queue, &one, 1, &suite.err));
     assert_string_equal(one.put_id, id);
-    return one.putting;
+    return one.put_result;
 }
 
-enum queue_putting suite_put(const char *id)
+enum queue_put_result suite_put(const char *id)
 {
     return suite_put_full(id, NULL, "cpu", QUEUE_NORMAL, id, false);
 }
@@ -87,20 +87,20 @@ void suite_assert_nothing_to_claim(void)
     assert_false(suite_claim_with(suite.queue, "worker", "both", 0, &job));
 }
 
-enum queue_finishing suite_finish(const struct queue_job *job, const char *outcome,
-                                  const char *bytes)
+enum queue_finish_result suite_finish(const struct queue_job *job, const char *outcome,
+                                      const char *bytes)
 {
-    enum queue_finishing finishing;
+    enum queue_finish_result finish_result;
     struct queue_result result = {.outcome = outcome, .bytes = bytes, .count = strlen(bytes)};
-    suite_ok(queue_finish(suite.queue, job, &result, &finishing, &suite.err));
-    return finishing;
+    suite_ok(queue_finish(suite.queue, job, &result, &finish_result, &suite.err));
+    return finish_result;
 }
 
-enum queue_standing suite_renew(const struct queue_job *job)
+enum queue_lease_state suite_renew(const struct queue_job *job)
 {
-    enum queue_standing standing;
-    suite_ok(queue_renew(suite.queue, &job, 1, 0, &standing, &suite.err));
-    return standing;
+    enum queue_lease_state lease_state;
+    suite_ok(queue_renew(suite.queue, &job, 1, 0, &lease_state, &suite.err));
+    return lease_state;
 }
 
 struct queue_job suite_get(const char *id)

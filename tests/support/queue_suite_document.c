@@ -206,7 +206,7 @@ TEST_FUNCTION(names)
     const char *const names[] = {longest, "a", "A", "a b", "a:b", "a*", "a%", "'a'", "été", "日本"};
     size_t count = COUNT(names);
     suite_put("a");
-    suite_ok(queue_post(suite.queue, "a", "note", 4, KEEP_MS, &suite.err));
+    suite_ok(queue_register(suite.queue, "a", "note", 4, KEEP_MS, &suite.err));
     for (size_t i = 0; i < count; i++)
         assert_true(put(names[i], names[i], 0));
     for (size_t i = 0; i < count; i++)

@@ -136,14 +136,15 @@ TEST_FUNCTION(renewing_many)
     suite_put("c");
     struct queue_job jobs[] = {suite_claim("a"), suite_claim("b"), suite_claim("c")};
     const struct queue_job *all[] = {&jobs[0], &jobs[1], &jobs[2]};
-    enum queue_standing standings[3];
+    enum queue_lease_state lease_states[3];
     suite_finish(&jobs[0], "passed", "");
     assert_int_equal(suite_cancel("b"), QUEUE_RUNNING);
-    assert_int_equal(queue_renew(suite.queue, all, 3, 3600001, standings, &suite.err), ERR_INPUT);
-    suite_ok(queue_renew(suite.queue, all, 3, 3600000, standings, &suite.err));
-    assert_int_equal(standings[0], QUEUE_LOST);
-    assert_int_equal(standings[1], QUEUE_CANCEL_REQUESTED);
-    assert_int_equal(standings[2], QUEUE_HELD);
+    assert_int_equal(queue_renew(suite.queue, all, 3, 3600001, lease_states, &suite.err),
+                     ERR_INPUT);
+    suite_ok(queue_renew(suite.queue, all, 3, 3600000, lease_states, &suite.err));
+    assert_int_equal(lease_states[0], QUEUE_LOST);
+    assert_int_equal(lease_states[1], QUEUE_CANCEL_REQUESTED);
+    assert_int_equal(lease_states[2], QUEUE_HELD);
     suite.place->age(3500000);
     assert_int_equal(suite_reap().returned, 0);
 }
@@ -171,7 +172,7 @@ TEST_FUNCTION(cancelling)
         struct queue_job job = suite_claim(rows[i].id);
         assert_int_equal(suite_cancel(rows[i].id), QUEUE_RUNNING);
         assert_int_equal(suite_cancel(rows[i].id), QUEUE_RUNNING);
-        assert_true(suite_get(rows[i].id).cancel_asked);
+        assert_true(suite_get(rows[i].id).cancel_requested);
         assert_int_equal(suite_renew(&job), QUEUE_CANCEL_REQUESTED);
         if (rows[i].then == ENDS_CANCELLED || rows[i].then == ENDS_PASSED)
             suite_finish(&job, rows[i].then == ENDS_PASSED ? "passed" : QUEUE_CANCELLED_OUTCOME,

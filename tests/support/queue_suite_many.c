@@ -37,7 +37,7 @@ static struct seen *seen_new(struct queue *of)
     struct seen *seen = mem_alloc(sizeof *seen);
     pthread_mutex_init(&seen->lock, NULL);
     pthread_cond_init(&seen->told, NULL);
-    seen->watcher.tell = see;
+    seen->watcher.on_events = see;
     queue_watch(of, &seen->watcher);
     return seen;
 }
@@ -175,7 +175,7 @@ static void *work_some(void *argument)
         struct queue_job job;
         struct err problem;
         bool got;
-        enum queue_finishing finishing;
+        enum queue_finish_result finish_result;
         if (queue_claim(from, &wanted, &job, &got, &problem) < 0) {
             crowd->failures++;
             break;
@@ -186,9 +186,9 @@ static void *work_some(void *argument)
                                       .bytes = job.payload,
                                       .count = job.payload_bytes};
         crowd->runs[strtol(job.payload, NULL, 10)]++;
-        if (queue_finish(from, &job, &result, &finishing, &problem) < 0)
+        if (queue_finish(from, &job, &result, &finish_result, &problem) < 0)
             crowd->failures++;
-        else if (finishing == QUEUE_FINISHED)
+        else if (finish_result == QUEUE_FINISHED)
             crowd->finished++;
         else
             crowd->refused++;

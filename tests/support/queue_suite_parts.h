@@ -35,19 +35,19 @@ extern const size_t suite_put_tests_count, suite_claim_tests_count, suite_lease_
 
 /* Another queue on the same store, with other options. */
 void suite_reopen(const struct queue_options *options);
-enum queue_putting suite_put_full(const char *id, const char *batch, const char *needs,
-                                  enum queue_priority priority, const char *payload, bool force);
+enum queue_put_result suite_put_full(const char *id, const char *batch, const char *needs,
+                                     enum queue_priority priority, const char *payload, bool force);
 /* For a CPU, normal, its payload is its id. */
-enum queue_putting suite_put(const char *id);
+enum queue_put_result suite_put(const char *id);
 /* `needs`: a word, or "both" for cpu and gpu. The bytes are the caller's. */
 bool suite_claim_with(struct queue *from, const char *worker, const char *needs, int timeout_ms,
                       struct queue_job *job);
 /* Claims what must be there; the bytes are dropped. */
 struct queue_job suite_claim(const char *expected);
 void suite_assert_nothing_to_claim(void);
-enum queue_finishing suite_finish(const struct queue_job *job, const char *outcome,
-                                  const char *bytes);
-enum queue_standing suite_renew(const struct queue_job *job);
+enum queue_finish_result suite_finish(const struct queue_job *job, const char *outcome,
+                                      const char *bytes);
+enum queue_lease_state suite_renew(const struct queue_job *job);
 struct queue_job suite_get(const char *id);
 /* Until it is through. */
 struct queue_reaping suite_reap(void);

@@ -18,7 +18,7 @@ TEST_FUNCTION(put_and_get)
                                    .payload_bytes = sizeof payload};
     struct queue_job job;
     suite_ok(queue_put(suite.queue, &one, 1, &suite.err));
-    assert_int_equal(one.putting, QUEUE_PUT_NEW);
+    assert_int_equal(one.put_result, QUEUE_PUT_NEW);
     suite_ok(queue_get(suite.queue, one.id, QUEUE_PAYLOAD | QUEUE_RESULT, &job, &suite.err));
     assert_string_equal(job.id, one.id);
     assert_string_equal(job.batch, "batch");
@@ -67,9 +67,9 @@ TEST_FUNCTION(an_id_in_flight_is_joined)
                                        {.id = "x", .needs = "cpu"},
                                        {.id = "a", .needs = "cpu"}};
     suite_ok(queue_put(suite.queue, three, 3, &suite.err));
-    assert_int_equal(three[0].putting, QUEUE_PUT_NEW);
-    assert_int_equal(three[1].putting, QUEUE_PUT_JOINED);
-    assert_int_equal(three[2].putting, QUEUE_PUT_JOINED);
+    assert_int_equal(three[0].put_result, QUEUE_PUT_NEW);
+    assert_int_equal(three[1].put_result, QUEUE_PUT_JOINED);
+    assert_int_equal(three[2].put_result, QUEUE_PUT_JOINED);
 }
 
 TEST_FUNCTION(an_ended_id_answers_or_is_replaced)
@@ -111,7 +111,7 @@ TEST_FUNCTION(a_known_result_ends_a_job_as_it_is_put)
                                    .result = &known};
     struct queue_job job;
     suite_ok(queue_put(suite.queue, &one, 1, &suite.err));
-    assert_int_equal(one.putting, QUEUE_PUT_NEW);
+    assert_int_equal(one.put_result, QUEUE_PUT_NEW);
     suite_assert_nothing_to_claim();
     suite_ok(queue_find(suite.queue, "k", QUEUE_RESULT, &job, &suite.err));
     assert_int_equal(job.state, QUEUE_DONE);
@@ -175,8 +175,8 @@ TEST_FUNCTION(the_largest_payload_and_result)
     assert_int_equal(job.payload_bytes, count);
     assert_memory_equal(job.payload, bytes, count);
     struct queue_result result = {.outcome = "passed", .bytes = bytes, .count = count};
-    enum queue_finishing finishing;
-    suite_ok(queue_finish(suite.queue, &job, &result, &finishing, &suite.err));
+    enum queue_finish_result finish_result;
+    suite_ok(queue_finish(suite.queue, &job, &result, &finish_result, &suite.err));
     queue_job_deinit(&job);
     suite_ok(queue_get(suite.queue, "big", QUEUE_RESULT, &job, &suite.err));
     assert_int_equal(job.result_bytes, count);

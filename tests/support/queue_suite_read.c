@@ -86,10 +86,10 @@ TEST_FUNCTION(finding_by_key)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue_submission one = {.id = rows[i].id, .key = "k", .needs = "cpu"};
         struct queue_result result = {.outcome = "passed", .answers_key = rows[i].answers};
-        enum queue_finishing finishing;
+        enum queue_finish_result finish_result;
         suite_ok(queue_put(suite.queue, &one, 1, &suite.err));
         struct queue_job taken = suite_claim(rows[i].id);
-        suite_ok(queue_finish(suite.queue, &taken, &result, &finishing, &suite.err));
+        suite_ok(queue_finish(suite.queue, &taken, &result, &finish_result, &suite.err));
         int found = queue_find(suite.queue, "k", QUEUE_RESULT, &job, &suite.err);
         assert_int_equal(found, rows[i].found ? 0 : ERR_MISSING);
         if (rows[i].found)
@@ -192,32 +192,32 @@ TEST_FUNCTION(retention_by_age)
     assert_int_equal(suite_get("waits").state, QUEUE_QUEUED);
 }
 
-TEST_FUNCTION(notes)
+TEST_FUNCTION(registrations)
 {
-    struct queue_note *notes;
+    struct queue_registration *registrations;
     size_t count;
-    static char big[LIMIT_QUEUE_NOTE_BYTES + 1];
-    suite_ok(queue_post(suite.queue, "node b", "two\0words", 9, 60000, &suite.err));
-    suite_ok(queue_post(suite.queue, "node a", "one", 3, 10000, &suite.err));
-    suite_ok(queue_post(suite.queue, "node a", "1", 1, 10000, &suite.err));
-    suite_ok(queue_post(suite.queue, "node c", "three", 5, 60000, &suite.err));
-    suite_ok(queue_post(suite.queue, "node c", NULL, 0, 1, &suite.err));
-    assert_int_equal(queue_post(suite.queue, "", "x", 1, 1, &suite.err), ERR_INPUT);
-    assert_int_equal(queue_post(suite.queue, "x", "x", 1, 0, &suite.err), ERR_INPUT);
-    assert_int_equal(queue_post(suite.queue, "x", big, sizeof big, 1, &suite.err), ERR_LIMIT);
-    suite_ok(queue_notes(suite.queue, &notes, &count, &suite.err));
+    static char big[LIMIT_QUEUE_REGISTRATION_BYTES + 1];
+    suite_ok(queue_register(suite.queue, "node b", "two\0words", 9, 60000, &suite.err));
+    suite_ok(queue_register(suite.queue, "node a", "one", 3, 10000, &suite.err));
+    suite_ok(queue_register(suite.queue, "node a", "1", 1, 10000, &suite.err));
+    suite_ok(queue_register(suite.queue, "node c", "three", 5, 60000, &suite.err));
+    suite_ok(queue_register(suite.queue, "node c", NULL, 0, 1, &suite.err));
+    assert_int_equal(queue_register(suite.queue, "", "x", 1, 1, &suite.err), ERR_INPUT);
+    assert_int_equal(queue_register(suite.queue, "x", "x", 1, 0, &suite.err), ERR_INPUT);
+    assert_int_equal(queue_register(suite.queue, "x", big, sizeof big, 1, &suite.err), ERR_LIMIT);
+    suite_ok(queue_registrations(suite.queue, &registrations, &count, &suite.err));
     assert_int_equal(count, 2);
-    assert_string_equal(notes[0].name, "node a");
-    assert_string_equal(notes[0].bytes, "1");
-    assert_int_equal(notes[1].count, 9);
-    assert_memory_equal(notes[1].bytes, "two\0words", 9);
-    queue_notes_free(notes, count);
+    assert_string_equal(registrations[0].name, "node a");
+    assert_string_equal(registrations[0].bytes, "1");
+    assert_int_equal(registrations[1].count, 9);
+    assert_memory_equal(registrations[1].bytes, "two\0words", 9);
+    queue_registrations_free(registrations, count);
     suite.place->age(20000);
     suite_reap();
-    suite_ok(queue_notes(suite.queue, &notes, &count, &suite.err));
+    suite_ok(queue_registrations(suite.queue, &registrations, &count, &suite.err));
     assert_int_equal(count, 1);
-    assert_string_equal(notes[0].name, "node b");
-    queue_notes_free(notes, count);
+    assert_string_equal(registrations[0].name, "node b");
+    queue_registrations_free(registrations, count);
 }
 
 const struct CMUnitTest suite_read_tests[] = {
@@ -227,6 +227,6 @@ const struct CMUnitTest suite_read_tests[] = {
     SUITE_TEST(test_statistics),
     SUITE_TEST(test_retention_by_count_and_size),
     SUITE_TEST(test_retention_by_age),
-    SUITE_TEST(test_notes),
+    SUITE_TEST(test_registrations),
 };
 const size_t suite_read_tests_count = COUNT(suite_read_tests);

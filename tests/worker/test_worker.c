@@ -1,5 +1,5 @@
 /* Jobs put into a queue, judged by a worker of this process: what becomes of which. */
-#include "worker/slot.h"
+#include "worker/internal.h"
 
 #include "../support/judging.h"
 #include "../support/test.h"
@@ -284,17 +284,17 @@ TEST(lease)
 
 static bool on_board(const char *name, json_t **note)
 {
-    struct queue_note *notes;
+    struct queue_registration *notes;
     size_t count;
     struct err err;
     *note = NULL;
-    if (queue_notes(queue, &notes, &count, &err) < 0)
+    if (queue_registrations(queue, &notes, &count, &err) < 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < count; i++)
         if (strcmp(notes[i].name, name) == 0 &&
             json_parse("note", notes[i].bytes, notes[i].count, note, &err) < 0)
             fail_msg("%s", err.text);
-    queue_notes_free(notes, count);
+    queue_registrations_free(notes, count);
     return *note != NULL;
 }
 
@@ -333,9 +333,9 @@ TEST_WITH(a_note_fits_the_board, NULL, NULL)
         worker.slots[i].busy = true;
         memset(worker.slots[i].job.id, '\"', LIMIT_JOB_ID_BYTES);
     }
-    json_t *note = worker_note(&worker);
+    json_t *note = worker_registration(&worker);
     assert_non_null(note);
-    assert_in_range(json_dumpb(note, NULL, 0, JSON_COMPACT), 1, LIMIT_QUEUE_NOTE_BYTES);
+    assert_in_range(json_dumpb(note, NULL, 0, JSON_COMPACT), 1, LIMIT_QUEUE_REGISTRATION_BYTES);
     const json_t *jobs = json_object_get(note, "jobs");
     assert_int_equal(json_integer_value(json_object_get(jobs, "running")), 1024);
     assert_in_range(json_array_size(json_object_get(jobs, "ids")), 1, 1024);

@@ -1,4 +1,4 @@
--- ARGV: id. Returns enum queue_state of what it is now, -1 where there is none.
+-- ARGV: id. Returns its enum queue_state, -1 if there is no such job.
 local job = read(ARGV[1])
 if not job then
     return -1
@@ -7,6 +7,6 @@ elseif job.state == QUEUED then
 elseif job.state == RUNNING and job.cancel ~= '1' then
     job.cancel = '1'
     redis.call('HSET', job_key(job.id), 'cancel', '1')
-    tell(job, '')
+    add_event(job, '')
 end
 return job.state

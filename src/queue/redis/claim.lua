@@ -15,13 +15,13 @@ local function front(priority)
     return best
 end
 
--- An entry that was handed out before is pending for `back`; a new one is the stream's next.
-local function take(job)
-    if #hold(job, lease_ms) > 0 then
+-- An entry that was claimed before is pending for `back`; a new one is the stream's next.
+local function take_entry(job)
+    if #begin_lease(job, lease_ms) > 0 then
         return true
     end
     redis.call('XREADGROUP', 'GROUP', 'workers', 'held', 'COUNT', 1, 'STREAMS', stream_of(job), '>')
-    return #hold(job, lease_ms) > 0
+    return #begin_lease(job, lease_ms) > 0
 end
 
 for priority = 0, 3 do
@@ -29,21 +29,21 @@ for priority = 0, 3 do
     while found do
         local job = read(found.id)
         if not job or job.sequence ~= found.sequence then
-            -- somebody removed the record: there is nothing left to run
+            -- the record was removed from outside: there is nothing left to run
             withdraw(found)
             if not job then
                 forget(found.id)
             end
-        elseif take(found) then
+        elseif take_entry(found) then
             redis.call('ZREM', queued_of(job), job.id)
             set_state(job, RUNNING)
             redis.call('HINCRBY', job_key(job.id), 'claims', 1)
             redis.call('HINCRBY', job_key(job.id), 'attempt', 1)
             redis.call('HSET', job_key(job.id), 'worker', worker, 'claimed_ms', text(now))
-            tell(job, '')
+            add_event(job, '')
             return record(job.id, 1)
         else
-            finish(job, 'infrastructure_error', 'somebody removed it from its stream', false, nil)
+            finish(job, 'infrastructure_error', 'its stream entry was removed', false, nil)
         end
         found = front(priority)
     end

@@ -1,8 +1,8 @@
--- ARGV: name, version that was read, ms to keep it, bytes. Returns 1 where it is written, else 0.
+-- ARGV: name, version that was read, ms to keep it, bytes. Returns 1 if written, else 0.
 local key, was = P .. 'document:' .. ARGV[1], tonumber(ARGV[2])
 local version = tonumber(redis.call('HGET', key, 'version') or 0) or -1
 if version ~= was then
-    -- sent again after its answer was lost?
+    -- a repeat after a lost answer?
     local may_be_this = version > 0 and (was == 0 or version == was + 1)
     return may_be_this and redis.call('HGET', key, 'bytes') == ARGV[4] and 1 or 0
 end

@@ -1,6 +1,6 @@
 -- ARGV: id, sequence, claims, reason, counts, attempts
 local job = read_claimed(ARGV[1], ARGV[2])
 if job and job.state == RUNNING and job.claims == tonumber(ARGV[3]) then
-    give_back(job, ARGV[4], ARGV[5] == '1', tonumber(ARGV[6]))
+    end_attempt(job, ARGV[4], ARGV[5] == '1', tonumber(ARGV[6]))
 end
 return 0

@@ -9,6 +9,6 @@ while true do
     if job and job.key == ARGV[1] and job.state >= DONE then
         return record(job.id, tonumber(ARGV[2]))
     end
-    -- somebody removed the record, and maybe it was put anew
+    -- the record was removed from outside, and maybe put again
     redis.call('ZREM', key, newest[1])
 end

@@ -1,5 +1,5 @@
 -- ARGV: id, sequence, claims, outcome, reason, answers, has a result, result. Returns enum
--- queue_finishing.
+-- queue_finish_result.
 local FINISHED, REPEATED, REFUSED = 0, 1, 2
 local job = read_claimed(ARGV[1], ARGV[2])
 local claims = tonumber(ARGV[3])

@@ -12,7 +12,7 @@ while #records < limit do
     for i = 1, #page, 2 do
         local at = redis.call('HGET', job_key(page[i]), 'state')
         if not at and ARGV[2] ~= '' then
-            -- somebody removed the record, and nobody else comes by this index
+            -- the record was removed from outside; nothing else clears this index
             redis.call('ZREM', index, page[i])
         elseif at and #records < limit and (state == '-1' or at == state) then
             records[#records + 1] = record(page[i], bodies)

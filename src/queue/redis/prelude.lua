@@ -1,4 +1,4 @@
--- Stands before every script of the queue. All keys begin with KEYS[1]:
+-- Prefixed to every script of the queue. All keys begin with KEYS[1]:
 --
 --   meta                 hash    schema, sequence, number (of the last event), kept_bytes, lost, cursors,
 --                                version (the highest that a document ever had)
@@ -7,21 +7,21 @@
 --   stream:P:NEEDS       stream  one entry SEQUENCE-0 for each job queued or running; the group
 --                                `workers` has a consumer `held` (running: pending since its lease
 --                                began) and a consumer `back` (was running, is queued again)
---   queued:P:NEEDS       zset    ids by sequence: what claims look at, and statistics
---   needs                set     words that there are streams for
+--   queued:P:NEEDS       zset    ids by sequence, for claims and statistics
+--   needs                set     words that have streams
 --   ended                zset    ids by the number of the event that ended them
 --   key:KEY              zset    likewise, those that answer for the key
---   outcomes             hash    how many ended so
---   events, wake         streams what watchers and waiting claims read
---   notes, note:NAME     set, string
---   documents            zset    names by the time when they expire
+--   outcomes             hash    ended jobs by outcome
+--   events, wake         streams read by watchers and by waiting claims
+--   registrations        set     names; registration:NAME is a string that expires
+--   documents            zset    names by expiry time
 --   document:NAME        hash    version, expires_ms, bytes; it expires
 local P = KEYS[1]
 local QUEUED, RUNNING, DONE, CANCELLED = 0, 1, 2, 3
 local EVENTS_KEPT = 100000
 local OUTCOMES_MAX = 32
--- A pending entry's idle time says how much of its lease is over. Leases differ in length, and
--- XAUTOCLAIM knows one bound: so they all end at the same idle time, and begin where they must.
+-- A pending entry's idle time measures its lease. Leases differ in length, but XAUTOCLAIM has one
+-- bound: so all leases end at the same idle time, SPAN, and begin at SPAN minus their length.
 local SPAN = 86400000
 
 local meta = P .. 'meta'
@@ -54,7 +54,7 @@ local function entry_of(job)
     return text(job.sequence) .. '-0'
 end
 
--- nil where there is none
+-- nil if there is no record
 local function read(id)
     local values = redis.call('HMGET', job_key(id), unpack(FIELDS))
     if not values[1] then
@@ -67,7 +67,7 @@ local function read(id)
     return job
 end
 
--- What queue.h calls a job, for the caller; bodies as in enum queue_bodies.
+-- The fields of a struct queue_job, for the caller; bodies as in enum queue_bodies.
 local function record(id, bodies)
     local names = {unpack(FIELDS)}
     if bodies % 2 == 1 then
@@ -83,7 +83,7 @@ local function wake()
     redis.call('XADD', P .. 'wake', 'MAXLEN', '1', '*', 'w', '')
 end
 
-local function tell(job, outcome)
+local function add_event(job, outcome)
     local number = redis.call('HINCRBY', meta, 'number', 1)
     redis.call('XADD', P .. 'events', 'MAXLEN', '~', EVENTS_KEPT, text(number) .. '-0', 'id', job.id,
         'batch', job.batch, 'state', text(job.state), 'outcome', outcome, 'cancel', job.cancel)
@@ -99,7 +99,7 @@ local function set_state(job, state)
     job.state = state
 end
 
-local function hold(job, lease_ms)
+local function begin_lease(job, lease_ms)
     return redis.call('XCLAIM', stream_of(job), 'workers', 'held', 0, entry_of(job), 'IDLE',
         text(SPAN - lease_ms), 'JUSTID')
 end
@@ -112,14 +112,14 @@ local function count_outcome(outcome)
     redis.call('HINCRBY', key, outcome, 1)
 end
 
--- Out of its stream and its queue: nobody claims it any more.
+-- Removes the job from its stream and its queue: no claim finds it after that.
 local function withdraw(job)
     redis.call('XACK', stream_of(job), 'workers', entry_of(job))
     redis.call('XDEL', stream_of(job), entry_of(job))
     redis.call('ZREM', queued_of(job), job.id)
 end
 
--- `result` nil: without one
+-- `result` nil: no result
 local function finish(job, outcome, reason, answers, result)
     local size = result and #result or 0
     withdraw(job)
@@ -129,7 +129,7 @@ local function finish(job, outcome, reason, answers, result)
     if result then
         redis.call('HSET', job_key(job.id), 'result', result)
     end
-    local number = tell(job, outcome)
+    local number = add_event(job, outcome)
     redis.call('ZADD', P .. 'ended', text(number), job.id)
     if answers and job.key ~= '' then
         redis.call('ZADD', P .. 'key:' .. job.key, text(number), job.id)
@@ -138,7 +138,7 @@ local function finish(job, outcome, reason, answers, result)
     count_outcome(outcome)
 end
 
--- An ended job, with all that knows of it.
+-- Removes an ended job and every index entry of it.
 local function remove(job)
     redis.call('UNLINK', job_key(job.id))
     redis.call('ZREM', P .. 'ended', job.id)
@@ -165,8 +165,8 @@ local function withdraw_everywhere(id)
     end
 end
 
--- What is left of a job whose record vanished: somebody removed it, or a Redis that evicts keys.
--- Which batch and key it had is not known any more: `list` and `find` clear those.
+-- Removes what is left of a job whose record vanished: it was deleted from outside, or evicted.
+-- Its batch and key are unknown: `list` and `find` clear those.
 local function forget(id)
     redis.call('ZREM', P .. 'all', id)
     for state = RUNNING, CANCELLED do
@@ -177,17 +177,17 @@ local function forget(id)
     end
     local kept = redis.call('ZCARD', P .. 'ended')
     if redis.call('ZREM', P .. 'ended', id) == 1 then
-        -- Nor are its bytes: with the mean of all, the sum is right again when the last one goes.
+        -- Its size is unknown too: with the mean of all, the sum is right again when the last one goes.
         local bytes = tonumber(redis.call('HGET', meta, 'kept_bytes') or 0)
         redis.call('HINCRBY', meta, 'kept_bytes', text(0 - math.floor(bytes / kept)))
     end
 end
 
--- A running job whose attempt ended without a result: queued again, or ended for good (then true).
--- `why` nil: its lease ran out.
-local function give_back(job, why, counts, attempts)
+-- Ends a running job's attempt without a result: queues it again, or ends the job (returns true).
+-- `why` nil: its lease expired.
+local function end_attempt(job, why, counts, attempts)
     if job.cancel == '1' then
-        finish(job, 'cancelled', 'cancelled while a worker had it', false, nil)
+        finish(job, 'cancelled', 'cancelled while it ran', false, nil)
         return true
     end
     local last = counts and job.attempt >= attempts
@@ -195,14 +195,14 @@ local function give_back(job, why, counts, attempts)
     if counts then
         if why then
             reason = 'attempt ' .. job.attempt .. ' failed: ' ..
-                (why ~= '' and why or 'its worker did not say why')
+                (why ~= '' and why or 'the worker gave no reason')
         else
             reason = 'attempt ' .. job.attempt .. ' was lost: worker ' .. job.worker ..
                 ' stopped renewing its lease'
         end
     end
     if last then
-        finish(job, 'infrastructure_error', reason .. '; there are no attempts left', false, nil)
+        finish(job, 'infrastructure_error', reason .. '; no attempts left', false, nil)
         return true
     end
     redis.call('XCLAIM', stream_of(job), 'workers', 'back', 0, entry_of(job), 'JUSTID')
@@ -210,12 +210,12 @@ local function give_back(job, why, counts, attempts)
     set_state(job, QUEUED)
     redis.call('HSET', job_key(job.id), 'reason', reason, 'attempt',
         text(counts and job.attempt or job.attempt - 1))
-    tell(job, '')
+    add_event(job, '')
     wake()
     return false
 end
 
--- The job that a worker speaks of, if it is still the one that it claimed.
+-- The job that a worker names, if it is still the one that it claimed.
 local function read_claimed(id, sequence)
     local job = read(id)
     return job and job.sequence == tonumber(sequence) and job or nil

@@ -1,6 +1,6 @@
--- ARGV: count, then of each job the twelve below. Returns enum queue_putting of each.
+-- ARGV: count, then of each job the twelve below. Returns enum queue_put_result of each.
 local NEW, JOINED, ANSWERED, REPLACED = 0, 1, 2, 3
-local puttings, any = {}, false
+local results, any = {}, false
 
 local function enqueue(job)
     local stream = stream_of(job)
@@ -23,7 +23,7 @@ local function put(id, batch, key, needs, priority, force, payload, known, outco
     elseif old then
         remove(old)
     elseif redis.call('ZSCORE', P .. 'all', id) then
-        -- its record vanished: this is no place for the new one
+        -- its record vanished: remove what is left before the new one
         forget(id)
     end
     local job = {id = id, batch = batch, key = key, needs = needs, priority = tonumber(priority),
@@ -46,9 +46,9 @@ end
 
 for i = 1, tonumber(ARGV[1]) do
     local at = 2 + (i - 1) * 12
-    puttings[i] = put(unpack(ARGV, at, at + 11))
+    results[i] = put(unpack(ARGV, at, at + 11))
 end
 if any then
     wake()
 end
-return puttings
+return results

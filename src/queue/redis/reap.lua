@@ -5,7 +5,7 @@ local attempts, keep_ms, keep_jobs, keep_bytes = tonumber(ARGV[1]), tonumber(ARG
     tonumber(ARGV[3]), tonumber(ARGV[4])
 local returned, lost, removed, more = 0, 0, 0, 0
 
--- It goes through the stream's pending entries part by part: those of `back` are among them.
+-- Scans the stream's pending entries in parts; those of `back` are among them.
 local function reap_stream(stream)
     local field = 'cursor:' .. stream
     local from = redis.call('HGET', meta, field) or '0-0'
@@ -19,7 +19,7 @@ local function reap_stream(stream)
     for _, entry in ipairs(reply[2]) do
         local job = entry and read(entry[2][2])
         if entry and (not job or entry_of(job) ~= entry[1]) then
-            -- somebody removed the record, and maybe it was put anew
+            -- the record was removed from outside, and maybe put again
             redis.call('XACK', stream, 'workers', entry[1])
             redis.call('XDEL', stream, entry[1])
             if not job then
@@ -27,7 +27,7 @@ local function reap_stream(stream)
             end
         elseif job and job.state == RUNNING then
             redis.call('HINCRBY', meta, 'lost', 1)
-            if give_back(job, nil, true, attempts) then
+            if end_attempt(job, nil, true, attempts) then
                 lost = lost + 1
             else
                 returned = returned + 1
@@ -62,7 +62,7 @@ while removed < REMOVED_MAX do
     end
     removed = removed + 1
 end
--- Redis itself takes the documents away, and leaves their names.
+-- Redis itself removes expired documents, but not their names.
 local expired = redis.call('ZRANGEBYSCORE', P .. 'documents', '-inf', text(now), 'LIMIT', 0, EXPIRED_MAX)
 for _, name in ipairs(expired) do
     redis.call('UNLINK', P .. 'document:' .. name)

@@ -1,11 +1,11 @@
--- ARGV: lease in ms, then id, sequence and claims of each. Returns enum queue_standing of each.
+-- ARGV: lease in ms, then id, sequence and claims of each. Returns enum queue_lease_state of each.
 local HELD, ASKED, LOST = 0, 1, 2
 local standings = {}
 for i = 2, #ARGV, 3 do
     local job = read_claimed(ARGV[i], ARGV[i + 1])
     local standing = LOST
     if job and job.state == RUNNING and job.claims == tonumber(ARGV[i + 2]) then
-        hold(job, tonumber(ARGV[1]))
+        begin_lease(job, tonumber(ARGV[1]))
         standing = job.cancel == '1' and ASKED or HELD
     end
     standings[#standings + 1] = standing

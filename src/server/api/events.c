@@ -68,7 +68,7 @@ static enum feed_look look_evaluation(struct feed_listener *listener,
     const struct queue_job *job = &view->job, *last = &events->last;
     bool ended = view_ended(job);
     if (!events->begun || job->state != last->state || job->claims != last->claims ||
-        job->attempt != last->attempt || job->cancel_asked != last->cancel_asked)
+        job->attempt != last->attempt || job->cancel_requested != last->cancel_requested)
         send_view(events, "state", view, false);
     if (ended)
         send_view(events, "verdict", view, true);

@@ -83,7 +83,7 @@ static void answer_workers(struct service *service, bool health, struct http_res
     json_t *note;
     json_array_foreach(notes, i, note)
     {
-        int64_t beat_ms = time_of(text_of(note, "beat_at"));
+        int64_t beat_ms = time_of(text_of(note, "heartbeat_at"));
         workers[i] = (struct kernelgym_worker){
             .id = text_of(note, "name"),
             .device = device_of(note),

@@ -1,5 +1,5 @@
-/* note: what the board says of a worker, as /v1/workers shows it. Declared in slot.h. */
-#include "worker/slot.h"
+/* registration: what the registry says of a worker, as /v1/workers shows it. */
+#include "worker/internal.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define SECTION_BYTES ((size_t)64 << 10)
-#define IDS_BYTES ((size_t)24 << 10) /* of the note, which has a bound */
-#define ESCAPED_MOST 6               /* bytes of JSON for one of a text */
+#define IDS_BYTES ((size_t)24 << 10) /* of the registration, which has a bound */
+#define ESCAPED_MOST 6               /* bytes of JSON for one byte of text */
 
 static json_t *device_json(const struct judge_device *device)
 {
@@ -43,9 +43,9 @@ static json_t *devices_json(struct worker *worker)
     return list;
 }
 
-/* Who judges otherwise has other verdicts of the same text: what servers keep of them is kept for
- * those who judge like this. */
-void worker_say_how(struct worker *worker)
+/* Workers with different settings may return different verdicts, so cached verdicts are keyed by
+ * this hash. */
+void worker_hash_settings(struct worker *worker)
 {
     static const char *const sections[] = {"compile", "run",   "check",  "timing",
                                            "gpu",     "torch", "python", "languages"};
@@ -58,7 +58,7 @@ void worker_say_how(struct worker *worker)
         hash_update(hash, text.data, text.len);
         buf_deinit(&text);
     }
-    hash_finish(hash, worker->how);
+    hash_finish(hash, worker->settings_hash);
 }
 
 /* With the lock. */
@@ -82,7 +82,7 @@ static json_t *jobs_json(const struct worker *worker)
                      (json_int_t)running, "ids", ids, "ended", ended);
 }
 
-json_t *worker_note(struct worker *worker)
+json_t *worker_registration(struct worker *worker)
 {
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
@@ -91,12 +91,14 @@ json_t *worker_note(struct worker *worker)
         json_array_append_new(claims, json_text(worker->claims[i]));
     json_t *devices = devices_json(worker);
     pthread_mutex_lock(&worker->lock);
-    json_t *note = json_pack("{s:o, s:o, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "name",
-                             json_text(worker->name), "host", json_text(host), "pid", (int)getpid(),
-                             "version", WARPGYM_VERSION, "how", worker->how, "started_at",
-                             json_time(worker->started_ms), "beat_at", json_time(clock_wall_ms()),
-                             "draining", (int)worker->draining, "jobs", jobs_json(worker),
-                             "devices", devices, "claims", claims);
+    json_t *registration = json_pack("{s:o, s:o, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}",
+                                     "name", json_text(worker->name), "host", json_text(host),
+                                     "pid", (int)getpid(), "version", WARPGYM_VERSION,
+                                     "settings_hash", worker->settings_hash, "started_at",
+                                     json_time(worker->started_ms), "heartbeat_at",
+                                     json_time(clock_wall_ms()), "draining", (int)worker->draining,
+                                     "jobs", jobs_json(worker), "devices", devices, "claims",
+                                     claims);
     pthread_mutex_unlock(&worker->lock);
-    return note;
+    return registration;
 }

@@ -1,5 +1,5 @@
-/* count: the worker's metrics. Declared in slot.h. */
-#include "worker/slot.h"
+/* worker_metrics: the worker's metrics. */
+#include "worker/internal.h"
 
 #include "judge/gpu/devices.h"
 
@@ -21,42 +21,43 @@ enum {
 
 static const struct metric rows[COUNTERS] = {
     [ENDED] = {"warpgym_worker_jobs_total",
-               "Jobs that this process judged, by the verdict's status",
+               "Jobs that this process evaluated, by the verdict's status",
                METRIC_COUNTER,
                {"status"},
                NULL,
                0},
     [STAGES] = {"warpgym_worker_stage_seconds",
-                "What each stage of judging took, by stage",
+                "Duration of each stage of an evaluation, by stage",
                 METRIC_HISTOGRAM,
                 {"stage"},
                 metric_seconds,
                 METRIC_SECONDS},
-    [LAYERS] = METRIC_GAUGE_ROW("warpgym_sandbox_layer",
-                                "1: it held around the last candidate that was judged here",
-                                "layer"),
+    [LAYERS] = METRIC_GAUGE_ROW(
+        "warpgym_sandbox_layer",
+        "1: the layer was in effect around the last candidate evaluated here", "layer"),
     [LAYERS_MISSING] = {"warpgym_worker_sandbox_missing_total",
-                        "Verdicts during which a layer of the sandbox was missing, by layer",
+                        "Verdicts for which a layer of the sandbox was missing, by layer",
                         METRIC_COUNTER,
                         {"layer"},
                         NULL,
                         0},
-    [DEVICE_GOOD] = METRIC_GAUGE_ROW("warpgym_device_good", "0: it stands in quarantine", "device"),
-    [DEVICE_BUSY] = METRIC_GAUGE_ROW("warpgym_device_busy_seconds",
-                                     "How long somebody held the device, since the process started",
+    [DEVICE_GOOD] = METRIC_GAUGE_ROW("warpgym_device_good", "0: the device is quarantined",
                                      "device"),
-    [DEVICE_EXCLUSIVE] = METRIC_GAUGE_ROW("warpgym_device_exclusive_seconds",
-                                          "How long somebody had it alone, to time above all",
-                                          "device"),
+    [DEVICE_BUSY] =
+        METRIC_GAUGE_ROW("warpgym_device_busy_seconds",
+                         "Time for which the device was held, since the process started", "device"),
+    [DEVICE_EXCLUSIVE] = METRIC_GAUGE_ROW(
+        "warpgym_device_exclusive_seconds",
+        "Time for which the device was held exclusively, mostly to time", "device"),
     [DEVICE_READY] = METRIC_GAUGE_ROW("warpgym_device_ready_processes",
-                                      "Processes that stand ready with a context on it", "device"),
+                                      "Warm processes with a context on the device", "device"),
     [STANDBY] = METRIC_GAUGE_ROW("warpgym_standby_ready",
-                                 "1: what it loads is in memory, and a child is a fork away",
+                                 "1: its libraries are in memory, and a child starts with a fork",
                                  "kind"),
 };
 
-/* The CPU has no number. */
-static void tell_device(struct metric_table *table, const struct judge_device *device)
+/* The CPU has no ordinal. */
+static void device_metrics_set(struct metric_table *table, const struct judge_device *device)
 {
     char name[32] = "cpu";
     const char *const labels[] = {name};
@@ -69,27 +70,27 @@ static void tell_device(struct metric_table *table, const struct judge_device *d
         metrics_set(table, DEVICE_READY, labels, device->ready);
 }
 
-static void refresh(void *context)
+static void metrics_refresh(void *context)
 {
     struct worker *worker = context;
     struct judge_device devices[JUDGE_DEVICES];
     struct judge_standby standbys[JUDGE_STANDBYS];
     size_t count = judge_devices(worker->judge, devices);
     for (size_t i = 0; i < count; i++)
-        tell_device(worker->metrics, &devices[i]);
+        device_metrics_set(worker->metrics, &devices[i]);
     count = judge_standbys(worker->judge, standbys);
     for (size_t i = 0; i < count; i++)
         metrics_set(worker->metrics, STANDBY, (const char *[]){standbys[i].name},
                     standbys[i].state == STANDBY_READY);
 }
 
-void worker_count_open(struct worker *worker)
+void worker_metrics_open(struct worker *worker)
 {
     struct metrics *metrics = worker->options.metrics;
     if (!metrics)
         return;
     worker->metrics = metrics_add(metrics, rows, COUNTERS);
-    metrics_on_render(metrics, refresh, worker);
+    metrics_on_render(metrics, metrics_refresh, worker);
 }
 
 static void count_stages(struct metric_table *table, const json_t *verdict)
@@ -126,7 +127,7 @@ static void count_status(struct worker *worker, const char *status)
     metrics_count(worker->metrics, ENDED, (const char *[]){status}, 1);
 }
 
-void worker_count(struct worker *worker, const json_t *verdict)
+void worker_metrics_record(struct worker *worker, const json_t *verdict)
 {
     count_status(worker, json_string_value(json_object_get(verdict, "status")));
     count_stages(worker->metrics, verdict);

@@ -143,10 +143,10 @@ static void list_add(struct paths_list *list, const char *item)
     list->items = items;
 }
 
-int paths_problems(const char *setting, struct paths_list *roots, struct err *err)
+int paths_problems(const char *setting, struct paths_list *search_paths, struct err *err)
 {
     static const char *const names[] = {"problems", NULL};
-    *roots = (struct paths_list){0};
+    *search_paths = (struct paths_list){0};
     for (const char *at = setting ? setting : ""; *at;) {
         size_t length = strcspn(at, ":");
         char *root = mem_printf("%.*s", (int)length, at);
@@ -155,16 +155,16 @@ int paths_problems(const char *setting, struct paths_list *roots, struct err *er
         if (!there)
             err_set(err, ERR_MISSING, "problems.path: '%s' is not a directory", root);
         else if (length > 0)
-            list_add(roots, root);
+            list_add(search_paths, root);
         mem_free(root);
         if (!there) {
-            paths_list_deinit(roots);
+            paths_list_deinit(search_paths);
             return ERR_MISSING;
         }
     }
     char *own = find_below_root(names);
     if (own)
-        list_add(roots, own);
+        list_add(search_paths, own);
     mem_free(own);
     return 0;
 }

@@ -34,9 +34,9 @@ char *paths_prompts(struct err *err);
  * is. */
 NODISCARD int paths_python(const char *setting, char **python, struct err *err);
 
-/* Roots of problems: those of the setting (separated by colons), then our own. A root of the
+/* Search paths of problems: those of the setting (separated by colons), then our own. A path of the
  * setting that is not a directory is ERR_MISSING; our own may be missing. */
-NODISCARD int paths_problems(const char *setting, struct paths_list *roots, struct err *err);
+NODISCARD int paths_problems(const char *setting, struct paths_list *search_paths, struct err *err);
 void paths_list_deinit(struct paths_list *list);
 
 /* The cache.directory setting, $XDG_CACHE_HOME/warpgym, ~/.cache/warpgym, /var/tmp/warpgym-UID: the

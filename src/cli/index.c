@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/printable.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "cli/table.h"
 #include "problem/suite.h"
 #include "retrieval/index_build.h"
@@ -23,7 +23,7 @@
 #define EXCERPT_LINES 12
 
 struct arguments {
-    struct cli_words roots, sets, words, levels;
+    struct cli_words search_paths, sets, words, levels;
     const char *format, *problem, *language;
     int64_t count;
     bool own, include_incorrect, embeddings, json, unguarded, quiet;
@@ -32,13 +32,13 @@ struct arguments {
 struct index_command {
     struct arguments arguments;
     struct settings settings;
-    struct paths_list roots;
+    struct paths_list search_paths;
     int status;
 };
 
 static void words_deinit(struct arguments *arguments)
 {
-    cli_words_deinit(&arguments->roots);
+    cli_words_deinit(&arguments->search_paths);
     cli_words_deinit(&arguments->sets);
     cli_words_deinit(&arguments->words);
     cli_words_deinit(&arguments->levels);
@@ -58,7 +58,8 @@ static bool begin(struct index_command *command, int (*run)(int, char **),
     } else if (cli_settings(&command->settings, &arguments->sets, &err) < 0) {
         cli_fail(0, "%s", err.text);
     } else {
-        if (cli_roots(&arguments->roots, &command->settings, &command->roots, &err) == 0)
+        if (cli_search_paths(&arguments->search_paths, &command->settings, &command->search_paths,
+                             &err) == 0)
             return true;
         cli_fail(0, "%s", err.text);
         settings_deinit(&command->settings);
@@ -69,7 +70,7 @@ static bool begin(struct index_command *command, int (*run)(int, char **),
 
 static int end(struct index_command *command)
 {
-    paths_list_deinit(&command->roots);
+    paths_list_deinit(&command->search_paths);
     settings_deinit(&command->settings);
     words_deinit(&command->arguments);
     return command->status;
@@ -229,8 +230,8 @@ static int build(struct index_command *command, const struct index_source *sourc
         .source_count = count,
         .corpus = {.include_incorrect = arguments->include_incorrect,
                    .levels = (uint32_t)level_bits(&arguments->levels),
-                   .roots = command->roots.items,
-                   .root_count = command->roots.count},
+                   .search_paths = command->search_paths.items,
+                   .search_path_count = command->search_paths.count},
         .embeddings = arguments->embeddings,
         .settings = &command->settings,
         .cancelled = &cli_cancelled,
@@ -262,7 +263,7 @@ int index_build_main(int argc, char **argv)
                     "solutions of the archive that are known to be wrong, too"),
         OPTION_LIST(0, "level", &arguments->levels, "N",
                     "of the archive: problems of this level; may be repeated"),
-        OPTION_LIST(0, "problems", &arguments->roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
                     "where the problems of trajectories are; may be repeated"),
         OPTION_GROUP("Index"),
         OPTION_FLAG(0, "embeddings", &arguments->embeddings,
@@ -277,13 +278,13 @@ int index_build_main(int argc, char **argv)
         return command.status;
     size_t named = arguments->words.count - 1, count = 0;
     /* The last root is the one that comes along. */
-    bool own = arguments->own && command.roots.count > 0;
+    bool own = arguments->own && command.search_paths.count > 0;
     struct index_source *sources = mem_alloc((named + 1) * sizeof *sources);
     for (size_t i = 0; i < named; i++)
         sources[count++] = (struct index_source){arguments->words.items[i + 1], arguments->format};
     if (own)
-        sources[count++] = (struct index_source){command.roots.items[command.roots.count - 1],
-                                                 "problems"};
+        sources[count++] = (struct index_source){
+            command.search_paths.items[command.search_paths.count - 1], "problems"};
     if (count == 0)
         command.status = cli_fail(EXIT_USAGE, "index build: name a source, or give --own");
     else if (level_bits(&arguments->levels) < 0)
@@ -357,8 +358,8 @@ static int search_problem(struct index_command *command, struct retrieval_query 
 {
     struct problem problem;
     struct err err;
-    if (suite_load(command->roots.items, command->roots.count, command->arguments.problem, &problem,
-                   &err) < 0)
+    if (suite_load(command->search_paths.items, command->search_paths.count,
+                   command->arguments.problem, &problem, &err) < 0)
         return fail(&err);
     char *title = retrieval_title(&problem);
     query->text = problem.reference_text;
@@ -405,7 +406,7 @@ int index_search_main(int argc, char **argv)
         OPTION_INT('n', "count", &arguments->count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
         OPTION_FLAG(0, "unguarded", &arguments->unguarded,
                     "solutions of the same problem, too: for looking, never for prompts"),
-        OPTION_LIST(0, "problems", &arguments->roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
         OPTION_GROUP("Output"),

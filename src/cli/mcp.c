@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/paths.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "client/evaluator.h"
 #include "gym/gym.h"
 #include "server/mcp/gym.h"
@@ -20,14 +20,14 @@
 
 struct arguments {
     const char *listen, *server, *record, *index;
-    struct cli_words roots, sets;
+    struct cli_words search_paths, sets;
     int64_t evaluations;
     bool local;
 };
 
 /* What is served, in the order in which it is opened. */
 struct house {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct gym *gym;
     struct evaluator *evaluator;
     struct mcp_gym *service;
@@ -88,9 +88,9 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
                           struct house *house, bool *elsewhere, struct err *err)
 {
     const struct evaluator_options options = {.settings = settings,
-                                              .roots = house->roots.items,
-                                              .root_count = house->roots.count,
-                                              .at_once = (size_t)arguments->evaluations};
+                                              .search_paths = house->search_paths.items,
+                                              .search_path_count = house->search_paths.count,
+                                              .max_in_flight = (size_t)arguments->evaluations};
     *elsewhere = !arguments->local && (arguments->server || settings->client_url[0]);
     return *elsewhere ? evaluator_open_remote(&house->evaluator, arguments->server, &options, err)
                       : evaluator_open_local(&house->evaluator, &options, err);
@@ -99,7 +99,7 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
 static int open_house(const struct arguments *arguments, const struct settings *settings,
                       struct house *house, struct err *err)
 {
-    const struct gym_options gym = {settings, house->roots.items, house->roots.count};
+    const struct gym_options gym = {settings, house->search_paths.items, house->search_paths.count};
     struct mcp_gym_options service = {.record = arguments->record};
     int result = gym_open(&house->gym, &gym, err);
     if (result == 0)
@@ -111,7 +111,7 @@ static int open_house(const struct arguments *arguments, const struct settings *
     if (result < 0)
         return result;
     const struct mcp_options options = {settings, mcp_gym_service(house->service),
-                                        evaluator_at_once(house->evaluator)};
+                                        evaluator_capacity(house->evaluator)};
     return mcp_open(&house->mcp, &options, err);
 }
 
@@ -119,7 +119,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
 {
     struct house house = {0};
     struct err err = {0};
-    int result = cli_roots(&arguments->roots, settings, &house.roots, &err);
+    int result = cli_search_paths(&arguments->search_paths, settings, &house.search_paths, &err);
     if (result < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     result = open_house(arguments, settings, &house, &err);
@@ -131,7 +131,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     mcp_gym_close(house.service);
     evaluator_close(house.evaluator);
     gym_close(house.gym);
-    paths_list_deinit(&house.roots);
+    paths_list_deinit(&house.search_paths);
     return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
 }
 
@@ -165,7 +165,7 @@ int mcp_main(int argc, char **argv)
                       "append every session's episodes to DIR/trajectories.jsonl"),
         OPTION_STRING(0, "index", &arguments.index, "DIR",
                       "solved examples to search (retrieval.directory; `warpgym index`)"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
@@ -185,7 +185,7 @@ int mcp_main(int argc, char **argv)
                           words.items[0]);
     else
         status = run_with_settings(&arguments);
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&words);
     return status;

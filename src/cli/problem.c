@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/json.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "cli/table.h"
 #include "judge/problem_audit.h"
 #include "problem/load.h"
@@ -16,13 +16,13 @@
 #define OUT_BYTES ((size_t)16 << 20)
 
 struct arguments {
-    struct cli_words roots, sets, words;
+    struct cli_words search_paths, sets, words;
     bool json, all, verbose;
 };
 
 static void deinit(struct arguments *arguments)
 {
-    cli_words_deinit(&arguments->roots);
+    cli_words_deinit(&arguments->search_paths);
     cli_words_deinit(&arguments->sets);
     cli_words_deinit(&arguments->words);
 }
@@ -58,12 +58,12 @@ static void list_one(const struct suite_entry *entry, bool json, struct table *t
         problem_deinit(&problem);
 }
 
-static int list(const struct arguments *arguments, const struct paths_list *roots)
+static int list(const struct arguments *arguments, const struct paths_list *search_paths)
 {
     struct suite suite;
     struct err err;
     struct buf out;
-    if (suite_open(&suite, roots->items, roots->count, &err) < 0)
+    if (suite_open(&suite, search_paths->items, search_paths->count, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     struct table *table = table_new();
     table_column(table, "problem", TABLE_LEFT);
@@ -130,14 +130,15 @@ static void show_native(const struct problem *problem, struct buf *out)
                    problem_bytes(problem, &problem->time[0]));
 }
 
-static int show(const struct arguments *arguments, const struct paths_list *roots)
+static int show(const struct arguments *arguments, const struct paths_list *search_paths)
 {
     struct problem problem;
     struct err err;
     struct buf out;
     if (arguments->words.count != 1)
         return cli_fail(EXIT_USAGE, "problem show: name one problem");
-    if (suite_load(roots->items, roots->count, arguments->words.items[0], &problem, &err) < 0)
+    if (suite_load(search_paths->items, search_paths->count, arguments->words.items[0], &problem,
+                   &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     buf_init(&out, OUT_BYTES);
     buf_printf(&out, "%s — %s\n\nformat     %s\nhash       %s\nfile       %s\n", problem.id,
@@ -239,11 +240,11 @@ static int check_one(struct judge *judge, const struct arguments *arguments,
 }
 
 static int check_named(struct judge *judge, const struct arguments *arguments,
-                       const struct paths_list *roots, const char *name)
+                       const struct paths_list *search_paths, const char *name)
 {
     struct problem problem;
     struct err err;
-    if (suite_load(roots->items, roots->count, name, &problem, &err) < 0)
+    if (suite_load(search_paths->items, search_paths->count, name, &problem, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     int status = check_one(judge, arguments, &problem);
     problem_deinit(&problem);
@@ -251,15 +252,15 @@ static int check_named(struct judge *judge, const struct arguments *arguments,
 }
 
 static int check_all(struct judge *judge, const struct arguments *arguments,
-                     const struct paths_list *roots)
+                     const struct paths_list *search_paths)
 {
     struct suite suite;
     struct err err;
     int status = EXIT_PASSED;
-    if (suite_open(&suite, roots->items, roots->count, &err) < 0)
+    if (suite_open(&suite, search_paths->items, search_paths->count, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     for (size_t i = 0; i < suite.count && !cli_cancelled; i++) {
-        int one = check_named(judge, arguments, roots, suite.entries[i].id);
+        int one = check_named(judge, arguments, search_paths, suite.entries[i].id);
         status = one > status ? one : status;
     }
     suite_close(&suite);
@@ -267,7 +268,7 @@ static int check_all(struct judge *judge, const struct arguments *arguments,
 }
 
 static int run_check(const struct arguments *arguments, const struct settings *settings,
-                     const struct paths_list *roots)
+                     const struct paths_list *search_paths)
 {
     struct judge_options options = {.settings = settings, .cancelled = &cli_cancelled};
     struct judge *judge;
@@ -279,9 +280,9 @@ static int run_check(const struct arguments *arguments, const struct settings *s
         return cli_fail(cli_status(&err), "%s", err.text);
     cli_catch_signals();
     if (arguments->all)
-        status = check_all(judge, arguments, roots);
+        status = check_all(judge, arguments, search_paths);
     for (size_t i = 0; i < arguments->words.count && !cli_cancelled; i++) {
-        int one = check_named(judge, arguments, roots, arguments->words.items[i]);
+        int one = check_named(judge, arguments, search_paths, arguments->words.items[i]);
         status = one > status ? one : status;
     }
     judge_close(judge);
@@ -294,13 +295,13 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
 {
     struct arguments arguments = {0};
     struct settings settings;
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct err err;
     int status = EXIT_USAGE;
     struct cli_option options[8];
     size_t count = 0;
     options[count++] = (struct cli_option)
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first (a KernelBench checkout, say); may be repeated");
     options[count++] = (struct cli_option)OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                                                       "change a setting; may be repeated");
@@ -319,13 +320,13 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
     if (cli_settings(&settings, &arguments.sets, &err) < 0) {
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
-        if (cli_roots(&arguments.roots, &settings, &roots, &err) < 0) {
+        if (cli_search_paths(&arguments.search_paths, &settings, &search_paths, &err) < 0) {
             status = cli_fail(cli_status(&err), "%s", err.text);
         } else {
-            status = verb == VERB_LIST   ? list(&arguments, &roots)
-                     : verb == VERB_SHOW ? show(&arguments, &roots)
-                                         : run_check(&arguments, &settings, &roots);
-            paths_list_deinit(&roots);
+            status = verb == VERB_LIST   ? list(&arguments, &search_paths)
+                     : verb == VERB_SHOW ? show(&arguments, &search_paths)
+                                         : run_check(&arguments, &settings, &search_paths);
+            paths_list_deinit(&search_paths);
         }
         settings_deinit(&settings);
     }

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "cli/table.h"
 #include "gym/episode/episode.h"
 #include "gym/prompt/prompt.h"
@@ -18,7 +18,7 @@
 
 struct arguments {
     const char *language, *style, *check;
-    struct cli_words roots, sets, words;
+    struct cli_words search_paths, sets, words;
     int64_t shots, budget, retrieve; /* -1: as the settings say */
     bool thinking, json;
 };
@@ -96,17 +96,18 @@ static int show_messages(const struct arguments *arguments, struct gym *gym,
 }
 
 static int show_in(const struct arguments *arguments, const struct settings *settings,
-                   const struct paths_list *roots)
+                   const struct paths_list *search_paths)
 {
     const struct gym_options options = {.settings = settings,
-                                        .roots = roots->items,
-                                        .root_count = roots->count};
+                                        .search_paths = search_paths->items,
+                                        .search_path_count = search_paths->count};
     const char *word = arguments->words.items[0];
     struct problem problem = {0}, known = {0};
     struct gym *gym = NULL;
     struct err err;
-    int result = suite_load(roots->items, roots->count, word, &problem, &err), status;
-    bool is_known = suite_load_id(roots->items, roots->count, word, &known, &(struct err){0}) == 0;
+    int result = suite_load(search_paths->items, search_paths->count, word, &problem, &err), status;
+    bool is_known = suite_load_id(search_paths->items, search_paths->count, word, &known,
+                                  &(struct err){0}) == 0;
     if (result == 0)
         result = gym_open(&gym, &options, &err);
     status = result < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
@@ -119,14 +120,14 @@ static int show_in(const struct arguments *arguments, const struct settings *set
 
 static int show(const struct arguments *arguments, const struct settings *settings)
 {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct err err;
     if (arguments->words.count != 1)
         return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
-    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    int status = show_in(arguments, settings, &roots);
-    paths_list_deinit(&roots);
+    int status = show_in(arguments, settings, &search_paths);
+    paths_list_deinit(&search_paths);
     return status;
 }
 
@@ -184,7 +185,7 @@ int prompt_main(int argc, char **argv)
         OPTION_STRING(0, "check", &arguments.check, "DIR",
                       "try the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE", "change a setting; may be repeated"),
         OPTION_END,
@@ -200,7 +201,7 @@ int prompt_main(int argc, char **argv)
         status = run(&arguments, &settings);
         settings_deinit(&settings);
     }
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&arguments.words);
     return status;

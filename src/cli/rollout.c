@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/progress.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "cli/table.h"
 #include "client/evaluator.h"
 #include "gym/episode/best.h"
@@ -26,7 +26,7 @@
 
 struct arguments {
     const char *policy, *model, *server, *out, *best;
-    struct cli_words problems, roots, sets;
+    struct cli_words problems, search_paths, sets;
     int64_t samples, jobs, evaluations;
     bool timing, quiet, local;
 };
@@ -183,13 +183,13 @@ static int play(const struct arguments *arguments, struct rollout_options *optio
 }
 
 static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
-                          const struct paths_list *roots, struct evaluator **evaluator,
+                          const struct paths_list *search_paths, struct evaluator **evaluator,
                           struct err *err)
 {
     const struct evaluator_options options = {.settings = settings,
-                                              .roots = roots->items,
-                                              .root_count = roots->count,
-                                              .at_once = (size_t)arguments->evaluations,
+                                              .search_paths = search_paths->items,
+                                              .search_path_count = search_paths->count,
+                                              .max_in_flight = (size_t)arguments->evaluations,
                                               .cancelled = &cli_cancelled};
     bool remote = !arguments->local && (arguments->server || settings->client_url[0]);
     return remote ? evaluator_open_remote(evaluator, arguments->server, &options, err)
@@ -197,10 +197,10 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
 }
 
 static int run(const struct arguments *arguments, const struct settings *settings,
-               const struct paths_list *roots)
+               const struct paths_list *search_paths)
 {
-    const struct tasks_choice choice = {.roots = roots->items,
-                                        .root_count = roots->count,
+    const struct tasks_choice choice = {.search_paths = search_paths->items,
+                                        .search_path_count = search_paths->count,
                                         .language = settings->gym_language,
                                         .best = arguments->best};
     const struct policy_options policy = {.url = arguments->policy,
@@ -208,8 +208,8 @@ static int run(const struct arguments *arguments, const struct settings *setting
                                           .settings = settings,
                                           .cancelled = &cli_cancelled};
     const struct gym_options gym = {.settings = settings,
-                                    .roots = roots->items,
-                                    .root_count = roots->count};
+                                    .search_paths = search_paths->items,
+                                    .search_path_count = search_paths->count};
     struct rollout_options options = {.directory = arguments->out,
                                       .samples = arguments->samples,
                                       .jobs = (size_t)arguments->jobs,
@@ -223,7 +223,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     if (result == 0)
         result = policy_open(&options.policy, &policy, &err);
     if (result == 0)
-        result = open_evaluator(arguments, settings, roots, &options.evaluator, &err);
+        result = open_evaluator(arguments, settings, search_paths, &options.evaluator, &err);
     if (result < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
     } else {
@@ -245,7 +245,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
 static int run_with_roots(const struct arguments *arguments, const struct settings *settings)
 {
     struct arguments chosen = *arguments;
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct err err = {0};
     char standard[64];
     time_t now = time(NULL);
@@ -260,10 +260,10 @@ static int run_with_roots(const struct arguments *arguments, const struct settin
         strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
         chosen.out = standard;
     }
-    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    int status = run(&chosen, settings, &roots);
-    paths_list_deinit(&roots);
+    int status = run(&chosen, settings, &search_paths);
+    paths_list_deinit(&search_paths);
     return status;
 }
 
@@ -283,7 +283,7 @@ int rollout_main(int argc, char **argv)
                       "those that are there"),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 4096, "N", "episodes at the same time; 32"),
         OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
@@ -311,7 +311,7 @@ int rollout_main(int argc, char **argv)
         settings_deinit(&settings);
     }
     cli_words_deinit(&arguments.problems);
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     return status;
 }

@@ -1,6 +1,6 @@
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "gym/gym.h"
 #include "server/service.h"
 #include "worker/worker.h"
@@ -13,14 +13,14 @@
 
 struct arguments {
     const char *listen, *queue, *workers;
-    struct cli_words roots, sets;
+    struct cli_words search_paths, sets;
     bool no_worker; /* what `workers` says */
 };
 
 /* What the parts share, and which of them run. */
 struct house {
     const struct settings *settings;
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct queue *queue;
     struct metrics *metrics;
     struct gym *gym;
@@ -32,7 +32,7 @@ static int start_worker(struct house *house, struct err *err)
 {
     const struct worker_options options = {.settings = house->settings,
                                            .queue = house->queue,
-                                           .roots = &house->roots,
+                                           .search_paths = &house->search_paths,
                                            .metrics = house->metrics};
     return worker_start(&house->worker, &options, err);
 }
@@ -41,8 +41,8 @@ static int start_worker(struct house *house, struct err *err)
 static int start(struct house *house, bool no_worker, struct err *err)
 {
     const struct gym_options gym = {.settings = house->settings,
-                                    .roots = house->roots.items,
-                                    .root_count = house->roots.count};
+                                    .search_paths = house->search_paths.items,
+                                    .search_path_count = house->search_paths.count};
     int result = gym_open(&house->gym, &gym, err);
     if (result < 0)
         return result;
@@ -50,8 +50,8 @@ static int start(struct house *house, bool no_worker, struct err *err)
                                             .queue = house->queue,
                                             .gym = house->gym,
                                             .metrics = house->metrics,
-                                            .roots = house->roots.items,
-                                            .root_count = house->roots.count};
+                                            .search_paths = house->search_paths.items,
+                                            .search_path_count = house->search_paths.count};
     result = service_open(&house->service, &options, err);
     if (result == 0)
         result = service_start(house->service, err);
@@ -100,7 +100,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     struct house house = {.settings = settings};
     struct queue_options options;
     struct err err;
-    if (cli_roots(&arguments->roots, settings, &house.roots, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &house.search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     int status;
     queue_options_read(&options, settings);
@@ -112,7 +112,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
         metrics_free(house.metrics);
         queue_close(house.queue);
     }
-    paths_list_deinit(&house.roots);
+    paths_list_deinit(&house.search_paths);
     return status;
 }
 
@@ -148,7 +148,7 @@ int serve_main(int argc, char **argv)
             'w', "workers", &arguments.workers, "N|none",
             "how many jobs are judged here at a time (worker.slots); none: serve only, and "
             "`warpgym worker` judges"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
@@ -163,7 +163,7 @@ int serve_main(int argc, char **argv)
     } else {
         status = run_with_settings(&arguments);
     }
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&words);
     return status;

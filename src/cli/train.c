@@ -8,7 +8,7 @@
 
 struct arguments {
     const char *out, *server;
-    struct cli_words words, roots;
+    struct cli_words words, search_paths;
     bool quiet;
 };
 
@@ -27,7 +27,7 @@ static int run(const struct arguments *arguments)
     char *command = mem_printf("warpgym runs resume %s", directory);
     const struct train_run run = {.directory = directory,
                                   .server = arguments->server,
-                                  .roots = &arguments->roots,
+                                  .search_paths = &arguments->search_paths,
                                   .quiet = arguments->quiet,
                                   .again = command};
     int status = train_run(&run, &settings);
@@ -42,7 +42,7 @@ int train_main(int argc, char **argv)
     const struct cli_option options[] = {
         OPTION_STRING('o', "out", &arguments.out, "DIR",
                       "directory of the run; one that is there is gone on with; runs/DATE-TIME"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; the run remembers it; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "a server judges (http://HOST:PORT); the run remembers it"),
@@ -58,6 +58,6 @@ int train_main(int argc, char **argv)
     else
         status = run(&arguments);
     cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "rl/train/trainer.h"
 
 #include <inttypes.h>
@@ -110,8 +110,8 @@ static int keep(const struct train_run *run, struct settings *settings, struct e
 {
     struct buf path;
     int result = 0;
-    buf_init(&path, CLI_ROOTS_BYTES);
-    cli_roots_keep(run->roots, settings, &path);
+    buf_init(&path, CLI_SEARCH_PATHS_BYTES);
+    cli_search_paths_save(run->search_paths, settings, &path);
     if (run->server)
         result = settings_set(settings, "client.url", run->server, ORIGIN_COMMAND_LINE, err);
     if (result == 0 && path.len > 0 && strcmp(path.data, settings->problems_path) != 0)
@@ -124,15 +124,15 @@ int train_run(const struct train_run *run, struct settings *settings)
 {
     struct told told = {.quiet = run->quiet};
     const struct cli_words none = {0};
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct trainer_result end = {0};
     struct err err = {0};
-    if (keep(run, settings, &err) < 0 || cli_roots(&none, settings, &roots, &err) < 0)
+    if (keep(run, settings, &err) < 0 || cli_search_paths(&none, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     const struct trainer_options options = {.settings = settings,
                                             .directory = run->directory,
-                                            .roots = roots.items,
-                                            .root_count = roots.count,
+                                            .search_paths = search_paths.items,
+                                            .search_path_count = search_paths.count,
                                             .cancelled = &cli_cancelled,
                                             .tell = hear,
                                             .context = &told};
@@ -140,6 +140,6 @@ int train_run(const struct train_run *run, struct settings *settings)
     int result = trainer_run(&options, &end, &err);
     end_progress(&told, end.steps);
     int status = say_end(run, result, &end, &told, &err);
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     return status;
 }

@@ -8,14 +8,14 @@
 
 struct train_run {
     const char *directory;
-    const char *server;            /* that judges; NULL: as client.url says */
-    const struct cli_words *roots; /* of problems, before the others */
+    const char *server;                   /* that judges; NULL: as client.url says */
+    const struct cli_words *search_paths; /* of problems, before the others */
     bool quiet;
     const char *again; /* the command that goes on: "warpgym train demo.yaml --out DIR" */
 };
 
-/* Returns the exit status. Server and roots become settings, and so part of the run, which goes on
- * without being told them again. */
+/* Returns the exit status. Server and search paths become settings, and so part of the run, which
+ * goes on without being told them again. */
 int train_run(const struct train_run *run, struct settings *settings);
 
 #endif

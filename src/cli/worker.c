@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/log.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "queue/queue.h"
 #include "server/exporter.h"
 #include "worker/worker.h"
@@ -10,7 +10,7 @@
 
 struct arguments {
     const char *queue, *name, *listen, *slots;
-    struct cli_words roots, sets, rest;
+    struct cli_words search_paths, sets, rest;
 };
 
 static int why_not(void *context, struct err *err)
@@ -58,11 +58,11 @@ static int work(const struct worker_options *options)
 
 static int run(const struct arguments *arguments, const struct settings *settings)
 {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct queue_options options;
     struct queue *queue;
     struct err err = {0};
-    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     queue_options_read(&options, settings);
     int status;
@@ -71,14 +71,14 @@ static int run(const struct arguments *arguments, const struct settings *setting
     } else {
         struct worker_options worker = {.settings = settings,
                                         .queue = queue,
-                                        .roots = &roots,
+                                        .search_paths = &search_paths,
                                         .metrics = metrics_new(),
                                         .name = arguments->name};
         status = work(&worker);
         metrics_free(worker.metrics);
         queue_close(queue);
     }
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     return status;
 }
 
@@ -111,7 +111,7 @@ int worker_main(int argc, char **argv)
                       "serve /metrics and /health there (setting worker.listen)"),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
                       "how the queue knows it; must differ from all others'"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
@@ -123,7 +123,7 @@ int worker_main(int argc, char **argv)
     status = arguments.rest.count > 0
                  ? cli_fail(EXIT_USAGE, "worker: takes no arguments; try `warpgym worker --help`")
                  : run_with_settings(&arguments);
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&arguments.rest);
     return status;

@@ -1,4 +1,4 @@
-/* evaluator_local: this process judges. Declared in evaluator.h. */
+/* evaluator_local: evaluates in this process. */
 #include "client/evaluator_internal.h"
 
 #include "base/clock.h"
@@ -15,24 +15,24 @@
 
 #define TICK_MS 50
 
-struct seat {
-    struct session *session;
+struct local_session {
+    struct session *judge_session;
     _Atomic int stop;    /* enum evaluation_stop */
-    int64_t deadline_ns; /* 0: nothing is judged */
+    int64_t deadline_ns; /* 0: idle */
     const _Atomic int *cancelled;
-    struct seat *next;
+    struct local_session *next;
 };
 
-/* The beat looks after what is judged: whether its time is up, whether somebody cancels. */
+/* The timer thread stops evaluations that are late or cancelled. */
 struct local {
     const struct settings *settings;
-    const char *const *roots;
-    size_t root_count;
+    const char *const *search_paths;
+    size_t search_path_count;
     struct judge *judge;
-    pthread_t beat;
-    pthread_mutex_t lock; /* all below, and the seats' deadlines */
+    pthread_t timer_thread;
+    pthread_mutex_t lock; /* all below, and the sessions' deadlines */
     pthread_cond_t changed;
-    struct seat *seats;
+    struct local_session *sessions;
     size_t busy;
     bool ended;
 };
@@ -40,20 +40,21 @@ struct local {
 /* ------------------------------------------------------------------------------------- the beat */
 
 /* With the lock. */
-static void stop_due(struct local *local)
+static void stop_due_sessions(struct local *local)
 {
     int64_t now_ns = clock_now_ns();
-    for (struct seat *seat = local->seats; seat; seat = seat->next) {
-        if (seat->deadline_ns == 0 || seat->stop != EVALUATION_GOES_ON)
+    for (struct local_session *local_session = local->sessions; local_session;
+         local_session = local_session->next) {
+        if (local_session->deadline_ns == 0 || local_session->stop != EVALUATION_GOES_ON)
             continue;
-        if (seat->cancelled && *seat->cancelled)
-            seat->stop = EVALUATION_CANCELLED;
-        else if (now_ns > seat->deadline_ns)
-            seat->stop = EVALUATION_OUT_OF_TIME;
+        if (local_session->cancelled && *local_session->cancelled)
+            local_session->stop = EVALUATION_CANCELLED;
+        else if (now_ns > local_session->deadline_ns)
+            local_session->stop = EVALUATION_OUT_OF_TIME;
     }
 }
 
-static void *beat(void *argument)
+static void *timer_thread(void *argument)
 {
     struct local *local = argument;
     pthread_mutex_lock(&local->lock);
@@ -63,66 +64,69 @@ static void *beat(void *argument)
             pthread_cond_timedwait(&local->changed, &local->lock, &until);
         else
             pthread_cond_wait(&local->changed, &local->lock);
-        stop_due(local);
+        stop_due_sessions(local);
     }
     pthread_mutex_unlock(&local->lock);
     return NULL;
 }
 
-static void begin(struct local *local, struct seat *seat, const _Atomic int *cancelled,
-                  int64_t timeout_ms)
+static void session_begin(struct local *local, struct local_session *local_session,
+                          const _Atomic int *cancelled, int64_t timeout_ms)
 {
     pthread_mutex_lock(&local->lock);
-    seat->cancelled = cancelled;
-    seat->stop = EVALUATION_GOES_ON;
-    seat->deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    local_session->cancelled = cancelled;
+    local_session->stop = EVALUATION_GOES_ON;
+    local_session->deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (local->busy++ == 0)
         pthread_cond_signal(&local->changed);
     pthread_mutex_unlock(&local->lock);
 }
 
-static void end(struct local *local, struct seat *seat)
+static void session_end(struct local *local, struct local_session *local_session)
 {
     pthread_mutex_lock(&local->lock);
-    seat->deadline_ns = 0;
+    local_session->deadline_ns = 0;
     local->busy--;
     pthread_mutex_unlock(&local->lock);
 }
 
 /* -------------------------------------------------------------------------------------- judging */
 
-static int judge(struct local *local, struct seat *seat, const struct evaluation_request *request,
-                 const struct problem *problem, const struct settings *settings,
-                 const struct evaluator_turn *turn, json_t **out, struct err *err)
+static int evaluate_problem(struct local *local, struct local_session *local_session,
+                            const struct evaluation_request *request, const struct problem *problem,
+                            const struct settings *settings, const struct evaluator_call *call,
+                            json_t **out, struct err *err)
 {
     struct candidate candidate = {.path = request->candidate_name,
                                   .text = request->candidate_source,
                                   .bytes = strlen(request->candidate_source)};
     struct evaluation_terms terms = {.settings = settings,
-                                     .stopped = &seat->stop,
+                                     .stopped = &local_session->stop,
                                      .no_timing = !request->timing};
     struct verdict verdict;
-    begin(local, seat, turn->cancelled, request->timeout_ms);
-    session_evaluate(seat->session, problem, &candidate, &terms, &verdict);
-    end(local, seat);
-    verdict.stages_ms[STAGE_QUEUE] += turn->waited_ms;
+    session_begin(local, local_session, call->cancelled, request->timeout_ms);
+    session_evaluate(local_session->judge_session, problem, &candidate, &terms, &verdict);
+    session_end(local, local_session);
+    verdict.stages_ms[STAGE_QUEUE] += call->waited_ms;
     if (verdict.status != STATUS_CANCELLED)
         *out = verdict_json(&verdict);
     verdict_deinit(&verdict);
     return *out ? 0 : err_set(err, ERR_CANCELLED, "cancelled");
 }
 
-/* A problem that was sent and is none gets a verdict that says so, as from a server; one that is
- * only named has to be there. */
-static int judge_request(struct local *local, struct seat *seat,
-                         const struct evaluation_request *request, const struct settings *settings,
-                         const struct evaluator_turn *turn, json_t **out, struct err *err)
+/* An invalid problem that was sent whole gets a verdict that says so, as from a server; a
+ * problem that is only named must exist. */
+static int evaluate_request(struct local *local, struct local_session *local_session,
+                            const struct evaluation_request *request,
+                            const struct settings *settings, const struct evaluator_call *call,
+                            json_t **out, struct err *err)
 {
     struct problem problem = {0};
-    int result = evaluation_request_problem(request, local->roots, local->root_count, &problem,
-                                            err);
+    int result = evaluation_request_problem(request, local->search_paths, local->search_path_count,
+                                            &problem, err);
     if (result == 0) {
-        result = judge(local, seat, request, &problem, settings, turn, out, err);
+        result = evaluate_problem(local, local_session, request, &problem, settings, call, out,
+                                  err);
     } else if (request->format != EVALUATION_KNOWN) {
         *out = evaluation_request_refusal(request, err->text);
         result = 0;
@@ -131,10 +135,10 @@ static int judge_request(struct local *local, struct seat *seat,
     return result;
 }
 
-static int evaluate(void *judges, void *seat, const json_t *object,
-                    const struct evaluator_turn *turn, json_t **out, struct err *err)
+static int evaluate_object(void *state, void *local_session, const json_t *object,
+                           const struct evaluator_call *call, json_t **out, struct err *err)
 {
-    struct local *local = judges;
+    struct local *local = state;
     struct evaluation_request request;
     struct settings settings;
     struct err why;
@@ -144,7 +148,7 @@ static int evaluate(void *judges, void *seat, const json_t *object,
     } else if (result == 0) {
         result = evaluation_request_settings(&request, local->settings, &settings, &why);
         if (result == 0) {
-            result = judge_request(local, seat, &request, &settings, turn, out, &why);
+            result = evaluate_request(local, local_session, &request, &settings, call, out, &why);
             settings_deinit(&settings);
         }
     }
@@ -157,36 +161,36 @@ static int evaluate(void *judges, void *seat, const json_t *object,
 
 /* ------------------------------------------------------------------------------- its whole life */
 
-static int seat_open(void *judges, void **out, struct err *err)
+static int local_session_open(void *state, void **out, struct err *err)
 {
-    struct local *local = judges;
-    struct seat *seat = mem_alloc(sizeof *seat);
+    struct local *local = state;
+    struct local_session *local_session = mem_alloc(sizeof *local_session);
     (void)err;
-    seat->session = session_new(local->judge);
+    local_session->judge_session = session_new(local->judge);
     pthread_mutex_lock(&local->lock);
-    seat->next = local->seats;
-    local->seats = seat;
+    local_session->next = local->sessions;
+    local->sessions = local_session;
     pthread_mutex_unlock(&local->lock);
-    *out = seat;
+    *out = local_session;
     return 0;
 }
 
-/* With its beat still there, which sees it no longer busy. */
-static void seat_close(void *judges, void *which)
+/* While the timer thread runs, which sees the session idle. */
+static void local_session_close(void *state, void *which)
 {
-    struct local *local = judges;
-    struct seat *seat = which;
+    struct local *local = state;
+    struct local_session *local_session = which;
     pthread_mutex_lock(&local->lock);
-    struct seat **place = &local->seats;
-    while (*place != seat)
+    struct local_session **place = &local->sessions;
+    while (*place != local_session)
         place = &(*place)->next;
-    *place = seat->next;
+    *place = local_session->next;
     pthread_mutex_unlock(&local->lock);
-    session_free(seat->session);
-    mem_free(seat);
+    session_free(local_session->judge_session);
+    mem_free(local_session);
 }
 
-static void free_all(struct local *local)
+static void local_free(struct local *local)
 {
     judge_close(local->judge);
     pthread_cond_destroy(&local->changed);
@@ -194,18 +198,18 @@ static void free_all(struct local *local)
     mem_free(local);
 }
 
-static void close_local(void *judges)
+static void local_close(void *state)
 {
-    struct local *local = judges;
+    struct local *local = state;
     pthread_mutex_lock(&local->lock);
     local->ended = true;
     pthread_cond_signal(&local->changed);
     pthread_mutex_unlock(&local->lock);
-    pthread_join(local->beat, NULL);
-    free_all(local);
+    pthread_join(local->timer_thread, NULL);
+    local_free(local);
 }
 
-static size_t cpus(void)
+static size_t count_cpus(void)
 {
     struct cpu cpu;
     cpu_detect(&cpu);
@@ -215,7 +219,8 @@ static size_t cpus(void)
 int evaluator_open_local(struct evaluator **out, const struct evaluator_options *options,
                          struct err *err)
 {
-    static const struct evaluator_kind kind = {seat_open, seat_close, evaluate, close_local};
+    static const struct evaluator_kind kind = {local_session_open, local_session_close,
+                                               evaluate_object, local_close};
     struct judge_options judge_options = {.settings = options->settings,
                                           .cancelled = options->cancelled};
     struct judge *judge;
@@ -225,16 +230,17 @@ int evaluator_open_local(struct evaluator **out, const struct evaluator_options 
         return result;
     struct local *local = mem_alloc(sizeof *local);
     local->settings = options->settings;
-    local->roots = options->roots;
-    local->root_count = options->root_count;
+    local->search_paths = options->search_paths;
+    local->search_path_count = options->search_path_count;
     local->judge = judge;
     pthread_mutex_init(&local->lock, NULL);
     pthread_cond_init(&local->changed, NULL);
-    if (pthread_create(&local->beat, NULL, beat, local) != 0) {
-        free_all(local);
+    if (pthread_create(&local->timer_thread, NULL, timer_thread, local) != 0) {
+        local_free(local);
         return err_set(err, ERR_IO, "cannot start the evaluator's thread");
     }
-    *out = evaluator_new(&kind, local, options->at_once ? options->at_once : cpus(),
+    *out = evaluator_new(&kind, local,
+                         options->max_in_flight ? options->max_in_flight : count_cpus(),
                          options->cancelled);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* evaluator_remote: a server judges. Declared in evaluator.h. */
+/* evaluator_remote: evaluates on a server. */
 #include "client/evaluator_internal.h"
 
 #include "base/array.h"
@@ -17,15 +17,15 @@
 #include <string.h>
 #include <time.h>
 
-#define CANCEL_PAUSE_MS 200 /* before looking again for a submission that may still be on its way */
+#define CANCEL_PAUSE_MS 200 /* before a second look for a submission that may still be in transit */
 
-struct distant {
+struct server {
     const struct settings *settings;
     const char *url;
     const _Atomic int *cancelled;
-    const char *const *roots;
-    size_t root_count;
-    char *own_suite; /* "…/problems/", which a server has, too */
+    const char *const *search_paths;
+    size_t search_path_count;
+    char *own_suite; /* "…/problems/", which a server has too */
 };
 
 /* ------------------------------------------------------------------------------------ problems */
@@ -35,15 +35,16 @@ static const char *id_of(const json_t *request)
     return json_string_value(json_object_get(json_object_get(request, "problem"), "id"));
 }
 
-/* A problem of the caller's own directories goes along whole: the server need not have it. True: it
- * does. */
-static bool send_whole(const struct distant *distant, json_t *request)
+/* Sends a problem of the caller's own directories whole, as the server need not have it. True:
+ * sent whole. */
+static bool send_whole(const struct server *server, json_t *request)
 {
     struct problem problem = {0};
     struct err ignored;
-    const char *id = id_of(request), *own = distant->own_suite;
+    const char *id = id_of(request), *own = server->own_suite;
     bool whole = id &&
-                 suite_load_id(distant->roots, distant->root_count, id, &problem, &ignored) == 0 &&
+                 suite_load_id(server->search_paths, server->search_path_count, id, &problem,
+                               &ignored) == 0 &&
                  problem.directory && strncmp(problem.directory, own, strlen(own)) != 0;
     if (whole)
         json_put(request, "problem", evaluation_problem_json(&problem));
@@ -51,7 +52,7 @@ static bool send_whole(const struct distant *distant, json_t *request)
     return whole;
 }
 
-/* The verdict of such a one names it as it was asked for. */
+/* Restores the problem's name as requested in such a verdict. */
 static void name_problem(json_t **verdict, const char *id)
 {
     json_t *named = json_copy(*verdict), *given = json_object_get(named, "problem");
@@ -64,14 +65,14 @@ static void name_problem(json_t **verdict, const char *id)
 
 /* ----------------------------------------------------------------------------------- cancelling */
 
-/* What nobody waits for any more is not judged. `known`: the server said that it has it. */
-static void cancel(const struct distant *distant, const char *id, bool known)
+/* Cancels an evaluation whose verdict is no longer wanted. `known`: the server has confirmed it. */
+static void cancel_evaluation(const struct server *server, const char *id, bool known)
 {
     int64_t deadline_ns = clock_now_ns() + REMOTE_CANCEL_MS * (int64_t)1000000;
     struct timespec pause = {.tv_nsec = CANCEL_PAUSE_MS * 1000000L};
     struct remote *remote;
     struct err err;
-    if (remote_open_briefly(&remote, distant->settings, distant->url, REMOTE_CANCEL_MS, &err) < 0)
+    if (remote_open_briefly(&remote, server->settings, server->url, REMOTE_CANCEL_MS, &err) < 0)
         return;
     while (remote_cancel(remote, id, &err) == ERR_MISSING && !known &&
            clock_left_ms(deadline_ns) > CANCEL_PAUSE_MS)
@@ -81,8 +82,8 @@ static void cancel(const struct distant *distant, const char *id, bool known)
 
 /* -------------------------------------------------------------------------------------- judging */
 
-/* It ended before it was asked for now, and not by being judged: cancelled, or a fault of the
- * machine. Whoever asks again wants it judged. */
+/* True: it ended before this request without a judge's verdict (cancelled, or a fault of the
+ * machine), and must be evaluated again. */
 static bool ended_unjudged(const struct remote_evaluation *evaluation)
 {
     static const enum verdict_status unjudged[] = {STATUS_CANCELLED, STATUS_INFRASTRUCTURE_ERROR};
@@ -94,8 +95,8 @@ static bool ended_unjudged(const struct remote_evaluation *evaluation)
     return evaluation->state == REMOTE_CANCELLED;
 }
 
-static int submit(struct remote *remote, json_t *request, json_t **evaluation,
-                  struct remote_evaluation *read, struct err *err)
+static int submit_evaluation(struct remote *remote, json_t *request, json_t **evaluation,
+                             struct remote_evaluation *read, struct err *err)
 {
     json_decref(*evaluation);
     *evaluation = NULL;
@@ -103,15 +104,15 @@ static int submit(struct remote *remote, json_t *request, json_t **evaluation,
     return result == 0 ? remote_read(*evaluation, read, err) : result;
 }
 
-/* Until it has ended. *known: the server has it, under the request's id. */
-static int follow(struct remote *remote, json_t *request, json_t **evaluation, bool *known,
-                  struct err *err)
+/* Polls until it has ended. *known: the server has it, under the request's id. */
+static int await_evaluation(struct remote *remote, json_t *request, json_t **evaluation,
+                            bool *known, struct err *err)
 {
     struct remote_evaluation read;
-    int result = submit(remote, request, evaluation, &read, err);
+    int result = submit_evaluation(remote, request, evaluation, &read, err);
     if (result == 0 && ended_unjudged(&read)) {
         json_put(request, "fresh", json_true());
-        result = submit(remote, request, evaluation, &read, err);
+        result = submit_evaluation(remote, request, evaluation, &read, err);
     }
     *known = result == 0;
     if (result < 0 || remote_is_ended(&read))
@@ -121,14 +122,14 @@ static int follow(struct remote *remote, json_t *request, json_t **evaluation, b
     return remote_wait(remote, json_string_value(json_object_get(request, "id")), evaluation, err);
 }
 
-/* Of one that ended without a worker's: it was given up after too many attempts. */
-static json_t *fault(const struct remote_evaluation *evaluation)
+/* The verdict of an evaluation that ended without a worker's, after too many attempts. */
+static json_t *fault_verdict(const struct remote_evaluation *evaluation)
 {
     struct verdict verdict;
     verdict_init(&verdict);
     verdict.device = "";
     verdict_fail(&verdict, STATUS_INFRASTRUCTURE_ERROR, "queue",
-                 evaluation->reason ? evaluation->reason : "the server told no verdict", NULL);
+                 evaluation->reason ? evaluation->reason : "the server sent no verdict", NULL);
     json_t *object = verdict_json(&verdict);
     json_put(object, "id", json_text(evaluation->id));
     verdict_deinit(&verdict);
@@ -143,28 +144,28 @@ static int verdict_of(const json_t *evaluation, json_t **verdict, struct err *er
         return result;
     if (read.state == REMOTE_CANCELLED)
         return err_set(err, ERR_CANCELLED, "evaluation %s was cancelled on the server: %s", read.id,
-                       read.reason ? read.reason : "nobody said why");
+                       read.reason ? read.reason : "no reason given");
     if (json_is_string(json_object_get(read.verdict, "status")))
         *verdict = json_incref((json_t *)read.verdict);
     else
-        *verdict = fault(&read);
+        *verdict = fault_verdict(&read);
     return 0;
 }
 
-static int evaluate(void *judges, void *seat, const json_t *object,
-                    const struct evaluator_turn *turn, json_t **verdict, struct err *err)
+static int evaluate_object(void *state, void *session, const json_t *object,
+                           const struct evaluator_call *call, json_t **verdict, struct err *err)
 {
-    const struct distant *distant = judges;
-    json_t *request = json_copy((json_t *)object); /* it gets an id */
+    const struct server *server = state;
+    json_t *request = json_copy((json_t *)object); /* the copy gets an id */
     json_t *evaluation = NULL;
     bool known = false;
-    bool whole = send_whole(distant, request);
-    remote_watch(seat, turn->cancelled);
+    bool whole = send_whole(server, request);
+    remote_set_cancel(session, call->cancelled);
     int result = json_is_object(request)
-                     ? follow(seat, request, &evaluation, &known, err)
+                     ? await_evaluation(session, request, &evaluation, &known, err)
                      : err_set(err, ERR_INPUT, "an evaluation must be an object");
     if (result == ERR_CANCELLED)
-        cancel(distant, json_string_value(json_object_get(request, "id")), known);
+        cancel_evaluation(server, json_string_value(json_object_get(request, "id")), known);
     if (result == 0)
         result = verdict_of(evaluation, verdict, err);
     if (result == 0 && whole)
@@ -176,49 +177,51 @@ static int evaluate(void *judges, void *seat, const json_t *object,
 
 /* ------------------------------------------------------------------------------- its whole life */
 
-static int seat_open(void *judges, void **out, struct err *err)
+static int remote_session_open(void *state, void **out, struct err *err)
 {
-    const struct distant *distant = judges;
+    const struct server *server = state;
     struct remote *remote;
-    int result = remote_open(&remote, distant->settings, distant->url, distant->cancelled, err);
+    int result = remote_open(&remote, server->settings, server->url, server->cancelled, err);
     *out = remote;
     return result;
 }
 
-static void seat_close(void *judges, void *seat)
+static void remote_session_close(void *state, void *session)
 {
-    (void)judges;
-    remote_close(seat);
+    (void)state;
+    remote_close(session);
 }
 
-static void free_distant(void *judges)
+static void server_free(void *state)
 {
-    struct distant *distant = judges;
-    mem_free(distant->own_suite);
-    mem_free(distant);
+    struct server *server = state;
+    mem_free(server->own_suite);
+    mem_free(server);
 }
 
-/* What is wrong with the URL is said now, not at the first evaluation. */
+/* A wrong URL fails here, not at the first evaluation. */
 int evaluator_open_remote(struct evaluator **out, const char *url,
                           const struct evaluator_options *options, struct err *err)
 {
-    static const struct evaluator_kind kind = {seat_open, seat_close, evaluate, free_distant};
+    static const struct evaluator_kind kind = {remote_session_open, remote_session_close,
+                                               evaluate_object, server_free};
     struct remote *probe;
     *out = NULL;
     int result = remote_open(&probe, options->settings, url, options->cancelled, err);
     if (result < 0)
         return result;
     remote_close(probe);
-    struct distant *distant = mem_alloc(sizeof *distant);
+    struct server *server = mem_alloc(sizeof *server);
     char *root = paths_root();
-    *distant = (struct distant){.settings = options->settings,
-                                .url = url,
-                                .cancelled = options->cancelled,
-                                .roots = options->roots,
-                                .root_count = options->root_count,
-                                .own_suite = mem_printf("%s/problems/", root)};
+    *server = (struct server){.settings = options->settings,
+                              .url = url,
+                              .cancelled = options->cancelled,
+                              .search_paths = options->search_paths,
+                              .search_path_count = options->search_path_count,
+                              .own_suite = mem_printf("%s/problems/", root)};
     mem_free(root);
-    *out = evaluator_new(&kind, distant, options->at_once ? options->at_once : REMOTE_AT_ONCE,
+    *out = evaluator_new(&kind, server,
+                         options->max_in_flight ? options->max_in_flight : REMOTE_MAX_IN_FLIGHT,
                          options->cancelled);
     return 0;
 }

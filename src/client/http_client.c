@@ -14,14 +14,14 @@
 #include <string.h>
 
 #define BACKOFF_MS 200      /* the first pause */
-#define BACKOFF_MAX_MS 5000 /* the longest of our own */
+#define BACKOFF_MAX_MS 5000 /* longest pause without Retry-After */
 #define RETRY_AFTER_MAX_S 3600
 
 struct http_client {
     struct http_handle handle;
-    int64_t timeout_ms, patience_ms, backoff_ms;
+    int64_t timeout_ms, retry_budget_ms, backoff_ms;
     bool known;      /* the server has answered before */
-    struct buf body; /* of the answer that is coming in */
+    struct buf body; /* of the answer being received */
     size_t max_bytes;
     bool too_large;
 };
@@ -59,7 +59,7 @@ int http_client_open(struct http_client **out, const struct http_client_options 
         return result;
     }
     client->timeout_ms = options->timeout_ms;
-    client->patience_ms = options->patience_ms;
+    client->retry_budget_ms = options->retry_budget_ms;
     client->backoff_ms = options->backoff_ms;
     buf_init(&client->body, LIMIT_CLIENT_ANSWER_BYTES);
     curl_easy_setopt(client->handle.easy, CURLOPT_WRITEFUNCTION, take_bytes);
@@ -77,7 +77,7 @@ void http_client_close(struct http_client *client)
     mem_free(client);
 }
 
-void http_client_watch(struct http_client *client, const _Atomic int *cancelled)
+void http_client_set_cancel(struct http_client *client, const _Atomic int *cancelled)
 {
     client->handle.cancelled = cancelled;
 }
@@ -89,17 +89,18 @@ const char *http_client_url(const struct http_client *client)
 
 /* ------------------------------------------------------------------------------------- one call */
 
-static void describe(struct http_client *client, const struct http_client_call *call)
+static void client_set_request(struct http_client *client, const struct http_client_call *call)
 {
-    http_handle_describe(&client->handle, call->method, call->target, call->body, call->body_bytes);
+    http_handle_set_request(&client->handle, call->method, call->target, call->body,
+                            call->body_bytes);
     curl_easy_setopt(client->handle.easy, CURLOPT_TIMEOUT_MS,
                      (long)(client->timeout_ms + call->wait_ms));
     client->max_bytes = call->max_bytes < LIMIT_CLIENT_ANSWER_BYTES ? call->max_bytes
                                                                     : LIMIT_CLIENT_ANSWER_BYTES;
 }
 
-/* One try, to its end or to the moment at which somebody cancels. */
-static CURLcode transfer(struct http_client *client)
+/* One try, until it ends or is cancelled. */
+static CURLcode client_transfer(struct http_client *client)
 {
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
     int running = 1;
@@ -122,7 +123,7 @@ static CURLcode transfer(struct http_client *client)
     return code;
 }
 
-/* What a second try may mend. */
+/* A failure that a retry may cure. */
 static bool is_passing(const struct http_client *client, CURLcode code, int status)
 {
     if (code == CURLE_OK)
@@ -130,7 +131,7 @@ static bool is_passing(const struct http_client *client, CURLcode code, int stat
     return http_handle_is_passing(code) && !client->too_large;
 }
 
-/* Half of it at least, all of it at most: clients that lost the same server come back apart. */
+/* Between half and all of it: jitter, so that clients of one lost server do not return together. */
 static int64_t pause_ms(const struct http_client *client, unsigned tries)
 {
     int64_t longest = client->backoff_ms > 0 ? client->backoff_ms : BACKOFF_MS;
@@ -146,10 +147,10 @@ static int64_t pause_ms(const struct http_client *client, unsigned tries)
     return own > asked_s * 1000 ? own : asked_s * 1000;
 }
 
-static int failure(const struct http_client *client, CURLcode code, struct err *err)
+static int transfer_error(const struct http_client *client, CURLcode code, struct err *err)
 {
     if (code == CURLE_WRITE_ERROR)
-        return err_set(err, ERR_LIMIT, "%.200s: its answer has more than %zu bytes",
+        return err_set(err, ERR_LIMIT, "%.200s: the answer has more than %zu bytes",
                        client->handle.url, client->max_bytes);
     return http_handle_failure(&client->handle, code, err);
 }
@@ -161,9 +162,9 @@ int http_client_send(struct http_client *client, const struct http_client_call *
     CURLcode code;
     long status = 0;
     *answer = (struct http_client_answer){0};
-    describe(client, call);
+    client_set_request(client, call);
     for (;;) {
-        code = transfer(client);
+        code = client_transfer(client);
         if (http_handle_cancelled(&client->handle))
             return err_set(err, ERR_CANCELLED, "cancelled");
         answer->asked++;
@@ -174,18 +175,19 @@ int http_client_send(struct http_client *client, const struct http_client_call *
         if (!is_passing(client, code, (int)status))
             break;
         failing_ns = failing_ns ? failing_ns : clock_now_ns();
-        int64_t patience_ms = client->patience_ms;
-        if (!client->known && http_handle_is_unreached(code) && patience_ms > HTTP_CLIENT_FIRST_MS)
-            patience_ms = HTTP_CLIENT_FIRST_MS;
+        int64_t retry_budget_ms = client->retry_budget_ms;
+        if (!client->known && http_handle_is_unreached(code) &&
+            retry_budget_ms > HTTP_CLIENT_FIRST_MS)
+            retry_budget_ms = HTTP_CLIENT_FIRST_MS;
         pause = pause_ms(client, answer->asked);
-        if (clock_ms_since(failing_ns) + (double)pause > (double)patience_ms)
+        if (clock_ms_since(failing_ns) + (double)pause > (double)retry_budget_ms)
             break;
-        log_event(LOG_LEVEL_INFO, "client", "asks again", "server", client->handle.url, "why",
-                  code == CURLE_OK ? "it is busy" : curl_easy_strerror(code), NULL);
-        http_client_rest(client, pause);
+        log_event(LOG_LEVEL_INFO, "client", "retrying", "server", client->handle.url, "why",
+                  code == CURLE_OK ? "the server is busy" : curl_easy_strerror(code), NULL);
+        http_client_sleep(client, pause);
     }
     if (code != CURLE_OK)
-        return failure(client, code, err);
+        return transfer_error(client, code, err);
     answer->status = (int)status;
     answer->bytes = client->body.len;
     answer->body = buf_take(&client->body);
@@ -199,7 +201,7 @@ void http_client_answer_deinit(struct http_client_answer *answer)
     *answer = (struct http_client_answer){0};
 }
 
-void http_client_rest(struct http_client *client, int64_t ms)
+void http_client_sleep(struct http_client *client, int64_t ms)
 {
     int64_t deadline_ns = clock_now_ns() + ms * 1000000;
     int left;
@@ -210,8 +212,8 @@ void http_client_rest(struct http_client *client, int64_t ms)
 
 /* ------------------------------------------------------------------------------------- refusals */
 
-/* {"error": {"message": …}}, {"detail": …}; a text of another server is cut short. */
-static void say(const struct http_client_answer *answer, char *text, size_t text_bytes)
+/* {"error": {"message": …}}, {"detail": …}; any other text is cut short. */
+static void read_message(const struct http_client_answer *answer, char *text, size_t text_bytes)
 {
     struct err ignored;
     json_t *object = NULL, *inner = NULL;
@@ -233,11 +235,11 @@ int http_client_refusal(const struct http_client *client, const struct http_clie
 {
     int status = answer->status, code = ERR_PROTOCOL;
     char text[512];
-    say(answer, text, sizeof text);
+    read_message(answer, text, sizeof text);
     if (!text[0] && status >= 300 && status < 400)
-        snprintf(text, sizeof text, "it sends on to another address; give that one");
+        snprintf(text, sizeof text, "redirects to another address; give that one");
     if (!text[0] && (status == 401 || status == 403))
-        snprintf(text, sizeof text, "it wants another token; set client.token");
+        snprintf(text, sizeof text, "rejects the token; set client.token");
     if (status == 401 || status == 403 || status == 404)
         code = ERR_MISSING;
     else if (status == 501)
@@ -247,7 +249,7 @@ int http_client_refusal(const struct http_client *client, const struct http_clie
     else if (status >= 400 && status != 405)
         code = ERR_INPUT;
     return err_set(err, code, "%.200s: %s%s(%d)", client->handle.url, text,
-                   text[0] ? " " : "answers ", status);
+                   text[0] ? " " : "status", status);
 }
 
 char *http_client_escape(const char *text)
@@ -256,7 +258,7 @@ char *http_client_escape(const char *text)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     size_t bytes = strlen(text);
     char *out = mem_alloc(3 * bytes + 1), *at = out;
-    /* A segment "." or ".." would be taken for a way up. */
+    /* A segment "." or ".." would be resolved as a relative path. */
     bool dots = strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
     for (size_t i = 0; i < bytes; i++) {
         if (strchr(plain, text[i]) && !dots)

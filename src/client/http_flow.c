@@ -11,24 +11,24 @@
 #include <strings.h>
 
 #define RETRY_AFTER_MAX_S 86400
-#define LINGER_MS 250 /* for the end of a response whose answer is all there */
+#define LINGER_MS 250 /* for the end of a response whose answer is complete */
 
 struct http_flow {
     struct http_handle handle;
-    const struct http_flow_call *call; /* the one that is under way */
+    const struct http_flow_call *call; /* the call in progress */
     struct buf body;
-    size_t bytes, most_bytes; /* that have come in, and may */
+    size_t bytes, most_bytes; /* received, and allowed */
     unsigned sendings;
-    int64_t progress_ns; /* when the last was made, or the call began */
+    int64_t progress_ns; /* of the last progress, or of the call's begin */
     bool streamed;       /* its bytes go to on_bytes */
-    bool begun, done;    /* what on_bytes has said */
-    int failed;          /* the code of what ended it from within */
+    bool begun, done;    /* as on_bytes returned */
+    int failed;          /* the code with which a callback ended the call */
     struct err err;
 };
 
 /* -------------------------------------------------------------------------------- what comes in */
 
-/* A refusal is collected, and so is a JSON document. */
+/* Refusals and JSON documents are collected. */
 static bool is_streamed(const struct http_flow *flow)
 {
     const char *type = NULL;
@@ -39,7 +39,7 @@ static bool is_streamed(const struct http_flow *flow)
            !(type && strncasecmp(type, "application/json", 16) == 0);
 }
 
-static int pass_on(struct http_flow *flow, const char *bytes, size_t count)
+static int flow_pass_on(struct http_flow *flow, const char *bytes, size_t count)
 {
     const struct http_flow_call *call = flow->call;
     int result = call->on_bytes(call->context, bytes, count, &flow->err);
@@ -63,10 +63,10 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
     }
     flow->bytes += count;
     if (flow->bytes > flow->most_bytes)
-        flow->failed = err_set(&flow->err, ERR_LIMIT, "%.200s: its answer has more than %zu bytes",
+        flow->failed = err_set(&flow->err, ERR_LIMIT, "%.200s: the answer has more than %zu bytes",
                                flow->handle.url, flow->most_bytes);
     else if (flow->streamed)
-        flow->failed = pass_on(flow, bytes, count);
+        flow->failed = flow_pass_on(flow, bytes, count);
     else
         buf_append(&flow->body, bytes, count);
     return flow->failed ? 0 : count;
@@ -121,9 +121,9 @@ void http_flow_close(struct http_flow *flow)
 
 /* ------------------------------------------------------------------------------------- one call */
 
-/* The bound that has passed, or LATE_NOT with the time that is left to the nearest one. */
-static enum http_flow_late look_at_clock(const struct http_flow *flow, int64_t begun_ns,
-                                         int *left_ms)
+/* The bound that has passed, or LATE_NOT with the time left to the nearest one. */
+static enum http_flow_late flow_next_bound(const struct http_flow *flow, int64_t begun_ns,
+                                           int *left_ms)
 {
     const struct http_flow_call *call = flow->call;
     const struct {
@@ -148,7 +148,7 @@ static enum http_flow_late look_at_clock(const struct http_flow *flow, int64_t b
     return LATE_NOT;
 }
 
-static int be_late(const struct http_flow *flow, enum http_flow_late late, struct err *err)
+static int flow_late_error(const struct http_flow *flow, enum http_flow_late late, struct err *err)
 {
     const struct http_flow_call *call = flow->call;
     const char *url = flow->handle.url;
@@ -156,14 +156,14 @@ static int be_late(const struct http_flow *flow, enum http_flow_late late, struc
         return err_set(err, ERR_TIMEOUT, "%.200s: no whole answer in %.3g s", url,
                        (double)call->whole_ms * 1e-3);
     if (late == LATE_FIRST)
-        return err_set(err, ERR_TIMEOUT, "%.200s: nothing of an answer in %.3g s", url,
+        return err_set(err, ERR_TIMEOUT, "%.200s: no part of an answer in %.3g s", url,
                        (double)call->first_ms * 1e-3);
-    return err_set(err, ERR_TIMEOUT, "%.200s: it fell silent within an answer, for %.3g s", url,
+    return err_set(err, ERR_TIMEOUT, "%.200s: the answer stalled for %.3g s", url,
                    (double)call->between_ms * 1e-3);
 }
 
-/* To its end, or to the moment at which somebody cancels or a bound has passed. */
-static CURLcode transfer(struct http_flow *flow, enum http_flow_late *late)
+/* Runs until the transfer ends, is cancelled, or passes a bound. */
+static CURLcode flow_transfer(struct http_flow *flow, enum http_flow_late *late)
 {
     CURLM *multi = flow->handle.multi;
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
@@ -175,7 +175,7 @@ static CURLcode transfer(struct http_flow *flow, enum http_flow_late *late)
     while (!http_handle_cancelled(&flow->handle)) {
         if (curl_multi_perform(multi, &running) != CURLM_OK || !running)
             break;
-        *late = look_at_clock(flow, begun_ns, &left_ms);
+        *late = flow_next_bound(flow, begun_ns, &left_ms);
         if (*late != LATE_NOT)
             break;
         curl_multi_poll(multi, NULL, 0, left_ms, NULL);
@@ -211,8 +211,9 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
     flow->progress_ns = clock_now_ns();
     flow->handle.why[0] = '\0';
     buf_reset(&flow->body);
-    http_handle_describe(&flow->handle, call->method, call->target, call->body, call->body_bytes);
-    CURLcode code = transfer(flow, &answer->late);
+    http_handle_set_request(&flow->handle, call->method, call->target, call->body,
+                            call->body_bytes);
+    CURLcode code = flow_transfer(flow, &answer->late);
     read_head(flow, answer);
     answer->sendings = flow->sendings;
     answer->bytes = flow->body.len;
@@ -228,14 +229,14 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
     if (flow->done)
         return 0;
     if (answer->late != LATE_NOT)
-        return be_late(flow, answer->late, err);
+        return flow_late_error(flow, answer->late, err);
     if (code == CURLE_OK)
         return 0;
-    /* Of the bounds of time libcurl knows the one for connecting alone. */
+    /* The only time bound that libcurl enforces is the one for connecting. */
     answer->unreached = http_handle_is_unreached(code) || code == CURLE_OPERATION_TIMEDOUT;
     int result = http_handle_failure(&flow->handle, code, err);
     if (result == ERR_TIMEOUT)
-        return err_set(err, ERR_IO, "%.200s: nobody took the connection in time", flow->handle.url);
+        return err_set(err, ERR_IO, "%.200s: no connection in time", flow->handle.url);
     return result;
 }
 

@@ -1,21 +1,20 @@
-/* http_flow: one request to a server whose answer comes in over time, as server-sent events.
+/* http_flow: one request to a server whose answer arrives over time, as server-sent events.
  *
- * One call is one try (but for libcurl's own second one on a kept connection that was closed:
- * `sendings` tells); whether and when to try again is the caller's to decide (policy/retry.h),
- * because an answer that broke off in its middle is not the whole of http_client's story. Bytes of
- * a successful answer that is no JSON document go to `on_bytes` as they come; a JSON document and
- * every refusal are collected into `body`.
+ * One call is one try (except for libcurl's own repeat on a kept connection that was closed:
+ * `sendings` counts it). The caller decides whether and when to retry (policy/retry.h), because
+ * an answer that broke off in its middle needs more care than http_client's. Bytes of a
+ * successful answer that is not a JSON document go to `on_bytes` as they arrive; a JSON document
+ * and every refusal are collected into `body`.
  *
- * Three bounds of time, each of which may be absent (0): until the first progress, from one
- * progress to the next, and for the whole call. What progress is says on_bytes: a server's "still
- * there" is none.
+ * Three time bounds, each of which may be absent (0): until the first progress, between two
+ * progresses, and for the whole call. on_bytes decides what is progress: a server's keep-alive
+ * is not.
  *
  * Redirects are not followed, certificates are verified. Ownership: strings of the options are
- * copied. Threads: one flow belongs to one thread at a time; it keeps its connection.
- * Errors: ERR_INPUT (a URL that is none, a certificate that is not trusted), ERR_IO (no answer, or
- * one that broke off), ERR_TIMEOUT, ERR_LIMIT (too large), ERR_CANCELLED (within a tenth of a
- * second), or what on_bytes said.
- */
+ * copied. Threads: one flow belongs to one thread at a time; it keeps its connection. Errors:
+ * ERR_INPUT (an invalid URL, a certificate that is not trusted), ERR_IO (no answer, or one that
+ * broke off), ERR_TIMEOUT, ERR_LIMIT (too large), ERR_CANCELLED (within a tenth of a second), or
+ * what on_bytes returned. */
 #ifndef WARPGYM_CLIENT_HTTP_FLOW_H
 #define WARPGYM_CLIENT_HTTP_FLOW_H
 
@@ -30,17 +29,17 @@ struct http_flow;
 struct http_flow_options {
     const char *url;           /* "https://host:port/prefix", without query */
     const char *token;         /* sent as bearer; NULL or "": none */
-    const char *token_header;  /* instead, in this header as it is; NULL: bearer */
-    const char *token_setting; /* where a user puts it: "policy.token" */
+    const char *token_header;  /* sent in this header as it is; NULL: as bearer */
+    const char *token_setting; /* the setting's name in errors: "policy.token" */
     const char *accept;        /* media types; NULL: events and JSON */
     const char *ca_file;       /* NULL or "": the system's */
     int64_t connect_timeout_ms;
     const _Atomic int *cancelled;
 };
 
-/* What on_bytes may say beside 0: something of the answer came; all of it is there (the server gets
- * a moment to end the response in good order, so that its connection can be kept, and whatever
- * happens then is no failure). */
+/* What on_bytes may return beside 0: progress was made; the answer is complete (the server gets
+ * a moment to end the response properly, so that its connection can be kept; a failure after
+ * this is ignored). */
 #define HTTP_FLOW_PROGRESS 1
 #define HTTP_FLOW_DONE 2
 
@@ -49,9 +48,9 @@ struct http_flow_call {
     const char *body; /* JSON; NULL: none */
     size_t body_bytes;
     int64_t first_ms, between_ms, whole_ms;
-    size_t max_bytes; /* of the answer, as it comes over the wire */
-    /* 0, one of the above, or a negative code (with *err filled) that ends the call. NULL:
-     * everything is collected. */
+    size_t max_bytes; /* of the answer, as transferred */
+    /* Returns 0, one of the above, or a negative code (with *err filled) that ends the call.
+     * NULL: everything is collected. */
     int (*on_bytes)(void *context, const char *bytes, size_t count, struct err *err);
     void *context;
 };
@@ -59,12 +58,12 @@ struct http_flow_call {
 enum http_flow_late { LATE_NOT, LATE_FIRST, LATE_BETWEEN, LATE_WHOLE };
 
 struct http_flow_answer {
-    int status;               /* 0: none came */
-    bool unreached;           /* nobody took the connection, or there is no such host */
-    unsigned sendings;        /* one is sent again where a kept connection turns out closed */
-    enum http_flow_late late; /* which bound it was, with ERR_TIMEOUT */
-    int64_t retry_after_ms;   /* 0: not told */
-    char *body;               /* NUL-terminated; "" where on_bytes had it all. Never NULL */
+    int status;               /* 0: none */
+    bool unreached;           /* no connection was accepted, or the host is unknown */
+    unsigned sendings;        /* a request is sent again if a kept connection turns out closed */
+    enum http_flow_late late; /* the bound that passed, with ERR_TIMEOUT */
+    int64_t retry_after_ms;   /* 0: none given */
+    char *body;               /* NUL-terminated; "" if on_bytes consumed it. Never NULL */
     size_t bytes;             /* of body */
 };
 
@@ -73,7 +72,7 @@ NODISCARD int http_flow_open(struct http_flow **out, const struct http_flow_opti
 /* NULL is fine. */
 void http_flow_close(struct http_flow *flow);
 
-/* 0 for every status whose answer came whole. Into an answer that is the caller's
+/* 0 for every status whose answer is complete. Fills an answer that is the caller's
  * (http_flow_answer_deinit, after a failure too). */
 NODISCARD int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
                              struct http_flow_answer *answer, struct err *err);

@@ -15,7 +15,7 @@ static bool is_loopback(const char *host)
            strcmp(host, "[::1]") == 0;
 }
 
-/* Whether the URL is one of ours; a proxy of the environment is not for this machine. */
+/* Checks the URL; a proxy of the environment does not apply to this machine. */
 static int check_url(struct http_handle *handle, const char *token_setting, struct err *err)
 {
     CURLU *parts = curl_url();
@@ -26,16 +26,16 @@ static int check_url(struct http_handle *handle, const char *token_setting, stru
         curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
         (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
-        result = err_set(err, ERR_INPUT,
-                         "'%.200s' is no address of a server: give http://HOST:PORT or "
-                         "https://HOST:PORT",
-                         handle->url);
+        result = err_set(
+            err, ERR_INPUT,
+            "'%.200s' is not a server's address: give http://HOST:PORT or https://HOST:PORT",
+            handle->url);
     else if (curl_url_get(parts, CURLUPART_QUERY, &none, 0) == CURLUE_OK ||
              curl_url_get(parts, CURLUPART_FRAGMENT, &none, 0) == CURLUE_OK)
         result = err_set(err, ERR_INPUT, "'%.200s' has a query; give the server's address alone",
                          handle->url);
     else if (curl_url_get(parts, CURLUPART_USER, &none, 0) == CURLUE_OK)
-        result = err_set(err, ERR_INPUT, "the server's address holds a user; give its token in %s",
+        result = err_set(err, ERR_INPUT, "the server's address has a user; give its token in %s",
                          token_setting);
     else if (is_loopback(host))
         curl_easy_setopt(handle->easy, CURLOPT_PROXY, "");
@@ -73,12 +73,12 @@ static int make_headers(struct http_handle *handle, const struct http_handle_opt
     return 0;
 }
 
-/* What is the same for each call. */
-static void prepare(struct http_handle *handle, int64_t connect_timeout_ms)
+/* Sets the options that every call has in common. */
+static void handle_set_options(struct http_handle *handle, int64_t connect_timeout_ms)
 {
     CURL *easy = handle->easy;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no wait for a resolver on the way out */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* do not wait for the resolver on close */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
@@ -101,7 +101,7 @@ int http_handle_init(struct http_handle *handle, const struct http_handle_option
 {
     *handle = (struct http_handle){.cancelled = options->cancelled};
     if (curl_global_init(CURL_GLOBAL_DEFAULT) !=
-        CURLE_OK) /* counts, and may be called by any thread */
+        CURLE_OK) /* counts its calls, and is thread-safe */
         return err_set(err, ERR_INTERNAL, "cannot start libcurl");
     handle->url = mem_strdup(options->url);
     handle->ca_file = mem_strdup(options->ca_file ? options->ca_file : "");
@@ -111,7 +111,7 @@ int http_handle_init(struct http_handle *handle, const struct http_handle_option
     handle->easy = curl_easy_init();
     int result = handle->multi && handle->easy
                      ? 0
-                     : err_set(err, ERR_INTERNAL, "cannot make a handle of libcurl");
+                     : err_set(err, ERR_INTERNAL, "cannot create a handle of libcurl");
     if (result == 0)
         result = check_url(handle, options->token_setting, err);
     if (result == 0)
@@ -120,7 +120,7 @@ int http_handle_init(struct http_handle *handle, const struct http_handle_option
         http_handle_deinit(handle);
         return result;
     }
-    prepare(handle, options->connect_timeout_ms);
+    handle_set_options(handle, options->connect_timeout_ms);
     return 0;
 }
 
@@ -141,8 +141,8 @@ bool http_handle_cancelled(const struct http_handle *handle)
     return handle->cancelled && *handle->cancelled;
 }
 
-void http_handle_describe(struct http_handle *handle, const char *method, const char *target,
-                          const char *body, size_t body_bytes)
+void http_handle_set_request(struct http_handle *handle, const char *method, const char *target,
+                             const char *body, size_t body_bytes)
 {
     CURL *easy = handle->easy;
     char *url = mem_printf("%s%s", handle->url, target);

@@ -12,7 +12,7 @@ struct http_pool {
     size_t idle_count, most;
 };
 
-static const char *keep(struct http_pool *pool, const char *text)
+static const char *pool_copy_text(struct http_pool *pool, const char *text)
 {
     return text ? arena_strdup(&pool->arena, text) : NULL;
 }
@@ -23,12 +23,12 @@ int http_pool_open(struct http_pool **out, const struct http_flow_options *optio
     struct http_pool *pool = mem_alloc(sizeof *pool);
     struct http_flow *first;
     pool->options = *options;
-    pool->options.url = keep(pool, options->url);
-    pool->options.token = keep(pool, options->token);
-    pool->options.token_header = keep(pool, options->token_header);
-    pool->options.token_setting = keep(pool, options->token_setting);
-    pool->options.accept = keep(pool, options->accept);
-    pool->options.ca_file = keep(pool, options->ca_file);
+    pool->options.url = pool_copy_text(pool, options->url);
+    pool->options.token = pool_copy_text(pool, options->token);
+    pool->options.token_header = pool_copy_text(pool, options->token_header);
+    pool->options.token_setting = pool_copy_text(pool, options->token_setting);
+    pool->options.accept = pool_copy_text(pool, options->accept);
+    pool->options.ca_file = pool_copy_text(pool, options->ca_file);
     pool->most = most;
     pool->idle = mem_alloc(most * sizeof(struct http_flow *));
     pthread_mutex_init(&pool->mutex, NULL);
@@ -38,7 +38,7 @@ int http_pool_open(struct http_pool **out, const struct http_flow_options *optio
         http_pool_close(pool);
         return result;
     }
-    http_pool_leave(pool, first);
+    http_pool_return(pool, first);
     *out = pool;
     return 0;
 }
@@ -65,7 +65,7 @@ int http_pool_take(struct http_pool *pool, struct http_flow **out, struct err *e
     return *out ? 0 : http_flow_open(out, &pool->options, err);
 }
 
-void http_pool_leave(struct http_pool *pool, struct http_flow *flow)
+void http_pool_return(struct http_pool *pool, struct http_flow *flow)
 {
     pthread_mutex_lock(&pool->mutex);
     bool kept = pool->idle_count < pool->most;

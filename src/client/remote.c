@@ -24,7 +24,7 @@ static const char *const state_names[] = {
 #undef X
 };
 
-/* The environment's WARPGYM_TOKEN is a client's, too; a server's configuration is not. */
+/* The environment's WARPGYM_TOKEN is also a client's token; a server's configuration is not. */
 static const char *token_of(const struct settings *settings)
 {
     if (settings->client_token[0])
@@ -44,7 +44,7 @@ int remote_open(struct remote **out, const struct settings *settings, const char
         .ca_file = settings->client_ca_file,
         .connect_timeout_ms = settings->client_connect_timeout_ms,
         .timeout_ms = settings->client_timeout_ms,
-        .patience_ms = settings->client_patience_ms,
+        .retry_budget_ms = settings->client_patience_ms,
         .cancelled = cancelled,
     };
     struct http_client *http;
@@ -74,9 +74,9 @@ void remote_close(struct remote *remote)
     mem_free(remote);
 }
 
-void remote_watch(struct remote *remote, const _Atomic int *cancelled)
+void remote_set_cancel(struct remote *remote, const _Atomic int *cancelled)
 {
-    http_client_watch(remote->http, cancelled);
+    http_client_set_cancel(remote->http, cancelled);
 }
 
 /* -------------------------------------------------------------------------------------- reading */
@@ -87,7 +87,7 @@ int remote_read(const json_t *object, struct remote_evaluation *evaluation, stru
     json_t *verdict = NULL;
     *evaluation = (struct remote_evaluation){.attempt = 1, .state = REMOTE_STATE_COUNT};
     if (!json_is_object(object))
-        return err_set(err, ERR_PROTOCOL, "an evaluation is no object");
+        return err_set(err, ERR_PROTOCOL, "an evaluation is not an object");
     int result = json_get_string(object, "id", &evaluation->id, err);
     if (result == 0)
         result = json_get_string(object, "state", &state, err);
@@ -111,7 +111,7 @@ int remote_read(const json_t *object, struct remote_evaluation *evaluation, stru
     evaluation->verdict = verdict;
     if (result == 0)
         return 0;
-    err_prefix(err, "an evaluation that is none");
+    err_prefix(err, "an invalid evaluation");
     if (err)
         err->code = ERR_PROTOCOL;
     return ERR_PROTOCOL;
@@ -149,15 +149,16 @@ void remote_draw_id(char id[REMOTE_ID_BYTES])
 
 /* --------------------------------------------------------------------------------------- asking */
 
-struct ask {
+struct remote_call {
     const char *method;
-    char *target; /* freed by ask() */
+    char *target; /* freed by the request */
     const json_t *body;
     int64_t wait_ms;
 };
 
-/* An answer of 2xx as JSON. */
-static int ask(struct remote *remote, const struct ask *what, json_t **out, struct err *err)
+/* Sends a request; an answer of 2xx as JSON. */
+static int remote_call(struct remote *remote, const struct remote_call *what, json_t **out,
+                       struct err *err)
 {
     struct http_client_answer answer = {0};
     char *text = what->body ? json_dumps(what->body, JSON_COMPACT) : NULL;
@@ -185,11 +186,12 @@ static int ask(struct remote *remote, const struct ask *what, json_t **out, stru
     return result;
 }
 
-/* The same, and it is an evaluation. */
-static int ask_one(struct remote *remote, const struct ask *what, json_t **evaluation,
-                   struct remote_evaluation *read, struct err *err)
+/* The same for an answer that is an evaluation. */
+static int remote_call_evaluation(struct remote *remote, const struct remote_call *what,
+                                  json_t **evaluation, struct remote_evaluation *read,
+                                  struct err *err)
 {
-    int result = ask(remote, what, evaluation, err);
+    int result = remote_call(remote, what, evaluation, err);
     if (result == 0 && (result = remote_read(*evaluation, read, err)) < 0) {
         err_prefix(err, "%s", http_client_url(remote->http));
         json_decref(*evaluation);
@@ -206,7 +208,7 @@ static char *target_of(const char *collection, const char *id)
     return target;
 }
 
-static void give_id(json_t *request)
+static void ensure_id(json_t *request)
 {
     char id[REMOTE_ID_BYTES];
     if (json_is_string(json_object_get(request, "id")))
@@ -218,9 +220,9 @@ static void give_id(json_t *request)
 int remote_submit(struct remote *remote, json_t *request, json_t **evaluation, struct err *err)
 {
     struct remote_evaluation read;
-    give_id(request);
-    struct ask what = {"POST", mem_strdup("/v1/evaluations"), request, 0};
-    return ask_one(remote, &what, evaluation, &read, err);
+    ensure_id(request);
+    struct remote_call what = {"POST", mem_strdup("/v1/evaluations"), request, 0};
+    return remote_call_evaluation(remote, &what, evaluation, &read, err);
 }
 
 int remote_submit_batch(struct remote *remote, const char *id, json_t *requests, struct err *err)
@@ -228,29 +230,30 @@ int remote_submit_batch(struct remote *remote, const char *id, json_t *requests,
     json_t *body = json_object();
     json_put(body, "id", json_text(id));
     for (size_t i = 0; i < json_array_size(requests); i++)
-        give_id(json_array_get(requests, i));
+        ensure_id(json_array_get(requests, i));
     json_put(body, "evaluations", json_incref(requests));
-    struct ask what = {"POST", mem_strdup("/v1/batches"), body, 0};
-    int result = ask(remote, &what, NULL, err);
+    struct remote_call what = {"POST", mem_strdup("/v1/batches"), body, 0};
+    int result = remote_call(remote, &what, NULL, err);
     json_decref(body);
     return result;
 }
 
-static int get(struct remote *remote, const char *id, int64_t wait_ms, json_t **evaluation,
-               struct remote_evaluation *read, struct err *err)
+static int get_evaluation(struct remote *remote, const char *id, int64_t wait_ms,
+                          json_t **evaluation, struct remote_evaluation *read, struct err *err)
 {
     int64_t wait_s = (wait_ms + 999) / 1000;
     char *path = target_of("evaluations", id);
-    struct ask what = {"GET", mem_printf("%s?wait_s=%" PRId64, path, wait_s), NULL, wait_s * 1000};
+    struct remote_call what = {"GET", mem_printf("%s?wait_s=%" PRId64, path, wait_s), NULL,
+                               wait_s * 1000};
     mem_free(path);
-    return ask_one(remote, &what, evaluation, read, err);
+    return remote_call_evaluation(remote, &what, evaluation, read, err);
 }
 
 int remote_get(struct remote *remote, const char *id, int64_t wait_ms, json_t **evaluation,
                struct err *err)
 {
     struct remote_evaluation read;
-    return get(remote, id, wait_ms, evaluation, &read, err);
+    return get_evaluation(remote, id, wait_ms, evaluation, &read, err);
 }
 
 int remote_wait(struct remote *remote, const char *id, json_t **evaluation, struct err *err)
@@ -258,14 +261,14 @@ int remote_wait(struct remote *remote, const char *id, json_t **evaluation, stru
     struct remote_evaluation read = {0};
     for (;;) {
         int64_t asked_ns = clock_now_ns();
-        int result = get(remote, id, REMOTE_WAIT_MS, evaluation, &read, err);
+        int result = get_evaluation(remote, id, REMOTE_WAIT_MS, evaluation, &read, err);
         if (result < 0 || remote_is_ended(&read))
             return result;
         json_decref(*evaluation);
         *evaluation = NULL;
-        /* A server that does not wait is not asked without end. */
+        /* Bounds the rate for a server that does not hold long polls. */
         if (clock_ms_since(asked_ns) < HASTY_MS)
-            http_client_rest(remote->http, HASTY_MS);
+            http_client_sleep(remote->http, HASTY_MS);
     }
 }
 
@@ -291,8 +294,8 @@ int remote_list(struct remote *remote, const struct remote_query *query, json_t 
     put_query(&target, "batch", query->batch);
     if (query->before > 0)
         buf_printf(&target, "&before=%" PRId64, query->before);
-    struct ask what = {"GET", buf_take(&target), NULL, 0};
-    int result = ask(remote, &what, list, err);
+    struct remote_call what = {"GET", buf_take(&target), NULL, 0};
+    int result = remote_call(remote, &what, list, err);
     if (result == 0 && (result = remote_read_list(*list, err)) < 0) {
         err_prefix(err, "%s", http_client_url(remote->http));
         json_decref(*list);
@@ -303,12 +306,12 @@ int remote_list(struct remote *remote, const struct remote_query *query, json_t 
 
 int remote_cancel(struct remote *remote, const char *id, struct err *err)
 {
-    struct ask what = {"DELETE", target_of("evaluations", id), NULL, 0};
-    return ask(remote, &what, NULL, err);
+    struct remote_call what = {"DELETE", target_of("evaluations", id), NULL, 0};
+    return remote_call(remote, &what, NULL, err);
 }
 
 int remote_cancel_batch(struct remote *remote, const char *id, struct err *err)
 {
-    struct ask what = {"DELETE", target_of("batches", id), NULL, 0};
-    return ask(remote, &what, NULL, err);
+    struct remote_call what = {"DELETE", target_of("batches", id), NULL, 0};
+    return remote_call(remote, &what, NULL, err);
 }

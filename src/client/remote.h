@@ -1,16 +1,15 @@
-/* remote: the evaluations of a server (its API under /v1, docs/remote.md).
+/* remote: the evaluations of a server (its API under /v1, docs/guide/remote.md).
  *
- * An *evaluation* is the object that the server tells of one: id, state, outcome, verdict. What
- * comes back is checked to have the fields of struct remote_evaluation before anybody sees it; a
- * verdict is the server's own JSON and believed to be one.
+ * An evaluation is the server's object for one: id, state, outcome, verdict. Answers are checked
+ * to have the fields of struct remote_evaluation before they are returned; a verdict is the
+ * server's own JSON and is not checked.
  *
- * Everything may be asked twice (http_client.h): evaluations and batches that bring no id get one
+ * Every call may be repeated (http_client.h): evaluations and batches without an id get one
  * here, before they are sent.
  *
- * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows from
- * the object that it was read from. Threads: as http_client, one thread at a time.
- * Errors: those of http_client, and its refusals; ERR_PROTOCOL for an answer that is none.
- */
+ * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows
+ * from the object that it was read from. Threads: as http_client, one thread at a time. Errors:
+ * those of http_client, and its refusals; ERR_PROTOCOL for an invalid answer. */
 #ifndef WARPGYM_CLIENT_REMOTE_H
 #define WARPGYM_CLIENT_REMOTE_H
 
@@ -24,7 +23,7 @@
 #define REMOTE_STANDARD_URL "http://127.0.0.1:10907"
 #define REMOTE_ID_BYTES 33
 #define REMOTE_WAIT_MS 20000  /* of one long poll */
-#define REMOTE_CANCEL_MS 5000 /* how long what is no longer wanted is cancelled */
+#define REMOTE_CANCEL_MS 5000 /* longest time spent on cancelling what is no longer wanted */
 
 struct remote;
 
@@ -45,24 +44,24 @@ enum remote_state {
 struct remote_evaluation {
     const char *id;
     enum remote_state state;
-    const char *outcome, *reason, *worker, *created_at; /* NULL: not told */
+    const char *outcome, *reason, *worker, *created_at; /* NULL: absent */
     int64_t attempt;
-    const json_t *verdict; /* an object; NULL: none, or not asked for */
+    const json_t *verdict; /* an object; NULL: none, or not requested */
 };
 
 /* `url` NULL: the setting client.url, or REMOTE_STANDARD_URL. `cancelled` as in http_client.h. */
 NODISCARD int remote_open(struct remote **out, const struct settings *settings, const char *url,
                           const _Atomic int *cancelled, struct err *err);
-/* For the last words: no call takes longer than half of `within_ms`, none is made again, and nobody
- * cancels. */
+/* For cleaning up: a call takes at most half of `within_ms`, is not retried and cannot be
+ * cancelled. */
 NODISCARD int remote_open_briefly(struct remote **out, const struct settings *settings,
                                   const char *url, int64_t within_ms, struct err *err);
 /* NULL is fine. */
 void remote_close(struct remote *remote);
-/* What ends its calls from now on, instead of `cancelled`; NULL: nothing. */
-void remote_watch(struct remote *remote, const _Atomic int *cancelled);
+/* Replaces `cancelled`; NULL: calls are not cancelled. */
+void remote_set_cancel(struct remote *remote, const _Atomic int *cancelled);
 
-/* The bytes of one answer as an evaluation: what a stranger may have sent. */
+/* Reads an evaluation from an untrusted answer. */
 NODISCARD int remote_read(const json_t *object, struct remote_evaluation *evaluation,
                           struct err *err);
 /* The same of a page of remote_list. */
@@ -71,24 +70,24 @@ bool remote_is_ended(const struct remote_evaluation *evaluation);
 const char *remote_state_name(enum remote_state state);
 void remote_draw_id(char id[REMOTE_ID_BYTES]);
 
-/* `request`: docs/remote.md; it gets an id where it has none. */
+/* `request`: docs/guide/remote.md; gets an id if it has none. */
 NODISCARD int remote_submit(struct remote *remote, json_t *request, json_t **evaluation,
                             struct err *err);
-/* All of them or none, in one transaction of the server. Each request gets an id where it has none;
+/* Submits all or none, in one transaction of the server. Each request without an id gets one;
  * `id` is the batch's. */
 NODISCARD int remote_submit_batch(struct remote *remote, const char *id, json_t *requests,
                                   struct err *err);
 
-/* As it is, once it has ended or wait_ms have passed; 0: at once. */
+/* Its state when it has ended or after wait_ms; 0: at once. */
 NODISCARD int remote_get(struct remote *remote, const char *id, int64_t wait_ms,
                          json_t **evaluation, struct err *err);
-/* Until it has ended. */
+/* Waits until it has ended. */
 NODISCARD int remote_wait(struct remote *remote, const char *id, json_t **evaluation,
                           struct err *err);
 
 struct remote_query {
     const char *state, *batch; /* NULL: any */
-    int64_t before;            /* as the page before said; 0: from the newest */
+    int64_t before;            /* from the previous page; 0: from the newest */
     int64_t limit;             /* 1 to 1000 */
     bool verdicts;
 };
@@ -97,7 +96,7 @@ struct remote_query {
 NODISCARD int remote_list(struct remote *remote, const struct remote_query *query, json_t **list,
                           struct err *err);
 
-/* ERR_MISSING: not there; ERR_INPUT: it had ended before. */
+/* ERR_MISSING: no such evaluation; ERR_INPUT: it had ended before. */
 NODISCARD int remote_cancel(struct remote *remote, const char *id, struct err *err);
 NODISCARD int remote_cancel_batch(struct remote *remote, const char *id, struct err *err);
 

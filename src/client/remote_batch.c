@@ -12,14 +12,15 @@
 #define TICK_MS 100
 #define WAITERS 8
 #define ITEM_ID_BYTES (REMOTE_ID_BYTES + 24)
-#define CANCEL_TRIES 5 /* of what may still be on its way to the server */
+#define CANCEL_TRIES 5 /* for a submission that may still be in transit */
 #define CANCEL_PAUSE_MS 200
 
-/* Requests that went out together. */
+/* Requests sent together. */
 struct chunk {
     char id[REMOTE_ID_BYTES];
     size_t first, count, ended;
-    bool known, single; /* the server took it; its requests went out one by one */
+    /* known: the server accepted it; single: its requests were sent one by one */
+    bool known, single;
 };
 
 struct batch {
@@ -32,7 +33,7 @@ struct batch {
     struct chunk *chunks;
     size_t chunk_count;
     bool *refused;
-    size_t sent, claimed, ended; /* of work->count, in its order */
+    size_t sent, claimed, ended; /* positions in work->count, in order */
     int running;
     int result;
     struct err err;
@@ -43,8 +44,8 @@ static void item_id(const struct chunk *chunk, size_t index, char id[ITEM_ID_BYT
     snprintf(id, ITEM_ID_BYTES, "%s-%zu", chunk->id, index - chunk->first);
 }
 
-/* With the lock held: the first failure ends it all. */
-static void fail(struct batch *batch, const struct err *err)
+/* With the lock. The first failure ends the batch. */
+static void batch_fail(struct batch *batch, const struct err *err)
 {
     if (batch->result == 0) {
         batch->result = err->code;
@@ -56,22 +57,24 @@ static void fail(struct batch *batch, const struct err *err)
 
 /* ----------------------------------------------------------------------------------- submitting */
 
-/* How many may go out now; waits until that is at least one. 0: the end. */
-static size_t room(struct batch *batch)
+/* How many requests may be sent; waits until at least one may. 0: stop. */
+static size_t batch_free_slots(struct batch *batch)
 {
-    size_t at_once = batch->work->at_once ? batch->work->at_once : REMOTE_AT_ONCE, left = 0;
+    size_t max_in_flight = batch->work->max_in_flight ? batch->work->max_in_flight
+                                                      : REMOTE_MAX_IN_FLIGHT,
+           left = 0;
     pthread_mutex_lock(&batch->lock);
     while (!batch->stop && batch->sent < batch->work->count &&
-           batch->sent - batch->ended >= at_once)
+           batch->sent - batch->ended >= max_in_flight)
         pthread_cond_wait(&batch->changed, &batch->lock);
     if (!batch->stop && batch->sent < batch->work->count)
-        left = at_once - (batch->sent - batch->ended);
+        left = max_in_flight - (batch->sent - batch->ended);
     pthread_mutex_unlock(&batch->lock);
     return left < LIMIT_CLIENT_BATCH_JOBS ? left : LIMIT_CLIENT_BATCH_JOBS;
 }
 
-/* The next chunk's requests; *chunk is on the list before they are sent, to be cancelled. */
-static json_t *gather(struct batch *batch, size_t most, struct chunk *chunk)
+/* The next chunk's requests; *chunk is listed before they are sent, so that it can be cancelled. */
+static json_t *chunk_gather(struct batch *batch, size_t most, struct chunk *chunk)
 {
     json_t *requests = json_array();
     size_t bytes = 0;
@@ -100,9 +103,9 @@ static json_t *gather(struct batch *batch, size_t most, struct chunk *chunk)
     return requests;
 }
 
-/* Each alone; those that are refused are told and left out. */
-static int submit_singly(struct batch *batch, struct remote *remote, const struct chunk *chunk,
-                         json_t *requests, struct err *err)
+/* Sends each alone; reports those that are refused and leaves them out. */
+static int chunk_submit_singly(struct batch *batch, struct remote *remote,
+                               const struct chunk *chunk, json_t *requests, struct err *err)
 {
     for (size_t i = 0; i < chunk->count; i++) {
         json_t *evaluation = NULL;
@@ -120,15 +123,15 @@ static int submit_singly(struct batch *batch, struct remote *remote, const struc
     return 0;
 }
 
-static int submit(struct batch *batch, struct remote *remote, size_t most, struct err *err)
+static int chunk_submit(struct batch *batch, struct remote *remote, size_t most, struct err *err)
 {
     struct chunk chunk;
-    json_t *requests = gather(batch, most, &chunk);
+    json_t *requests = chunk_gather(batch, most, &chunk);
     struct chunk *kept = NULL;
     int result = remote_submit_batch(remote, chunk.id, requests, err);
     if (result == ERR_INPUT) {
         chunk.single = true;
-        result = submit_singly(batch, remote, &chunk, requests, err);
+        result = chunk_submit_singly(batch, remote, &chunk, requests, err);
     }
     json_decref(requests);
     pthread_mutex_lock(&batch->lock);
@@ -149,12 +152,12 @@ static void *submit_all(void *argument)
     struct err err;
     size_t most;
     int result = remote_open(&remote, batch->settings, batch->url, &batch->stop, &err);
-    while (result == 0 && (most = room(batch)) > 0)
-        result = submit(batch, remote, most, &err);
+    while (result == 0 && (most = batch_free_slots(batch)) > 0)
+        result = chunk_submit(batch, remote, most, &err);
     remote_close(remote);
     pthread_mutex_lock(&batch->lock);
     if (result < 0)
-        fail(batch, &err);
+        batch_fail(batch, &err);
     batch->running--;
     pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
@@ -177,8 +180,8 @@ static struct chunk *chunk_of(struct batch *batch, size_t index)
     return &batch->chunks[low];
 }
 
-/* The next to wait for, which the server has; false: the end. */
-static bool claim(struct batch *batch, size_t *index, char id[ITEM_ID_BYTES])
+/* The next evaluation to wait for that the server has; false: stop. */
+static bool batch_next_waiting(struct batch *batch, size_t *index, char id[ITEM_ID_BYTES])
 {
     bool found = false;
     pthread_mutex_lock(&batch->lock);
@@ -229,12 +232,12 @@ static void *wait_all(void *argument)
     char id[ITEM_ID_BYTES];
     size_t index;
     int result = remote_open(&remote, batch->settings, batch->url, &batch->stop, &err);
-    while (result == 0 && claim(batch, &index, id))
+    while (result == 0 && batch_next_waiting(batch, &index, id))
         result = wait_for(batch, remote, index, id, &err);
     remote_close(remote);
     pthread_mutex_lock(&batch->lock);
     if (result < 0)
-        fail(batch, &err);
+        batch_fail(batch, &err);
     batch->running--;
     pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
@@ -252,7 +255,7 @@ static void cancel_chunk(struct remote *remote, const struct chunk *chunk, int64
         if (remote_cancel(remote, id, &ignored) < 0)
             continue; /* it had ended, or was refused */
     }
-    /* Its submission may have been cut short: then it may still be on its way. */
+    /* If its submission was interrupted, it may still be in transit. */
     for (int i = 0; i < (chunk->known ? 1 : CANCEL_TRIES) && clock_left_ms(deadline_ns) > 0; i++) {
         struct timespec pause = {.tv_nsec = CANCEL_PAUSE_MS * 1000000L};
         if (i > 0)
@@ -275,8 +278,8 @@ static void cancel_rest(struct batch *batch)
     remote_close(remote);
 }
 
-/* Until all threads have ended; passes on that somebody cancels. */
-static void watch(struct batch *batch, const _Atomic int *cancelled)
+/* Waits until all threads have ended; forwards a cancellation to them. */
+static void batch_join(struct batch *batch, const _Atomic int *cancelled)
 {
     pthread_mutex_lock(&batch->lock);
     while (batch->running > 0) {
@@ -285,7 +288,7 @@ static void watch(struct batch *batch, const _Atomic int *cancelled)
         if (cancelled && *cancelled && !batch->stop) {
             struct err err;
             err_set(&err, ERR_CANCELLED, "cancelled");
-            fail(batch, &err);
+            batch_fail(batch, &err);
         }
         if (batch->work->tick)
             batch->work->tick(batch->work->context);
@@ -309,10 +312,10 @@ int remote_batch_run(const struct settings *settings, const char *url,
     batch.running = (int)started;
     if (started < 2 && work->count > 0) {
         err_set(err, ERR_IO, "cannot start a thread");
-        fail(&batch, err);
+        batch_fail(&batch, err);
     }
     pthread_mutex_unlock(&batch.lock);
-    watch(&batch, cancelled);
+    batch_join(&batch, cancelled);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     if (batch.result < 0) {

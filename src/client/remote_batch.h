@@ -1,14 +1,14 @@
 /* remote_batch: many evaluations on a server, the counterpart of judge/batch.h.
  *
- * Requests go out in batches and are waited for by long polls of a few threads, first come first
- * served, so that verdicts come back about as they are finished. A batch that the server refuses
- * for one request in it is sent again one by one: the others are still judged. However it ends,
- * nothing that was submitted stays behind: what has not ended is cancelled, for REMOTE_CANCEL_MS at
- * most.
+ * Requests are sent in batches; a few threads wait for them by long polls in the order of
+ * submission, so verdicts arrive about as they are finished. If the server refuses a batch
+ * because of one request, its requests are sent one by one, so the others are still evaluated.
+ * However the run ends, nothing stays behind: evaluations that have not ended are cancelled, for
+ * REMOTE_CANCEL_MS at most.
  *
- * Threads: `make` and `refuse` are called by one thread of the batch, `report` by several but never
- * two at a time; `tick` by the caller's. None of refuse, report and tick runs beside another.
- */
+ * Threads: one thread of the batch calls `make` and `refuse`; several call `report`, never two
+ * at a time; the caller's calls `tick`. None of refuse, report and tick runs concurrently with
+ * another. */
 #ifndef WARPGYM_CLIENT_REMOTE_BATCH_H
 #define WARPGYM_CLIENT_REMOTE_BATCH_H
 
@@ -16,16 +16,16 @@
 
 #include <stddef.h>
 
-#define REMOTE_AT_ONCE 1000 /* evaluations that a batch has on the server where nobody said */
+#define REMOTE_MAX_IN_FLIGHT 1000 /* a batch's evaluations in flight on the server by default */
 
 struct remote_work {
     size_t count;
-    size_t at_once; /* on the server at a time; 0: REMOTE_AT_ONCE */
+    size_t max_in_flight; /* in flight at a time; 0: REMOTE_MAX_IN_FLIGHT */
     /* A new request, without id. */
     json_t *(*make)(void *context, size_t index);
-    /* It has ended. Valid during the call only. */
+    /* The evaluation has ended. Valid during the call only. */
     void (*report)(void *context, size_t index, const struct remote_evaluation *evaluation);
-    /* The server does not take it. */
+    /* The server refused the request. */
     void (*refuse)(void *context, size_t index, const struct err *err);
     void (*tick)(void *context); /* about ten times a second */
     void *context;

@@ -10,8 +10,8 @@ int gym_open(struct gym **out, const struct gym_options *options, struct err *er
     const char *index = options->settings->retrieval_directory;
     struct gym *gym = mem_alloc(sizeof *gym);
     gym->settings = options->settings;
-    gym->roots = options->roots;
-    gym->root_count = options->root_count;
+    gym->search_paths = options->search_paths;
+    gym->search_path_count = options->search_path_count;
     int result = prompts_open(&gym->prompts, options->settings, err);
     if (result == 0 && *index)
         result = retrieval_open(&gym->retrieval, index, options->settings, err);

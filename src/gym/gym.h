@@ -1,8 +1,8 @@
 /* gym: what all episodes of a process share: templates, the machine's facts, examples, problems.
  *
  * Threads: immutable once open and told what to withhold, so any number of threads may use it at
- * once. Settings and roots are borrowed for its life. Errors of gym_open: a template that is none,
- * a retrieval index that is named and not there.
+ * once. Settings and search paths are borrowed for its life. Errors of gym_open: a template that is
+ * none, a retrieval index that is named and not there.
  */
 #ifndef WARPGYM_GYM_GYM_H
 #define WARPGYM_GYM_GYM_H
@@ -18,8 +18,8 @@ struct retrieval;
 
 struct gym {
     const struct settings *settings;
-    const char *const *roots; /* of problems */
-    size_t root_count;
+    const char *const *search_paths; /* of problems */
+    size_t search_path_count;
     struct prompts *prompts;
     struct retrieval *retrieval; /* NULL: no index is configured */
     json_t *device;              /* prompt_device */
@@ -27,8 +27,8 @@ struct gym {
 
 struct gym_options {
     const struct settings *settings;
-    const char *const *roots;
-    size_t root_count;
+    const char *const *search_paths;
+    size_t search_path_count;
 };
 
 NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);

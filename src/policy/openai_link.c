@@ -179,6 +179,6 @@ int openai_link_request(struct openai_link *link, const struct openai_exchange *
     if (result < 0)
         return result;
     result = send_with_retries(link, flow, exchange, asked, began_ns, err);
-    http_pool_leave(link->pool, flow);
+    http_pool_return(link->pool, flow);
     return result;
 }

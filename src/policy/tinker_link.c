@@ -362,7 +362,7 @@ static int send_on_pooled_connection(struct exchange *exchange, json_t **answer,
     if (result < 0)
         return result;
     result = send_with_retries(exchange, flow, answer, err);
-    http_pool_leave(exchange->link->pool, flow);
+    http_pool_return(exchange->link->pool, flow);
     return result;
 }
 

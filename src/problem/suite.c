@@ -97,13 +97,14 @@ static void finish(struct suite_listing *listing, struct suite *suite)
     mem_free(sorted);
 }
 
-int suite_open(struct suite *suite, const char *const *roots, size_t root_count, struct err *err)
+int suite_open(struct suite *suite, const char *const *search_paths, size_t search_path_count,
+               struct err *err)
 {
     memset(suite, 0, sizeof *suite);
     struct suite_listing listing = {.arena = &suite->arena};
     int result = 0;
-    for (size_t i = 0; i < root_count && result == 0; i++)
-        result = list_root(&listing, roots[i], err);
+    for (size_t i = 0; i < search_path_count && result == 0; i++)
+        result = list_root(&listing, search_paths[i], err);
     if (result == 0)
         finish(&listing, suite);
     else
@@ -180,11 +181,11 @@ static const char *nearest_id(const struct suite *suite, const char *what)
     return nearest;
 }
 
-static int load(const char *const *roots, size_t root_count, const char *what,
+static int load(const char *const *search_paths, size_t search_path_count, const char *what,
                 struct problem *problem, struct err *err)
 {
-    for (size_t i = 0; i < root_count; i++) {
-        char *path = find_exact(roots[i], what);
+    for (size_t i = 0; i < search_path_count; i++) {
+        char *path = find_exact(search_paths[i], what);
         if (!path)
             continue;
         int result = problem_load(problem, path, what, err);
@@ -192,7 +193,7 @@ static int load(const char *const *roots, size_t root_count, const char *what,
         return result;
     }
     struct suite suite;
-    int result = suite_open(&suite, roots, root_count, err);
+    int result = suite_open(&suite, search_paths, search_path_count, err);
     if (result < 0)
         return result;
     const struct suite_entry *entry = suite_find(&suite, what);
@@ -204,23 +205,23 @@ static int load(const char *const *roots, size_t root_count, const char *what,
                          nearest);
     else
         result = err_set(err, ERR_MISSING, "unknown problem '%.100s' among the %zu under '%s'%s",
-                         what, suite.count, root_count ? roots[0] : "",
-                         root_count > 1 ? " and the other roots" : "");
+                         what, suite.count, search_path_count ? search_paths[0] : "",
+                         search_path_count > 1 ? " and the other roots" : "");
     suite_close(&suite);
     return result;
 }
 
-int suite_load(const char *const *roots, size_t root_count, const char *what,
+int suite_load(const char *const *search_paths, size_t search_path_count, const char *what,
                struct problem *problem, struct err *err)
 {
     return is_path(what) ? problem_load(problem, what, NULL, err)
-                         : load(roots, root_count, what, problem, err);
+                         : load(search_paths, search_path_count, what, problem, err);
 }
 
-int suite_load_id(const char *const *roots, size_t root_count, const char *id,
+int suite_load_id(const char *const *search_paths, size_t search_path_count, const char *id,
                   struct problem *problem, struct err *err)
 {
     bool leads_out = *id == '\0' || *id == '/' || *id == '.' || strstr(id, "..");
     return leads_out ? err_set(err, ERR_MISSING, "unknown problem '%.100s': that is no id", id)
-                     : load(roots, root_count, id, problem, err);
+                     : load(search_paths, search_path_count, id, problem, err);
 }

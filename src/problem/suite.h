@@ -6,7 +6,7 @@
  *   [KernelBench/]levelN/ID_Name.py   a KernelBench checkout as it is: id levelN/ID; levelN/ID_Name
  *                                     finds it too
  * The bare file name of a module, with or without .py, finds it where no id is called so. Several
- * roots are searched in order; the first match wins.
+ * search paths are searched in order; the first match wins.
  */
 #ifndef WARPGYM_PROBLEM_SUITE_H
 #define WARPGYM_PROBLEM_SUITE_H
@@ -31,8 +31,8 @@ struct suite {
 
 /* Only directory listings are read, no problem is parsed. A root that cannot be read, or holds no
  * problem, is an error that names it. */
-NODISCARD int suite_open(struct suite *suite, const char *const *roots, size_t root_count,
-                         struct err *err);
+NODISCARD int suite_open(struct suite *suite, const char *const *search_paths,
+                         size_t search_path_count, struct err *err);
 void suite_close(struct suite *suite);
 
 /* NULL when there is none. */
@@ -41,10 +41,10 @@ const struct suite_entry *suite_find(const struct suite *suite, const char *id);
 /* `what` is an id, or a path to a problem directory or module (what holds a '/' or ends in .py or
  * .yaml, and exists). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it must:
  * a path, a native id or torch/NAME lists no root. */
-NODISCARD int suite_load(const char *const *roots, size_t root_count, const char *what,
-                         struct problem *problem, struct err *err);
+NODISCARD int suite_load(const char *const *search_paths, size_t search_path_count,
+                         const char *what, struct problem *problem, struct err *err);
 /* An id only, below the search paths: for untrusted requests. A path is ERR_MISSING. */
-NODISCARD int suite_load_id(const char *const *roots, size_t root_count, const char *id,
-                            struct problem *problem, struct err *err);
+NODISCARD int suite_load_id(const char *const *search_paths, size_t search_path_count,
+                            const char *id, struct problem *problem, struct err *err);
 
 #endif

@@ -62,9 +62,9 @@ const char *corpus_fate_name(enum corpus_fate fate);
 struct corpus_options {
     const char *format; /* NULL: found out */
     bool include_incorrect;
-    uint32_t levels;          /* of the archive: bit N for level N; 0: all */
-    const char *const *roots; /* of problems, whose references trajectories want */
-    size_t root_count;
+    uint32_t levels;                 /* of the archive: bit N for level N; 0: all */
+    const char *const *search_paths; /* of problems, whose references trajectories want */
+    size_t search_path_count;
     const _Atomic int *cancelled; /* NULL: by nobody */
 };
 

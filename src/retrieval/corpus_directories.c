@@ -19,8 +19,8 @@
 
 static int open_suite(struct suite *suite, const char *directory, struct err *err)
 {
-    const char *const roots[] = {directory};
-    return suite_open(suite, roots, 1, err);
+    const char *const search_paths[] = {directory};
+    return suite_open(suite, search_paths, 1, err);
 }
 
 bool corpus_is_problems(const char *directory)

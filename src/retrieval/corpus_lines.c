@@ -139,8 +139,9 @@ static const struct problem *problem_of(struct corpus *corpus, const char *id)
     for (size_t i = 0; i < corpus->problem_count; i++)
         if (strcmp(corpus->problems[i].id, id) == 0)
             return &corpus->problems[i];
-    if (corpus->problem_count == LIMIT_KNOWN_PROBLEMS || corpus->options->root_count == 0 ||
-        suite_load_id(corpus->options->roots, corpus->options->root_count, id, &problem, NULL) < 0)
+    if (corpus->problem_count == LIMIT_KNOWN_PROBLEMS || corpus->options->search_path_count == 0 ||
+        suite_load_id(corpus->options->search_paths, corpus->options->search_path_count, id,
+                      &problem, NULL) < 0)
         return NULL;
     corpus->problems = mem_resize(corpus->problems,
                                   (corpus->problem_count + 1) * sizeof *corpus->problems);

@@ -26,7 +26,7 @@ int embeddings_open(struct embeddings **out, const struct settings *settings,
         .ca_file = settings->client_ca_file,
         .connect_timeout_ms = settings->client_connect_timeout_ms,
         .timeout_ms = settings->client_timeout_ms,
-        .patience_ms = settings->client_patience_ms,
+        .retry_budget_ms = settings->client_patience_ms,
         .cancelled = cancelled,
     };
     struct http_client *http;

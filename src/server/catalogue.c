@@ -19,17 +19,17 @@ struct known {
 };
 
 struct catalogue {
-    const char *const *roots;
-    size_t root_count;
+    const char *const *search_paths;
+    size_t search_path_count;
     pthread_mutex_t lock;
     struct known *known; /* the lock */
 };
 
-struct catalogue *catalogue_new(const char *const *roots, size_t root_count)
+struct catalogue *catalogue_new(const char *const *search_paths, size_t search_path_count)
 {
     struct catalogue *catalogue = mem_alloc(sizeof *catalogue);
-    catalogue->roots = roots;
-    catalogue->root_count = root_count;
+    catalogue->search_paths = search_paths;
+    catalogue->search_path_count = search_path_count;
     pthread_mutex_init(&catalogue->lock, NULL);
     return catalogue;
 }
@@ -92,7 +92,8 @@ int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HE
     if (recall(catalogue, id, hex))
         return 0;
     struct problem problem = {0};
-    int result = suite_load_id(catalogue->roots, catalogue->root_count, id, &problem, err);
+    int result = suite_load_id(catalogue->search_paths, catalogue->search_path_count, id, &problem,
+                               err);
     if (result == 0) {
         memcpy(hex, problem.hash, HASH_HEX_BYTES);
         remember(catalogue, id, hex);

@@ -17,7 +17,7 @@
 
 struct catalogue;
 
-struct catalogue *catalogue_new(const char *const *roots, size_t root_count);
+struct catalogue *catalogue_new(const char *const *search_paths, size_t search_path_count);
 void catalogue_free(struct catalogue *catalogue);
 /* ERR_MISSING with the nearest id offered. */
 NODISCARD int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES],

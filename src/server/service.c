@@ -104,7 +104,7 @@ static void init(struct service *service, const struct service_options *options)
     service->views = views_new();
     service->fleet = fleet_new();
     service->finishers = pool_new(FINISHERS, SIZE_MAX);
-    service->catalogue = catalogue_new(options->roots, options->root_count);
+    service->catalogue = catalogue_new(options->search_paths, options->search_path_count);
     pthread_mutex_init(&service->keeper_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

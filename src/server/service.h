@@ -5,9 +5,9 @@
  * it. Any number of services may share one queue. Between requests it remembers only what can be
  * read again from there.
  *
- * Ownership: settings, queue, gym, metrics and roots are borrowed and outlive the service; HTTP is
- * its own. Threads: HTTP's; one that watches the queue for all who wait; one that keeps house,
- * about once a second. service_open … service_free belong to one thread.
+ * Ownership: settings, queue, gym, metrics and search paths are borrowed and outlive the service;
+ * HTTP is its own. Threads: HTTP's; one that watches the queue for all who wait; one that keeps
+ * house, about once a second. service_open … service_free belong to one thread.
  */
 #ifndef WARPGYM_SERVER_SERVICE_H
 #define WARPGYM_SERVER_SERVICE_H
@@ -26,10 +26,10 @@ struct service;
 struct service_options {
     const struct settings *settings;
     struct queue *queue;
-    struct gym *gym;          /* of episodes */
-    struct metrics *metrics;  /* the service's own go here, and all of it is shown at /metrics */
-    const char *const *roots; /* of problem suites */
-    size_t root_count;
+    struct gym *gym;         /* of episodes */
+    struct metrics *metrics; /* the service's own go here, and all of it is shown at /metrics */
+    const char *const *search_paths; /* of problem suites */
+    size_t search_path_count;
 };
 
 /* Bound, not yet accepting. ERR_INPUT, ERR_IO as http_open. */

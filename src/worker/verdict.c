@@ -61,8 +61,8 @@ static json_t *judge_request(struct slot *slot, const struct evaluation_request 
         return evaluation_request_refusal(request, request->refused);
     if (evaluation_request_settings(request, options->settings, &settings, &err) < 0)
         return evaluation_request_refusal(request, err.text);
-    if (evaluation_request_problem(request, options->roots->items, options->roots->count, &problem,
-                                   &err) == 0)
+    if (evaluation_request_problem(request, options->search_paths->items,
+                                   options->search_paths->count, &problem, &err) == 0)
         verdict = request_evaluate(slot, request, &problem, &settings);
     /* another worker may have it, as the server does */
     else if (request->format == EVALUATION_KNOWN)

@@ -29,9 +29,9 @@ struct worker;
 struct worker_options {
     const struct settings *settings; /* worker.*, and all that evaluation needs */
     struct queue *queue;
-    const struct paths_list *roots; /* search paths of problem suites */
-    struct metrics *metrics;        /* NULL: no metrics; must not be rendered after worker_free */
-    const char *name;               /* NULL: HOST-PID-RANDOM */
+    const struct paths_list *search_paths; /* of problem suites */
+    struct metrics *metrics; /* NULL: no metrics; must not be rendered after worker_free */
+    const char *name;        /* NULL: HOST-PID-RANDOM */
 };
 
 /* Opens a judge and starts the threads; returns before standby processes are up. */

@@ -188,23 +188,23 @@ TEST(python)
 
 TEST(problems)
 {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct err err = {0};
     make_directory("one");
     make_directory("two");
     char *one = inside("one"), *two = inside("two");
     char *setting = mem_printf(":%s::%s:", one, two);
-    assert_int_equal(paths_problems(setting, &roots, &err), 0);
-    assert_true(roots.count >= 2 && roots.count <= 3);
-    assert_string_equal(roots.items[0], one);
-    assert_string_equal(roots.items[1], two);
-    assert_null(roots.items[roots.count]);
-    paths_list_deinit(&roots);
-    assert_int_equal(paths_problems("/no/such/place", &roots, &err), ERR_MISSING);
+    assert_int_equal(paths_problems(setting, &search_paths, &err), 0);
+    assert_true(search_paths.count >= 2 && search_paths.count <= 3);
+    assert_string_equal(search_paths.items[0], one);
+    assert_string_equal(search_paths.items[1], two);
+    assert_null(search_paths.items[search_paths.count]);
+    paths_list_deinit(&search_paths);
+    assert_int_equal(paths_problems("/no/such/place", &search_paths, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "/no/such/place"));
-    assert_int_equal(paths_problems(NULL, &roots, &err), 0);
-    assert_true(roots.count <= 1);
-    paths_list_deinit(&roots);
+    assert_int_equal(paths_problems(NULL, &search_paths, &err), 0);
+    assert_true(search_paths.count <= 1);
+    paths_list_deinit(&search_paths);
     mem_free(one);
     mem_free(two);
     mem_free(setting);

@@ -103,7 +103,7 @@ static void pause_ms(long ms)
 struct here {
     char *place;
     struct settings settings;
-    struct paths_list roots;
+    struct paths_list search_paths;
     _Atomic int cancelled;
     struct evaluator *evaluator;
 };
@@ -119,12 +119,13 @@ FIXTURE(open_here)
     for (size_t i = 0; i < COUNT(assignments); i++)
         if (settings_assign(&here->settings, assignments[i], &err) < 0)
             return -1;
-    if (paths_problems("", &here->roots, &err) < 0)
+    if (paths_problems("", &here->search_paths, &err) < 0)
         return -1;
     struct evaluator_options options = {.settings = &here->settings,
-                                        .roots = (const char *const *)here->roots.items,
-                                        .root_count = here->roots.count,
-                                        .at_once = 2,
+                                        .search_paths = (const char *const *)
+                                                            here->search_paths.items,
+                                        .search_path_count = here->search_paths.count,
+                                        .max_in_flight = 2,
                                         .cancelled = &here->cancelled};
     *state = here;
     return evaluator_open_local(&here->evaluator, &options, &err);
@@ -134,7 +135,7 @@ FIXTURE(close_here)
 {
     struct here *here = *state;
     evaluator_close(here->evaluator);
-    paths_list_deinit(&here->roots);
+    paths_list_deinit(&here->search_paths);
     settings_deinit(&here->settings);
     judging_remove(here->place);
     mem_free(here);
@@ -219,7 +220,7 @@ TEST(crowd)
     struct here *here = *state;
     struct call calls[THREADS];
     double longest_ms = 0, shortest_ms = INFINITY;
-    assert_int_equal(evaluator_at_once(here->evaluator), 2);
+    assert_int_equal(evaluator_capacity(here->evaluator), 2);
     begin_calls(calls, THREADS, here->evaluator, REQUEST(RIGHT, ""));
     end_calls(calls, THREADS);
     for (size_t i = 0; i < THREADS; i++) {
@@ -361,7 +362,7 @@ TEST_GROUP(open_there, close_there);
 static struct evaluator *connect_to(struct there *there, size_t at_once, _Atomic int *cancelled)
 {
     struct evaluator_options options = {.settings = &there->server.settings,
-                                        .at_once = at_once,
+                                        .max_in_flight = at_once,
                                         .cancelled = cancelled};
     struct evaluator *evaluator;
     struct err err;
@@ -486,7 +487,7 @@ TEST(away)
     assert_int_equal(evaluator_open_remote(&evaluator, "nonsense", &options, &err), ERR_INPUT);
     assert_null(evaluator);
     assert_int_equal(evaluator_open_remote(&evaluator, "http://127.0.0.1:1", &options, &err), 0);
-    assert_int_equal(evaluator_at_once(evaluator), 1000);
+    assert_int_equal(evaluator_capacity(evaluator), 1000);
     assert_int_equal(evaluator_evaluate(evaluator, request, &verdict, &err), ERR_IO);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
     assert_null(verdict);

@@ -112,14 +112,14 @@ FIXTURE(end)
 
 TEST_GROUP(begin, end);
 
-static struct http_client *open_client(const char *url, int64_t timeout_ms, int64_t patience_ms,
+static struct http_client *open_client(const char *url, int64_t timeout_ms, int64_t retry_budget_ms,
                                        const _Atomic int *cancelled)
 {
     struct http_client_options options = {.url = url,
                                           .token = "secret",
                                           .connect_timeout_ms = 5000,
                                           .timeout_ms = timeout_ms,
-                                          .patience_ms = patience_ms,
+                                          .retry_budget_ms = retry_budget_ms,
                                           .backoff_ms = 2,
                                           .cancelled = cancelled};
     struct http_client *client;
@@ -130,10 +130,10 @@ static struct http_client *open_client(const char *url, int64_t timeout_ms, int6
 }
 
 static struct http_client *client_of(const struct world *world, int64_t timeout_ms,
-                                     int64_t patience_ms)
+                                     int64_t retry_budget_ms)
 {
     char *url = mem_printf("%s/p//", http_address(world->server.http));
-    struct http_client *client = open_client(url, timeout_ms, patience_ms, NULL);
+    struct http_client *client = open_client(url, timeout_ms, retry_budget_ms, NULL);
     mem_free(url);
     return client;
 }
@@ -197,7 +197,7 @@ TEST(asks_again)
     assert_true(clock_ms_since(begun_ns) >= 2000); /* Retry-After: 1, twice */
     http_client_answer_deinit(&answer);
     http_client_close(client);
-    /* Out of patience the refusal is the answer. */
+    /* With the retry budget spent, the refusal is the answer. */
     client = client_of(world, 10000, 0);
     world->busy = 2;
     assert_int_equal(get(client, "/busy", 4096, &answer, &err), 0);

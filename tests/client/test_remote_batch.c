@@ -139,7 +139,7 @@ static int run(struct world *world, struct seen *seen, size_t count, size_t at_o
                struct err *err)
 {
     struct remote_work work = {.count = count,
-                               .at_once = at_once,
+                               .max_in_flight = at_once,
                                .make = make,
                                .report = report,
                                .refuse = refuse,

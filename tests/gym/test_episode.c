@@ -12,17 +12,17 @@
 #define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n}\n```"
 
 static struct settings settings;
-static struct paths_list roots;
+static struct paths_list search_paths;
 static struct gym *gym;
 
 FIXTURE(open_gym)
 {
     struct err err;
     settings_init(&settings);
-    assert_ok(paths_problems("", &roots, &err), &err);
+    assert_ok(paths_problems("", &search_paths, &err), &err);
     const struct gym_options options = {.settings = &settings,
-                                        .roots = roots.items,
-                                        .root_count = roots.count};
+                                        .search_paths = search_paths.items,
+                                        .search_path_count = search_paths.count};
     assert_ok(gym_open(&gym, &options, &err), &err);
     return 0;
 }
@@ -30,7 +30,7 @@ FIXTURE(open_gym)
 FIXTURE(close_gym)
 {
     gym_close(gym);
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     settings_deinit(&settings);
     return 0;
 }

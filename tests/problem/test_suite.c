@@ -89,10 +89,10 @@ TEST(listing)
     static const char *const wanted[] = {"gemm",          "softmax",  "torch/relu",
                                          "torch/softmax", "level1/1", "level1/23",
                                          "level1/100",    "level2/1", "level10/2"};
-    const char *const roots[] = {problems, bench};
+    const char *const search_paths[] = {problems, bench};
     struct suite suite;
     struct err err = {0};
-    if (suite_open(&suite, roots, 2, &err) < 0)
+    if (suite_open(&suite, search_paths, 2, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(suite.count, COUNT(wanted));
     for (size_t i = 0; i < suite.count; i++)
@@ -133,9 +133,9 @@ TEST(find)
         {"tests/fast", NULL},
         {"helper", NULL},
     };
-    const char *const roots[] = {problems, bench};
+    const char *const search_paths[] = {problems, bench};
     struct suite suite;
-    assert_int_equal(suite_open(&suite, roots, 2, NULL), 0);
+    assert_int_equal(suite_open(&suite, search_paths, 2, NULL), 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct suite_entry *entry = suite_find(&suite, rows[i].what);
         if (!entry != !rows[i].id || (entry && strcmp(entry->id, rows[i].id) != 0))
@@ -200,11 +200,11 @@ TEST(load)
     char before[512];
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(problems), 0);
-    const char *const roots[] = {problems, bench};
+    const char *const search_paths[] = {problems, bench};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
-        if (suite_load(roots, 2, rows[i].what, &problem, &err) < 0)
+        if (suite_load(search_paths, 2, rows[i].what, &problem, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
         assert_string_equal(problem.id, rows[i].id);
         assert_string_equal(problem.name, rows[i].name);
@@ -218,7 +218,7 @@ TEST(load)
     for (int i = 0; i < 2; i++) {
         struct problem problem;
         struct err err = {0};
-        if (suite_load(roots, 2, i ? "problem.yaml" : ".", &problem, &err) < 0)
+        if (suite_load(search_paths, 2, i ? "problem.yaml" : ".", &problem, &err) < 0)
             fail_msg("%s", err.text);
         assert_string_equal(problem.id, "gemm");
         problem_deinit(&problem);
@@ -226,22 +226,22 @@ TEST(load)
     assert_int_equal(chdir(before), 0);
 }
 
-/* An exact id looks at nothing else: broken neighbours and missing roots do not matter. */
+/* An exact id looks at nothing else: broken neighbours and missing search paths do not matter. */
 TEST(opens_no_more)
 {
     char other[128];
     snprintf(other, sizeof other, "%s/nothing", root);
-    const char *const roots[] = {problems, other};
+    const char *const search_paths[] = {problems, other};
     struct problem problem;
     struct err err = {0};
     put(problems, "native/broken/problem.yaml", "name: [\n");
-    assert_int_equal(suite_load(roots, 2, "gemm", &problem, &err), 0);
+    assert_int_equal(suite_load(search_paths, 2, "gemm", &problem, &err), 0);
     problem_deinit(&problem);
-    assert_int_equal(suite_load(roots, 2, "torch/relu", &problem, &err), 0);
+    assert_int_equal(suite_load(search_paths, 2, "torch/relu", &problem, &err), 0);
     problem_deinit(&problem);
-    assert_int_equal(suite_load(roots, 2, "broken", &problem, &err), ERR_INPUT);
+    assert_int_equal(suite_load(search_paths, 2, "broken", &problem, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "/native/broken/problem.yaml:2:"));
-    assert_int_equal(suite_load(roots, 2, "gemmm", &problem, &err), ERR_MISSING);
+    assert_int_equal(suite_load(search_paths, 2, "gemmm", &problem, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "/nothing: no such directory of problems"));
     char broken[128];
     snprintf(broken, sizeof broken, "%s/native/broken", problems);
@@ -261,11 +261,11 @@ TEST(missing)
         {"native/softmax/problem.yml", NULL},
         {"nothing/like/this.py", NULL},
     };
-    const char *const roots[] = {problems, bench};
+    const char *const search_paths[] = {problems, bench};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
-        assert_int_equal(suite_load(roots, 2, rows[i].what, &problem, &err), ERR_MISSING);
+        assert_int_equal(suite_load(search_paths, 2, rows[i].what, &problem, &err), ERR_MISSING);
         if (rows[i].error)
             assert_string_equal(err.text, rows[i].error);
         else

@@ -260,8 +260,8 @@ TEST(problems_and_trajectories)
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
     char *house = paths_root();
     char *root = mem_printf("%s/problems", house);
-    const char *const roots[] = {root};
-    struct corpus_options options = {.roots = roots, .root_count = 1};
+    const char *const search_paths[] = {root};
+    struct corpus_options options = {.search_paths = search_paths, .search_path_count = 1};
     struct corpus_counts counts;
     struct seen seen;
     struct err err;

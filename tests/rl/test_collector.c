@@ -44,7 +44,7 @@ void evaluator_close(struct evaluator *evaluator)
     (void)evaluator;
 }
 
-size_t evaluator_at_once(const struct evaluator *evaluator)
+size_t evaluator_capacity(const struct evaluator *evaluator)
 {
     (void)evaluator;
     return 1;
@@ -135,18 +135,18 @@ static int stumble(struct train_backend *backend, const struct train_backend_sam
 /* ------------------------------------------------------------------------------------ the world */
 
 static struct settings settings;
-static struct paths_list roots;
+static struct paths_list search_paths;
 static struct gym *gym;
 
 FIXTURE(open_gym)
 {
     struct err err;
     settings_init(&settings);
-    if (paths_problems("", &roots, &err) < 0)
+    if (paths_problems("", &search_paths, &err) < 0)
         fail_msg("%s", err.text);
     const struct gym_options options = {.settings = &settings,
-                                        .roots = roots.items,
-                                        .root_count = roots.count};
+                                        .search_paths = search_paths.items,
+                                        .search_path_count = search_paths.count};
     assert_ok(gym_open(&gym, &options, &err), &err);
     return 0;
 }
@@ -154,7 +154,7 @@ FIXTURE(open_gym)
 FIXTURE(close_gym)
 {
     gym_close(gym);
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     settings_deinit(&settings);
     return 0;
 }

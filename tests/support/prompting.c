@@ -54,14 +54,14 @@ const json_t *prompting_facts(const json_t *specimens, const char *status, size_
 
 json_t *prompting_problem(const char *id)
 {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct problem problem;
     struct err err;
-    assert_ok(paths_problems("", &roots, &err), &err);
-    assert_ok(suite_load(roots.items, roots.count, id, &problem, &err), &err);
+    assert_ok(paths_problems("", &search_paths, &err), &err);
+    assert_ok(suite_load(search_paths.items, search_paths.count, id, &problem, &err), &err);
     json_t *facts = prompt_problem(&problem);
     problem_deinit(&problem);
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     return facts;
 }
 

@@ -33,7 +33,7 @@
 static char *place, *url;
 static struct settings settings;
 static struct queue *queue;
-static struct paths_list roots;
+static struct paths_list search_paths;
 
 static void assign(const char *assignment)
 {
@@ -53,13 +53,13 @@ FIXTURE(open_all)
     assign("worker.heartbeat_ms=100ms");
     assign("queue.lease_ms=1s");
     assign("gpu.driver=/nonexistent/libcuda.so");
-    assert_ok(paths_problems("", &roots, &err), &err);
+    assert_ok(paths_problems("", &search_paths, &err), &err);
     return 0;
 }
 
 FIXTURE(close_all)
 {
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     settings_deinit(&settings);
     judging_remove(place);
     return 0;
@@ -92,7 +92,7 @@ static struct worker *start(const char *name)
 {
     struct worker_options options = {.settings = &settings,
                                      .queue = queue,
-                                     .roots = &roots,
+                                     .search_paths = &search_paths,
                                      .name = name};
     struct worker *worker;
     struct err err;

@@ -5,7 +5,7 @@
 #include "cli/eval/remote.h"
 #include "cli/eval/report.h"
 #include "cli/eval/tasks.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "judge/request/external_language.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 struct arguments {
     const char *problem, *out, *server;
-    struct cli_words roots, sets, candidates;
+    struct cli_words search_paths, sets, candidates;
     bool json, quiet, timing, local, fresh;
     int64_t jobs;
 };
@@ -106,15 +106,15 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
 
 static int run(const struct arguments *arguments, const struct settings *settings)
 {
-    struct paths_list roots;
+    struct paths_list search_paths;
     struct eval_tasks tasks;
     struct eval_report report;
     struct arena arena = {0};
     struct err err = {0};
     int status = EXIT_USAGE;
-    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    eval_tasks_init(&tasks, &roots, say);
+    eval_tasks_init(&tasks, &search_paths, say);
     tasks.remote = is_remote(arguments, settings);
     if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
@@ -129,7 +129,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     eval_report_deinit(&report);
 out:
     eval_tasks_deinit(&tasks);
-    paths_list_deinit(&roots);
+    paths_list_deinit(&search_paths);
     arena_deinit(&arena);
     return status;
 }
@@ -141,7 +141,7 @@ int eval_main(int argc, char **argv)
         OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
                       "KernelBench-style module"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first (a KernelBench checkout, say); may be repeated"),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
                    "evaluations at the same time; 1, with a server 1000"),
@@ -176,7 +176,7 @@ int eval_main(int argc, char **argv)
         status = run(&arguments, &settings);
         settings_deinit(&settings);
     }
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&arguments.candidates);
     return status;

@@ -213,7 +213,7 @@ int eval_remote_run(const struct eval_remote *remote, size_t count, struct eval_
     run.own_suite = mem_printf("%s/problems/", root);
     run.sent = mem_alloc((count + 1) * sizeof(const struct batch_task *));
     struct remote_work work = {.count = sort_out(&run, count),
-                               .at_once = (size_t)remote->at_once,
+                               .max_in_flight = (size_t)remote->at_once,
                                .make = make,
                                .report = report,
                                .refuse = refuse,

@@ -16,10 +16,10 @@
 #define HEADER_BYTES 4096
 #define DIRECTORY_DEPTH 8
 
-void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,
+void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *search_paths,
                      void (*complain)(const struct err *err))
 {
-    *tasks = (struct eval_tasks){.roots = roots, .complain = complain};
+    *tasks = (struct eval_tasks){.search_paths = search_paths, .complain = complain};
 }
 
 void eval_tasks_deinit(struct eval_tasks *tasks)
@@ -74,7 +74,8 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
         if (strcmp(tasks->problems[i]->wanted, wanted) == 0)
             return &tasks->problems[i]->problem;
     struct eval_problem *made = mem_alloc(sizeof *made);
-    if (suite_load(tasks->roots->items, tasks->roots->count, wanted, &made->problem, err) < 0 &&
+    if (suite_load(tasks->search_paths->items, tasks->search_paths->count, wanted, &made->problem,
+                   err) < 0 &&
         !leave_to_server(tasks, made, wanted, err)) {
         mem_free(made);
         return NULL;
@@ -91,8 +92,8 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
     if (request->format == EVALUATION_KNOWN)
         return find_problem(tasks, request->problem_id, err);
     struct eval_problem *made = mem_alloc(sizeof *made);
-    int result = evaluation_request_problem(request, tasks->roots->items, tasks->roots->count,
-                                            &made->problem, err);
+    int result = evaluation_request_problem(request, tasks->search_paths->items,
+                                            tasks->search_paths->count, &made->problem, err);
     for (size_t i = 0; result == 0 && i < tasks->problem_count; i++)
         if (strcmp(tasks->problems[i]->wanted, made->problem.hash) == 0) {
             problem_deinit(&made->problem);

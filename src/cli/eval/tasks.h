@@ -26,7 +26,7 @@ struct eval_problem {
 };
 
 struct eval_tasks {
-    const struct paths_list *roots;
+    const struct paths_list *search_paths;
     void (*complain)(const struct err *err);
     struct languages languages; /* the caller's, beside ours: what counts as a source */
     struct batch_task *items;
@@ -38,7 +38,7 @@ struct eval_tasks {
         remote; /* a problem that is not here may be on the server: it has an id and nothing else */
 };
 
-void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,
+void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *search_paths,
                      void (*complain)(const struct err *err));
 void eval_tasks_deinit(struct eval_tasks *tasks);
 

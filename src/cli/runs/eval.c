@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/progress.h"
 #include "cli/report_table.h"
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 #include "cli/table.h"
 #include "gym/report/report.h"
 #include "rl/collect/checkpoint_evaluation.h"
@@ -21,7 +21,7 @@ struct arguments {
     const char *checkpoint, *out, *server;
     int64_t samples;
     double temperature;
-    struct cli_words words, roots, sets;
+    struct cli_words words, search_paths, sets;
     bool json, quiet;
 };
 
@@ -126,22 +126,23 @@ static int play(const struct arguments *arguments, const struct settings *settin
     char *problems = join(&arguments->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
     struct checkpoint_evaluation_result result = {0};
-    struct paths_list roots;
-    int status = cli_roots(&arguments->roots, settings, &roots, err);
+    struct paths_list search_paths;
+    int status = cli_search_paths(&arguments->search_paths, settings, &search_paths, err);
     if (status == 0) {
         const struct checkpoint_evaluation_options options = {.settings = settings,
                                                               .directory = run,
                                                               .where = where,
                                                               .problems = problems,
                                                               .out = arguments->out,
-                                                              .roots = roots.items,
-                                                              .root_count = roots.count,
+                                                              .search_paths = search_paths.items,
+                                                              .search_path_count =
+                                                                  search_paths.count,
                                                               .server = arguments->server,
                                                               .cancelled = &cli_cancelled,
                                                               .tell = hear,
                                                               .context = progress};
         status = checkpoint_evaluation_run(&options, &result, err);
-        paths_list_deinit(&roots);
+        paths_list_deinit(&search_paths);
     }
     progress_free(progress);
     mem_free(problems);
@@ -212,7 +213,7 @@ int runs_eval_main(int argc, char **argv)
                      "of answers; train.evaluate_temperature"),
         OPTION_STRING('o', "out", &arguments.out, "DIR",
                       "where trajectories go; RUN/evaluations/CHECKPOINT"),
-        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
                     "look for problems here first; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "a server judges (http://HOST:PORT); client.url sets it for good"),
@@ -231,7 +232,7 @@ int runs_eval_main(int argc, char **argv)
         status = run_eval(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
                                                 : EXIT_PASSED;
     cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     return status;
 }

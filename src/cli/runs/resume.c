@@ -32,10 +32,10 @@ static int resume(const char *word, const struct train_run *asked, const struct 
 
 int runs_resume_main(int argc, char **argv)
 {
-    struct cli_words words = {0}, roots = {0};
-    struct train_run run = {.roots = &roots};
+    struct cli_words words = {0}, search_paths = {0};
+    struct train_run run = {.search_paths = &search_paths};
     const struct cli_option options[] = {
-        OPTION_LIST(0, "problems", &roots, "DIR",
+        OPTION_LIST(0, "problems", &search_paths, "DIR",
                     "look for problems here first; the run remembers it; may be repeated"),
         OPTION_STRING(0, "server", &run.server, "URL",
                       "a server judges (http://HOST:PORT); the run remembers it"),
@@ -52,6 +52,6 @@ int runs_resume_main(int argc, char **argv)
         status = resume(words.items[0], &run, &changes);
     }
     cli_words_deinit(&words);
-    cli_words_deinit(&roots);
+    cli_words_deinit(&search_paths);
     return status;
 }

@@ -16,14 +16,14 @@
 #include <stddef.h>
 
 struct tasks_choice {
-    const char *const *roots; /* of problems */
-    size_t root_count;
+    const char *const *search_paths; /* of problems */
+    size_t search_path_count;
     const char *language; /* gym.language */
     const char *best;     /* where candidates to begin with are (gym/episode/best.h); NULL: none */
 };
 
-/* [{"problem", "start", "hash"}, …] (gym/episode/rollout.h), a new reference. The hash is that of a problem
- * that goes along whole; others have it in their "problem". */
+/* [{"problem", "start", "hash"}, …] (gym/episode/rollout.h), a new reference. The hash is that of a
+ * problem that goes along whole; others have it in their "problem". */
 NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
                        json_t **tasks, struct err *err);
 

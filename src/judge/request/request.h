@@ -99,10 +99,11 @@ NODISCARD int evaluation_request_settings(const struct evaluation_request *reque
                                           const struct settings *base, struct settings *out,
                                           struct err *err);
 
-/* The problem that is meant, among the suites under `roots` or as it was sent, into a zeroed one;
- * problem_deinit, on failure too. ERR_MISSING: a KNOWN one that is not there, or is another. */
+/* The problem that is meant, among the suites under `search paths` or as it was sent, into a zeroed
+ * one; problem_deinit, on failure too. ERR_MISSING: a KNOWN one that is not there, or is another.
+ * */
 NODISCARD int evaluation_request_problem(const struct evaluation_request *request,
-                                         const char *const *roots, size_t root_count,
+                                         const char *const *search_paths, size_t search_path_count,
                                          struct problem *problem, struct err *err);
 
 /* The other way: a native or torch problem, whole, as a request's "problem". A new reference. */

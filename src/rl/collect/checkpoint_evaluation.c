@@ -27,15 +27,15 @@ static int find_problems(struct exam *exam, struct err *err)
 {
     const struct checkpoint_evaluation_options *options = exam->options;
     struct train_data data;
-    int result = train_data_open(&data, options->settings, options->roots, options->root_count,
-                                 err);
+    int result = train_data_open(&data, options->settings, options->search_paths,
+                                 options->search_path_count, err);
     if (result < 0)
         return result;
     exam->held_out = json_incref(data.held_out);
     train_data_close(&data);
     if (options->problems[0])
-        return train_data_tasks(options->problems, options->settings, options->roots,
-                                options->root_count, &exam->tasks, err);
+        return train_data_tasks(options->problems, options->settings, options->search_paths,
+                                options->search_path_count, &exam->tasks, err);
     exam->tasks = json_incref(exam->held_out);
     return json_array_size(exam->tasks) > 0
                ? 0
@@ -46,12 +46,12 @@ static int open_all(struct exam *exam, struct err *err)
 {
     const struct checkpoint_evaluation_options *from = exam->options;
     const struct evaluator_options evaluator = {.settings = from->settings,
-                                                .roots = from->roots,
-                                                .root_count = from->root_count,
+                                                .search_paths = from->search_paths,
+                                                .search_path_count = from->search_path_count,
                                                 .cancelled = from->cancelled};
     const struct gym_options gym = {.settings = from->settings,
-                                    .roots = from->roots,
-                                    .root_count = from->root_count};
+                                    .search_paths = from->search_paths,
+                                    .search_path_count = from->search_path_count};
     bool remote = from->server || from->settings->client_url[0];
     struct train_backend_options backend = exam->config.backend;
     uint64_t version;

@@ -1,7 +1,8 @@
 /* exam: a checkpoint of a run plays problems: the same prompts, judge and policy as in training,
  * with nothing trained. Its trajectories go to a directory that `warpgym report` reads.
  *
- * The run may be under way: nothing of it is written. Threads: checkpoint_evaluation_run keeps its thread.
+ * The run may be under way: nothing of it is written. Threads: checkpoint_evaluation_run keeps its
+ * thread.
  */
 #ifndef WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
 #define WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
@@ -18,8 +19,8 @@ struct checkpoint_evaluation_options {
     const char *where;     /* the checkpoint's; NULL: the model that the run began with */
     const char *problems;  /* words as train.problems has them; "": those that it held out */
     const char *out;       /* a directory that is made; trajectories.jsonl in it */
-    const char *const *roots;
-    size_t root_count;
+    const char *const *search_paths;
+    size_t search_path_count;
     const char *server;
     const _Atomic int *cancelled;
     void (*tell)(void *context, size_t done, size_t all); /* turns; or NULL */

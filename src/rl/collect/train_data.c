@@ -8,11 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-int train_data_tasks(const char *text, const struct settings *settings, const char *const *roots,
-                     size_t root_count, json_t **tasks, struct err *err)
+int train_data_tasks(const char *text, const struct settings *settings,
+                     const char *const *search_paths, size_t search_path_count, json_t **tasks,
+                     struct err *err)
 {
-    const struct tasks_choice choice = {.roots = roots,
-                                        .root_count = root_count,
+    const struct tasks_choice choice = {.search_paths = search_paths,
+                                        .search_path_count = search_path_count,
                                         .language = settings->gym_language};
     struct arena arena = {0};
     const char **words = arena_alloc(&arena, (strlen(text) / 2 + 2) * sizeof *words);
@@ -90,16 +91,16 @@ static void make_digest(struct train_data *data)
 }
 
 int train_data_open(struct train_data *data, const struct settings *settings,
-                    const char *const *roots, size_t root_count, struct err *err)
+                    const char *const *search_paths, size_t search_path_count, struct err *err)
 {
     *data = (struct train_data){.seed = (uint64_t)settings->train_seed};
-    int result = train_data_tasks(settings->train_problems, settings, roots, root_count,
-                                  &data->train, err);
+    int result = train_data_tasks(settings->train_problems, settings, search_paths,
+                                  search_path_count, &data->train, err);
     if (result < 0)
         return err_prefix(err, "train.problems");
     if (settings->train_held_out[0])
-        result = train_data_tasks(settings->train_held_out, settings, roots, root_count,
-                                  &data->held_out, err);
+        result = train_data_tasks(settings->train_held_out, settings, search_paths,
+                                  search_path_count, &data->held_out, err);
     else
         data->held_out = draw_share(data->train, settings->train_held_out_share, data->seed);
     if (result < 0) {

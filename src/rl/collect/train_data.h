@@ -33,7 +33,8 @@ struct train_data_position {
 
 /* ERR_INPUT: nothing is left to train on; ERR_MISSING: no such problem. */
 NODISCARD int train_data_open(struct train_data *data, const struct settings *settings,
-                              const char *const *roots, size_t root_count, struct err *err);
+                              const char *const *search_paths, size_t search_path_count,
+                              struct err *err);
 /* A zeroed one is fine. */
 void train_data_close(struct train_data *data);
 
@@ -41,7 +42,7 @@ void train_data_close(struct train_data *data);
 json_t *train_data_draw(struct train_data *data, struct train_data_position *place, size_t count);
 /* Problems of a list of words as train.problems has them, a new reference. */
 NODISCARD int train_data_tasks(const char *text, const struct settings *settings,
-                               const char *const *roots, size_t root_count, json_t **tasks,
-                               struct err *err);
+                               const char *const *search_paths, size_t search_path_count,
+                               json_t **tasks, struct err *err);
 
 #endif

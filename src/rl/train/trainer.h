@@ -39,8 +39,8 @@ struct trainer_progress {
 struct trainer_options {
     const struct settings *settings; /* train.*, gym.*, policy.*, the judge's */
     const char *directory;
-    const char *const *roots; /* of problems */
-    size_t root_count;
+    const char *const *search_paths; /* of problems */
+    size_t search_path_count;
     const _Atomic int *cancelled;
     /* One at a time, from any thread. May be NULL. */
     void (*tell)(void *context, const struct trainer_progress *news);

@@ -13,8 +13,8 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
 {
     const struct trainer_options *from = trainer->options;
     const struct evaluator_options options = {.settings = trainer->settings,
-                                              .roots = from->roots,
-                                              .root_count = from->root_count,
+                                              .search_paths = from->search_paths,
+                                              .search_path_count = from->search_path_count,
                                               .cancelled = from->cancelled};
     return trainer->settings->client_url[0]
                ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
@@ -73,15 +73,15 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     const struct trainer_options *options = trainer->options;
     const struct settings *settings = trainer->settings;
     const struct gym_options gym = {.settings = settings,
-                                    .roots = options->roots,
-                                    .root_count = options->root_count};
+                                    .search_paths = options->search_paths,
+                                    .search_path_count = options->search_path_count};
     int result = train_config_read(&trainer->config, settings, err);
     if (result == 0)
         result = stages_open(&trainer->stages, settings->train_stages,
                              (size_t)settings->train_stage_steps, err);
     if (result == 0)
-        result = train_data_open(&trainer->data, settings, options->roots, options->root_count,
-                                 err);
+        result = train_data_open(&trainer->data, settings, options->search_paths,
+                                 options->search_path_count, err);
     if (result == 0)
         result = check_model(&trainer->config.backend,
                              strcmp(settings->train_learner, "engine") == 0, err);

@@ -25,7 +25,8 @@ static void list(void *context, struct http_request *request, struct http_respon
     struct suite suite;
     struct err err;
     (void)request;
-    if (suite_open(&suite, service->options.roots, service->options.root_count, &err) < 0) {
+    if (suite_open(&suite, service->options.search_paths, service->options.search_path_count,
+                   &err) < 0) {
         http_refuse_err(response, &err);
         return;
     }
@@ -33,8 +34,8 @@ static void list(void *context, struct http_request *request, struct http_respon
     for (size_t i = 0; i < suite.count; i++) {
         struct problem problem = {0};
         json_t *item;
-        if (suite_load_id(service->options.roots, service->options.root_count, suite.entries[i].id,
-                          &problem, &err) == 0) {
+        if (suite_load_id(service->options.search_paths, service->options.search_path_count,
+                          suite.entries[i].id, &problem, &err) == 0) {
             item = describe(&problem);
         } else {
             item = json_object();
@@ -76,8 +77,8 @@ static void show(void *context, struct http_request *request, struct http_respon
         http_refuse(response, 404, "not_found", "there is no problem of that id");
         return;
     }
-    if (suite_load_id(service->options.roots, service->options.root_count, id, &problem, &err) <
-        0) {
+    if (suite_load_id(service->options.search_paths, service->options.search_path_count, id,
+                      &problem, &err) < 0) {
         http_refuse_err(response, &err);
     } else {
         json_t *object = describe(&problem), *files = json_object();

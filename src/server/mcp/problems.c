@@ -24,7 +24,7 @@ int mcp_problem_load(struct mcp_gym *house, const char *id, struct problem *prob
                      struct err *err)
 {
     const struct gym *gym = house->options.gym;
-    return suite_load_id(gym->roots, gym->root_count, id, problem, err);
+    return suite_load_id(gym->search_paths, gym->search_path_count, id, problem, err);
 }
 
 /* -------------------------------------------------------------------------------------- listing */
@@ -71,7 +71,7 @@ static int find_all(struct mcp_gym *house, const json_t *arguments, json_t **row
     const char *filter = mcp_text_of(arguments, "filter");
     const char *format = mcp_text_of(arguments, "format");
     struct suite suite;
-    int result = suite_open(&suite, gym->roots, gym->root_count, err);
+    int result = suite_open(&suite, gym->search_paths, gym->search_path_count, err);
     if (result < 0)
         return result;
     *rows = json_array();
@@ -127,7 +127,7 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     struct mcp_gym *house = context;
     const struct gym *gym = house->options.gym;
     struct suite suite;
-    int result = suite_open(&suite, gym->roots, gym->root_count, err);
+    int result = suite_open(&suite, gym->search_paths, gym->search_path_count, err);
     if (result < 0)
         return result;
     for (size_t i = from; i < suite.count && i - from < count; i++) {

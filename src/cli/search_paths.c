@@ -1,4 +1,4 @@
-#include "cli/roots.h"
+#include "cli/search_paths.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void join(const struct cli_words *named, const struct settings *settings, struct buf *joined)
+static void join_search_paths(const struct cli_words *named, const struct settings *settings,
+                              struct buf *joined)
 {
     for (size_t i = 0; i < named->count; i++)
         buf_printf(joined, "%s%s", i ? ":" : "", named->items[i]);
@@ -14,7 +15,7 @@ static void join(const struct cli_words *named, const struct settings *settings,
         buf_printf(joined, "%s%s", joined->len ? ":" : "", settings->problems_path);
 }
 
-static bool has(const struct buf *joined, const char *path)
+static bool has_path(const struct buf *joined, const char *path)
 {
     size_t length = strlen(path);
     for (const char *at = joined->data; at && *at; at += strcspn(at, ":"), at += *at == ':')
@@ -23,38 +24,38 @@ static bool has(const struct buf *joined, const char *path)
     return false;
 }
 
-/* What is no path stays as it is: whoever looks there says so. */
-static void add_whole(struct buf *joined, const char *path)
+/* An invalid path is kept: the search reports it. */
+static void add_absolute(struct buf *joined, const char *path)
 {
     char *whole = realpath(path, NULL);
     const char *kept = whole ? whole : path;
-    if (!has(joined, kept))
+    if (!has_path(joined, kept))
         buf_printf(joined, "%s%s", joined->len ? ":" : "", kept);
     free(whole);
 }
 
-void cli_roots_keep(const struct cli_words *named, const struct settings *settings,
-                    struct buf *joined)
+void cli_search_paths_save(const struct cli_words *named, const struct settings *settings,
+                           struct buf *joined)
 {
     for (size_t i = 0; i < named->count; i++)
-        add_whole(joined, named->items[i]);
+        add_absolute(joined, named->items[i]);
     for (const char *at = settings->problems_path; *at; at += *at == ':') {
         size_t length = strcspn(at, ":");
         char *root = mem_printf("%.*s", (int)length, at);
         if (length > 0 && (named->count == 0 || file_is_directory(root)))
-            add_whole(joined, root);
+            add_absolute(joined, root);
         mem_free(root);
         at += length;
     }
 }
 
-int cli_roots(const struct cli_words *named, const struct settings *settings,
-              struct paths_list *roots, struct err *err)
+int cli_search_paths(const struct cli_words *named, const struct settings *settings,
+                     struct paths_list *search_paths, struct err *err)
 {
     struct buf joined;
-    buf_init(&joined, CLI_ROOTS_BYTES);
-    join(named, settings, &joined);
-    int result = paths_problems(joined.data, roots, err);
+    buf_init(&joined, CLI_SEARCH_PATHS_BYTES);
+    join_search_paths(named, settings, &joined);
+    int result = paths_problems(joined.data, search_paths, err);
     buf_deinit(&joined);
     return result;
 }

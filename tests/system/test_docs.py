@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 from support import ROOT
@@ -67,6 +68,19 @@ def test_the_index_leads_to_every_page():
         str(page) for page in (ROOT / "docs").glob("**/*.md") if page not in linked | {index}
     ]
     assert not missing
+
+
+def test_commands_page_is_the_help():
+    made = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "docs-commands"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    page = ROOT / "docs" / "reference" / "commands.md"
+    assert made.stdout == page.read_text(encoding="utf-8"), (
+        "write it again: scripts/docs-commands >docs/reference/commands.md"
+    )
 
 
 def literals():

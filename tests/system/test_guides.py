@@ -43,6 +43,7 @@ LINKED = [
 ROLES = {"head", "node", "client"}
 # Figures are not what is tested here.
 QUICK = {
+    "WARPGYM_GYM_TURNS": "2",
     "WARPGYM_TIMING_BUDGET_MS": "5",
     "WARPGYM_TIMING_MIN_SAMPLES": "4",
     "WARPGYM_TIMING_MAX_SAMPLES": "8",

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "device/cpu.h"
-#include "judge/judge.h"
+#include "judge/evaluate.h"
 #include "judge/request/request.h"
 
 #include <pthread.h>

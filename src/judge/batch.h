@@ -8,7 +8,7 @@
 #ifndef WARPGYM_JUDGE_BATCH_H
 #define WARPGYM_JUDGE_BATCH_H
 
-#include "judge/judge.h"
+#include "judge/evaluate.h"
 
 #include <stddef.h>
 

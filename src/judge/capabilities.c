@@ -3,7 +3,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "device/nvrtc.h"
-#include "judge/context.h"
+#include "judge/build/device_code.h"
+#include "judge/judge_internal.h"
+#include "judge/measure/stats.h"
+#include "judge/process/standby_servers.h"
+#include "judge/process/start.h"
 #include "judge/request/external_language.h"
 
 #include <math.h>
@@ -58,6 +62,7 @@ static void try_layers(struct judge *judge, struct capabilities *found)
     struct err err;
     int artifact = file_memory_from("nothing", "x", 1, &err);
     struct child_start start = {.message = &open,
+                                .kind = CHILD_NATIVE,
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
                                 .timeout_ms = SPAWN_TIMEOUT_MS};

@@ -1,7 +1,6 @@
-/* fault: from an error to a status. The same error means different things on different children: a
- * crash of the candidate is its own, a crash of the reference is the problem author's. */
-#include "judge/context.h"
+#include "judge/fault.h"
 
+#include "judge/session_internal.h"
 #include "problem/simple.h"
 
 #include <stdio.h>
@@ -28,12 +27,12 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     size_t before = 0;
     size_t after = 0;
     size_t total = 0;
-    if (err->code != ERR_LIMIT || !session->gpu)
+    if (err->code != ERR_LIMIT || !session->lease.gpu)
         return false;
-    session->wants_alone = true;
+    session->lease.crowded = true;
     if (session->candidate.process.pid <= 0)
         return false;
-    const struct cuda *cuda = &session->gpu->cuda;
+    const struct cuda *cuda = &session->lease.gpu->cuda;
     bool known = cuda->memory_info(&before, &total) == 0;
     session->verdict->layers = session->candidate.process.layers;
     child_close(&session->candidate);
@@ -52,7 +51,7 @@ static bool candidate_hogs(struct session *session, const struct err *err)
 
 static int fault_stop(struct session *session)
 {
-    if (session->cancelled && *session->cancelled == EVALUATION_OUT_OF_TIME)
+    if (session->job.cancelled && *session->job.cancelled == EVALUATION_OUT_OF_TIME)
         verdict_fail(session->verdict, STATUS_TIMEOUT, "evaluation",
                      "judging it took longer than it was given", NULL);
     else
@@ -88,7 +87,7 @@ int fault_reference(struct session *session, const struct err *err)
         reference_close(&session->reference);
         return -1;
     }
-    snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->problem->id,
+    snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->job.problem->id,
              err->text);
     verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
                  blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
@@ -103,7 +102,7 @@ int fault_cases(struct session *session, const struct child *child, const struct
     char text[ERR_TEXT_MAX + 64];
     if (err->code == ERR_CANCELLED || err->code == ERR_IO)
         return fault_judge(session, err);
-    bool own = strcmp(session->problem->cases_from, SIMPLE_OWN_CASES) == 0;
+    bool own = strcmp(session->job.problem->cases_from, SIMPLE_OWN_CASES) == 0;
     bool told = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || child->failed.failure;
     if (own && told) {
         session->candidate.failed = child->failed;

@@ -3,8 +3,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "judge/context.h"
+#include "judge/fault.h"
 #include "judge/measure/compare.h"
+#include "judge/measure/trial_judge.h"
+#include "judge/process/standby_servers.h"
+#include "judge/process/start.h"
+#include "judge/reference/native.h"
+#include "judge/reference/session_reference.h"
+#include "judge/reference/torch.h"
+#include "judge/session_internal.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -68,7 +75,7 @@ static bool passes(const struct probe *probe, uint32_t output, const void *data,
         .expected_dtype = probe->truth[output].dtype,
         .count = probe->truth[output].count,
         .tolerance = tolerance_of(probe, output),
-        .slack = probe->session->answer.own_error[output],
+        .slack = probe->session->trials.answer.own_error[output],
     };
     struct difference difference;
     bool good = compare_tensor(&spec, probe->truth[output].data, data, &difference);
@@ -123,7 +130,7 @@ static void try_constants(struct probe *probe, bool mean)
 static const char *input_name(const struct probe *probe, uint32_t argument, char *name,
                               size_t bytes)
 {
-    const struct problem *problem = probe->session->problem;
+    const struct problem *problem = probe->session->job.problem;
     if (argument < problem->argument_count)
         snprintf(name, bytes, "`%s`", problem->arguments[argument].name);
     else
@@ -209,7 +216,7 @@ static int try_precision(struct probe *probe)
             dtype_store(argument->dtype, data, at,
                         coarsen(dtype_load(argument->dtype, data, at), bits));
     }
-    int result = any ? try_reference(probe, "H13", WIRE_RUN, probe->session->noise,
+    int result = any ? try_reference(probe, "H13", WIRE_RUN, probe->session->trials.noise,
                                      "lower precision (inputs rounded)")
                      : 0;
     restore(probe);
@@ -251,7 +258,7 @@ static int try_slices(struct probe *probe)
                 continue;
             snprintf(text, sizeof text, "without the last slice of %s along axis %u",
                      input_name(probe, i, name, sizeof name), axis);
-            int result = try_reference(probe, "H14", WIRE_RUN, probe->session->noise, text);
+            int result = try_reference(probe, "H14", WIRE_RUN, probe->session->trials.noise, text);
             restore(probe);
             if (result < 0)
                 return result;
@@ -270,7 +277,7 @@ static int try_deaf(struct probe *probe)
     char text[256];
     struct err err;
     int result = 0;
-    if (session->problem->format == PROBLEM_NATIVE) {
+    if (session->job.problem->format == PROBLEM_NATIVE) {
         fill_slot(layout, clock_secret(), session->reference.child.slot.data);
     } else if (child_fill(&session->reference.child, clock_secret(), WIRE_UNSHIFTED,
                           probe->trial.timeout_ms, &err) < 0) {
@@ -288,7 +295,7 @@ static int try_deaf(struct probe *probe)
         memcpy(session->reference.child.slot.data + argument->offset, other + argument->offset,
                bytes);
         snprintf(text, sizeof text, "deaf to %s", input_name(probe, i, name, sizeof name));
-        result = try_reference(probe, "H14", WIRE_RUN, session->noise, text);
+        result = try_reference(probe, "H14", WIRE_RUN, session->trials.noise, text);
     }
     restore(probe);
     for (uint32_t i = 0; i < probe->parameters && result == 0; i++) {
@@ -307,9 +314,9 @@ static int learn_truth(struct probe *probe)
     struct child_time ignored;
     if (trial_reference(session, &probe->trial, &ignored) < 0)
         return -1;
-    probe->outputs = session->answer.count;
+    probe->outputs = session->trials.answer.count;
     for (uint32_t i = 0; i < probe->outputs; i++) {
-        struct tensor copy = session->answer.plain[i];
+        struct tensor copy = session->trials.answer.reference[i];
         char *data = mem_alloc(copy.bytes + 1);
         if (copy.bytes)
             memcpy(data, copy.data, copy.bytes);
@@ -317,17 +324,17 @@ static int learn_truth(struct probe *probe)
         mem_free((void *)(uintptr_t)probe->truth[i].data);
         probe->truth[i] = copy;
         double allowed = tolerance_of(probe, i).relative;
-        if (session->answer.has_oracle && allowed > 0)
+        if (session->trials.answer.has_oracle && allowed > 0)
             probe->audit->own_error = fmax(isnan(probe->audit->own_error) ? 0
                                                                           : probe->audit->own_error,
-                                           session->answer.own_error[i] / allowed);
+                                           session->trials.answer.own_error[i] / allowed);
     }
     restore(probe); /* an inout argument holds the answer now */
     if (trial_reference(session, &probe->trial, &ignored) < 0)
         return -1;
     for (uint32_t i = 0; i < probe->outputs; i++) {
         double error = 0;
-        if (!passes(probe, i, session->answer.plain[i].data, &error))
+        if (!passes(probe, i, session->trials.answer.reference[i].data, &error))
             probe->audit->deterministic = false;
     }
     restore(probe);
@@ -339,8 +346,8 @@ static int run_probe(struct probe *probe)
     struct session *session = probe->session;
     struct err err;
     uint64_t seed = clock_secret();
-    session->noise = clock_secret();
-    if (session->problem->format == PROBLEM_NATIVE)
+    session->trials.noise = clock_secret();
+    if (session->job.problem->format == PROBLEM_NATIVE)
         fill_slot(&probe->trial.layout, seed, session->reference.child.slot.data);
     else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.timeout_ms,
                         &err) < 0)
@@ -362,7 +369,7 @@ static int run_probe(struct probe *probe)
 static int probe_sizes(struct probe *probe, const struct size_set *sizes)
 {
     struct session *session = probe->session;
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     struct err err;
     if (problem_layout(problem, sizes, &probe->trial.layout, &err) < 0)
         return fault_judge(session, &err);
@@ -372,7 +379,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
             probe->shapes[i][d] = (int64_t)expression_value(problem->arguments[i].shape[d],
                                                             sizes->value);
     }
-    if (child_map(&session->reference.child, &probe->trial.layout, &session->largest, 1,
+    if (child_map(&session->reference.child, &probe->trial.layout, &session->job.largest, 1,
                   session->reference.oracle, 60000, &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);
@@ -380,7 +387,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
 
 static int probe_native(struct probe *probe)
 {
-    const struct problem *problem = probe->session->problem;
+    const struct problem *problem = probe->session->job.problem;
     for (uint32_t i = 0; i < problem->check_count; i++)
         if (probe_sizes(probe, &problem->check[i]) < 0)
             return -1;
@@ -455,9 +462,7 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     if (result == 0)
         result = judge_probe_sandbox(judge, standby, err);
     if (result == 0) {
-        builds_init(&session->builds, session);
-        sandbox_runner_init(&session->runner, standby, !judge->no_own_root, judge->toolchain.root,
-                            judge->options.cancelled);
+        session_prepare_builds(session, standby);
         bool native = problem->format == PROBLEM_NATIVE;
         result = native ? native_open_reference(session) : torch_open_reference(session);
         if (result == 0)

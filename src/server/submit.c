@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "judge/judge.h"
+#include "judge/evaluate.h"
 #include "judge/request/language.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef WARPGYM_WORKER_SLOT_H
 #define WARPGYM_WORKER_SLOT_H
 
-#include "judge/judge.h"
+#include "judge/evaluate.h"
 #include "worker/worker.h"
 
 #include <jansson.h>

@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "judge/build/build.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
+#include "judge/process/standby_servers.h"
+#include "judge/process/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +39,7 @@ static void answer(struct builds *builds, const int descriptors[WIRE_DESCRIPTORS
     *built = (struct wire_built){.type = WIRE_BUILT};
     must(file_read_fd(descriptors[0], "the request", REQUEST_BYTES, &text, &bytes, &err), &err);
     int64_t start_ns = clock_now_ns();
-    int artifact = builds->builder.build(&builds->builder, text, bytes, built->text,
-                                         sizeof built->text);
+    int artifact = builds_run(builds, text, bytes, built->text, sizeof built->text);
     builds->elapsed_ms = 0; /* as many as are wanted */
     built->failure = artifact >= 0                 ? FAILED_NONE
                      : artifact == ERR_UNSUPPORTED ? FAILED_UNSUPPORTED
@@ -53,16 +54,14 @@ static void answer(struct builds *builds, const int descriptors[WIRE_DESCRIPTORS
     mem_free(built);
 }
 
-static void serve(struct session *session)
+static void serve(struct builds *builds)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
     struct err err = {0};
-    struct builds builds;
-    builds_init(&builds, session);
     while (wire_receive(CHANNEL, message, &bytes, descriptors, &err) == 0) {
-        answer(&builds, descriptors);
+        answer(builds, descriptors);
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)
             if (descriptors[i] >= 0)
                 close(descriptors[i]);
@@ -86,14 +85,12 @@ int main(int count, char **arguments)
     must(settings_assign(&settings, "run.load_timeout_ms=300s", &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
     must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
-    struct session *session = session_new(judge);
-    sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
+    struct builds builds;
     gpu->facts.major = (int)strtol(arguments[2], NULL, 10);
     gpu->facts.minor = (int)strtol(arguments[3], NULL, 10);
-    session->gpu = gpu->facts.major ? gpu : NULL;
-    serve(session);
-    session->gpu = NULL;
-    session_free(session);
+    builds_init(&builds, judge, &settings, gpu->facts.major ? gpu : NULL);
+    sandbox_runner_init(&builds.context.runner, standby, true, NULL, NULL);
+    serve(&builds);
     judge_close(judge);
     settings_deinit(&settings);
     mem_free(gpu);

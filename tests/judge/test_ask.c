@@ -416,7 +416,7 @@ static void begin_with(void (*act)(int channel), int options)
         child.builder = NULL;
     if (options & NO_GPU)
         child.gpu = NULL;
-    child.slot_outputs = options & NATIVE;
+    child.kind = options & NATIVE ? CHILD_NATIVE : CHILD_TORCH;
     if (options & NATIVE)
         child.gpu = NULL;
 }
@@ -526,7 +526,7 @@ TEST(between_calls)
         nap(1);
     assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
-    assert_true(child.segment_count == 1 && !child.spoke);
+    assert_true(child.segment_count == 1 && child.breach == CHILD_KEPT_STILL);
     reset(state);
 
     begin(asks_between_calls);
@@ -535,7 +535,7 @@ TEST(between_calls)
     for (int i = 0; i < PATIENCE_MS && !child_pending_request(&child); i++)
         nap(1);
     assert_int_equal(call(PATIENCE_MS, &err), ERR_PROTOCOL);
-    assert_true(child.spoke);
+    assert_true(child.breach == CHILD_SPOKE);
     assert_int_equal(maker.calls, 0);
 }
 
@@ -667,7 +667,7 @@ TEST(outputs)
             assert_bytes(0, OUTPUT_BYTES, 'a');
             assert_bytes(1, 12, 'b');
             assert_bytes(2, 0, 0);
-            assert_false(child.late);
+            assert_false(child.breach == CHILD_LATE);
             assert_int_equal(child.segment_count, 1);
         }
         for (int i = 0; i < CHILD_SAMPLES; i++)
@@ -711,13 +711,13 @@ TEST(outputs_late)
     for (int with_work = 0; with_work < 2; with_work++) {
         struct err err = {0};
         begin_late(with_work, false);
-        for (int i = 0; i < 1000 && !child.late; i++)
+        for (int i = 0; i < 1000 && child.breach == CHILD_KEPT_STILL; i++)
             assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_true(child.late);
+        assert_true(child.breach == CHILD_LATE);
         reset(state);
         begin_late(with_work, true); /* whoever reads the outputs looks himself */
         assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_false(child.late);
+        assert_false(child.breach == CHILD_LATE);
         for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child); i++)
             nap(1);
         assert_true(child_samples_changed(&child));
@@ -735,7 +735,7 @@ TEST(broken_gpu)
         begin(answers);
         setenv("FAKE_CUDA_FAIL", functions[i], 1); /* the child began before */
         assert_int_equal(call(PATIENCE_MS, &err), i == 0 ? ERR_IO : 0);
-        assert_false(child.late);
+        assert_false(child.breach == CHILD_LATE);
         reset(state);
     }
 }

@@ -80,7 +80,7 @@ static int open_child(int artifact, struct err *err)
                                 .descriptor_count = 1,
                                 .timeout_ms = TIMEOUT_MS};
     int result = child_open(&child, &start, NULL, NULL, err);
-    child.slot_outputs = true;
+    child.kind = CHILD_NATIVE;
     return result;
 }
 
@@ -378,7 +378,8 @@ TEST(call_and_map)
         assert_int_equal(child_output_count(&child), 1);
         assert_int_equal(child_output(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
         assert_int_equal(child_output(&child, 0, 0, &tensor, &err), 0);
-        assert_true(tensor.dtype == DTYPE_U8 && tensor.count == TEXT_BYTES && !child.late);
+        assert_true(tensor.dtype == DTYPE_U8 && tensor.count == TEXT_BYTES &&
+                    child.breach == CHILD_KEPT_STILL);
     }
     child_close(&child);
     assert_int_equal(judging_descriptors(), before);
@@ -439,7 +440,7 @@ static int speak(const void *message, uint32_t bytes, bool slot_outputs, struct 
     memset(child.slot.data, 0, TEXT_BYTES);
     memcpy(child.slot.data, &bytes, sizeof bytes);
     memcpy(child.slot.data + 4, message, 128);
-    child.slot_outputs = slot_outputs;
+    child.kind = slot_outputs ? CHILD_NATIVE : CHILD_TORCH;
     return child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, err);
 }
 
@@ -520,7 +521,7 @@ TEST(forged_messages)
             sandboxed_thaw(&child.process);
             assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
             assert_int_equal(speak(&none, 0, true, &err), ERR_PROTOCOL);
-            assert_true(child.spoke);
+            assert_true(child.breach == CHILD_SPOKE);
         }
         child_close(&child);
     }

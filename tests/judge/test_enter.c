@@ -1,6 +1,7 @@
 /* The way to a GPU and back: whatever becomes of a candidate, nothing of it stays behind. The
  * driver and the compiler only look like NVIDIA's (tests/fake). */
-#include "judge/context.h"
+#include "judge/gpu/probe.h"
+#include "judge/session_internal.h"
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
@@ -135,9 +136,9 @@ static enum verdict_status judge_text(struct session *session, const char *text)
 
 static void assert_left(const struct session *session, int evaluations)
 {
-    assert_true(session->device.room < 0 && !session->unit && !session->gpu);
-    assert_int_equal(session->places | (int)session->reserved_count, 0);
-    assert_false(session->reference.open || session->gpu_staging.image.bytes);
+    assert_true(session->lease.lock.room < 0 && !session->lease.unit && !session->lease.gpu);
+    assert_int_equal(session->lease.slots | (int)session->lease.reserved_count, 0);
+    assert_false(session->reference.open || session->trials.gpu.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
         assert_int_equal(unit->placed | unit->wanting | unit->busy.users, 0);
@@ -239,7 +240,7 @@ TEST(second_attempt_elsewhere)
     assert_int_equal(pthread_create(&thread, NULL, free_the_other, NULL), 0);
     assert_int_not_equal(judge_text(session, CUDA("")), STATUS_PASSED);
     pthread_join(thread, NULL);
-    assert_ptr_equal(session->before, others[1]);
+    assert_ptr_equal(session->lease.before, others[1]);
     gpu_pool_give_back(&judge->gpus, others[0]);
     assert_left(session, 0);
     session_free(session);

@@ -1,6 +1,7 @@
 /* The shelf on which references rest. Most of them are processes here that do nothing; some are
  * real ones, which a judge left there. */
-#include "judge/context.h"
+#include "judge/judge_internal.h"
+#include "judge/process/standby_servers.h"
 
 #include "../support/judging.h"
 #include "../support/test.h"

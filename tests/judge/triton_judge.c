@@ -7,8 +7,11 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "judge/build/scratch.h"
 #include "judge/build/triton.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
+#include "judge/process/standby_servers.h"
+#include "judge/process/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +23,7 @@
 
 static const struct {
     const char *kind;
-    int (*build)(struct session *session, const json_t *request, struct buf *words,
+    int (*build)(const struct build_context *context, const json_t *request, struct buf *words,
                  struct err *err);
 } kinds[] = {{"ptx", triton_build_ptx}, {"launcher", triton_build_launcher}};
 
@@ -32,7 +35,8 @@ static void must(int result, const struct err *err)
     }
 }
 
-static int build(struct session *session, int request, struct buf *words, struct err *err)
+static int build(const struct build_context *context, int request, struct buf *words,
+                 struct err *err)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -48,14 +52,14 @@ static int build(struct session *session, int request, struct buf *words, struct
         i++;
     if (result == 0)
         result = i < COUNT(kinds)
-                     ? kinds[i].build(session, object, words, err)
+                     ? kinds[i].build(context, object, words, err)
                      : err_set(err, ERR_INPUT, "nothing of the kind '%.40s' is built", kind);
     json_decref(object);
     mem_free(text);
     return result;
 }
 
-static void serve(struct session *session)
+static void serve(const struct build_context *context)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
@@ -65,7 +69,7 @@ static void serve(struct session *session)
         struct wire_built built = {.type = WIRE_BUILT};
         struct buf words;
         buf_init(&words, sizeof built.text - 1);
-        int artifact = build(session, descriptors[0], &words, &err);
+        int artifact = build(context, descriptors[0], &words, &err);
         built.failure = artifact >= 0 ? FAILED_NONE : FAILED_COMPILE;
         if (built.failure)
             snprintf(built.text, sizeof built.text, "%s", words.len ? words.data : err.text);
@@ -94,10 +98,9 @@ int main(int count, char **arguments)
     must(settings_assign(&settings, cache, &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
     must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
-    struct session *session = session_new(judge);
-    sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
-    serve(session);
-    session_free(session);
+    struct build_context context = {.judge = judge, .settings = &settings};
+    sandbox_runner_init(&context.runner, standby, true, NULL, NULL);
+    serve(&context);
     judge_close(judge);
     settings_deinit(&settings);
     return 0;

@@ -5,7 +5,7 @@
 #define WARPGYM_TESTS_JUDGING_H
 
 #include "base/settings.h"
-#include "judge/judge.h"
+#include "judge/evaluate.h"
 
 /* A fresh directory below TMPDIR; the caller's (judging_remove). */
 char *judging_directory(const char *name);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "judge/build/extension.h"
 #include "judge/build/triton.h"
-#include "judge/context.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +13,13 @@
 static int build_ptx(struct builds *builds, const json_t *request, struct buf *text,
                      struct err *err)
 {
-    return triton_build_ptx(builds->session, request, text, err);
+    return triton_build_ptx(&builds->context, request, text, err);
 }
 
 static int build_launcher(struct builds *builds, const json_t *request, struct buf *text,
                           struct err *err)
 {
-    return triton_build_launcher(builds->session, request, text, err);
+    return triton_build_launcher(&builds->context, request, text, err);
 }
 
 static const struct {
@@ -40,18 +39,22 @@ static build_function *find_kind(const char *name)
     return NULL;
 }
 
-static int build(struct child_builder *builder, const char *request, size_t bytes, char *text,
-                 size_t text_bytes)
+void builds_init(struct builds *builds, struct judge *judge, const struct settings *settings,
+                 const struct gpu_context *gpu)
 {
-    struct builds *builds = (struct builds *)(void *)builder;
-    const struct settings *settings = builds->session->settings;
+    *builds = (struct builds){.context = {.judge = judge, .settings = settings, .gpu = gpu}};
+}
+
+int builds_run(struct builds *builds, const char *request, size_t bytes, char *text,
+               size_t text_bytes)
+{
+    const struct settings *settings = builds->context.settings;
     struct err err = {0};
     struct buf reason;
     const char *kind = NULL;
     json_t *object = NULL;
     int64_t start_ns = clock_now_ns();
     buf_init(&reason, text_bytes - 1);
-    bool shared = session_share_no_more(builds->session);
     int result = json_parse("the build request", request, bytes, &object, &err);
     if (result == 0)
         result = json_get_string(object, "kind", &kind, &err);
@@ -64,28 +67,8 @@ static int build(struct child_builder *builder, const char *request, size_t byte
         result = function(builds, object, &reason, &err);
     json_decref(object);
     builds->elapsed_ms += clock_ms_since(start_ns);
-    start_ns = clock_now_ns();
-    session_share_again(builds->session, shared);
-    builds->waited_ms += clock_ms_since(start_ns);
     if (result < 0)
         snprintf(text, text_bytes, "%s", reason.len ? reason.data : err.text);
     buf_deinit(&reason);
     return result;
-}
-
-void builds_init(struct builds *builds, struct session *session)
-{
-    *builds = (struct builds){.builder = {.build = build}, .session = session};
-}
-
-void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
-{
-    double *stages_ms = session->verdict->stages_ms;
-    struct builds *builds = &session->builds;
-    session->verdict->extensions += builds->extensions;
-    session->verdict->extensions_slim += builds->slim;
-    stages_ms[STAGE_COMPILE] += builds->elapsed_ms;
-    stages_ms[stage] += clock_ms_since(start_ns) - builds->elapsed_ms - builds->waited_ms;
-    builds->elapsed_ms = builds->waited_ms = 0;
-    builds->extensions = builds->slim = 0;
 }

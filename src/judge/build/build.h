@@ -12,20 +12,23 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "judge/process/child.h"
+#include "judge/build/scratch.h"
 
-struct session;
-
+/* What one session's torch processes had built. */
 struct builds {
-    struct child_builder builder; /* first */
-    struct session *session;
+    struct build_context context;
     double elapsed_ms;   /* spent building, all requests together */
     double waited_ms;    /* for the device after that */
     uint32_t extensions; /* how many were built, or found in the cache */
     uint32_t slim;       /* of these with our own headers in place of PyTorch's */
 };
 
-void builds_init(struct builds *builds, struct session *session);
+/* The context's runner is the caller's to fill in. */
+void builds_init(struct builds *builds, struct judge *judge, const struct settings *settings,
+                 const struct gpu_context *gpu);
+/* Answers a request. As struct child_builder has it. */
+NODISCARD int builds_run(struct builds *builds, const char *request, size_t bytes, char *text,
+                         size_t text_bytes);
 
 /* One kind: a descriptor of sealed memory, or negative with the reason in `err`, or, where it is
  * longer than that holds, in `text`. */

@@ -1,9 +1,8 @@
-/* device_code: device-only CUDA: the server that has NVRTC loaded, and launch lines. Declared in
- * context.h. */
-#include "judge/context.h"
+#include "judge/build/device_code.h"
 
 #include "base/file.h"
 #include "base/log.h"
+#include "judge/judge_internal.h"
 #include "problem/launch.h"
 #include "problem/native.h"
 

@@ -6,7 +6,7 @@
 #include "judge/build/extension_script.h"
 #include "judge/build/scratch.h"
 #include "judge/build/slim.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 /* One request on its way. */
 struct work {
-    struct session *session;
+    const struct build_context *context;
     struct extension_request request;
     struct extension_tools tools;
     struct slim slim;
@@ -35,7 +35,7 @@ struct work {
  * called nvcc may be a script somewhere else. */
 static const char *find_toolkit(struct work *work)
 {
-    char *const *path = work->session->judge->toolchain.readable;
+    char *const *path = work->context->judge->toolchain.readable;
     for (; path && *path; path++) {
         const char *header = arena_printf(&work->arena, "%s/include/cuda_runtime_api.h", *path);
         if (file_exists(header))
@@ -47,18 +47,18 @@ static const char *find_toolkit(struct work *work)
 /* nvcc and the GPU that it compiles for, where the request needs them. */
 static int find_cuda(struct work *work, struct err *err)
 {
-    struct session *session = work->session;
+    const struct build_context *context = work->context;
     struct extension_tools *tools = &work->tools;
     if (!work->request.cuda)
         return 0;
-    if (!session->gpu)
+    if (!context->gpu)
         return err_set(err, ERR_UNSUPPORTED,
                        "a CUDA extension needs a GPU, and this machine has none");
-    tools->nvcc = session->judge->toolchain.nvcc;
+    tools->nvcc = context->judge->toolchain.nvcc;
     if (!tools->nvcc)
         return err_set(err, ERR_UNSUPPORTED, "a CUDA extension needs nvcc, which is not there");
     /* 90 and later have instructions of their own only under an `a`. */
-    const struct gpu *gpu = &session->gpu->facts;
+    const struct gpu *gpu = &context->gpu->facts;
     snprintf(work->architecture, sizeof work->architecture, "%d%d%s", gpu->major, gpu->minor,
              gpu->major >= 9 ? "a" : "");
     tools->architecture = work->architecture;
@@ -70,7 +70,7 @@ static int find_cuda(struct work *work, struct err *err)
 
 static int find_tools(struct work *work, struct err *err)
 {
-    struct judge *judge = work->session->judge;
+    struct judge *judge = work->context->judge;
     struct extension_tools *tools = &work->tools;
     tools->gcc = "/usr/bin/g++";
     int result = find_cuda(work, err);
@@ -102,7 +102,7 @@ static void hash_flags(struct hash *hash, const struct extension_flags *flags)
 /* What every object here depends on. */
 static void hash_tools(const struct work *work, struct hash *hash)
 {
-    const struct toolchain *toolchain = &work->session->judge->toolchain;
+    const struct toolchain *toolchain = &work->context->judge->toolchain;
     const struct extension_tools *tools = &work->tools;
     hash_update_string(hash, "torch extension 2");
     hash_update_string(hash, toolchain->cc_version);
@@ -122,7 +122,7 @@ static void request_key(const struct work *work, char key[HASH_HEX_BYTES])
     hash_update_string(hash, request->headers ? "headers" : "");
     if (request->cuda) {
         hash_update_string(hash, work->tools.nvcc);
-        hash_update_string(hash, work->session->judge->toolchain.nvcc_version);
+        hash_update_string(hash, work->context->judge->toolchain.nvcc_version);
         hash_update_string(hash, work->architecture);
     }
     for (size_t i = 0; i < request->count; i++) {
@@ -149,7 +149,7 @@ static int take_object(const struct work *work, const char *key, int object, con
 {
     char *bytes;
     size_t count;
-    build_scratch_keep(work->session, key, object, words);
+    build_scratch_keep(work->context, key, object, words);
     int result = build_scratch_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
     if (result < 0)
         return result;
@@ -186,7 +186,7 @@ static int compile_glue(struct work *work, const char *key, struct err *err)
     struct build_scratch scratch;
     struct outcome outcome;
     outcome_init(&outcome, OUTPUT_BYTES);
-    int result = build_scratch_open(&scratch, work->session, err);
+    int result = build_scratch_open(&scratch, work->context, err);
     if (result == 0)
         result = run(work, &scratch, extension_glue_script(&work->arena, &work->tools), &outcome,
                      err);
@@ -213,7 +213,7 @@ static int put_glue(struct work *work, const struct build_scratch *scratch, stru
     hash_tools(work, hash);
     hash_update_string(hash, "glue");
     hash_finish(hash, key);
-    bool cached = build_scratch_find(work->session, key, &entry);
+    bool cached = build_scratch_find(work->context, key, &entry);
     int object = cached && entry.ok ? from_cache(work, &entry, err) : compile_glue(work, key, err);
     int result = object < 0 ? object
                             : build_scratch_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
@@ -331,7 +331,7 @@ static int take_failure(struct work *work, const struct build_scratch *scratch, 
     if (*settled)
         collect_words(work, scratch, output);
     if (*settled && outcome->exit_code > 0) /* a signal may not come again */
-        build_scratch_keep(work->session, key, -1, work->text->data);
+        build_scratch_keep(work->context, key, -1, work->text->data);
     return err_set(err, ERR_INPUT, "the extension does not compile");
 }
 
@@ -341,7 +341,7 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
     struct outcome outcome;
     outcome_init(&outcome, OUTPUT_BYTES);
     *settled = false;
-    int result = build_scratch_open(&scratch, work->session, err);
+    int result = build_scratch_open(&scratch, work->context, err);
     if (result == 0)
         result = run_way(work, &scratch, slim, &outcome, err);
     int object = result == 0 && outcome.exit_code == 0
@@ -371,7 +371,7 @@ static int compile(struct work *work, const char *key, struct err *err)
 
 int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)
 {
-    struct work work = {.session = builds->session, .text = text};
+    struct work work = {.context = &builds->context, .text = text};
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
     int result = extension_request_init(&work.request, request, err);
@@ -379,7 +379,7 @@ int extension_build(struct builds *builds, const json_t *request, struct buf *te
         result = find_tools(&work, err);
     if (result == 0) {
         request_key(&work, key);
-        result = build_scratch_find(work.session, key, &entry) ? from_cache(&work, &entry, err)
+        result = build_scratch_find(work.context, key, &entry) ? from_cache(&work, &entry, err)
                                                                : compile(&work, key, err);
     }
     builds->extensions += result >= 0;

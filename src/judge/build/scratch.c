@@ -1,7 +1,7 @@
 #include "judge/build/scratch.h"
 
 #include "base/file.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,10 @@
 
 #define READABLE 96
 
-int build_scratch_open(struct build_scratch *scratch, struct session *session, struct err *err)
+int build_scratch_open(struct build_scratch *scratch, const struct build_context *context,
+                       struct err *err)
 {
-    *scratch = (struct build_scratch){.session = session,
+    *scratch = (struct build_scratch){.context = context,
                                       .directory = mem_strdup("/tmp/warpgym-build-XXXXXX")};
     if (mkdtemp(scratch->directory))
         return 0;
@@ -43,8 +44,8 @@ int build_scratch_command(const struct build_scratch *scratch, const char *const
                           const char *const *environment, const char *const *readable,
                           struct outcome *outcome, struct err *err)
 {
-    const struct settings *settings = scratch->session->settings;
-    struct sandbox_runner runner = scratch->session->runner;
+    const struct settings *settings = scratch->context->settings;
+    struct sandbox_runner runner = scratch->context->runner;
     struct command command = {.argv = argv,
                               .environment = environment,
                               .directory = scratch->directory,
@@ -63,7 +64,7 @@ int build_scratch_script(const struct build_scratch *scratch, const char *script
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     const char *all[READABLE];
     size_t count = 0;
-    for (char **path = scratch->session->judge->toolchain.readable;
+    for (char **path = scratch->context->judge->toolchain.readable;
          path && *path && count < READABLE / 2; path++)
         all[count++] = *path;
     for (; *readable && count < READABLE - 1; readable++)
@@ -90,29 +91,29 @@ int build_scratch_result(const struct build_scratch *scratch, const char *name)
 }
 
 /* NULL: nothing is kept. */
-static const char *cache_of(const struct session *session)
+static const char *cache_of(const struct build_context *context)
 {
-    return session->judge->options.settings->cache_max_bytes ? session->judge->cache : NULL;
+    return context->judge->options.settings->cache_max_bytes ? context->judge->cache : NULL;
 }
 
-bool build_scratch_find(struct session *session, const char key[HASH_HEX_BYTES],
+bool build_scratch_find(const struct build_context *context, const char key[HASH_HEX_BYTES],
                         struct cache_entry *entry)
 {
-    const char *cache = cache_of(session);
+    const char *cache = cache_of(context);
     return cache && cache_get(cache, key, entry);
 }
 
-void build_scratch_keep(struct session *session, const char key[HASH_HEX_BYTES], int object,
-                        const char *words)
+void build_scratch_keep(const struct build_context *context, const char key[HASH_HEX_BYTES],
+                        int object, const char *words)
 {
     struct err ignored;
     char *kept = NULL;
-    const char *cache = cache_of(session);
+    const char *cache = cache_of(context);
     if (!cache)
         return;
     if (cache_put(cache, key, object, words, &kept, &ignored) == 0)
         mem_free(kept);
-    (void)cache_tend(cache, session->judge->options.settings->cache_max_bytes);
+    (void)cache_tend(cache, context->judge->options.settings->cache_max_bytes);
 }
 
 int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)

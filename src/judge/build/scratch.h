@@ -1,24 +1,35 @@
-/* workshop: a scratch directory, a sandbox and the cache, for what compiles for a torch child:
- * extension.c runs scripts there, step.c one program.
+/* build_scratch: a scratch directory, a sandbox and the cache, for what the judge compiles for a
+ * torch child: extension.c runs scripts there, step.c one program.
  *
- * Ownership: the workshop is the caller's storage; build_scratch_close removes the directory, and is
- * safe after a failure. One thread for each session.
+ * Ownership: a build_scratch is the caller's storage; build_scratch_close removes the directory, and
+ * is safe after a failure. Threads: one for each context.
  */
 #ifndef WARPGYM_JUDGE_BUILD_SCRATCH_H
 #define WARPGYM_JUDGE_BUILD_SCRATCH_H
 
 #include "base/hash.h"
 #include "base/process.h"
+#include "base/settings.h"
 #include "compile/cache.h"
+#include "device/gpu_context.h"
+#include "sandbox/command.h"
 
-struct session;
+struct judge;
+
+/* For whom something is built. */
+struct build_context {
+    struct judge *judge;
+    const struct settings *settings; /* of the evaluation */
+    const struct gpu_context *gpu;   /* that it computes on; NULL: the CPU */
+    struct sandbox_runner runner;
+};
 
 struct build_scratch {
-    struct session *session; /* the caller's */
+    const struct build_context *context; /* the caller's */
     char *directory;
 };
 
-NODISCARD int build_scratch_open(struct build_scratch *scratch, struct session *session,
+NODISCARD int build_scratch_open(struct build_scratch *scratch, const struct build_context *context,
                                  struct err *err);
 void build_scratch_close(struct build_scratch *scratch);
 NODISCARD int build_scratch_write(const struct build_scratch *scratch, const char *name,
@@ -35,10 +46,10 @@ NODISCARD int build_scratch_script(const struct build_scratch *scratch, const ch
 int build_scratch_result(const struct build_scratch *scratch, const char *name);
 
 /* The judge's cache by content. A miss is false; `object`: -1 for a failure that comes again. */
-bool build_scratch_find(struct session *session, const char key[HASH_HEX_BYTES],
+bool build_scratch_find(const struct build_context *context, const char key[HASH_HEX_BYTES],
                         struct cache_entry *entry);
-void build_scratch_keep(struct session *session, const char key[HASH_HEX_BYTES], int object,
-                        const char *words);
+void build_scratch_keep(const struct build_context *context, const char key[HASH_HEX_BYTES],
+                        int object, const char *words);
 /* Bytes of an object from its beginning; the caller's. `most`: how many there are at most. */
 NODISCARD int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count,
                                  struct err *err);

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "judge/build/scratch.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static int take_result(const struct build_scratch *scratch, const struct build_s
     const char *said = outcome->output.data;
     int fd = outcome->exit_code == 0 ? build_scratch_result(scratch, job->result_name) : -1;
     if (fd >= 0 || outcome->exit_code > 0) /* a signal may not come again */
-        build_scratch_keep(scratch->session, key, fd, fd >= 0 ? "" : said);
+        build_scratch_keep(scratch->context, key, fd, fd >= 0 ? "" : said);
     if (fd < 0)
         return refuse(job, said, words, err);
     int result = memory_of(fd, job->result_name, LIMIT_ARTIFACT_BYTES, err);
@@ -105,12 +105,12 @@ static int run_in(const struct build_scratch *scratch, const struct build_step *
     return result;
 }
 
-static int build(struct session *session, const struct build_step *job, const char *key,
+static int build(const struct build_context *context, const struct build_step *job, const char *key,
                  struct buf *words, struct err *err)
 {
     struct build_scratch scratch;
     struct outcome outcome;
-    int result = build_scratch_open(&scratch, session, err);
+    int result = build_scratch_open(&scratch, context, err);
     if (result < 0)
         return result;
     outcome_init(&outcome, OUTPUT_BYTES);
@@ -122,15 +122,15 @@ static int build(struct session *session, const struct build_step *job, const ch
     return result;
 }
 
-int build_step_run(struct session *session, const struct build_step *job, struct buf *words,
-                   struct err *err)
+int build_step_run(const struct build_context *context, const struct build_step *job,
+                   struct buf *words, struct err *err)
 {
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
     int result = make_key(job, key, err);
     if (result == 0)
-        result = build_scratch_find(session, key, &entry) ? from_cache(job, &entry, words, err)
-                                                          : build(session, job, key, words, err);
+        result = build_scratch_find(context, key, &entry) ? from_cache(job, &entry, words, err)
+                                                          : build(context, job, key, words, err);
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     return result;

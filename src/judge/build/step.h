@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-struct session;
+struct build_context;
 
 struct build_step {
     const char *const *argv;               /* NULL-terminated; argv[0] an absolute path */
@@ -31,7 +31,7 @@ struct build_step {
 /* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
  * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is
  * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
-NODISCARD int build_step_run(struct session *session, const struct build_step *job,
+NODISCARD int build_step_run(const struct build_context *context, const struct build_step *job,
                              struct buf *words, struct err *err);
 
 #endif

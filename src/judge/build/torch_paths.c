@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "judge/context.h"
+#include "judge/build/scratch.h"
+#include "judge/judge_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -233,7 +234,7 @@ static int get_options(const json_t *request, const char **argv, struct arena *a
     return result;
 }
 
-int triton_build_ptx(struct session *session, const json_t *request, struct buf *words,
+int triton_build_ptx(const struct build_context *context, const json_t *request, struct buf *words,
                      struct err *err)
 {
     static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
@@ -250,7 +251,7 @@ int triton_build_ptx(struct session *session, const json_t *request, struct buf 
     if (result == 0)
         result = get_options(request, argv, &arena, err);
     if (result == 0)
-        result = find_place(session->judge, &place, err);
+        result = find_place(context->judge, &place, err);
     if (result == 0) {
         const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", place.triton, tool);
         const char *readable[] = {libraries[0], libraries[1], libraries[2],
@@ -265,7 +266,7 @@ int triton_build_ptx(struct session *session, const json_t *request, struct buf 
         job.readable = readable;
         job.identity = identity;
         job.noise = arena_printf(&arena, "%s info", tool);
-        result = build_step_run(session, &job, words, err);
+        result = build_step_run(context, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);
@@ -289,10 +290,10 @@ static int check_headers(const struct judge *judge, const char *python, const ch
     return 0;
 }
 
-int triton_build_launcher(struct session *session, const json_t *request, struct buf *words,
-                          struct err *err)
+int triton_build_launcher(const struct build_context *context, const json_t *request,
+                          struct buf *words, struct err *err)
 {
-    struct judge *judge = session->judge;
+    struct judge *judge = context->judge;
     struct arena arena = {0};
     struct place place = {0};
     struct build_step job = {.source_name = "launcher.c", .result_name = "launcher.so"};
@@ -329,7 +330,7 @@ int triton_build_launcher(struct session *session, const json_t *request, struct
         job.argv = argv;
         job.readable = readable;
         job.identity = identity;
-        result = build_step_run(session, &job, words, err);
+        result = build_step_run(context, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);

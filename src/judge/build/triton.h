@@ -22,9 +22,9 @@
 /* Sealed memory with the cubin, or the shared object; the caller's to close. Negative: `err` says
  * why, and `words` has all that the tool said where it was the tool that refused (else it is left
  * empty). ERR_MISSING: this machine has not what it takes. */
-NODISCARD int triton_build_ptx(struct session *session, const json_t *request, struct buf *words,
-                               struct err *err);
-NODISCARD int triton_build_launcher(struct session *session, const json_t *request,
+NODISCARD int triton_build_ptx(const struct build_context *context, const json_t *request,
+                               struct buf *words, struct err *err);
+NODISCARD int triton_build_launcher(const struct build_context *context, const json_t *request,
                                     struct buf *words, struct err *err);
 
 /* Puts the option words[*at], with the value it may have behind it, as one word into `out`; *at is

@@ -1,32 +1,33 @@
-/* clocks: what a GPU's clocks did while it was timed. Declared in context.h. */
-#include "judge/context.h"
+#include "judge/gpu/clocks.h"
 
 #include "base/clock.h"
 
-void clocks_begin(struct session *session)
+#define PAUSE_MS 50
+
+void clocks_begin(struct clocks *clocks, const struct gpu_unit *unit, struct verdict *verdict)
 {
-    if (session->unit)
-        gpu_watch_begin(&session->verdict->clocks, &session->unit->sensor);
-    session->clocks_ns = clock_now_ns();
+    *clocks = (struct clocks){.unit = unit, .watch = &verdict->clocks};
+    if (unit)
+        gpu_watch_begin(clocks->watch, &unit->sensor);
+    clocks->looked_ns = clock_now_ns();
 }
 
-void clocks_look(struct session *session)
+void clocks_look(struct clocks *clocks)
 {
-    if (!session->unit || clock_ms_since(session->clocks_ns) < CLOCKS_PAUSE_MS)
+    if (!clocks->unit || clock_ms_since(clocks->looked_ns) < PAUSE_MS)
         return;
-    gpu_watch_look(&session->verdict->clocks);
-    session->clocks_ns = clock_now_ns();
+    gpu_watch_look(clocks->watch);
+    clocks->looked_ns = clock_now_ns();
 }
 
-void clocks_end(struct session *session)
+void clocks_end(struct clocks *clocks, struct verdict *verdict)
 {
-    struct verdict *verdict = session->verdict;
     char reasons[160];
-    if (!session->unit)
+    if (!clocks->unit)
         return;
-    gpu_watch_end(&verdict->clocks);
-    verdict->clocks.sensor = NULL; /* the verdict outlives it */
-    gpu_watch_slowed(&verdict->clocks, reasons, sizeof reasons);
+    gpu_watch_end(clocks->watch);
+    clocks->watch->sensor = NULL; /* the verdict outlives it */
+    gpu_watch_slowed(clocks->watch, reasons, sizeof reasons);
     if (reasons[0])
         verdict->timing_note = arena_printf(&verdict->arena,
                                             "%s%sthe GPU was slowed down while this was timed "

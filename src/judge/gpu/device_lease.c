@@ -1,163 +1,123 @@
-/* enter: how a session comes to the device that its candidate runs on, and leaves it.
- *
- *   a GPU    a place on it (gpu.at_once) ─► processes that hold a context ─► its lock, shared
- *   the CPU  its lock, shared
- *
- * Nobody who holds the lock waits for a context to be made or to end, and who waits for a compiler
- * has neither lock nor place. A place is kept until the memory behind it is free again, or the
- * shelf's; who has all places finds no memory that others took.
- * Declared in context.h.
- */
-#include "judge/context.h"
+#include "judge/gpu/device_lease.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "judge/judge_internal.h"
+#include "judge/process/start.h"
 
-static struct busy_time *use_of(struct session *session)
+void device_lease_init(struct device_lease *lease, struct judge *judge)
 {
-    return session->unit ? &session->unit->busy : &session->judge->cpu_busy;
+    *lease = (struct device_lease){.judge = judge,
+                                   .wanted = LEASE_SHARED,
+                                   .lock = DEVICE_LOCK_NONE,
+                                   .cancelled = judge->options.cancelled};
 }
 
-void session_let_go(struct session *session)
+int device_lease_take_gpu(struct device_lease *lease, struct err *err)
 {
-    if (session->device.room >= 0)
-        busy_time_end(use_of(session));
-    if (session->device.room >= 0 && session->unit)
-        log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
-                  session->unit->facts.ordinal, clock_ms_since(session->held_ns),
-                  session->shares ? "shared" : "alone");
-    device_lock_release(&session->device);
-}
-
-static int take_lock(struct session *session, enum device_lock_mode mode)
-{
-    struct err err;
-    int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&session->device, session->judge->locks,
-                                     session_device(session), mode, session->cancelled, &err);
-    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    if (result < 0)
-        return fault_judge(session, &err);
-    session->held_ns = clock_now_ns();
-    busy_time_begin(use_of(session), mode == DEVICE_EXCLUSIVE);
-    return 0;
-}
-
-/* Nobody else is there now: what rests on the shelf has memory, too. */
-static void clear_others(struct session *session)
-{
-    (void)session_reference_ready(session); /* its own */
-    (void)reference_cache_clear(&session->judge->references, session->gpu);
-}
-
-/* Whether some are to be started follows from how many are on the GPU. */
-static void look_for_processes(struct session *session)
-{
-    for (int kind = 0; kind < SANDBOX_BUILD; kind++)
-        warm_pool_wake(session->unit->warm[kind]);
-}
-
-/* One; all of them for who is to be alone, because a place is what keeps others' memory there. */
-static int take_place(struct session *session)
-{
-    struct judge *judge = session->judge;
-    int most = (int)judge->options.settings->gpu_at_once;
-    int places = session->alone ? most : 1;
-    struct err err;
-    if (!session->unit || session->places > 0)
-        return 0;
-    int64_t start_ns = clock_now_ns();
-    int result = gpu_pool_take_slots(&judge->gpus, session->unit, places, most, session->cancelled,
-                                     &err);
-    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    if (result < 0)
-        return fault_judge(session, &err);
-    session->places = places;
-    look_for_processes(session);
-    if (session->alone)
-        clear_others(session);
-    return 0;
-}
-
-static void leave_place(struct session *session)
-{
-    if (session->places == 0)
-        return;
-    gpu_pool_free_slots(&session->judge->gpus, session->unit, session->places);
-    session->places = 0;
-    look_for_processes(session);
-}
-
-/* So many, and one for the reference where none stands ready. */
-static void reserve(struct session *session, uint32_t wanted)
-{
-    struct judge *judge = session->judge;
-    struct warm_pool *pool = judge_warm_pool(judge, session->unit, session->kind);
-    int64_t start_ns = clock_now_ns();
-    wanted += !session_reference_ready(session);
-    while (pool && session->reserved_count < wanted &&
-           warm_pool_take(pool, session->cancelled, &session->reserved[session->reserved_count]))
-        session->reserved_count++;
-    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-}
-
-const struct sandboxed *session_reserved(struct session *session)
-{
-    return session->reserved_count > 0 ? &session->reserved[--session->reserved_count] : NULL;
-}
-
-int session_enter(struct session *session, enum sandbox_kind kind)
-{
-    if (!session->gpu) /* a CPU is shared from the start, because compiling disturbs timing */
-        return 0;
-    session->kind = kind;
-    if (take_place(session) < 0)
-        return -1;
-    reserve(session, 1);
-    return session_share(session);
-}
-
-int session_share(struct session *session)
-{
-    int result = take_lock(session, session->alone ? DEVICE_EXCLUSIVE : DEVICE_SHARED);
-    session->shares = result == 0;
+    int result = gpu_pool_take(&lease->judge->gpus, lease->before, &lease->unit, err);
+    if (result == 0)
+        lease->gpu = gpu_unit_context(lease->unit);
     return result;
 }
 
-int session_have_alone(struct session *session)
+void device_lease_return_gpu(struct device_lease *lease)
 {
-    session_let_go(session);
-    session->shares = false;
-    return take_lock(session, DEVICE_EXCLUSIVE);
+    gpu_pool_give_back(&lease->judge->gpus, lease->unit);
+    lease->before = lease->unit;
+    lease->unit = NULL;
+    lease->gpu = NULL;
 }
 
-bool session_share_no_more(struct session *session)
+const char *device_lease_name(const struct device_lease *lease)
 {
-    bool shared = session->gpu && session->shares;
-    if (shared) {
-        session_let_go(session);
-        if (session->loads)
-            session_rest_reference(session);
-        leave_place(session);
-    }
-    return shared;
+    return lease->gpu ? lease->gpu->facts.uuid : "cpu";
 }
 
-void session_share_again(struct session *session, bool shared)
+/* How many processes may be started ahead depends on how many slots are taken. */
+static void wake_warm_pools(struct device_lease *lease)
 {
-    if (!shared)
+    for (int kind = 0; kind < SANDBOX_BUILD; kind++)
+        warm_pool_wake(lease->unit->warm[kind]);
+}
+
+int device_lease_take_slots(struct device_lease *lease, struct err *err)
+{
+    struct judge *judge = lease->judge;
+    int most = (int)judge->options.settings->gpu_at_once;
+    int slots = lease->wanted == LEASE_ALONE ? most : 1;
+    if (!lease->unit || lease->slots > 0)
+        return 0;
+    int64_t start_ns = clock_now_ns();
+    int result = gpu_pool_take_slots(&judge->gpus, lease->unit, slots, most, lease->cancelled, err);
+    lease->waited_ms += clock_ms_since(start_ns);
+    if (result < 0)
+        return result;
+    lease->slots = slots;
+    wake_warm_pools(lease);
+    return 0;
+}
+
+void device_lease_free_slots(struct device_lease *lease)
+{
+    if (lease->slots == 0)
         return;
-    int result = take_place(session);
-    if (result == 0)
-        reserve(session, 0);
-    if (result < 0 || session_share(session) < 0)
-        log_write(LOG_LEVEL_DEBUG, "judge", "the device was not taken again: cancelled");
+    gpu_pool_free_slots(&lease->judge->gpus, lease->unit, lease->slots);
+    lease->slots = 0;
+    wake_warm_pools(lease);
 }
 
-void session_leave(struct session *session)
+void device_lease_reserve(struct device_lease *lease, uint32_t processes)
 {
-    while (session->reserved_count > 0)
-        sandboxed_close(&session->reserved[--session->reserved_count]);
-    session_let_go(session);
-    leave_place(session);
+    struct warm_pool *pool = judge_warm_pool(lease->judge, lease->unit, lease->kind);
+    int64_t start_ns = clock_now_ns();
+    while (pool && lease->reserved_count < processes &&
+           warm_pool_take(pool, lease->cancelled, &lease->reserved[lease->reserved_count]))
+        lease->reserved_count++;
+    lease->waited_ms += clock_ms_since(start_ns);
+}
+
+const struct sandboxed *device_lease_next_process(struct device_lease *lease)
+{
+    return lease->reserved_count > 0 ? &lease->reserved[--lease->reserved_count] : NULL;
+}
+
+static struct busy_time *lease_busy_time(struct device_lease *lease)
+{
+    return lease->unit ? &lease->unit->busy : &lease->judge->cpu_busy;
+}
+
+int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct err *err)
+{
+    enum device_lock_mode how = mode == LEASE_SHARED ? DEVICE_SHARED : DEVICE_EXCLUSIVE;
+    int64_t start_ns = clock_now_ns();
+    int result = device_lock_acquire(&lease->lock, lease->judge->locks, device_lease_name(lease),
+                                     how, lease->cancelled, err);
+    lease->waited_ms += clock_ms_since(start_ns);
+    if (result < 0)
+        return result;
+    lease->held = mode;
+    lease->locked_ns = clock_now_ns();
+    busy_time_begin(lease_busy_time(lease), how == DEVICE_EXCLUSIVE);
+    return 0;
+}
+
+void device_lease_unlock(struct device_lease *lease)
+{
+    if (lease->lock.room >= 0)
+        busy_time_end(lease_busy_time(lease));
+    if (lease->lock.room >= 0 && lease->unit)
+        log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
+                  lease->unit->facts.ordinal, clock_ms_since(lease->locked_ns),
+                  lease->held == LEASE_SHARED ? "shared" : "alone");
+    device_lock_release(&lease->lock);
+    lease->held = LEASE_NONE;
+}
+
+void device_lease_release(struct device_lease *lease)
+{
+    while (lease->reserved_count > 0)
+        sandboxed_close(&lease->reserved[--lease->reserved_count]);
+    device_lease_unlock(lease);
+    device_lease_free_slots(lease);
 }

@@ -1,6 +1,7 @@
 #include "judge/gpu/devices.h"
 
-#include "judge/context.h"
+#include "device/cpu.h"
+#include "judge/judge_internal.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,8 @@
-/* probe: does a GPU work again? Declared in context.h.
- *
- * A process behind the fence that is to load nothing makes a context, some memory and a fill there
- * before it finds out that there is nothing to load.
- */
+#include "judge/gpu/probe.h"
+
 #include "base/file.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
+#include "judge/process/start.h"
 
 #include <unistd.h>
 
@@ -31,6 +29,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
     if (nothing < 0)
         return nothing;
     struct child_start start = {.message = &open,
+                                .kind = CHILD_NATIVE,
                                 .descriptors = &nothing,
                                 .descriptor_count = 1,
                                 .timeout_ms = judge->options.settings->run_load_timeout_ms,

@@ -1,12 +1,8 @@
-/* check: the stage that asks whether a candidate is right.
- *
- * Native: every check row of the problem, then sizes that only the judge knows (`draw:`), some with
- * biased inputs (input_shift.h). Torch: check.trials fresh inputs, and one more with biased ones. Simple:
- * its cases, once.
- */
-#include "judge/context.h"
+#include "judge/measure/check.h"
 
 #include "base/clock.h"
+#include "judge/fault.h"
+#include "judge/session_internal.h"
 
 #define DRAWN_SIZES 2
 
@@ -15,9 +11,9 @@ static int check_sizes(struct session *session, const struct size_set *sizes, bo
 {
     struct trial trial = {.oracle = true,
                           .untouched = true,
-                          .timeout_ms = session->settings->run_timeout_ms};
+                          .timeout_ms = session->job.settings->run_timeout_ms};
     struct err err;
-    if (problem_layout(session->problem, sizes, &trial.layout, &err) < 0)
+    if (problem_layout(session->job.problem, sizes, &trial.layout, &err) < 0)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, true) < 0)
         return -1;
@@ -29,7 +25,7 @@ static int check_sizes(struct session *session, const struct size_set *sizes, bo
 
 static int check_native(struct session *session)
 {
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     for (uint32_t i = 0; i < problem->check_count; i++)
         if (check_sizes(session, &problem->check[i], i + 1 == problem->check_count) < 0)
             return -1;
@@ -48,7 +44,7 @@ static int check_simple(struct session *session)
     struct verdict *verdict = session->verdict;
     const struct cases *cases = &session->reference.cases;
     struct trial trial = {.layout = session->reference.torch_layout,
-                          .timeout_ms = session->settings->run_timeout_ms};
+                          .timeout_ms = session->job.settings->run_timeout_ms};
     verdict->case_total = cases->count;
     verdict->cases_compared = cases->compared;
     if (trial_map(session, &trial, true) < 0)
@@ -58,7 +54,7 @@ static int check_simple(struct session *session)
 
 static int check_torch(struct session *session)
 {
-    const struct settings *settings = session->settings;
+    const struct settings *settings = session->job.settings;
     struct trial trial = {.layout = session->reference.torch_layout,
                           .oracle = true,
                           .timeout_ms = settings->run_timeout_ms};
@@ -76,9 +72,9 @@ int check_stage(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
     trial_begin(session);
-    int result = session->problem->format == PROBLEM_NATIVE ? check_native(session)
-                 : session->problem->cases_from             ? check_simple(session)
-                                                            : check_torch(session);
+    int result = session->job.problem->format == PROBLEM_NATIVE ? check_native(session)
+                 : session->job.problem->cases_from             ? check_simple(session)
+                                                                : check_torch(session);
     trial_end(session);
     session_end_stage(session, STAGE_CHECK, start_ns);
     return result;

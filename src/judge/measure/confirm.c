@@ -1,15 +1,10 @@
-/* confirm: what the reference takes when the candidate is gone. Declared in context.h.
- *
- * Whatever a candidate leaves running on a GPU takes its turns there while the reference is timed,
- * and makes it look slow (catalogue H29). So what the reference takes without one is kept with it:
- * it is measured when a case is timed for the first time, and whenever the reference took longer
- * than that, because then it may be the GPU, which is hot, or the candidate. If it takes less again
- * when the candidate's process has been ended, then that is its time.
- */
-#include "judge/context.h"
+#include "judge/measure/confirm.h"
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "judge/fault.h"
+#include "judge/measure/trial_gpu.h"
+#include "judge/session_internal.h"
 
 #include <math.h>
 
@@ -59,7 +54,7 @@ static int call_alone(struct session *session, const struct trial *trial,
 static int time_alone(struct session *session, uint32_t at)
 {
     struct trial trial = {.slots = session->verdict->cases[at].calls,
-                          .timeout_ms = session->settings->run_timeout_ms};
+                          .timeout_ms = session->job.settings->run_timeout_ms};
     double ignored;
     struct err err;
     if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
@@ -105,8 +100,8 @@ static int confirm(struct session *session)
 int confirm_stage(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
-    if (!session->gpu || session->problem->cases_from || !session->verdict->timing_meaningful ||
-        is_confirmed(session))
+    if (!session->lease.gpu || session->job.problem->cases_from ||
+        !session->verdict->timing_meaningful || is_confirmed(session))
         return 0;
     session_end_candidate(session);
     trial_begin(session);

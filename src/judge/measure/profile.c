@@ -1,21 +1,13 @@
-/* profile: whose work the time was.
- *
- * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of
- * the clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
- * native candidate's work is its own, by construction: nothing else can be reached; and a torch
- * candidate without Triton has none.
- *
- * Triton kernels may be decoys (catalogue H40, H42, H45): they run, take time, and the answer comes
- * from somewhere else. So they work on copies for one call on inputs that were just answered
- * correctly. If the answer stays right, the kernels do not make it. A machine without a GPU runs
- * Triton in its interpreter, so only the answer means something there, not the time.
- */
-#include "judge/context.h"
+#include "judge/measure/profile.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "judge/fault.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
+#include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_judge.h"
+#include "judge/session_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,13 +24,13 @@
 
 static int ablate(struct session *session)
 {
-    const struct settings *settings = session->settings;
+    const struct settings *settings = session->job.settings;
     struct verdict *verdict = session->verdict;
     struct trial trial = {.layout = session->reference.torch_layout,
                           .timeout_ms = settings->run_timeout_ms};
     struct child_time time;
     struct err err = {0};
-    if (session->problem->cases_from && session->reference.cases.compared == 0)
+    if (session->job.problem->cases_from && session->reference.cases.compared == 0)
         return 0; /* nobody knows what its answer should be */
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
         trial_reference(session, &trial, &time) < 0)
@@ -72,7 +64,7 @@ static int untraced(struct session *session, const char *why)
 {
     struct verdict *verdict = session->verdict;
     double share = session->judge->tracing > 0 ? 0 : NAN;
-    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->text->path, why);
+    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->job.candidate->path, why);
     verdict->own_time_fraction = verdict->own_launch_fraction = share;
     if (session->judge->tracing > 0)
         verdict_warning(verdict, "H41",
@@ -117,12 +109,13 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 static int trace(struct session *session, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = session->verdict;
-    struct trial trial = {.timeout_ms = session->settings->run_timeout_ms};
-    struct trace_pass pass = {.gpu = &session->gpu->facts, .calls = 1, .timed_ms = NAN};
+    struct trial trial = {.timeout_ms = session->job.settings->run_timeout_ms};
+    struct trace_pass pass = {.gpu = &session->lease.gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
     struct err err = {0};
-    if (trial_layout(session, traced_size(session->problem), &trial.layout, &pass.bytes, &err) < 0)
+    if (trial_layout(session, traced_size(session->job.problem), &trial.layout, &pass.bytes, &err) <
+        0)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
         return -1;
@@ -153,7 +146,7 @@ static int trace(struct session *session, int fd, struct trace_interval *alone)
 static double call_us(const struct session *session, uint32_t at,
                       const struct trace_interval *alone)
 {
-    double alone_us = at == traced_size(session->problem) ? alone->longest_us : INFINITY;
+    double alone_us = at == traced_size(session->job.problem) ? alone->longest_us : INFINITY;
     double timed_us = session->verdict->cases[at].candidate.median * 1e3;
     return fmin(alone_us, timed_us * TRACE_SLACK + TRACE_SLACK_US);
 }
@@ -181,7 +174,7 @@ static int trace_calls(struct session *session, struct trial *trial, int fd,
         log_write(LOG_LEVEL_INFO, "judge",
                   "%s: %u calls have more launches than are recorded: what the others did is not "
                   "judged",
-                  session->text->path, interval->calls);
+                  session->job.candidate->path, interval->calls);
     return 0;
 }
 
@@ -206,7 +199,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
 {
     struct trial trial = {.slots = session->verdict->cases[at].calls,
                           .alike = true,
-                          .timeout_ms = session->settings->run_timeout_ms};
+                          .timeout_ms = session->job.settings->run_timeout_ms};
     double ignored;
     struct err err;
     if (trial.slots < 2 || sandboxed_ended(&session->candidate.process))
@@ -236,7 +229,7 @@ static int trace_intervals(struct session *session, int fd, const struct trace_i
 static int profile_on_gpu(struct session *session)
 {
     struct err err;
-    bool decoys = session->language->decoys;
+    bool decoys = session->job.language->decoys;
     int fd = memfd_create("trace", MFD_CLOEXEC);
     if (fd < 0) {
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
@@ -257,7 +250,7 @@ static int profile_on_gpu(struct session *session)
 static int profile_on_cpu(struct session *session)
 {
     struct verdict *verdict = session->verdict;
-    if (session->problem->format == PROBLEM_NATIVE) {
+    if (session->job.problem->format == PROBLEM_NATIVE) {
         verdict->kernels[0] = (struct kernel_share){
             .name = "solution",
             .launches = 1,
@@ -268,7 +261,7 @@ static int profile_on_cpu(struct session *session)
         verdict->own_time_fraction = verdict->own_launch_fraction = 1;
         return 0;
     }
-    if (session->language->decoys)
+    if (session->job.language->decoys)
         return ablate(session);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41",
@@ -279,7 +272,7 @@ static int profile_on_cpu(struct session *session)
 int profile_stage(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
-    int result = session->gpu ? profile_on_gpu(session) : profile_on_cpu(session);
+    int result = session->lease.gpu ? profile_on_gpu(session) : profile_on_cpu(session);
     session_end_stage(session, STAGE_PROFILE, start_ns);
     return result;
 }

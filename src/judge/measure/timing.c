@@ -1,29 +1,13 @@
-/* timing: the stage that asks how fast a candidate is, under the exclusive device lock.
- *
- * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
- * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
- * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
- * equally often, and their medians are brought to one level.
- *
- * A call's time runs from the moment the frozen child is thawed until it says DONE (cpu_affinity.h), less
- * the hand-over: what that takes longer than the same call by the reference's own clock, which is
- * trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both children.
- *
- * What lies around that is on the clock, too, as far as it takes longer than with the reference:
- * taking samples of the answer (who says DONE before he is has samples that wait for him, or are
- * late), and on a GPU, where one interval takes many calls, bringing their inputs. A stopped
- * process's kernels run on there, and contexts take turns: who works as soon as inputs arrive makes
- * the rest of them arrive later.
- *
- * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
- * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
- * with neighbours the next sample is worth less the longer it has been waited for. A median below
- * the roofline floor is a violation, never a result.
- */
-#include "judge/context.h"
+#include "judge/measure/timing.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "judge/fault.h"
+#include "judge/gpu/clocks.h"
+#include "judge/gpu/memory_budget.h"
+#include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_judge.h"
+#include "judge/session_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,8 +35,9 @@ struct sampling {
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
-    bool drifts;         /* the hand-over: on a GPU */
-    struct summary cost; /* of `handover` */
+    bool drifts;           /* the hand-over: on a GPU */
+    struct summary cost;   /* of `handover` */
+    struct clocks *clocks; /* looked at between pairs */
 };
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
@@ -176,8 +161,8 @@ static int stop_short(struct session *session, const struct trial *trial)
  * moment. */
 static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
 {
-    const struct settings *settings = session->settings;
-    double target = session->gpu ? settings->timing_gpu_target : settings->timing_target;
+    const struct settings *settings = session->job.settings;
+    double target = session->lease.gpu ? settings->timing_gpu_target : settings->timing_target;
     struct interval speedup;
     const double *reference;
     const double *candidate;
@@ -194,8 +179,8 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
 static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
 {
-    size_t fewest = (size_t)session->settings->timing_min_samples;
-    bool shortens = session->problem->format == PROBLEM_NATIVE && trial->slots > 1;
+    size_t fewest = (size_t)session->job.settings->timing_min_samples;
+    bool shortens = session->job.problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
     int64_t start_ns = clock_now_ns();
     bool enough = false;
@@ -207,7 +192,7 @@ static int sample_case(struct session *session, const struct trial *trial,
             if (stop_short(session, trial) < 0)
                 return -1;
         }
-        clocks_look(session);
+        clocks_look(sampling->clocks);
         enough = is_enough(session, sampling, clock_ms_since(start_ns) / budget_ms);
     }
     return 0;
@@ -227,19 +212,19 @@ static double floor_ms(const struct session *session, const struct size_set *siz
 {
     struct peaks peaks;
     struct err ignored;
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     bool narrow = is_narrow(problem);
     double flops = 0;
     double bytes = 0;
     if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
-        for (uint32_t i = 0; i < session->answer.count; i++)
-            bytes += (double)session->answer.plain[i].bytes;
+        for (uint32_t i = 0; i < session->trials.answer.count; i++)
+            bytes += (double)session->trials.answer.reference[i].bytes;
     } else {
         flops = problem_flops(problem, sizes);
         bytes = problem_bytes(problem, sizes);
     }
-    if (session->unit)
-        return gpu_peaks_floor_ms(&session->unit->peaks, flops, bytes, narrow);
+    if (session->lease.unit)
+        return gpu_peaks_floor_ms(&session->lease.unit->peaks, flops, bytes, narrow);
     if (judge_peaks(session->judge, &peaks, &ignored) < 0)
         return 0;
     return narrow ? peaks_floor_narrow_ms(&peaks, flops, bytes)
@@ -282,7 +267,7 @@ static void summarise(struct session *session, struct sampling *sampling,
     char text[256] = "";
     struct verdict *verdict = session->verdict;
     if (sizes)
-        problem_sizes_text(session->problem, sizes, text, sizeof text);
+        problem_sizes_text(session->job.problem, sizes, text, sizeof text);
     timed->sizes = arena_strdup(&verdict->arena, text);
     take_off(sampling, &reference, &candidate);
     stats_summary(reference, sampling->count, &timed->reference);
@@ -293,24 +278,38 @@ static void summarise(struct session *session, struct sampling *sampling,
     verdict->case_count++;
 }
 
+/* GPU memory that one call takes: arguments of both children, their image, and torch outputs;
+ * native outputs are among the arguments. */
+static double call_bytes(const struct session *session, const struct trial *trial)
+{
+    bool image = trial_gpu_suits(session, trial);
+    double copies = image ? MEMORY_BUDGET_CHILDREN + 1 : MEMORY_BUDGET_CHILDREN;
+    double bytes = (double)trial->layout.bytes * copies;
+    if (trial_is_torch_on_gpu(session))
+        for (uint32_t i = 0; i < session->trials.answer.count; i++)
+            bytes += (double)session->trials.answer.reference[i].bytes * MEMORY_BUDGET_CHILDREN;
+    return bytes;
+}
+
 /* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
  * than many a kernel. */
 static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
 {
-    uint32_t outputs = session->answer.count ? session->answer.count : 1;
-    uint32_t most = session->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs : WIRE_SLOTS;
-    if (!session->gpu)
+    uint32_t outputs = session->trials.answer.count ? session->trials.answer.count : 1;
+    uint32_t most = session->job.problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs
+                                                                  : WIRE_SLOTS;
+    if (!session->lease.gpu)
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    double budget_ms = (double)session->settings->timing_gpu_budget_ms;
+    bool torch = session->job.problem->format == PROBLEM_TORCH;
+    double budget_ms = (double)session->job.settings->timing_gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
     double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
     if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
-    wanted = fmin(wanted, memory_budget_slots(session, trial));
+    wanted = fmin(wanted, memory_budget_calls(session->lease.gpu, call_bytes(session, trial)));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
@@ -385,14 +384,14 @@ static int warm_up(struct session *session, struct trial *trial)
     if (trial_map(session, &once, true) < 0 ||
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
-    return session->gpu ? find_slots(session, trial, reference.own_ms) : 0;
+    return session->lease.gpu ? find_slots(session, trial, reference.own_ms) : 0;
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
-                     double budget_ms)
+                     double budget_ms, struct clocks *clocks)
 {
     struct verdict *verdict = session->verdict;
-    size_t capacity = (size_t)session->settings->timing_max_samples;
+    size_t capacity = (size_t)session->job.settings->timing_max_samples;
     double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
@@ -402,7 +401,8 @@ static int time_case(struct session *session, struct trial *trial, const struct 
                                 .scratch = memory + 5 * capacity,
                                 .candidate_first = (bool *)(memory + 7 * capacity),
                                 .capacity = capacity,
-                                .drifts = session->gpu != NULL};
+                                .drifts = session->lease.gpu != NULL,
+                                .clocks = clocks};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = warm_up(session, trial);
     if (result == 0)
@@ -411,7 +411,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
         timed->calls = trial->slots;
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
-        if (session->problem->cases_from) { /* what answered there computed nothing */
+        if (session->job.problem->cases_from) { /* what answered there computed nothing */
             timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};
             timed->speedup = (struct interval){.value = NAN, .low = NAN, .high = NAN};
         }
@@ -421,24 +421,25 @@ static int time_case(struct session *session, struct trial *trial, const struct 
     return result;
 }
 
-static int time_all(struct session *session)
+static int time_all(struct session *session, struct clocks *clocks)
 {
     double ignored;
-    const struct problem *problem = session->problem;
-    const struct settings *settings = session->settings;
+    const struct problem *problem = session->job.problem;
+    const struct settings *settings = session->job.settings;
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
     struct err err;
-    double budget_ms = (double)(session->gpu ? settings->timing_gpu_budget_ms
-                                             : settings->timing_budget_ms);
+    double budget_ms = (double)(session->lease.gpu ? settings->timing_gpu_budget_ms
+                                                   : settings->timing_budget_ms);
     if (problem->format == PROBLEM_TORCH) {
         if (trial_layout(session, 0, &trial.layout, &ignored, &err) < 0)
             return fault_judge(session, &err);
-        return time_case(session, &trial, NULL, budget_ms);
+        return time_case(session, &trial, NULL, budget_ms, clocks);
     }
     for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
         if (problem_layout(problem, &problem->time[i], &trial.layout, &err) < 0)
             return fault_judge(session, &err);
-        if (time_case(session, &trial, &problem->time[i], budget_ms / problem->time_count) < 0)
+        if (time_case(session, &trial, &problem->time[i], budget_ms / problem->time_count, clocks) <
+            0)
             return -1;
     }
     return 0;
@@ -449,20 +450,22 @@ int timing_stage(struct session *session)
     struct err err;
     struct verdict *verdict = session->verdict;
     struct peaks ignored;
-    if (session_have_alone(session) < 0)
+    struct clocks clocks;
+    if (session_lock_device_for_timing(session) < 0)
         return -1;
-    if (session->unit) /* once for each machine: 0.1 s */
-        gpu_unit_peaks(session->unit, session->judge->state);
+    if (session->lease.unit) /* once for each machine: 0.1 s */
+        gpu_unit_peaks(session->lease.unit, session->judge->state);
     else
         (void)!judge_peaks(session->judge, &ignored, &err);
     int64_t start_ns = clock_now_ns();
     trial_begin(session);
-    clocks_begin(session);
-    int result = time_all(session);
-    clocks_end(session);
+    clocks_begin(&clocks, session->lease.unit, verdict);
+    int result = time_all(session, &clocks);
+    clocks_end(&clocks, verdict);
     trial_end(session);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
-    if (!session->gpu) /* what a candidate has there would disturb others as long as it lives */
-        session_let_go(session);
+    if (!session->lease
+             .gpu) /* what a candidate has there would disturb others as long as it lives */
+        device_lease_unlock(&session->lease);
     return result;
 }

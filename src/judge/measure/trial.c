@@ -1,17 +1,11 @@
-/* trial: one call of both children on the same fresh inputs, and the comparison.
- *
- *   inputs ─► staging ─┬► R, poison ─► reference call ─┬► compare
- *                      └► C, poison ─► candidate call ─┘     (in either order)
- *
- * Native inputs are made by the judge itself, torch inputs by the reference child (its get_inputs).
- * On a GPU staging lies there, too, wherever nothing on the host is needed: trial_gpu.c.
- */
-#include "judge/context.h"
+#include "judge/measure/trial.h"
 
 #include "base/clock.h"
-#include "judge/measure/compare.h"
+#include "judge/fault.h"
 #include "judge/measure/input_shift.h"
-#include "judge/reference/oracle.h"
+#include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_judge.h"
+#include "judge/session_internal.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -19,27 +13,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+void trials_deinit(struct trials *trials)
+{
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        mem_free(trials->answer.kept[i]);
+    mem_free(trials->staging);
+}
+
 bool trial_is_torch_on_gpu(const struct session *session)
 {
-    return session->gpu && session->problem->format == PROBLEM_TORCH;
+    return session->lease.gpu && session->job.problem->format == PROBLEM_TORCH;
 }
 
 void trial_begin(struct session *session)
 {
-    cpu_affinity_pin(&session->affinity, session->place);
-    session->reference.child.affinity = session->candidate.affinity = &session->affinity;
+    cpu_affinity_pin(&session->trials.affinity, session->trials.place);
+    session->reference.child.affinity = session->candidate.affinity = &session->trials.affinity;
 }
 
 void trial_end(struct session *session)
 {
     session->reference.child.affinity = session->candidate.affinity = NULL;
-    cpu_affinity_unpin(&session->affinity);
+    cpu_affinity_unpin(&session->trials.affinity);
 }
 
 int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
                  struct err *err)
 {
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     *layout = session->reference.torch_layout;
     *bytes = 0;
     if (session->reference.cases.count > 1) { /* the first one is timed, and traced */
@@ -58,16 +59,16 @@ int trial_layout(const struct session *session, uint32_t at, struct layout *layo
 static int map_child(struct session *session, const struct trial *trial, struct child *child,
                      bool oracle, struct err *err)
 {
-    int result = child_map(child, &trial->layout, &session->largest,
+    int result = child_map(child, &trial->layout, &session->job.largest,
                            trial->slots ? trial->slots : 1, oracle,
-                           session->settings->run_load_timeout_ms, err);
+                           session->job.settings->run_load_timeout_ms, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 
 int trial_map_reference(struct session *session, const struct trial *trial, bool oracle)
 {
     struct err err;
-    oracle = oracle && session->reference.oracle && session->problem->format == PROBLEM_NATIVE;
+    oracle = oracle && session->reference.oracle && session->job.problem->format == PROBLEM_NATIVE;
     if (map_child(session, trial, &session->reference.child, oracle, &err) < 0)
         return fault_reference(session, &err);
     if (trial_is_torch_on_gpu(session) && trial_gpu_make_image(session, trial, &err) < 0)
@@ -79,7 +80,7 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
 {
     struct err err;
     if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
-        memset(session->answer.own_error, 0, sizeof session->answer.own_error);
+        memset(session->trials.answer.own_error, 0, sizeof session->trials.answer.own_error);
     if (trial_map_reference(session, trial, oracle) < 0)
         return -1;
     return map_child(session, trial, &session->candidate, false, &err) < 0
@@ -124,7 +125,7 @@ static int lay_out(const struct session *session, const struct trial *trial, str
         return result;
     }
     for (uint32_t slot = 0; slot < child->slots; slot++)
-        lay_out_slot(&child->layout, session->staging + slot * child->layout.bytes,
+        lay_out_slot(&child->layout, session->trials.staging + slot * child->layout.bytes,
                      child->slot.data + slot * child->layout.bytes);
     return child_push(child, err);
 }
@@ -132,17 +133,17 @@ static int lay_out(const struct session *session, const struct trial *trial, str
 void trial_make_staging(struct session *session)
 {
     uint64_t bytes = session->reference.child.slots * session->reference.child.layout.bytes;
-    if (session->staging_bytes >= bytes)
+    if (session->trials.staging_bytes >= bytes)
         return;
-    mem_free(session->staging);
-    session->staging = mem_alloc(bytes);
-    session->staging_bytes = bytes;
+    mem_free(session->trials.staging);
+    session->trials.staging = mem_alloc(bytes);
+    session->trials.staging_bytes = bytes;
 }
 
 void trial_stage(struct session *session)
 {
     trial_make_staging(session);
-    memcpy(session->staging, session->reference.child.slot.data,
+    memcpy(session->trials.staging, session->reference.child.slot.data,
            session->reference.child.layout.bytes);
 }
 
@@ -150,18 +151,19 @@ static void fill_slots(struct session *session, uint64_t seed)
 {
     const struct layout *layout = &session->reference.child.layout;
     for (uint32_t slot = 0; slot < session->reference.child.slots; slot++)
-        fill_slot(layout, slot ? clock_secret() : seed, session->staging + slot * layout->bytes);
+        fill_slot(layout, slot ? clock_secret() : seed,
+                  session->trials.staging + slot * layout->bytes);
 }
 
 static int prepare_torch(struct session *session, const struct trial *trial, uint64_t seed)
 {
     struct err err;
-    bool one = trial->slots > 1 && session->bias_makes_sense && !trial->alike;
+    bool one = trial->slots > 1 && session->trials.shift_passed && !trial->alike;
     enum wire_shift bias = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
     if (child_fill(&session->reference.child, seed, bias, trial->timeout_ms, &err) < 0 ||
         sandboxed_freeze(&session->reference.child.process, &err) < 0)
         return fault_reference(session, &err);
-    if (!session->gpu)
+    if (!session->lease.gpu)
         trial_stage(session);
     else if (trial_gpu_stage(session, &err) < 0)
         return fault_judge(session, &err);
@@ -172,44 +174,44 @@ int trial_prepare(struct session *session, const struct trial *trial)
 {
     struct err err;
     uint64_t seed = clock_secret();
-    session->noise = clock_secret();
+    session->trials.noise = clock_secret();
     bool gone = session->candidate.process.pid <= 0; /* confirm.c ended it */
     if (!gone && sandboxed_freeze(&session->candidate.process, &err) < 0)
         return fault_candidate(session, &err);
-    if (session->problem->format == PROBLEM_TORCH)
+    if (session->job.problem->format == PROBLEM_TORCH)
         return prepare_torch(session, trial, seed);
     if (trial->on_gpu)
         return trial_gpu_prepare(session);
     trial_make_staging(session);
     fill_slots(session, seed);
     if (trial->shifted)
-        input_shift_apply(&session->reference.child.layout, session->staging,
+        input_shift_apply(&session->reference.child.layout, session->trials.staging,
                           seed ^ clock_secret());
     return 0;
 }
 
 static void keep_here(struct answer *answer, uint32_t output, struct tensor *tensor)
 {
-    if (answer->owned_bytes[output] < tensor->bytes) {
-        answer->owned[output] = mem_resize(answer->owned[output], tensor->bytes);
-        answer->owned_bytes[output] = tensor->bytes;
+    if (answer->kept_bytes[output] < tensor->bytes) {
+        answer->kept[output] = mem_resize(answer->kept[output], tensor->bytes);
+        answer->kept_bytes[output] = tensor->bytes;
     }
     if (tensor->bytes > 0)
-        memcpy(answer->owned[output], tensor->data, tensor->bytes);
-    tensor->data = answer->owned[output];
+        memcpy(answer->kept[output], tensor->data, tensor->bytes);
+    tensor->data = answer->kept[output];
 }
 
 /* The copy has ended when it returns: the child's next call writes where it reads. */
 static int keep_there(struct session *session, uint32_t output, struct tensor *tensor,
                       struct err *err)
 {
-    struct gpu_memory *memory = &session->answer.owned_there[output];
-    const struct cuda *cuda = &session->gpu->cuda;
+    struct gpu_memory *memory = &session->trials.answer.kept_on_gpu[output];
+    const struct cuda *cuda = &session->lease.gpu->cuda;
     cuda_result copied = 0;
     int result = 0;
-    if (memory->bytes < tensor->bytes || memory->gpu != session->gpu) {
+    if (memory->bytes < tensor->bytes || memory->gpu != session->lease.gpu) {
         gpu_memory_free(memory);
-        result = gpu_memory_make(memory, session->gpu, tensor->bytes, err);
+        result = gpu_memory_make(memory, session->lease.gpu, tensor->bytes, err);
     }
     if (result < 0)
         return result;
@@ -224,7 +226,7 @@ static int keep_there(struct session *session, uint32_t output, struct tensor *t
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */
 static int keep_wide(struct session *session, struct err *err)
 {
-    struct answer *answer = &session->answer;
+    struct answer *answer = &session->trials.answer;
     struct child *child = &session->reference.child;
     uint32_t count = child_output_count(child);
     for (uint32_t i = 0; i < count; i++) {
@@ -237,7 +239,7 @@ static int keep_wide(struct session *session, struct err *err)
             return result;
         if (!child->gpu)
             keep_here(answer, i, &tensor);
-        answer->wide[i] = tensor;
+        answer->oracle[i] = tensor;
     }
     return 0;
 }
@@ -251,7 +253,7 @@ static void point_wide(struct session *session)
         const struct layout_argument *argument = &child->oracle_layout.arguments[i];
         if (!layout_is_output(argument))
             continue;
-        session->answer.wide[output++] = (struct tensor){
+        session->trials.answer.oracle[output++] = (struct tensor){
             .dtype = argument->dtype,
             .count = argument->count,
             .bytes = layout_argument_bytes(argument),
@@ -263,20 +265,20 @@ static void point_wide(struct session *session)
 /* How far the reference itself is from its oracle: nobody is asked to be nearer. */
 static int measure_own_error(struct session *session, struct err *err)
 {
-    struct answer *answer = &session->answer;
+    struct answer *answer = &session->trials.answer;
     for (uint32_t i = 0; i < answer->count; i++) {
         struct comparison spec = {
-            .dtype = answer->plain[i].dtype,
-            .expected_dtype = answer->wide[i].dtype,
-            .count = answer->plain[i].count,
-            .tolerance = trial_tolerance(session, i, answer->plain[i].dtype),
+            .dtype = answer->reference[i].dtype,
+            .expected_dtype = answer->oracle[i].dtype,
+            .count = answer->reference[i].count,
+            .tolerance = trial_tolerance(session, i, answer->reference[i].dtype),
         };
         struct difference difference;
         answer->own_error[i] = 0;
-        if (spec.tolerance.exact || answer->wide[i].count != spec.count)
+        if (spec.tolerance.exact || answer->oracle[i].count != spec.count)
             continue;
-        int result = trial_compare(session, &spec, &answer->wide[i], &answer->plain[i], &difference,
-                                   err);
+        int result = trial_compare(session, &spec, &answer->oracle[i], &answer->reference[i],
+                                   &difference, err);
         if (result < 0)
             return result;
         answer->own_error[i] = isfinite(difference.max_relative) ? difference.max_relative : 0;
@@ -305,8 +307,8 @@ static bool untouched(const struct tensor *tensor)
 static int check_written(struct session *session)
 {
     struct err err;
-    for (uint32_t i = 0; i < session->answer.count; i++)
-        if (untouched(&session->answer.plain[i])) {
+    for (uint32_t i = 0; i < session->trials.answer.count; i++)
+        if (untouched(&session->trials.answer.reference[i])) {
             (void)!err_set(&err, ERR_INPUT, "it did not write its output %u", i);
             return fault_reference(session, &err);
         }
@@ -318,7 +320,7 @@ static int check_written(struct session *session)
 static int start_clock(const struct session *session, const struct trial *trial,
                        struct child *child, struct err *err)
 {
-    int result = child_wake(child, session->noise, trial->timeout_ms, err);
+    int result = child_wake(child, session->trials.noise, trial->timeout_ms, err);
     child->clock_ns = clock_now_ns();
     return result;
 }
@@ -327,10 +329,10 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
 {
     struct err err;
     struct child *child = &session->reference.child;
-    struct answer *answer = &session->answer;
+    struct answer *answer = &session->trials.answer;
     struct child_time ignored;
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    uint64_t noise = session->noise;
+    bool torch = session->job.problem->format == PROBLEM_TORCH;
+    uint64_t noise = session->trials.noise;
     child->calls = trial->calls;
     if (trial->on_gpu && start_clock(session, trial, child, &err) < 0)
         return fault_reference(session, &err);
@@ -349,7 +351,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
     session->verdict->reference_ms += time->ms;
     answer->count = child_output_count(child);
     for (uint32_t i = 0; i < answer->count; i++)
-        if (child_output(child, 0, i, &answer->plain[i], &err) < 0)
+        if (child_output(child, 0, i, &answer->reference[i], &err) < 0)
             return fault_reference(session, &err);
     if (!torch && !trial->on_gpu && check_written(session) < 0)
         return -1;
@@ -366,7 +368,7 @@ int trial_in(struct session *session, const struct trial *trial, struct child *c
     int result = lay_out(session, trial, child, err);
     if (result < 0)
         return result;
-    return child_call(child, mode, session->noise, trial->timeout_ms, time, err);
+    return child_call(child, mode, session->trials.noise, trial->timeout_ms, time, err);
 }
 
 int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time)
@@ -378,10 +380,10 @@ int trial_candidate(struct session *session, const struct trial *trial, struct c
         return fault_candidate(session, &err);
     if (lay_out(session, trial, child, &err) < 0)
         return fault_judge(session, &err);
-    if (child_call(child, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)
+    if (child_call(child, WIRE_RUN, session->trials.noise, trial->timeout_ms, time, &err) < 0)
         return fault_candidate(session, &err);
     session->verdict->candidate_ms += time->ms;
-    if (child->late) {
+    if (child->breach == CHILD_LATE) {
         verdict_violation(session->verdict, "H21",
                           "its outputs still changed after it had said that it was done");
         return -1;

@@ -1,19 +1,10 @@
-/* trial_gpu: calls whose arguments and outputs do not pass through the host.
- *
- *   native   fill ─► image ─┬─ copy ─► arrays R ─► call ─┬─► compare, guards ─► findings
- *                           └─ copy ─► arrays C ─► call ─┘
- *
- *   torch    get_inputs ─► arrays R ─► image ─┬─► arrays R ─► call ─► outputs R ─┬─► compare
- *                                             └─► arrays C ─► call ─► outputs C ─┘
- *
- * The image is that of all slots as a child gets them: inputs and, for native problems, poisoned
- * outputs and guards. A torch call's waits on the host where the GPU has too little room (memory_budget.c).
- * Outputs of a torch child lie in its own memory, of which the judge holds descriptors (child_request.c).
- * Declared in context.h.
- */
-#include "judge/context.h"
+#include "judge/measure/trial_gpu.h"
 
 #include "base/clock.h"
+#include "judge/fault.h"
+#include "judge/gpu/memory_budget.h"
+#include "judge/measure/trial_judge.h"
+#include "judge/session_internal.h"
 #include "problem/fill.h"
 
 #include <string.h>
@@ -50,15 +41,15 @@ static uint32_t findings_of(const struct session *session)
 static int make_room(struct session *session, struct gpu_memory *memory, uint64_t bytes,
                      struct err *err)
 {
-    if (memory->bytes >= bytes && memory->gpu == session->gpu)
+    if (memory->bytes >= bytes && memory->gpu == session->lease.gpu)
         return 0;
     gpu_memory_free(memory);
-    return gpu_memory_make(memory, session->gpu, bytes, err);
+    return gpu_memory_make(memory, session->lease.gpu, bytes, err);
 }
 
 static int make_findings(struct session *session, struct err *err)
 {
-    return make_room(session, &session->gpu_staging.findings,
+    return make_room(session, &session->trials.gpu.findings,
                      findings_of(session) * sizeof(struct gpu_finding), err);
 }
 
@@ -69,10 +60,10 @@ int trial_gpu_make_image(struct session *session, const struct trial *trial, str
         return err_set(err, ERR_MISSING,
                        "PyTorch on a GPU needs the judge's own kernels, which could not be "
                        "compiled: install NVRTC or nvcc");
-    struct gpu_staging *staging = &session->gpu_staging;
+    struct gpu_staging *staging = &session->trials.gpu;
     uint64_t bytes = slots * trial->layout.bytes;
     int result = 0;
-    staging->image_on_host = !memory_budget_fits_image(session, bytes);
+    staging->image_on_host = !memory_budget_fits_image(session->lease.gpu, bytes);
     if (staging->image_on_host) {
         gpu_memory_free(&staging->image);
         trial_make_staging(session);
@@ -85,12 +76,12 @@ int trial_gpu_make_image(struct session *session, const struct trial *trial, str
 int trial_gpu_stage(struct session *session, struct err *err)
 {
     const struct child *child = &session->reference.child;
-    const struct cuda *cuda = &session->gpu->cuda;
-    if (session->gpu_staging.image_on_host)
-        return gpu_memory_read(&child->arrays, 0, session->staging,
+    const struct cuda *cuda = &session->lease.gpu->cuda;
+    if (session->trials.gpu.image_on_host)
+        return gpu_memory_read(&child->arrays, 0, session->trials.staging,
                                child->slots * child->layout.bytes, err);
     int result = cuda_check(cuda,
-                            cuda->copy_on_device(session->gpu_staging.image.address,
+                            cuda->copy_on_device(session->trials.gpu.image.address,
                                                  child->arrays.address,
                                                  child->slots * child->layout.bytes),
                             "cannot keep the inputs", err);
@@ -115,7 +106,7 @@ static int poison(const struct gpu_memory *image, const struct trial *trial, str
 
 bool trial_gpu_begin(struct session *session, const struct trial *trial)
 {
-    struct gpu_staging *staging = &session->gpu_staging;
+    struct gpu_staging *staging = &session->trials.gpu;
     const struct layout *layout = &trial->layout;
     struct err err;
     uint64_t bytes = trial->slots * layout->bytes;
@@ -131,8 +122,8 @@ bool trial_gpu_begin(struct session *session, const struct trial *trial)
 
 void trial_gpu_end(struct session *session)
 {
-    gpu_memory_free(&session->gpu_staging.image);
-    gpu_memory_free(&session->gpu_staging.findings);
+    gpu_memory_free(&session->trials.gpu.image);
+    gpu_memory_free(&session->trials.gpu.findings);
 }
 
 /* One argument, of all slots. */
@@ -145,7 +136,7 @@ static int fill_one(struct session *session, uint32_t index, const uint64_t *see
     struct fill_plan plan;
     if (!layout_is_array(argument)) {
         for (uint32_t i = 0; i < slots; i++)
-            fill_argument(argument, index, seeds[i], session->staging + i * layout->bytes);
+            fill_argument(argument, index, seeds[i], session->trials.staging + i * layout->bytes);
         return 0;
     }
     for (uint32_t i = 0; i < slots; i++) { /* plans differ by their keys alone */
@@ -154,7 +145,7 @@ static int fill_one(struct session *session, uint32_t index, const uint64_t *see
         keys[i] = plan.key;
     }
     return gpu_work_fill(session->reference.child.work, &plan, keys, slots, argument->count,
-                         session->gpu_staging.image.address + argument->offset, layout->bytes, err);
+                         session->trials.gpu.image.address + argument->offset, layout->bytes, err);
 }
 
 int trial_gpu_prepare(struct session *session)
@@ -178,14 +169,14 @@ int trial_gpu_lay_out(const struct session *session, struct child *child, struct
         for (uint32_t i = 0; i < layout->count; i++)
             if (!layout_is_array(&layout->arguments[i])) {
                 uint64_t at = slot * layout->bytes + layout->arguments[i].offset;
-                memcpy(child->slot.data + at, session->staging + at, 8);
+                memcpy(child->slot.data + at, session->trials.staging + at, 8);
             }
     if (!child->work)
         return err_set(err, ERR_INTERNAL, "there are no kernels to copy inputs with");
     uint64_t bytes = child->slots * layout->bytes;
-    int result = session->gpu_staging.image_on_host
-                     ? gpu_memory_write(&child->arrays, 0, session->staging, bytes, err)
-                     : gpu_work_copy(child->work, session->gpu_staging.image.address,
+    int result = session->trials.gpu.image_on_host
+                     ? gpu_memory_write(&child->arrays, 0, session->trials.staging, bytes, err)
+                     : gpu_work_copy(child->work, session->trials.gpu.image.address,
                                      child->arrays.address, bytes, err);
     if (result == 0) /* each call finds its inputs in memory */
         result = gpu_work_sweep(child->work, err);
@@ -224,7 +215,7 @@ static int compare_arguments(struct session *session, struct err *err)
         if (!layout_is_array(&layout->arguments[i]))
             continue;
         result = compare_argument(session, i, output,
-                                  session->gpu_staging.findings.address + i * row, err);
+                                  session->trials.gpu.findings.address + i * row, err);
         output += layout_is_output(&layout->arguments[i]);
     }
     return result;
@@ -268,11 +259,11 @@ static bool find_pair(const struct session *session, uint32_t slot, uint32_t out
 static int compare_outputs(struct session *session, bool *agrees, struct err *err)
 {
     uint32_t slots = session->reference.child.slots;
-    struct run run = {.found = session->gpu_staging.findings.address};
+    struct run run = {.found = session->trials.gpu.findings.address};
     int result = 0;
     *agrees = session->candidate.done.count == session->reference.child.done.count &&
-              session->candidate.done.count == slots * session->answer.count;
-    for (uint32_t i = 0; result == 0 && *agrees && i < slots * session->answer.count; i++) {
+              session->candidate.done.count == slots * session->trials.answer.count;
+    for (uint32_t i = 0; result == 0 && *agrees && i < slots * session->trials.answer.count; i++) {
         struct comparison spec;
         struct gpu_pair pair;
         *agrees = find_pair(session, i % slots, i / slots, &spec, &pair);
@@ -297,7 +288,7 @@ static int compare_all(struct session *session, bool *agrees, struct err *err)
 int trial_gpu_agrees(struct session *session, bool *agrees)
 {
     struct err err;
-    const struct gpu_memory *findings = &session->gpu_staging.findings;
+    const struct gpu_memory *findings = &session->trials.gpu.findings;
     uint64_t bytes = findings_of(session) * sizeof(struct gpu_finding);
     struct gpu_finding *found = mem_alloc(bytes);
     int result = gpu_memory_fill(findings, 0, 0, bytes, &err);
@@ -315,7 +306,7 @@ static int find_difference(struct session *session, const struct comparison *spe
                            const struct tensor *expected, const struct tensor *got,
                            struct gpu_finding *finding, struct err *err)
 {
-    const struct gpu_memory *findings = &session->gpu_staging.findings;
+    const struct gpu_memory *findings = &session->trials.gpu.findings;
     int result = gpu_memory_fill(findings, 0, 0, sizeof *finding, err);
     if (result == 0)
         result = gpu_work_compare(session->reference.child.work, spec, expected->at, got->at,
@@ -377,9 +368,9 @@ int trial_gpu_idle(struct session *session)
     session_end_candidate(session);
     if (ask_idle(session, &alone_ms, &err) < 0)
         return fault_judge(session, &err);
-    if (alone_ms <= IDLE_MS && !session->alone &&
-        gpu_pool_shared(&session->judge->gpus, session->unit)) {
-        session->wants_alone = true;
+    if (alone_ms <= IDLE_MS && session->lease.wanted != LEASE_ALONE &&
+        gpu_pool_shared(&session->judge->gpus, session->lease.unit)) {
+        session->lease.crowded = true;
         (void)!err_set(
             &err, ERR_IO,
             "somebody was busy on this GPU while it was timed: an empty kernel took %.2g "

@@ -1,7 +1,9 @@
-/* trial_judge: what becomes of a trial: both children' answers compared, and the verdict told why not.
- * Declared in context.h.
- */
-#include "judge/context.h"
+#include "judge/measure/trial_judge.h"
+
+#include "judge/fault.h"
+#include "judge/measure/trial_gpu.h"
+#include "judge/process/child.h"
+#include "judge/session_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +30,7 @@ static double least_relative(uint32_t dtype)
 
 struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype)
 {
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     const struct cases *cases = &session->reference.cases;
     const struct argument *argument = output_argument(problem, output);
     uint32_t ignored;
@@ -46,19 +48,19 @@ struct comparison trial_comparison(const struct session *session, uint32_t outpu
                                    uint32_t expected_dtype, uint64_t count)
 {
     /* Held against the reference itself, both are as far from the truth as it may be. */
-    int children = session->answer.has_oracle ? 1 : 2;
+    int children = session->trials.answer.has_oracle ? 1 : 2;
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
                                .tolerance = trial_tolerance(session, output, dtype),
-                               .slack = children * session->answer.own_error[output]};
+                               .slack = children * session->trials.answer.own_error[output]};
 }
 
 int trial_compare(struct session *session, const struct comparison *spec,
                   const struct tensor *expected, const struct tensor *got,
                   struct difference *difference, struct err *err)
 {
-    if (session->gpu && !got->data && got->bytes > 0)
+    if (session->lease.gpu && !got->data && got->bytes > 0)
         return trial_gpu_compare(session, spec, expected, got, difference, err);
     compare_tensor(spec, expected->data, got->data, difference);
     return 0;
@@ -75,7 +77,7 @@ static const char *overrun(const struct session *session, uint32_t slot)
                                      layout_argument_bytes(argument);
         for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
             if (guard[at] != TRIAL_GUARD_BYTE)
-                return session->problem->arguments[i].name;
+                return session->job.problem->arguments[i].name;
     }
     return NULL;
 }
@@ -87,16 +89,16 @@ static const char *modified_input(const struct session *session, uint32_t slot)
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t at = slot * layout->bytes + argument->offset;
         if (argument->role == ROLE_IN &&
-            memcmp(session->candidate.slot.data + at, session->staging + at,
+            memcmp(session->candidate.slot.data + at, session->trials.staging + at,
                    layout_argument_bytes(argument)) != 0)
-            return session->problem->arguments[i].name;
+            return session->job.problem->arguments[i].name;
     }
     return NULL;
 }
 
 static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
 {
-    const struct argument *argument = output_argument(session->problem, output);
+    const struct argument *argument = output_argument(session->job.problem, output);
     const struct cases *cases = &session->reference.cases;
     uint32_t within;
     if (argument)
@@ -154,7 +156,7 @@ bool trial_same_form(const struct tensor *expected, const struct tensor *got)
 /* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
 static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
 {
-    const struct tensor *expected = &session->answer.plain[output];
+    const struct tensor *expected = &session->trials.answer.reference[output];
     char want[160];
     char have[160];
     char name[LIMIT_NAME_BYTES];
@@ -173,11 +175,11 @@ static bool same_form(struct session *session, uint32_t output, const struct ten
 /* Inputs that the problem never promised are used only where they make sense. */
 static int expected_is_finite(struct session *session, bool *finite, struct err *err)
 {
-    const struct answer *answer = &session->answer;
+    const struct answer *answer = &session->trials.answer;
     int result = 0;
     *finite = true;
     for (uint32_t i = 0; result == 0 && *finite && i < answer->count; i++) {
-        const struct tensor *tensor = &answer->plain[i];
+        const struct tensor *tensor = &answer->reference[i];
         if (!tensor->data && tensor->bytes > 0)
             result = trial_gpu_all_finite(session, tensor, finite, err);
         for (uint64_t at = 0; tensor->data && *finite && at < tensor->count; at++)
@@ -207,8 +209,9 @@ static void read_through(const struct tensor *tensor)
 /* What is held against an output of a slot: the oracle computes the first one only. */
 static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
 {
-    const struct answer *answer = &session->answer;
-    struct tensor expected = answer->has_oracle ? answer->wide[output] : answer->plain[output];
+    const struct answer *answer = &session->trials.answer;
+    struct tensor expected = answer->has_oracle ? answer->oracle[output]
+                                                : answer->reference[output];
     struct err ignored;
     if (slot > 0)
         (void)!child_output_form(&session->reference.child, slot, output, &expected, &ignored);
@@ -219,7 +222,7 @@ static struct tensor expected_tensor(const struct session *session, uint32_t slo
 static void read_mismatch(const struct session *session, const struct tensor *expected,
                           const struct tensor *got, struct difference *difference)
 {
-    const struct cuda *cuda = &session->gpu->cuda;
+    const struct cuda *cuda = &session->lease.gpu->cuda;
     const struct {
         const struct tensor *tensor;
         double *value;
@@ -279,7 +282,7 @@ static enum trial_result judge_output(struct session *session, uint32_t slot, ui
 
 static enum trial_result judge_outputs(struct session *session, uint32_t slot)
 {
-    struct answer *answer = &session->answer;
+    struct answer *answer = &session->trials.answer;
     struct err err;
     char text[256];
     uint32_t count = child_output_count(&session->candidate);
@@ -309,7 +312,7 @@ static enum trial_result judge_slot(struct session *session, const struct trial 
 {
     const char *name;
     char text[256];
-    bool native = session->problem->format == PROBLEM_NATIVE;
+    bool native = session->job.problem->format == PROBLEM_NATIVE;
     if (native && (name = overrun(session, slot))) {
         snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
         return wrong_with_code(session, "H15", text);
@@ -394,6 +397,6 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
         result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;
-    session->bias_makes_sense |= result == TRIAL_GOOD && trial->shifted;
+    session->trials.shift_passed |= result == TRIAL_GOOD && trial->shifted;
     return result;
 }

@@ -105,7 +105,7 @@ static void take_samples(struct child *child, struct child_sample samples[CHILD_
         uint64_t lines = bytes / CHILD_SAMPLE_BYTES;
         sample->offset = lines ? (state >> 20) % lines * CHILD_SAMPLE_BYTES : 0;
         state = state * 6364136223846793005U + 1442695040888963407U;
-        if (child->slot_outputs)
+        if (child_has_slot_outputs(child))
             sample->offset += (state >> 33) % child->slots * child->layout.bytes;
         sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
         sample->taken = sample->bytes > 0;
@@ -131,7 +131,7 @@ int child_pull(struct child *child, struct err *err)
 static void peek_again(struct child *child, const struct wire_output *outputs,
                        struct child_sample samples[CHILD_SAMPLES])
 {
-    if (child->gpu && (child->stays_on_gpu || !child->slot_outputs)) {
+    if (child->gpu && (child->stays_on_gpu || !child_has_slot_outputs(child))) {
         peek_on_gpu(child, outputs, samples);
         return;
     }
@@ -203,7 +203,7 @@ static int read_answer(struct child *child, union wire_message *message, struct 
     if (message->type == WIRE_DONE) {
         memcpy(&child->done, &message->done,
                bytes < sizeof child->done ? bytes : sizeof child->done);
-        if (child->slot_outputs)
+        if (child_has_slot_outputs(child))
             child->done.count = 0;
         return wire_check_done(&child->done, err);
     }
@@ -239,7 +239,7 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
                              .mode = mode,
                              .noise = noise,
                              .calls = child->calls};
-    if (child->program)
+    if (child->kind == CHILD_PROGRAM)
         call.noise = 0; /* nothing that it has to know */
     int result = sandboxed_freeze(&child->process, err);
     if (result == 0)
@@ -254,10 +254,10 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
             return result;
     }
     if (speaks(child)) {
-        child->spoke = true;
+        child->breach = CHILD_SPOKE;
         return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
     }
-    child->answers = true;
+    child->state = CHILD_BUSY;
     result = wire_send(child->process.channel, &call, sizeof call, &child->trace,
                        mode == WIRE_TRACE, err);
     if (result < 0)
@@ -273,7 +273,7 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
     result = receive_done(child, start_ns + timeout_ms * 1000000, err);
     if (result < 0)
         return result;
-    child->answers = false;
+    child->state = CHILD_READY;
     /* The clock stops when samples of the answer are in the judge's hands, not when the child says
      * that there is one: what it still does in between is on its own time. How long that takes is
      * kept apart, because much of it is the judge's doing (timing.c). */
@@ -295,13 +295,13 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
         return result;
     if (child->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
-    result = (mode == WIRE_RUN || mode == WIRE_TRACE) && child->slot_outputs
+    result = (mode == WIRE_RUN || mode == WIRE_TRACE) && child_has_slot_outputs(child)
                  ? child_pull(child, err)
                  : 0;
     if (result < 0)
         return result;
     if (child_samples_changed(child))
-        child->late = true;
+        child->breach = CHILD_LATE;
     return 0;
 }
 

@@ -60,7 +60,8 @@ static void close_all(int descriptors[WIRE_DESCRIPTORS])
 void child_take_failure(struct child *child, const struct wire_failed *failed)
 {
     child->failed = *failed;
-    child->answers = false; /* that was it */
+    if (child->state == CHILD_BUSY)
+        child->state = CHILD_READY; /* that was its answer */
     child->failed.text[sizeof child->failed.text - 1] = '\0';
     if (child->failed.failure == FAILED_NONE || child->failed.failure > FAILED_COMPILE)
         child->failed.failure = FAILED_RUN;
@@ -96,10 +97,11 @@ static int finish_open(struct child *child, int64_t deadline_ns, struct wire_ope
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
-    int result = child_expect(child, child->program ? WIRE_PROGRAM_OPENED : WIRE_OPENED,
+    int result = child_expect(child,
+                              child->kind == CHILD_PROGRAM ? WIRE_PROGRAM_OPENED : WIRE_OPENED,
                               deadline_ns, message, descriptors, err);
     if (result == 0) {
-        child->process.layers |= child->program ? 0 : message->opened.layers;
+        child->process.layers |= child->kind == CHILD_PROGRAM ? 0 : message->opened.layers;
         if (opened)
             *opened = message->opened;
         if (opened_descriptors)
@@ -128,13 +130,13 @@ int child_open(struct child *child, const struct child_start *start, struct wire
                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     memset(child, 0, sizeof *child);
+    child->state = CHILD_LOADING;
     child->role = start->message->role;
     child->slots = 1;
     child->cancelled = start->cancelled;
     child->builder = start->builder;
     child->gpu = start->gpu;
-    child->slot_outputs = start->slot_outputs;
-    child->program = start->program != NULL;
+    child->kind = start->kind;
     child->answer = mem_alloc(sizeof *child->answer);
     child->scratch = start->sandbox->scratch[0] ? mem_strdup(start->sandbox->scratch) : NULL;
     int result = 0;
@@ -145,6 +147,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
                                err);
     if (result < 0) { /* nothing of this is the candidate's doing */
         child->process = (struct sandboxed){.channel = -1, .pid_fd = -1};
+        child->state = CHILD_FAILED;
         err->code = result == ERR_CANCELLED ? result : ERR_IO;
         return err->code;
     }
@@ -158,6 +161,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
         result = send_open(child, start, err);
     if (result == 0)
         result = finish_open(child, deadline_ns, opened, opened_descriptors, err);
+    child->state = result == 0 ? CHILD_READY : CHILD_FAILED;
     return result;
 }
 
@@ -167,7 +171,7 @@ static int exchange(struct child *child, const void *message, size_t bytes, cons
 {
     int ignored[WIRE_DESCRIPTORS];
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
-    child->answers = true;
+    child->state = CHILD_BUSY;
     int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
     sandboxed_thaw(&child->process);
     if (result < 0)
@@ -175,7 +179,7 @@ static int exchange(struct child *child, const void *message, size_t bytes, cons
     union wire_message *received = mem_alloc(sizeof *received);
     result = child_expect(child, answer, deadline_ns, received, ignored, err);
     if (result == 0) {
-        child->answers = false;
+        child->state = CHILD_READY;
         close_all(ignored);
     }
     mem_free(received);
@@ -215,7 +219,7 @@ int child_push(struct child *child, struct err *err)
 /* A torch child on a GPU has all of its arguments there. */
 static bool has_mirror(const struct child *child)
 {
-    return !child->gpu || child->slot_outputs;
+    return !child->gpu || child_has_slot_outputs(child);
 }
 
 /* MAP, in the words that the child knows. */
@@ -223,7 +227,7 @@ static int tell_map(struct child *child, const struct wire_map *map, const int *
                     uint32_t count, int64_t timeout_ms, struct err *err)
 {
     struct warpgym_child_map public;
-    if (!child->program)
+    if (child->kind != CHILD_PROGRAM)
         return exchange(child, map, sizeof *map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
     external_program_map(child, &public);
     return exchange(child, &public, sizeof public, descriptors, count, WIRE_MAPPED, timeout_ms,
@@ -292,7 +296,7 @@ bool child_rest(struct child *child)
     child->clock_ns = child->inputs_ns = 0;
     child->trace = -1;
     child->stays_on_gpu = false;
-    return !child->answers && sandboxed_freeze(&child->process, &ignored) == 0;
+    return child->state == CHILD_READY && sandboxed_freeze(&child->process, &ignored) == 0;
 }
 
 void child_close(struct child *child)

@@ -39,6 +39,7 @@ struct tensor {
 struct child_builder {
     int (*build)(struct child_builder *self, const char *request, size_t bytes, char *text,
                  size_t text_bytes);
+    void *context; /* of `build` */
 };
 
 struct child_sample {
@@ -68,13 +69,34 @@ struct memory_limit {
     int64_t looked_ns, family_ns; /* when it was looked at; when at its children, too */
 };
 
+enum child_kind {
+    CHILD_TORCH,   /* outputs lie in its own memory, and it may send requests */
+    CHILD_NATIVE,  /* outputs lie in the slot, whatever it says */
+    CHILD_PROGRAM, /* likewise; a language's from outside */
+};
+
+enum child_state {
+    CHILD_CLOSED,
+    CHILD_LOADING, /* it has not answered OPEN yet */
+    CHILD_READY,   /* between calls */
+    CHILD_BUSY,    /* it was asked something, and its answer is not here yet */
+    CHILD_FAILED,  /* it could not be opened */
+};
+
+/* What a child did between calls, when it is not to run at all. */
+enum child_breach {
+    CHILD_KEPT_STILL,
+    CHILD_SPOKE, /* it sent a message that nothing had asked for */
+    CHILD_LATE,  /* its outputs changed after DONE */
+};
+
 struct child {
+    enum child_state state;
     struct sandboxed process;
     struct memory_limit hold;
-    char *scratch;     /* host directory to remove with the child; NULL: none */
-    uint32_t role;     /* enum wire_role */
-    bool slot_outputs; /* native: outputs lie in the slot, whatever the child says */
-    bool program;      /* a language's from outside */
+    char *scratch; /* host directory to remove with the child; NULL: none */
+    uint32_t role; /* enum wire_role */
+    enum child_kind kind;
     const _Atomic int *cancelled;
     const struct cpu_affinity *affinity; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
@@ -102,9 +124,7 @@ struct child {
     char *buffers[WIRE_OUTPUTS]; /* copies of torch outputs */
     size_t buffer_bytes[WIRE_OUTPUTS];
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
-    bool late;                 /* outputs changed after DONE */
-    bool spoke;                /* said something between calls */
-    bool answers;              /* was asked something, and its answer is not here yet */
+    enum child_breach breach;
 };
 
 struct child_time {
@@ -136,9 +156,14 @@ struct child_start {
     struct child_builder *builder; /* NULL: it may not ask for builds */
     const struct gpu_context *gpu;
     uint64_t memory_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
-    bool slot_outputs;     /* native */
+    enum child_kind kind;
     const _Atomic int *cancelled; /* NULL: cannot be cancelled */
 };
+
+static inline bool child_has_slot_outputs(const struct child *child)
+{
+    return child->kind != CHILD_TORCH;
+}
 
 /* On WIRE_FAILED the result is ERR_INPUT and child->failed says what the child claims; ERR_MISSING:
  * this machine gives sandboxes no scratch, so start->sandbox must name one. `opened` and

@@ -117,7 +117,7 @@ static int serve_segment(struct child *child, const struct wire_segment *message
 uint32_t child_pending_request(const struct child *child)
 {
     uint32_t type = 0;
-    if (child->slot_outputs ||
+    if (child_has_slot_outputs(child) ||
         recv(child->process.channel, &type, sizeof type, MSG_PEEK | MSG_DONTWAIT) != sizeof type)
         return 0;
     return type == WIRE_BUILD || type == WIRE_SEGMENT ? type : 0;

@@ -1,11 +1,9 @@
-/* start: a child in its sandbox. Declared in context.h.
- *
- * Where the machine lets a sandbox mount memory, that is its scratch, and vanishes with it. Where not,
- * which only the first sandbox can tell, each sandbox gets a directory of this machine instead.
- */
+#include "judge/process/start.h"
+
 #include "base/file.h"
 #include "base/log.h"
-#include "judge/context.h"
+#include "judge/judge_internal.h"
+#include "judge/process/standby_servers.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,15 +1,12 @@
-/* external_open: candidates in a language from outside (external_language.h).
- *
- *   source ─► sandbox for compilers: `compile` ─► cache ─► artifact ┐
- *         └─────────────────────────────────────────────────────┴─► sandbox: `run`, behind the fence
- *
- * Both programs are the configuration's, but what they say once they have seen the source is as
- * much the candidate's word as anybody's. Declared in context.h.
- */
+#include "judge/reference/external.h"
+
 #include "judge/build/scratch.h"
-#include "judge/context.h"
+#include "judge/fault.h"
 #include "judge/process/external_program.h"
+#include "judge/process/start.h"
+#include "judge/reference/native.h"
 #include "judge/request/external_language.h"
+#include "judge/session_internal.h"
 
 #include "base/file.h"
 #include "compile/diagnostics.h"
@@ -22,31 +19,31 @@
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 struct external_backend {
-    struct backend_ops backend_ops; /* first */
-    int built;                      /* sealed memory; -1: it is not compiled beforehand */
+    struct backend_ops ops; /* first */
+    int built;              /* sealed memory; -1: it is not compiled beforehand */
     const char *name;
 };
 
 /* The candidate's own file name where every program can bear it. */
 static const char *file_name(const struct session *session)
 {
-    const char *path = session->text->path;
+    const char *path = session->job.candidate->path;
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     size_t length = strspn(name, NAME_CHARACTERS);
     bool plain = length > 0 && name[length] == '\0' && length < LIMIT_NAME_BYTES &&
                  name[0] != '.' && name[0] != '-' && strcmp(name, ARTIFACT) != 0;
-    return plain ? name : session->language->file;
+    return plain ? name : session->job.language->file;
 }
 
 static void make_key(const struct session *session, const char *name, char key[HASH_HEX_BYTES])
 {
     struct hash *hash = hash_new();
     hash_update_string(hash, "external");
-    hash_update_string(hash, session->language->external->hash);
+    hash_update_string(hash, session->job.language->external->hash);
     hash_update_string(hash, session->judge->toolchain.cpu ? session->judge->toolchain.cpu : "");
     hash_update_string(hash, name);
-    hash_update(hash, session->text->text, session->text->bytes);
+    hash_update(hash, session->job.candidate->text, session->job.candidate->bytes);
     hash_finish(hash, key);
 }
 
@@ -59,43 +56,41 @@ static int refuse(struct session *session, const char *diagnostics)
 }
 
 /* What it built, or why it did not: kept, and told. */
-static int take_result(struct external_backend *backend_ops, const struct build_scratch *scratch,
-                       const struct outcome *outcome, const char key[HASH_HEX_BYTES],
-                       struct err *err)
+static int take_result(struct external_backend *backend, struct session *session,
+                       const struct build_scratch *scratch, const struct outcome *outcome,
+                       const char key[HASH_HEX_BYTES], struct err *err)
 {
-    struct session *session = scratch->session;
     char *bytes = NULL;
     size_t count = 0;
     int fd = outcome->exit_code == 0 && outcome->signal == 0
                  ? build_scratch_result(scratch, ARTIFACT)
                  : -1;
     if (fd >= 0) {
-        build_scratch_keep(session, key, fd, "");
+        build_scratch_keep(&session->builds.context, key, fd, "");
         int result = build_scratch_read(fd, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
         if (result == 0)
-            result = backend_ops->built = file_memory_from(ARTIFACT, bytes, count, err);
+            result = backend->built = file_memory_from(ARTIFACT, bytes, count, err);
         mem_free(bytes);
         close(fd);
         return result < 0 ? fault_judge(session, err) : 0;
     }
     struct diagnostics diagnostics;
-    struct diagnostics_context context = {.source = backend_ops->name,
-                                          .scratch = scratch->directory};
+    struct diagnostics_context context = {.source = backend->name, .scratch = scratch->directory};
     diagnostics_init(&diagnostics, &context, outcome->output.data ? outcome->output.data : "",
                      outcome->output.len);
-    char *said = diagnostics_named(diagnostics.text, backend_ops->name);
+    char *said = diagnostics_named(diagnostics.text, backend->name);
     if (outcome->exit_code > 0)
-        build_scratch_keep(session, key, -1, said);
+        build_scratch_keep(&session->builds.context, key, -1, said);
     int result = refuse(session, said[0] ? said : "its compiler refuses it and does not say why");
     mem_free(said);
     diagnostics_deinit(&diagnostics);
     return result;
 }
 
-static int run_compiler(struct external_backend *backend_ops, struct session *session,
+static int run_compiler(struct external_backend *backend, struct session *session,
                         const char key[HASH_HEX_BYTES], struct err *err)
 {
-    const struct external *external = session->language->external;
+    const struct external *external = session->job.language->external;
     const char *argv[LIMIT_LANGUAGE_WORDS + 3];
     size_t count = 0;
     struct build_scratch scratch = {0};
@@ -105,13 +100,13 @@ static int run_compiler(struct external_backend *backend_ops, struct session *se
         argv[count] = external->compile[count];
         count++;
     }
-    argv[count] = backend_ops->name;
+    argv[count] = backend->name;
     argv[count + 1] = ARTIFACT;
     argv[count + 2] = NULL;
-    int result = build_scratch_open(&scratch, session, err);
+    int result = build_scratch_open(&scratch, &session->builds.context, err);
     if (result == 0)
-        result = build_scratch_write(&scratch, backend_ops->name, session->text->text,
-                                     session->text->bytes, err);
+        result = build_scratch_write(&scratch, backend->name, session->job.candidate->text,
+                                     session->job.candidate->bytes, err);
     if (result == 0)
         result = build_scratch_command(&scratch, argv, external->environment, external->readable,
                                        &outcome, err);
@@ -122,14 +117,14 @@ static int run_compiler(struct external_backend *backend_ops, struct session *se
                      "compiling took longer than it may", NULL);
         result = -1;
     } else {
-        result = take_result(backend_ops, &scratch, &outcome, key, err);
+        result = take_result(backend, session, &scratch, &outcome, key, err);
     }
     build_scratch_close(&scratch);
     outcome_deinit(&outcome);
     return result;
 }
 
-static int from_cache(struct external_backend *backend_ops, struct session *session,
+static int from_cache(struct external_backend *backend, struct session *session,
                       struct cache_entry *entry, struct err *err)
 {
     char *bytes = NULL;
@@ -140,7 +135,7 @@ static int from_cache(struct external_backend *backend_ops, struct session *sess
         result = file_read(entry->path, LIMIT_ARTIFACT_BYTES + LIMIT_DIAGNOSTICS_BYTES, &bytes,
                            &count, err);
     if (entry->ok && result == 0)
-        result = backend_ops->built = file_memory_from(
+        result = backend->built = file_memory_from(
             ARTIFACT, bytes, count < entry->object_bytes ? count : entry->object_bytes, err);
     mem_free(bytes);
     if (result < 0)
@@ -150,16 +145,16 @@ static int from_cache(struct external_backend *backend_ops, struct session *sess
 
 static int compile(struct backend_ops *self, struct session *session)
 {
-    struct external_backend *backend_ops = (struct external_backend *)(void *)self;
+    struct external_backend *backend = (struct external_backend *)(void *)self;
     char key[HASH_HEX_BYTES];
     struct cache_entry entry = {0};
     struct err err = {0};
-    if (!session->language->external->compile)
+    if (!session->job.language->external->compile)
         return 0;
-    make_key(session, backend_ops->name, key);
-    bool cached = build_scratch_find(session, key, &entry);
-    int result = cached ? from_cache(backend_ops, session, &entry, &err)
-                        : run_compiler(backend_ops, session, key, &err);
+    make_key(session, backend->name, key);
+    bool cached = build_scratch_find(&session->builds.context, key, &entry);
+    int result = cached ? from_cache(backend, session, &entry, &err)
+                        : run_compiler(backend, session, key, &err);
     if (cached) {
         mem_free(entry.path);
         mem_free(entry.diagnostics);
@@ -170,29 +165,29 @@ static int compile(struct backend_ops *self, struct session *session)
 
 static int start(struct backend_ops *self, struct session *session, struct err *err)
 {
-    struct external_backend *backend_ops = (struct external_backend *)(void *)self;
-    const struct external *external = session->language->external;
+    struct external_backend *backend = (struct external_backend *)(void *)self;
+    const struct external *external = session->job.language->external;
     struct warpgym_child_open open;
     struct child_program program = {.argv = external->run,
                                     .environment = external->environment,
                                     .readable = external->readable,
                                     .open = &open};
     struct wire_open role = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
-    int descriptors[2] = {-1, backend_ops->built};
+    int descriptors[2] = {-1, backend->built};
     struct child_start child_start = {.message = &role,
                                       .program = &program,
                                       .descriptors = descriptors,
-                                      .descriptor_count = backend_ops->built >= 0 ? 2 : 1,
-                                      .timeout_ms = session->settings->run_load_timeout_ms,
-                                      .cancelled = session->cancelled,
-                                      .slot_outputs = true};
-    external_program_open(session->problem, backend_ops->name, (uint32_t)session_threads(session),
+                                      .descriptor_count = backend->built >= 0 ? 2 : 1,
+                                      .timeout_ms = session->job.settings->run_load_timeout_ms,
+                                      .cancelled = session->job.cancelled,
+                                      .kind = CHILD_PROGRAM};
+    external_program_open(session->job.problem, backend->name, (uint32_t)session_threads(session),
                           &open);
-    int result = descriptors[0] = file_memory_from("source", session->text->text,
-                                                   session->text->bytes, err);
+    int result = descriptors[0] = file_memory_from("source", session->job.candidate->text,
+                                                   session->job.candidate->bytes, err);
     if (result < 0)
         return result;
-    result = judge_start_child(session->judge, NULL, SANDBOX_PROGRAM, session->largest.bytes,
+    result = judge_start_child(session->judge, NULL, SANDBOX_PROGRAM, session->job.largest.bytes,
                                &session->candidate, &child_start, NULL, NULL, err);
     close(descriptors[0]);
     session->verdict->compiled |= result == 0;
@@ -201,11 +196,11 @@ static int start(struct backend_ops *self, struct session *session, struct err *
 
 int external_open(struct session *session)
 {
-    struct external_backend backend_ops = {.backend_ops = {compile, start},
-                                           .built = -1,
-                                           .name = file_name(session)};
-    int result = session_open(session, &backend_ops.backend_ops);
-    if (backend_ops.built >= 0)
-        close(backend_ops.built);
+    struct external_backend backend = {.ops = {compile, start},
+                                       .built = -1,
+                                       .name = file_name(session)};
+    int result = native_open_with(session, &backend.ops);
+    if (backend.built >= 0)
+        close(backend.built);
     return result;
 }

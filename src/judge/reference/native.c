@@ -1,15 +1,14 @@
-/* native_open: from a C source to two children with loaded shared objects.
- *
- * The reference is got ready in a thread of its own while the candidate compiles:
- *
- *   compile candidate ────────────────────── open it ─┬─► both stand
- *   compile reference ─ open it ─ its slot ───────────┘
- */
-#include "judge/context.h"
+#include "judge/reference/native.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "judge/build/device_code.h"
+#include "judge/fault.h"
+#include "judge/gpu/memory_budget.h"
+#include "judge/process/start.h"
+#include "judge/reference/session_reference.h"
+#include "judge/session_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,11 +37,11 @@ static int compile(struct session *session, enum compile_kind kind, const char *
                    const char *text, size_t bytes, struct artifact *artifact, struct err *err)
 {
     char architecture[16] = "90";
-    if (session->gpu) /* 90 and later have instructions of their own only under an `a` */
-        snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->facts.major,
-                 session->gpu->facts.minor, session->gpu->facts.major >= 9 ? "a" : "");
-    struct sandbox_runner runner = session->runner; /* one for each thread */
-    const struct settings *settings = session->settings;
+    if (session->lease.gpu) /* 90 and later have instructions of their own only under an `a` */
+        snprintf(architecture, sizeof architecture, "%d%d%s", session->lease.gpu->facts.major,
+                 session->lease.gpu->facts.minor, session->lease.gpu->facts.major >= 9 ? "a" : "");
+    struct sandbox_runner runner = session->builds.context.runner; /* one for each thread */
+    const struct settings *settings = session->job.settings;
     struct compile_request request = {.kind = kind,
                                       .name = name,
                                       .text = text,
@@ -81,13 +80,13 @@ struct preparation {
 /* How a CUDA source is compiled. */
 static enum compile_kind cuda_kind(const struct session *session, const char *text)
 {
-    return device_only(session->problem, text) ? COMPILE_CUBIN : COMPILE_CUDA;
+    return device_only(session->job.problem, text) ? COMPILE_CUBIN : COMPILE_CUDA;
 }
 
 static int compile_part(struct preparation *preparation, enum compile_kind kind,
                         struct artifact *artifact)
 {
-    const struct problem *problem = preparation->session->problem;
+    const struct problem *problem = preparation->session->job.problem;
     struct err *err = &preparation->err;
     bool cuda = kind == COMPILE_CUDA || kind == COMPILE_CUBIN;
     int result = 0;
@@ -113,10 +112,11 @@ static int compile_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
     int result = compile_part(preparation,
-                              session->gpu ? cuda_kind(session, session->problem->cuda_text)
-                                           : COMPILE_C,
+                              session->lease.gpu
+                                  ? cuda_kind(session, session->job.problem->cuda_text)
+                                  : COMPILE_C,
                               &session->reference.artifact);
-    if (result == 0 && session->problem->oracle)
+    if (result == 0 && session->job.problem->oracle)
         result = compile_part(preparation, COMPILE_C_DOUBLE, &session->reference.oracle_artifact);
     return result;
 }
@@ -140,33 +140,34 @@ static int open_child(struct session *session, struct child *child, uint32_t rol
                       const char *source, const struct artifact *artifact,
                       const struct artifact *oracle, struct err *err)
 {
-    bool device = session->gpu && device_only(session->problem, source);
+    bool device = session->lease.gpu && device_only(session->job.problem, source);
     uint32_t count = 0;
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session)};
-    open.gpu = judge_wire_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    open.gpu = judge_wire_gpu(session->judge,
+                              session->lease.gpu ? &session->lease.gpu->facts : NULL);
     int descriptors[3] = {-1, -1, -1};
     struct child_start start = {.message = &open,
                                 .descriptors = descriptors,
-                                .timeout_ms = session->settings->run_load_timeout_ms,
-                                .cancelled = session->cancelled,
-                                .gpu = session->gpu,
-                                .slot_outputs = true};
+                                .timeout_ms = session->job.settings->run_load_timeout_ms,
+                                .cancelled = session->job.cancelled,
+                                .gpu = session->lease.gpu,
+                                .kind = CHILD_NATIVE};
     int result = descriptors[count++] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
         result = descriptors[count++] = artifact_memory(oracle, err);
     if (result >= 0 && device) {
         open.launch = count;
-        result = descriptors[count++] = device_lines(session->problem, source, err);
+        result = descriptors[count++] = device_lines(session->job.problem, source, err);
     }
     start.descriptor_count = count;
     if (result >= 0)
-        start.process = session_reserved(session);
+        start.process = device_lease_next_process(&session->lease);
     if (result >= 0)
-        result = judge_start_child(session->judge, session->unit,
-                                   session->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
-                                   session->largest.bytes, child, &start, NULL, NULL, err);
+        result = judge_start_child(session->judge, session->lease.unit,
+                                   session->lease.gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
+                                   session->job.largest.bytes, child, &start, NULL, NULL, err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -177,22 +178,24 @@ static int open_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
     struct err *err = &preparation->err;
-    const struct artifact *oracle = session->problem->oracle ? &session->reference.oracle_artifact
-                                                             : NULL;
+    const struct artifact *oracle = session->job.problem->oracle
+                                        ? &session->reference.oracle_artifact
+                                        : NULL;
     preparation->fault = fault_reference;
     session->reference.open = true;
     session->reference.oracle = oracle != NULL;
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     int result = open_child(session, &session->reference.child, WIRE_REFERENCE,
-                            session->gpu ? problem->cuda_text : problem->reference_text,
+                            session->lease.gpu ? problem->cuda_text : problem->reference_text,
                             &session->reference.artifact, oracle, err);
     if (result == 0)
-        result = child_map(&session->reference.child, &session->largest, &session->largest, 1,
-                           oracle, session->settings->run_load_timeout_ms, err);
+        result = child_map(&session->reference.child, &session->job.largest, &session->job.largest,
+                           1, oracle, session->job.settings->run_load_timeout_ms, err);
     if (result == 0)
         result = sandboxed_freeze(&session->reference.child.process, err);
     if (result == 0)
-        memcpy(session->reference.hash, session->reference_hash, sizeof session->reference.hash);
+        memcpy(session->reference.hash, session->job.reference_hash,
+               sizeof session->reference.hash);
     return result;
 }
 
@@ -200,8 +203,9 @@ static void prepare_slot(struct preparation *preparation)
 {
     if (!atomic_exchange(&preparation->slot_begun, true))
         preparation->slot_result = shared_make(&preparation->slot, "slot",
-                                               preparation->session->largest.bytes,
-                                               !preparation->session->gpu, &preparation->slot_err);
+                                               preparation->session->job.largest.bytes,
+                                               !preparation->session->lease.gpu,
+                                               &preparation->slot_err);
 }
 
 static int make_reference(struct preparation *preparation)
@@ -220,12 +224,14 @@ static int make_reference(struct preparation *preparation)
 static int prepare_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
-    if (!session->gpu)
+    if (!session->lease.gpu)
         return make_reference(preparation);
-    if (reference_cache_has(&session->judge->references, session->problem->hash, session->gpu))
+    if (reference_cache_has(&session->judge->references, session->job.problem->hash,
+                            session->lease.gpu))
         return 0;
     preparation->fault = fault_gpu_memory;
-    int result = memory_budget_check(session, &preparation->err);
+    int result = memory_budget_check(session->lease.gpu, session->job.problem->id,
+                                     session->job.largest.bytes, &preparation->err);
     return result < 0 ? result : compile_reference(preparation);
 }
 
@@ -243,7 +249,7 @@ static void *prepare(void *argument)
 static void prepare_begin(struct preparation *preparation, struct session *session)
 {
     *preparation = (struct preparation){.session = session, .job = log_job()};
-    find_largest(session->problem, &session->largest);
+    find_largest(session->job.problem, &session->job.largest);
     preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
     if (!preparation->threaded)
         prepare(preparation);
@@ -260,12 +266,12 @@ static int prepare_end(struct preparation *preparation)
 static int compile_candidate(struct session *session, bool cuda, struct artifact *artifact)
 {
     struct verdict *verdict = session->verdict;
-    const struct candidate *text = session->text;
+    const struct candidate *text = session->job.candidate;
     struct err err = {0};
     const char *slash = strrchr(text->path, '/');
     const char *name = slash ? slash + 1 : text->path;
     enum compile_kind kind = cuda ? cuda_kind(session, text->text) : COMPILE_C;
-    if (kind == COMPILE_CUBIN && device_check(session->problem, name, text->text, &err) < 0) {
+    if (kind == COMPILE_CUBIN && device_check(session->job.problem, name, text->text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
     }
@@ -294,7 +300,7 @@ static int compile_only(struct session *session)
     struct verdict *verdict = session->verdict;
     struct err ignored;
     bool compiler = device_compiler(session->judge,
-                                    device_only(session->problem, session->text->text),
+                                    device_only(session->job.problem, session->job.candidate->text),
                                     &ignored) == 0;
     int64_t start_ns = clock_now_ns();
     int result = compiler ? compile_candidate(session, true, &artifact) : 0;
@@ -303,7 +309,7 @@ static int compile_only(struct session *session)
     if (result < 0)
         return result;
     snprintf(text, sizeof text, "%sCUDA cannot run here: %s", compiler ? "it compiles, but " : "",
-             session->no_gpu.text);
+             session->lease.no_gpu.text);
     verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", text, NULL);
     return -1;
 }
@@ -329,51 +335,53 @@ static char *compile_own(struct session *session, const char *name, const char *
 static void prepare_work(struct session *session)
 {
     struct judge *judge = session->judge;
-    struct gpu_unit *unit = session->unit;
+    struct gpu_unit *unit = session->lease.unit;
     struct err err = {0};
     pthread_mutex_lock(&judge->work_lock);
     if (unit && !unit->work_tried) {
         unit->work_tried = true;
         char *image = compile_own(session, "gpu_work.cu", gpu_work_source, &err);
-        if (!image || gpu_work_open(&unit->work, session->gpu, image, &err) < 0)
+        if (!image || gpu_work_open(&unit->work, session->lease.gpu, image, &err) < 0)
             log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
         mem_free(image);
-        if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, session->gpu, judge->state))
+        if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, session->lease.gpu, judge->state))
             unit->peaks_image = compile_own(session, "gpu_peaks.cu", gpu_peaks_source, &err);
     }
     pthread_mutex_unlock(&judge->work_lock);
 }
 
-const struct gpu_work *session_work(struct session *session)
+const struct gpu_work *native_gpu_work(struct session *session)
 {
     prepare_work(session);
-    return session->unit && session->unit->work.gpu == session->gpu ? &session->unit->work : NULL;
+    return session->lease.unit && session->lease.unit->work.gpu == session->lease.gpu
+               ? &session->lease.unit->work
+               : NULL;
 }
 
 int native_open_reference(struct session *session)
 {
     struct preparation preparation = {.session = session};
-    find_largest(session->problem, &session->largest);
+    find_largest(session->job.problem, &session->job.largest);
     return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
 }
 
-int session_open(struct session *session, struct backend_ops *backend_ops)
+int native_open_with(struct session *session, struct backend_ops *backend)
 {
     struct verdict *verdict = session->verdict;
     struct preparation preparation;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
     prepare_begin(&preparation, session);
-    int result = backend_ops->compile(backend_ops, session);
+    int result = backend->compile(backend, session);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
-    if (session->gpu) {
+    if (session->lease.gpu) {
         (void)!prepare_end(&preparation);
-        result = result == 0 ? session_enter(session, SANDBOX_CUDA) : result;
+        result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
         if (result == 0 && preparation.result == 0)
             preparation.result = make_reference(&preparation);
     }
     start_ns = clock_now_ns();
-    if (result == 0 && backend_ops->open(backend_ops, session, &err) < 0)
+    if (result == 0 && backend->open(backend, session, &err) < 0)
         result = fault_candidate(session, &err);
     prepare_work(session);
     prepare_slot(&preparation);
@@ -393,29 +401,29 @@ int session_open(struct session *session, struct backend_ops *backend_ops)
 
 /* C and CUDA. */
 struct native_backend {
-    struct backend_ops backend_ops; /* first */
+    struct backend_ops ops; /* first */
     struct artifact artifact;
 };
 
 static int native_compile(struct backend_ops *self, struct session *session)
 {
-    struct native_backend *backend_ops = (struct native_backend *)(void *)self;
-    return compile_candidate(session, session->language->gpu, &backend_ops->artifact);
+    struct native_backend *backend = (struct native_backend *)(void *)self;
+    return compile_candidate(session, session->job.language->gpu, &backend->artifact);
 }
 
 static int native_start(struct backend_ops *self, struct session *session, struct err *err)
 {
-    struct native_backend *backend_ops = (struct native_backend *)(void *)self;
-    return open_child(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                      &backend_ops->artifact, NULL, err);
+    struct native_backend *backend = (struct native_backend *)(void *)self;
+    return open_child(session, &session->candidate, WIRE_CANDIDATE, session->job.candidate->text,
+                      &backend->artifact, NULL, err);
 }
 
 int native_open(struct session *session)
 {
-    struct native_backend backend_ops = {.backend_ops = {native_compile, native_start}};
-    if (session->language->gpu && !session->gpu)
+    struct native_backend backend = {.ops = {native_compile, native_start}};
+    if (session->job.language->gpu && !session->lease.gpu)
         return compile_only(session);
-    int result = session_open(session, &backend_ops.backend_ops);
-    artifact_deinit(&backend_ops.artifact);
+    int result = native_open_with(session, &backend.ops);
+    artifact_deinit(&backend.artifact);
     return result;
 }

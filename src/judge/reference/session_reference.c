@@ -1,18 +1,16 @@
-/* session_reference: the reference of the problem at hand. A session has it, takes it from the
- * shelf, or puts it there. Declared in context.h.
- */
-#include "judge/context.h"
+#include "judge/reference/session_reference.h"
 
 #include "base/hash.h"
+#include "judge/session_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void session_take_problem(struct session *session, const struct problem *problem)
 {
-    const struct settings *settings = session->settings;
-    session->problem = problem;
-    memcpy(session->reference_hash, problem->hash, sizeof session->reference_hash);
+    const struct settings *settings = session->job.settings;
+    session->job.problem = problem;
+    memcpy(session->job.reference_hash, problem->hash, sizeof session->job.reference_hash);
     if (problem->format != PROBLEM_TORCH ||
         (!settings->torch_precision[0] && !settings->torch_compile[0]))
         return;
@@ -20,24 +18,24 @@ void session_take_problem(struct session *session, const struct problem *problem
     hash_update_string(hash, problem->hash);
     hash_update_string(hash, settings->torch_precision);
     hash_update_string(hash, settings->torch_compile);
-    hash_finish(hash, session->reference_hash);
+    hash_finish(hash, session->job.reference_hash);
 }
 
 bool session_reference_ready(struct session *session)
 {
     struct reference *reference = &session->reference;
-    const char *hash = session->reference_hash;
-    if (reference->open && reference->child.gpu == session->gpu &&
+    const char *hash = session->job.reference_hash;
+    if (reference->open && reference->child.gpu == session->lease.gpu &&
         strcmp(reference->hash, hash) == 0 && !sandboxed_ended(&reference->child.process))
         return true;
     struct reference found;
-    if (!reference_cache_take(&session->judge->references, hash, session->gpu, &found))
+    if (!reference_cache_take(&session->judge->references, hash, session->lease.gpu, &found))
         return false;
     reference_close(reference);
     *reference = found;
-    reference->child.cancelled = session->cancelled;
+    reference->child.cancelled = session->job.cancelled;
     if (reference->child.builder) /* another session's */
-        reference->child.builder = &session->builds.builder;
+        reference->child.builder = &session->builder;
     return true;
 }
 
@@ -56,7 +54,7 @@ uint64_t session_weight_seed(const struct session *session)
     char hex[HASH_HEX_BYTES];
     struct hash *hash = hash_new();
     hash_update(hash, &session->judge->weight_secret, sizeof session->judge->weight_secret);
-    hash_update_string(hash, session->problem->hash);
+    hash_update_string(hash, session->job.problem->hash);
     hash_finish(hash, hex);
     hex[15] = '\0';
     return strtoull(hex, NULL, 16);

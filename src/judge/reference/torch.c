@@ -1,17 +1,13 @@
-/* torch_open: two children with PyTorch in them, one with the problem's module, one with the
- * candidate's.
- *
- * The reference child builds its Model under a weight seed that the judge draws once for each
- * problem, describes its inputs and hands out its weights; the candidate child builds ModelNew under
- * the same seed and is given a copy of the values where names and shapes match, so that the order
- * of construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension)
- * is compiled by the judge in a sandbox of its own: see build.h.
- */
-#include "judge/context.h"
+#include "judge/reference/torch.h"
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "judge/fault.h"
+#include "judge/gpu/memory_budget.h"
+#include "judge/process/start.h"
+#include "judge/reference/session_reference.h"
+#include "judge/session_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +65,7 @@ static uint32_t precision_of(const struct settings *settings)
 static uint64_t arguments_bytes(const struct session *session, uint32_t role)
 {
     struct stat facts = {0};
-    if (role == WIRE_REFERENCE || !session->gpu || session->reference.weights < 0 ||
+    if (role == WIRE_REFERENCE || !session->lease.gpu || session->reference.weights < 0 ||
         fstat(session->reference.weights, &facts) < 0)
         return session->reference.torch_layout.bytes;
     return session->reference.torch_layout.bytes + (uint64_t)facts.st_size;
@@ -85,8 +81,8 @@ struct opening {
 
 static void fill_open(const struct session *session, uint32_t role, struct wire_open *open)
 {
-    const struct settings *settings = session->settings;
-    const struct problem *problem = session->problem;
+    const struct settings *settings = session->job.settings;
+    const struct problem *problem = session->job.problem;
     bool simple = problem->cases_from != NULL;
     *open = (struct wire_open){
         .type = WIRE_OPEN,
@@ -100,7 +96,8 @@ static void fill_open(const struct session *session, uint32_t role, struct wire_
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_REFERENCE || simple ? "" : "New");
-    open->gpu = judge_wire_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    open->gpu = judge_wire_gpu(session->judge,
+                               session->lease.gpu ? &session->lease.gpu->facts : NULL);
     if (role == WIRE_REFERENCE && !simple)
         snprintf(open->compile, sizeof open->compile, "%s", settings->torch_compile);
 }
@@ -113,15 +110,15 @@ static int open_child(struct session *session, struct child *child, const struct
     struct child_start start = {.message = &open,
                                 .descriptors = opening->descriptors,
                                 .descriptor_count = opening->count,
-                                .builder = &session->builds.builder,
-                                .timeout_ms = session->settings->run_load_timeout_ms,
-                                .cancelled = session->cancelled,
-                                .gpu = session->gpu};
+                                .builder = &session->builder,
+                                .timeout_ms = session->job.settings->run_load_timeout_ms,
+                                .cancelled = session->job.cancelled,
+                                .gpu = session->lease.gpu};
     fill_open(session, opening->role, &open);
     if (!opening->own_process)
-        start.process = session_reserved(session);
-    return judge_start_child(session->judge, session->unit,
-                             session->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
+        start.process = device_lease_next_process(&session->lease);
+    return judge_start_child(session->judge, session->lease.unit,
+                             session->lease.gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
                              arguments_bytes(session, opening->role), child, &start, opened,
                              opened_descriptors, err);
 }
@@ -158,7 +155,7 @@ static int make_cases(struct session *session, int made[2])
     struct child child = {0};
     struct wire_opened opened;
     int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     struct opening opening = {.role = WIRE_CASES, .count = 1, .own_process = true};
     int result = opening.descriptors[0] = file_memory_from("cases", problem->reference_text,
                                                            problem->reference_bytes, &err);
@@ -180,7 +177,7 @@ static int open_reference(struct session *session, struct wire_opened *opened,
 {
     struct err err = {0};
     struct reference *reference = &session->reference;
-    const struct problem *problem = session->problem;
+    const struct problem *problem = session->job.problem;
     struct opening opening = {.role = WIRE_REFERENCE, .descriptors = {-1, -1, -1}, .count = 1};
     int result = 0;
     reference->open = true;
@@ -215,14 +212,15 @@ int torch_open_reference(struct session *session)
         reference->oracle = opened.oracle == 1;
         if (take_opened(reference, &opened, descriptors, &err) < 0)
             return fault_reference(session, &err);
-        session->largest = reference->torch_layout;
-        if (memory_budget_check(session, &err) < 0) {
+        session->job.largest = reference->torch_layout;
+        if (memory_budget_check(session->lease.gpu, session->job.problem->id,
+                                session->job.largest.bytes, &err) < 0) {
             reference_close(&session->reference);
             return fault_gpu_memory(session, &err);
         }
-        memcpy(reference->hash, session->reference_hash, sizeof reference->hash);
+        memcpy(reference->hash, session->job.reference_hash, sizeof reference->hash);
     }
-    session->largest = reference->torch_layout;
+    session->job.largest = reference->torch_layout;
     return 0;
 }
 
@@ -235,14 +233,12 @@ static int open_candidate(struct session *session)
         .descriptors = {-1, reference->description, reference->weights},
         .count = reference->weights >= 0 ? 3 : 2,
     };
-    session->loads = true;
-    int result = opening.descriptors[0] = file_memory_from("source", session->text->text,
-                                                           session->text->bytes, &err);
+    int result = opening.descriptors[0] = file_memory_from("source", session->job.candidate->text,
+                                                           session->job.candidate->bytes, &err);
     if (result >= 0) {
         result = open_child(session, &session->candidate, &opening, NULL, NULL, &err);
         close(opening.descriptors[0]);
     }
-    session->loads = false;
     if (result < 0)
         return fault_candidate(session, &err);
     session->verdict->compiled = true;
@@ -251,7 +247,7 @@ static int open_candidate(struct session *session)
 
 int torch_open(struct session *session)
 {
-    int result = session_enter(session, SANDBOX_TORCH_CUDA);
+    int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
     int64_t start_ns = clock_now_ns();
     if (result == 0)
         result = torch_open_reference(session);

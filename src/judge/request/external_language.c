@@ -3,8 +3,9 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "judge/context.h"
+#include "judge/reference/external.h"
 #include "problem/yaml.h"
+#include "sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 #include "judge/request/language.h"
 
 #include "base/array.h"
-#include "judge/context.h"
+#include "judge/reference/native.h"
+#include "judge/reference/torch.h"
 
 #include <stdio.h>
 #include <string.h>

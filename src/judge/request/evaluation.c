@@ -1,5 +1,4 @@
-/* candidate: what may be one at all. Declared in judge.h. */
-#include "judge/judge.h"
+#include "judge/request/evaluation.h"
 
 #include "base/file.h"
 #include "base/limits.h"

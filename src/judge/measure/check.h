@@ -1,0 +1,15 @@
+/* check: the stage that asks whether a candidate is right.
+ *
+ * Native: every check row of the problem, then sizes that only the judge knows (`draw:`), some with
+ * shifted inputs (input_shift.h). Torch: check.trials fresh inputs, and one more with shifted ones.
+ * Simple: its cases, once. Threads: the session's.
+ */
+#ifndef WARPGYM_JUDGE_MEASURE_CHECK_H
+#define WARPGYM_JUDGE_MEASURE_CHECK_H
+
+struct session;
+
+/* 0 or -1 (the verdict says why). */
+int check_stage(struct session *session);
+
+#endif

@@ -1,0 +1,19 @@
+/* confirm: whether the reference was as fast beside the candidate as it is alone. On a GPU only.
+ *
+ * Whatever a candidate leaves running on a GPU takes its turns there while the reference is timed,
+ * and makes the reference look slow (catalogue H29). So the reference's time without a candidate is
+ * kept with it. It is measured when a case is timed for the first time, and whenever the reference
+ * took longer than that: the cause may be the GPU, which is hot, or the candidate. If it takes less
+ * again after the candidate's process was ended, that is its time.
+ *
+ * Threads: the session's.
+ */
+#ifndef WARPGYM_JUDGE_MEASURE_CONFIRM_H
+#define WARPGYM_JUDGE_MEASURE_CONFIRM_H
+
+struct session;
+
+/* 0 or -1 (the verdict says why). The candidate's process may be gone then. */
+int confirm_stage(struct session *session);
+
+#endif

@@ -1,0 +1,34 @@
+/* timing: the stage that asks how fast a candidate is, with the device locked for it alone.
+ *
+ * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
+ * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
+ * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
+ * equally often, and their medians are brought to one level.
+ *
+ * A call's time runs from the moment the frozen child is thawed until it says DONE (cpu_affinity.h),
+ * less the dispatch overhead: what that takes longer than the same call by the reference's own
+ * clock, which is trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both
+ * children.
+ *
+ * Two things around that are on the clock, too, as far as they take longer than with the reference:
+ * taking samples of the answer (if a child says DONE too early, sampling waits for it or detects a
+ * late write), and on a GPU, where one interval takes many calls, bringing their inputs. A stopped
+ * process's kernels run on there, and contexts take turns: a candidate that works as soon as inputs
+ * arrive makes the rest of them arrive later.
+ *
+ * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
+ * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
+ * with neighbours the next sample is worth less the longer it has been waited for. A median below
+ * the roofline floor is a violation, never a result.
+ *
+ * Threads: the session's.
+ */
+#ifndef WARPGYM_JUDGE_MEASURE_TIMING_H
+#define WARPGYM_JUDGE_MEASURE_TIMING_H
+
+struct session;
+
+/* 0 or -1 (the verdict says why). */
+int timing_stage(struct session *session);
+
+#endif

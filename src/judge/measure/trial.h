@@ -1,0 +1,99 @@
+/* trial: one call of both children on the same fresh inputs, and the comparison.
+ *
+ *   inputs ─► staging ─┬► R, poison ─► reference call ─┬► compare
+ *                      └► C, poison ─► candidate call ─┘     (in either order)
+ *
+ * The judge makes native inputs itself; the reference child makes torch inputs (its get_inputs). On
+ * a GPU staging lies there, too, if nothing on the host is needed: trial_gpu.h.
+ *
+ * Ownership: struct trials is the session's storage. Threads: the session's. Errors: functions that
+ * return int return 0 or -1, and then the verdict has an end, unless they take an `err`.
+ */
+#ifndef WARPGYM_JUDGE_MEASURE_TRIAL_H
+#define WARPGYM_JUDGE_MEASURE_TRIAL_H
+
+#include "judge/process/child.h"
+
+struct session;
+
+#define TRIAL_GUARD_BYTE 0xA5
+#define TRIAL_POISON_BYTE 0xFF /* a NaN in every floating type */
+
+struct trial {
+    struct layout layout;
+    uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
+    uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
+    bool on_gpu;    /* inputs are made and outputs compared there */
+    bool shifted;   /* inputs from both tails of the problem's own: input_shift.h */
+    bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
+    bool oracle;    /* compute the oracle's answer too */
+    bool untouched; /* check that `in` arguments are as they were */
+    int64_t timeout_ms;
+};
+
+enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
+
+/* Expected outputs of one trial. */
+struct answer {
+    uint32_t count;
+    bool has_oracle;
+    struct tensor reference[WIRE_OUTPUTS];
+    struct tensor oracle[WIRE_OUTPUTS];
+    double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
+    char *kept[WIRE_OUTPUTS];       /* copies behind `oracle` (torch) */
+    size_t kept_bytes[WIRE_OUTPUTS];
+    struct gpu_memory kept_on_gpu[WIRE_OUTPUTS]; /* the same on a GPU */
+};
+
+/* Of trials that stay on the GPU: trial_gpu.c. */
+struct gpu_staging {
+    struct gpu_memory image, findings;
+    bool image_on_host; /* torch: it does not fit beside the children's, and lies in `staging` */
+};
+
+/* What trials leave for the next ones. */
+struct trials {
+    struct answer answer;
+    char *staging; /* inputs of the trial at hand, as a slot lays them out */
+    uint64_t staging_bytes;
+    struct gpu_staging gpu;
+    uint64_t noise;    /* of the trial at hand: seeds what layers draw, in both children alike */
+    bool shift_passed; /* shifted inputs gave finite answers, which were right */
+    struct cpu_affinity affinity;
+    int place; /* sessions with other places use other processors, if there are enough */
+};
+
+void trials_deinit(struct trials *trials);
+
+/* Whether arguments and outputs of both children never leave the GPU. */
+bool trial_is_torch_on_gpu(const struct session *session);
+
+/* Between these the children are called on the session's processors (cpu_affinity.h). */
+void trial_begin(struct session *session);
+void trial_end(struct session *session);
+
+/* Of the problem's timed size number `at`, and the bytes that a call of it moves (native; else 0);
+ * of the first size that is checked if none is timed. */
+int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
+                 struct err *err);
+/* Prepares both children for the layout; the second function only the reference. */
+int trial_map(struct session *session, const struct trial *trial, bool oracle);
+int trial_map_reference(struct session *session, const struct trial *trial, bool oracle);
+
+/* Makes the staging large enough for all slots. */
+void trial_make_staging(struct session *session);
+/* Stages what lies in the reference's slot now. */
+void trial_stage(struct session *session);
+/* Fresh inputs, staged for both. */
+int trial_prepare(struct session *session, const struct trial *trial);
+
+/* Each lays out its child's inputs and poisoned outputs, and calls it. */
+int trial_reference(struct session *session, const struct trial *trial, struct child_time *time);
+int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time);
+/* One child in another mode (wire.h); the caller weighs errors. */
+NODISCARD int trial_in(struct session *session, const struct trial *trial, struct child *child,
+                       uint32_t mode, struct child_time *time, struct err *err);
+/* Prepares, calls both, the reference first, and compares. */
+enum trial_result trial_run(struct session *session, const struct trial *trial);
+
+#endif

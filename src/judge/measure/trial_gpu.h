@@ -1,0 +1,47 @@
+/* trial_gpu: calls whose arguments and outputs do not pass through the host.
+ *
+ *   native   fill ─► image ─┬─ copy ─► arrays R ─► call ─┬─► compare, guards ─► findings
+ *                           └─ copy ─► arrays C ─► call ─┘
+ *
+ *   torch    get_inputs ─► arrays R ─► image ─┬─► arrays R ─► call ─► outputs R ─┬─► compare
+ *                                             └─► arrays C ─► call ─► outputs C ─┘
+ *
+ * The image is that of all slots as a child gets them: inputs and, for native problems, poisoned
+ * outputs and guards. A torch call's image waits on the host if the GPU has too little memory
+ * (gpu/memory_budget.h). Outputs of a torch child lie in its own memory, of which the judge holds
+ * descriptors (process/child_request.h).
+ *
+ * Threads: the session's. Errors: as trial.h has them.
+ */
+#ifndef WARPGYM_JUDGE_MEASURE_TRIAL_GPU_H
+#define WARPGYM_JUDGE_MEASURE_TRIAL_GPU_H
+
+#include "judge/measure/compare.h"
+#include "judge/measure/trial.h"
+
+/* Whether nothing of such a trial needs the host. */
+bool trial_gpu_suits(const struct session *session, const struct trial *trial);
+/* Torch: room for the image of the inputs, on the host if the GPU has too little; what lies in the
+ * reference's slots becomes that image. */
+NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
+                                   struct err *err);
+NODISCARD int trial_gpu_stage(struct session *session, struct err *err);
+/* Between these two, trials may be `on_gpu`. False: they may not. */
+bool trial_gpu_begin(struct session *session, const struct trial *trial);
+void trial_gpu_end(struct session *session);
+int trial_gpu_prepare(struct session *session);
+NODISCARD int trial_gpu_lay_out(const struct session *session, struct child *child,
+                                struct err *err);
+/* *agrees is false if something may be wrong; trial_compare says what exactly. */
+int trial_gpu_agrees(struct session *session, bool *agrees);
+/* As compare_tensor, of tensors on the GPU. */
+NODISCARD int trial_gpu_compare(struct session *session, const struct comparison *spec,
+                                const struct tensor *expected, const struct tensor *got,
+                                struct difference *difference, struct err *err);
+NODISCARD int trial_gpu_all_finite(struct session *session, const struct tensor *tensor,
+                                   bool *finite, struct err *err);
+/* Checks that the GPU is idle while both children are stopped. If the candidate left something
+ * running, the verdict has an end. */
+int trial_gpu_idle(struct session *session);
+
+#endif

@@ -1,4 +1,4 @@
-"""Figures for docs/measurements.md: medians and quartiles, ratios within one run."""
+"""Figures for docs/measurements: medians and quartiles, ratios within one run."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-/* queue: what a store of jobs takes and gives, for docs/measurements.md.
+/* queue: what a store of jobs takes and gives, for docs/measurements.
  *
  *   queue URL [SECONDS]
  *

@@ -11,7 +11,7 @@
  *
  * The channel is descriptor 3 of the program, a SOCK_SEQPACKET socket: each struct below is one
  * message (sendmsg, recvmsg), in the machine's own byte order, and descriptors come along with it
- * (SCM_RIGHTS). When it ends, the program ends. docs/extending.md walks through it.
+ * (SCM_RIGHTS). When it ends, the program ends. docs/guide/extending.md walks through it.
  *
  * The judge believes nothing but that an answer came: it holds the clock, makes the inputs, reads
  * the outputs, and stops the program (SIGSTOP) between two calls. A message that is not the one

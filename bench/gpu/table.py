@@ -1,4 +1,4 @@
-"""What design section 10 and docs/measurements.md say of a machine with a GPU. Run on a quiet one:
+"""What docs/measurements says of a machine with a GPU. Run on a quiet one:
 
     bench/gpu/run                    all of it
     bench/gpu/run builds hostile     some of: builds hostile mixed self agreement

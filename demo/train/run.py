@@ -6,7 +6,7 @@ then from the judge's verdicts. Measured before and after on problems that it ha
     scripts/train-demo --seeds 7 --out DIR
     scripts/train-demo --smoke --out DIR     the same in a few seconds, with nothing to show for it
 
-The same command goes on with what was stopped. docs/train.md says what is trained on what.
+The same command goes on with what was stopped. docs/guide/train.md says what is trained on what.
 """
 
 import argparse

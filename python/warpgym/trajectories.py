@@ -1,4 +1,4 @@
-"""Trajectories (docs/trajectories.md): read, chosen, and made into what trainers take.
+"""Trajectories (docs/reference/trajectories.md): read, chosen, and made into what trainers take.
 
     from warpgym import trajectories
 

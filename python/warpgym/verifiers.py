@@ -9,7 +9,7 @@
 
 A task is a problem of the server, an episode its conversation: `KernelEnv` hands the model the
 gym's messages, its answers to the gym, and the feedback back to it. The reward is the return of the
-first turn (`gamma`-discounted, docs/gym.md), the metrics are those of the best turn.
+first turn (`gamma`-discounted, docs/guide/gym.md), the metrics are those of the best turn.
 
 The conversation only grows: what the server's `prompt.token_budget` would leave out of it stays in.
 A judge that cannot be reached, or an answer that nobody could judge, makes the episode an error
@@ -32,7 +32,7 @@ TASKSET = "warpgym-kernels"  # python/warpgym_kernels.py, by which verifiers fin
 
 
 class KernelTasksetConfig(vf.TasksetConfig):
-    """Where the server is, and the configuration of episodes (docs/gym.md); what is None the
+    """Where the server is, and the configuration of episodes (docs/guide/gym.md); what is None the
     server's settings say. The token is WARPGYM_CLIENT_TOKEN: it belongs into no record."""
 
     url: str | None = None

@@ -1,6 +1,6 @@
 /* settings: everything that a user may tune, in one table.
  *
- * SETTINGS is the table; the fields of struct settings, the parser, --help and docs/settings.md all
+ * SETTINGS is the table; the fields of struct settings, the parser, --help and docs/reference/settings.md all
  * come from it. Sources in rising precedence: default, YAML file, environment, `key=value` from the
  * command line. A key that is not in the table is an error with the nearest name offered, in the
  * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a

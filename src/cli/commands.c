@@ -103,7 +103,8 @@ const struct cli_command cli_commands[] = {
      .summary = "make an index of solved examples for prompts",
      .description =
          "Each SOURCE is a .jsonl file, a directory of them, a root of problems, or a directory "
-         "with NAME/reference.* and solutions beside it (docs/retrieval.md). Its form is found "
+         "with NAME/reference.* and solutions beside it (docs/guide/retrieval.md). Its form is "
+         "found "
          "out, or said by --format.\n\n"
          "INDEX is a directory. An older index there is replaced in one step at the end: a build "
          "that fails or is killed leaves it as it was.",
@@ -133,7 +134,8 @@ const struct cli_command cli_commands[] = {
      .arguments = "PROBLEM",
      .summary = "what a model is told of a problem in its first turn",
      .description =
-         "The messages, made of the templates in prompts/ (docs/prompts.md). With --check DIR, a "
+         "The messages, made of the templates in prompts/ (docs/reference/prompts.md). With "
+         "--check DIR, a "
          "directory of your own templates is tried instead, as the setting prompts.path would take "
          "it: every style in every language, first turns and later ones.\n\n"
          "Exit status: 0, or 2 where there is an error: the line says where and what.",
@@ -188,7 +190,8 @@ const struct cli_command cli_commands[] = {
          "CONFIG is a settings file (`warpgym settings --describe`: train.*, gym.*, policy.*, "
          "...); "
          "what stands behind it changes single settings. Everything of a run is in its directory "
-         "(docs/runs.md), and a run that was stopped, or killed, goes on from its last checkpoint "
+         "(docs/guide/runs.md), and a run that was stopped, or killed, goes on from its last "
+         "checkpoint "
          "to the same numbers.\n\n"
          "Exit status: 0 it is finished, 2 the configuration cannot be, 3 something was away, or "
          "full, 130 interrupted (what is done is saved).",
@@ -203,7 +206,7 @@ const struct cli_command cli_commands[] = {
      .description =
          "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
          "are compared with the first, problem by problem. Shares are of all problems and samples "
-         "that were asked for; docs/report.md says what each figure means.",
+         "that were asked for; docs/guide/report.md says what each figure means.",
      .examples = "warpgym report runs/qwen\n"
                  "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
@@ -422,8 +425,9 @@ const struct cli_command cli_commands[] = {
     {.name = "runs resume",
      .arguments = "RUN [KEY=VALUE...]",
      .summary = "go on with a training run, with the settings that it began with",
-     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
-                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
+     .description =
+         "From its last checkpoint, to the same numbers as if it had never stopped. "
+         "Settings that change no result may be others (docs/guide/runs.md), and train.steps.",
      .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
      .run = runs_resume_main},
     {.name = "runs eval",

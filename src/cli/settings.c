@@ -41,7 +41,7 @@ int settings_main(int argc, char **argv)
     struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "describe", &describe, "the table itself: types, defaults, bounds"),
-        OPTION_FLAG(0, "markdown", &markdown, "the table as Markdown (docs/settings.md)"),
+        OPTION_FLAG(0, "markdown", &markdown, "the table as Markdown (docs/reference/settings.md)"),
         OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
         OPTION_END,
     };

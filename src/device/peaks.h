@@ -1,6 +1,6 @@
 /* peaks: the most that this machine can move and calculate, measured.
  *
- * The roofline floor (design section 4, rule 5) rejects a time below what the hardware can do, so a
+ * The roofline floor (docs/design/judging.md) rejects a time below what the hardware can do, so a
  * peak must never be too low: a floor that is too high refuses honest candidates. Therefore
  *
  *   - every figure is the best of many windows of about 0.1 ms, so that preemption and neighbours

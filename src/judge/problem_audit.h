@@ -10,7 +10,7 @@
  *   dropped term: the last sixteenth of an axis of one input set to zero
  *   deaf: one input drawn anew, one parameter set to zero: the answer must change
  *
- * Sources: design section 4 rule 6; reference page section 3.6 item 6 (H07, H10, H13, H14).
+ * The hacks that need such a problem: H07, H10, H13 and H14 of docs/design/hacks.md.
  */
 #ifndef WARPGYM_JUDGE_PROBLEM_AUDIT_H
 #define WARPGYM_JUDGE_PROBLEM_AUDIT_H

@@ -1,4 +1,4 @@
-/* verdict: the record of one evaluation (design section 4), and its JSON form.
+/* verdict: the record of one evaluation (docs/reference/verdict.md), and its JSON form.
  *
  * A plain struct that the judge fills as it goes; verdict_json turns it into one object, the same
  * for the command line, the API, trajectories and rewards ("schema": 1). Strings are the verdict's

@@ -4,7 +4,7 @@
  *   kernelbook    KernelBook, exported as JSONL               python_code, triton_code
  *   archive       AI CUDA Engineer archive, likewise          PyTorch_Code_Module, CUDA_Code
  *   pairs         our own form, and what a search prints      reference, solution, language
- *   trajectories  docs/trajectories.md: best correct turns    episode, turns
+ *   trajectories  docs/reference/trajectories.md: best correct turns    episode, turns
  *   problems      a root of problems with tests/fast.*        problem.yaml or *.py in the suite
  *   directory     NAME/reference.* and other sources          a folder with such a file
  *

@@ -9,7 +9,7 @@
  * no more than LIKENESS_KEPT hashes, else with an error of about 0.03.
  *
  * Two texts are near where they are that like, or where they take the same names from outside and
- * are half as like: the same operations, written down in another way. docs/retrieval.md says why
+ * are half as like: the same operations, written down in another way. docs/guide/retrieval.md says why
  * these bounds.
  *
  * Threads: any.

@@ -39,7 +39,7 @@ NODISCARD int episode_store_put(struct queue *queue, struct stored *stored, bool
 NODISCARD int episode_store_remove(struct queue *queue, const char *id, bool *removed,
                                    struct err *err);
 
-/* An episode as the API shows it (docs/gym.md), a new reference. */
+/* An episode as the API shows it (docs/guide/gym.md), a new reference. */
 json_t *episode_view(const struct stored *stored);
 /* Its "step" for a turn that is over; null for another. */
 json_t *episode_step_view(const struct stored *stored, int64_t turn);

@@ -59,7 +59,7 @@ static void assert_plausible(const struct peaks *peaks)
                      peaks->runs);
     assert_true(peaks->narrow_flops >= peaks->f32_flops);
     assert_true(peaks->bytes_per_s[PEAKS_DRAM] > 1e9);
-    /* Other tests run beside this one: how far L1 is above it is for docs/measurements.md. */
+    /* Other tests run beside this one: how far L1 is above it is for docs/measurements. */
     assert_true(peaks->bytes_per_s[PEAKS_L1] > 1e9);
     assert_true(isinf(peaks->capacity_bytes[PEAKS_DRAM]));
 }

@@ -1,4 +1,4 @@
-/* Which turns of a history are kept: reference drkernel-rl.md sections 8.7 and 18. */
+/* Which turns of a history are kept. */
 #include "../support/test.h"
 #include "gym/episode/window.h"
 
@@ -13,7 +13,7 @@ static const struct {
     {WINDOW_LAST, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {4, 5}, 2},
     {WINDOW_LAST, {1}, 1, 4, {0}, 1},
     {WINDOW_LAST, {0}, 0, 4, {0}, 0},
-    /* The page's own: turns 5 and 6, counted from 1, not 2 and 5. */
+    /* The two in a row with the highest sum: turns 5 and 6, counted from 1, not 2 and 5. */
     {WINDOW_BEST, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {4, 5}, 2},
     {WINDOW_BEST, {1, 0, 1, 0, 1}, 5, 1, {0}, 1},
     {WINDOW_BEST, {1, 1, 0, 1, 1}, 5, 2, {0, 1}, 2},

@@ -96,7 +96,7 @@ static void fill_verdict(void)
         verdict.stages_ms[i] = i;
 }
 
-/* Every field of design section 4, under its name. */
+/* Every field of docs/reference/verdict.md, under its name. */
 TEST(shape)
 {
     fill_verdict();

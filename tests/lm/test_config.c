@@ -1,5 +1,5 @@
 /* config.json and adapter_config.json: what is taken, what is refused and why. That Transformers
- * and PEFT mean the same is shown by tests/lm/config_checks.py and peft_checks.py. */
+ * and PEFT mean the same is shown by tests/lm/transformers_checks.py. */
 #include "../support/judging.h"
 #include "../support/test.h"
 #include "base/file.h"

@@ -1,4 +1,4 @@
-"""The episodes of docs/gym.md on the server of v1_server.py, for what a real server does not do on
+"""The episodes of docs/guide/gym.md on the server of v1_server.py, for what a real server does not do on
 demand: to lose connections, to be busy, to say that nobody could judge.
 
 An answer's code is what stands between ``` marks, and says what its verdict is, as it tells the

@@ -1,4 +1,4 @@
-"""Hands out files of tests to the workers of pytest-xdist (--dist loadfile), also after one has died.
+"""Hands out files of tests to the workers of pytest-xdist (--dist loadfile), also after one died.
 
 xdist's own scheduler runs the test that killed its worker again, until no worker is left, and after
 a death may wait for ever (pytest-xdist issues 1323, 1327, 1378 and pull request 1371, 3.8.0). This

@@ -101,7 +101,7 @@ def traces(out):
 
 # --- the presets ---------------------------------------------------------------------------------
 
-# Rewards as docs/rewards.md has them, from status, speedup and coverage of a verdict.
+# Rewards as docs/reference/rewards.md has them, from status, speedup and coverage of a verdict.
 REWARDS = {
     "drkernel": lambda ok, speedup, coverage: ok * (0.5 + min(speedup, 3) / 2 + coverage / 2),
     "kevin": lambda ok, speedup, coverage: ok * (0.3 + speedup),

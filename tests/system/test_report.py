@@ -75,7 +75,7 @@ def natural(name):
 
 
 class Draws:
-    """The generator of the intervals, as docs/report.md has it."""
+    """The generator of the intervals, as docs/guide/report.md has it."""
 
     def __init__(self, seed=20260801):
         self.state = seed

@@ -1,5 +1,5 @@
 """The demonstration of training: its problems are sound, its answers are what they say, and all of
-it runs. What it learns is measured by hand (docs/measurements.md)."""
+it runs. What it learns is measured by hand (docs/measurements)."""
 
 import json
 import random

@@ -19,8 +19,11 @@ LIMIT_S = float(os.environ.get("SYSTEM_SECONDS") or 0)
 GRACE_S = min(60.0, LIMIT_S)
 
 __all__ = [
-    *("pytest_configure", "pytest_runtest_protocol"),
-    *("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown"),
+    "pytest_configure",
+    "pytest_runtest_call",
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
 ]
 
 

@@ -1,7 +1,7 @@
 """One process that compiles Triton kernels, for test_triton.py.
 
-    triton_side.py stock DIRECTORY                    as Triton does it by itself
-    triton_side.py boxed LIBRARY CHANNEL DIRECTORY…   for each directory a child, forked behind the
+    triton_child.py stock DIRECTORY                    as Triton does it by itself
+    triton_child.py boxed LIBRARY CHANNEL DIRECTORY…   for each directory a child, forked behind the
                                                       system-call filter, that asks the judge
                                                       (descriptor CHANNEL) for what is to be built
 

@@ -87,7 +87,7 @@ def episode_request(
     expires_s: float | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The configuration of an episode (docs/gym.md); the server's settings say what is None here.
+    """The configuration of an episode (docs/guide/gym.md); the server's settings say what is None here.
     `problem`: an id of the server's, or what the functions above make."""
     given = {
         "language": language,

@@ -1,4 +1,4 @@
-"""What a server tells, with types. docs/verdict.md says what the fields mean."""
+"""What a server tells, with types. docs/reference/verdict.md says what the fields mean."""
 
 from __future__ import annotations
 
@@ -187,11 +187,11 @@ class Turn:
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """A conversation about a problem as it was when the server told of it (docs/gym.md).
+    """A conversation about a problem as it was when the server told of it (docs/guide/gym.md).
 
     `messages` are those of the open turn, each {"role", "content"}, `tokens` how many they are by
     estimate; `step` is the turn that ended last; `returns` (one number a turn) and `trajectory`
-    (docs/trajectories.md) come when the state is `done`."""
+    (docs/reference/trajectories.md) come when the state is `done`."""
 
     id: str
     state: str

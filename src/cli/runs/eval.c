@@ -219,7 +219,7 @@ int runs_eval_main(int argc, char **argv)
                       "a server judges (http://HOST:PORT); client.url sets it for good"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "a setting other than the run's; may be repeated"),
-        OPTION_FLAG(0, "json", &arguments.json, "the report as JSON (docs/report.md)"),
+        OPTION_FLAG(0, "json", &arguments.json, "the report as JSON (docs/guide/report.md)"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };

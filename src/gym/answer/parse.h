@@ -1,7 +1,7 @@
 /* parse: which part of an answer is the candidate.
  *
  * An answer is text of a model: untrusted, any bytes; what is beyond LIMIT_ANSWER_BYTES is not
- * read. The rules, in order (docs/answers.md says them to people):
+ * read. The rules, in order (docs/reference/answers.md says them to people):
  *   1. Thinking (<think>, <thinking>, <THOUGHT>, any of the three closers, any case) is taken out.
  *      With `thinking_open` the answer begins inside a block. Code counts only after the last
  *      closer; a block that never ends takes all of the rest.

@@ -1,7 +1,7 @@
 /* best: the fastest correct candidate of each problem, in a directory that outlives runs.
  *
  *   DIR/PROBLEM/solution.c (.cu, .py)   the candidate's text; a '/' in an id is a '_'
- *   DIR/PROBLEM/verdict.json            its verdict (docs/verdict.md)
+ *   DIR/PROBLEM/verdict.json            its verdict (docs/reference/verdict.md)
  *
  * best_keep replaces what is there only by a faster one of the same problem, one whose interval
  * begins above the speedup of what is there; best_start makes what

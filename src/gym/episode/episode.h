@@ -67,7 +67,7 @@ NODISCARD int episode_messages(struct episode *episode, json_t **messages, struc
  * NULL where the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
                              struct err *err);
-/* JUDGING: what is to be evaluated (docs/remote.md); its id begins with the episode's, the turn's
+/* JUDGING: what is to be evaluated (docs/guide/remote.md); its id begins with the episode's, the turn's
  * and the attempt's, and is the same each time, so asking twice is asking once. A new reference. */
 json_t *episode_request(const struct episode *episode);
 /* JUDGING: ends the turn. ERR_IO: it was none, ask again; ERR_PROTOCOL: that is no verdict. */
@@ -76,10 +76,10 @@ NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, st
 /* Whoever drives it gives up: DONE with that end ("expired", "error"). */
 void episode_end(struct episode *episode, const char *why);
 
-/* The record of a turn that is over (docs/trajectories.md) but for its `return`, borrowed; NULL:
+/* The record of a turn that is over (docs/reference/trajectories.md) but for its `return`, borrowed; NULL:
  * there is none. */
 const json_t *episode_record(const struct episode *episode, int64_t turn);
-/* DONE: the trajectory of docs/trajectories.md, with returns. A new reference. */
+/* DONE: the trajectory of docs/reference/trajectories.md, with returns. A new reference. */
 json_t *episode_trajectory(const struct episode *episode);
 
 #endif

@@ -1,4 +1,4 @@
-/* episode_record: what is kept of a turn and of an episode (docs/trajectories.md).
+/* episode_record: what is kept of a turn and of an episode (docs/reference/trajectories.md).
  *
  * Every key is always there, with one type, whatever the turn came to. Threads: pure.
  */

@@ -3,7 +3,7 @@
  *   run.json            what was asked for; a run goes on only with the same
  *   journal.jsonl       {"episode", "state"} when one begins, then {"episode", "answer"} and
  *                       {"episode", "verdict"} as they come: written before they count
- *   trajectories.jsonl  docs/trajectories.md, a line when an episode is done
+ *   trajectories.jsonl  docs/reference/trajectories.md, a line when an episode is done
  *
  * A killed run loses at most what nobody had heard of yet: an answer that was still being written
  * by the model, a verdict that was still being judged. Called again on its directory it goes on in

@@ -100,7 +100,8 @@ static int read_episode(struct trajectory *trajectory, struct err *err)
 {
     const json_t *json = trajectory->json;
     if (!json_is_object(json))
-        return err_set(err, ERR_INPUT, "must be an object, as docs/trajectories.md has it");
+        return err_set(err, ERR_INPUT,
+                       "must be an object, as docs/reference/trajectories.md has it");
     int result = check_schema(json, err);
     if (result == 0)
         result = read_fields(json, episode_fields, COUNT(episode_fields), trajectory, err);

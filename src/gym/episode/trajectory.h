@@ -1,4 +1,4 @@
-/* trajectory: episodes that ended, read back from trajectories.jsonl (docs/trajectories.md).
+/* trajectory: episodes that ended, read back from trajectories.jsonl (docs/reference/trajectories.md).
  *
  * For whatever comes after a rollout: the report, SFT, rejection sampling. One line at a time is in
  * memory. A key that is missing has its empty value ("", 0, false), a key of another type is an

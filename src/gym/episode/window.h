@@ -1,6 +1,5 @@
 /* window: which turns of its history an episode goes on with, when it has had as many as a
- * conversation holds (test-time scaling: Dr. Kernel, arXiv 2602.05885 section 6.3, and reference
- * drkernel-rl.md section 8.7).
+ * conversation holds (test-time scaling: Dr. Kernel, arXiv 2602.05885 section 6.3).
  *
  *   last  the most recent ones
  *   best  the contiguous ones with the highest sum, the first such on ties: the released code

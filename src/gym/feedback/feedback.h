@@ -1,7 +1,7 @@
 /* feedback: what a verdict tells the model that wrote the candidate.
  *
  * feedback_facts makes a verdict and the candidate's text into one flat JSON object for templates
- * (docs/answers.md names its keys): a headline in words, the compiler's or traceback's excerpt with
+ * (docs/reference/answers.md names its keys): a headline in words, the compiler's or traceback's excerpt with
  * the candidate's own lines quoted, the first mismatch with index and magnitude, runtimes and
  * speedup with its interval, the kernels that cost most, violations in words, advice for the
  * status. Prompt styles bring a template of their own (prompts/STYLE/feedback.txt).
@@ -18,7 +18,7 @@
 #define FEEDBACK_EXCERPT_BYTES 4000
 #define FEEDBACK_KERNELS 5
 
-/* `verdict`: docs/verdict.md, trusted or not (it may be a server's: any key may be missing, or
+/* `verdict`: docs/reference/verdict.md, trusted or not (it may be a server's: any key may be missing, or
  * something else). `source`: the candidate, NULL where the answer held none (then `verdict` is
  * NULL, too, and the facts say so). */
 json_t *feedback_facts(const json_t *verdict, const char *source);

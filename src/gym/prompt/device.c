@@ -1,4 +1,4 @@
-/* What templates may say of the machine that judges. docs/prompts.md lists it. Nothing is measured
+/* What templates may say of the machine that judges. docs/reference/prompts.md lists it. Nothing is measured
  * and no GPU is opened for work: it has to be there at once. */
 #include "gym/prompt/prompt.h"
 

@@ -1,4 +1,4 @@
-/* What templates may say of a problem. docs/prompts.md lists it. */
+/* What templates may say of a problem. docs/reference/prompts.md lists it. */
 #include "gym/prompt/prompt.h"
 
 #include "base/array.h"

@@ -1,4 +1,4 @@
-/* prompt: the messages of a turn, made of template files (docs/prompts.md).
+/* prompt: the messages of a turn, made of template files (docs/reference/prompts.md).
  *
  * A style is a directory prompts/STYLE with system.txt (may be missing), first.txt, later.txt,
  * feedback.txt and style.json (may be missing); a language is prompts/LANGUAGE with language.json,
@@ -7,8 +7,8 @@
  *
  *   warpgym    ours: system, task, growing history of answers and feedback
  *   kevin      kernel_rl's multi-turn form: each turn rebuilt as one system and one user message
- *              that shows the last attempt only (reference kernel-rl.md section 5.2)
- *   drkernel   one user message, then answers and feedback as JSON (drkernel-rl.md section 8)
+ *              that shows the last attempt only
+ *   drkernel   one user message, then answers and feedback as JSON
  *
  * Token budget: an estimate of 1 token for each PROMPT_BYTES_PER_TOKEN bytes. When a conversation
  * is above it, the oldest turns go first (answer and feedback together), then examples (retrieved

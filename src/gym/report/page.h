@@ -10,7 +10,7 @@ extern const char report_page_html[], report_page_sections[], report_page_css[],
 /* html.c: the runs' names, and what was read of each. */
 void page_runs(const struct report *report, struct buf *out);
 
-/* report_charts.c */
+/* chart.c */
 void page_charts(const struct report *report, struct buf *out);
 /* tables.c */
 void page_tiles(const struct report *report, struct buf *out);

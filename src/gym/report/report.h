@@ -153,7 +153,7 @@ void report_change(double value, enum gym_scale scale, const char *times, char *
 /* Whether a difference is one: 1 better, -1 worse, 0 its interval holds "none". */
 int report_verdict(const struct gym_measure *measure, const struct gym_estimate *difference);
 
-/* docs/report.md has its keys. A new reference. */
+/* docs/guide/report.md has its keys. A new reference. */
 json_t *report_json(const struct report *report);
 /* What somebody else's page has around a report's own sections. */
 struct report_frame {

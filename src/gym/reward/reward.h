@@ -1,7 +1,7 @@
 /* reward: what an answer is worth.
  *
  * Components, as in kernel_rl's and Dr. Kernel's training code, each a pure function of the facts
- * below; presets are rows of weights and one rule how components add up (docs/rewards.md has every
+ * below; presets are rows of weights and one rule how components add up (docs/reference/rewards.md has every
  * formula, its source, and each repaired defect).
  *
  *   kevin      0.3 correct + speedup (Kevin, arXiv 2507.11948)

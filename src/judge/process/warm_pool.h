@@ -8,7 +8,7 @@
  * them, so more threads would only be in the way.
  *
  * A context in the making makes one in ten intervals of 2 ms 12 % longer for whoever is timed
- * (docs/measurements.md): what nobody waits for yet is not made while one evaluation is on the GPU.
+ * (docs/measurements): what nobody waits for yet is not made while one evaluation is on the GPU.
  * Where there are several, they wait for processes more than for anything else.
  *
  * Threads: any. warm_pool_close ends the threads and every process that nobody took.

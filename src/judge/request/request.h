@@ -17,7 +17,7 @@
  *                            python, triton or torch-cuda; by the name or the problem}
  *   id           no      1 to 255 bytes without control characters; the same id in flight is the
  *                        same evaluation; absent: the server draws one
- *   settings     no      {"check.trials": 5}: those of docs/settings.md that a stranger may set
+ *   settings     no      {"check.trials": 5}: those of docs/reference/settings.md that a stranger may set
  *   timing       no      false: correctness only
  *   timeout_ms   no      longest that judging it may take, without the wait in the queue
  *   priority     no      urgent, high, normal (default), low
@@ -114,7 +114,7 @@ json_t *evaluation_problem_json(const struct problem *problem);
 void evaluation_request_hash(const struct evaluation_request *request, const char *problem_hash,
                              char hex[HASH_HEX_BYTES]);
 
-/* A verdict (docs/verdict.md) for one that is refused, or that cannot be judged for what it holds:
+/* A verdict (docs/reference/verdict.md) for one that is refused, or that cannot be judged for what it holds:
  * `unsupported`, class "validation". A new reference. */
 json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
 /* The same for one that cannot be judged here: `infrastructure_error`, class "missing". */

@@ -9,7 +9,7 @@
  * for no normal form (then text comes back in that form), for no space before the text and for no
  * added token that swallows blanks.
  *
- * What a file asks for and this engine does not do is refused by name (docs/lm.md).
+ * What a file asks for and this engine does not do is refused by name (docs/guide/lm.md).
  *
  * Threads: a tokenizer is read-only once it is open; caches of words wait behind a lock
  * of its own, and belong to one call at a time.

@@ -38,7 +38,7 @@ struct rl_turn {
     double reward, speedup, coverage; /* NAN: not measured */
     bool correct, compiled, format_ok, cheated, excluded;
     bool cut;       /* the answer ran out of tokens */
-    json_t *record; /* gym's record of the turn (docs/trajectories.md) */
+    json_t *record; /* gym's record of the turn (docs/reference/trajectories.md) */
 };
 
 struct rl_rollout {

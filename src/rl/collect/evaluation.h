@@ -1,6 +1,6 @@
 /* evaluate: how good a policy is, on problems that it is not trained on.
  *
- * The episodes are those of training (same prompts, turns, judge), played by play.h, and measured
+ * The episodes are those of training (same prompts, turns, judge), collected by collector.h, and measured
  * as `warpgym report` does: every problem and every sample that was asked for counts, whatever
  * became of it.
  *
@@ -36,7 +36,7 @@ void evaluation_measure(const struct rl_rollout *rollouts, size_t count, size_t 
                         json_t *metrics);
 /* Where the evaluation behind that step lies; the caller's. */
 char *evaluation_path(const char *directory, uint64_t step);
-/* A line for each episode that was played to its end (docs/trajectories.md), in one step. */
+/* A line for each episode that was played to its end (docs/reference/trajectories.md), in one step. */
 NODISCARD int evaluation_write(const struct rl_rollout *rollouts, size_t count, const char *path,
                                struct err *err);
 

@@ -11,7 +11,7 @@
  * turns out would be no ratio of two probabilities of the rollout.
  *
  * Presets: each repair of the originals is the default, and each *_original has them undone; which
- * field is which defect, docs/methods.md says.
+ * field is which defect, docs/reference/methods.md says.
  */
 #ifndef WARPGYM_RL_METHOD_METHOD_H
 #define WARPGYM_RL_METHOD_METHOD_H

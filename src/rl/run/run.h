@@ -1,4 +1,4 @@
-/* run: the directory of a training run (docs/runs.md).
+/* run: the directory of a training run (docs/guide/runs.md).
  *
  *   config.yaml        every setting with its origin; a run goes on only with the same
  *   train.log          what happened, a JSON line each; never cut

@@ -1,4 +1,4 @@
-/* run_tags: under which tags TensorBoard shows a run's metrics: one table, and docs/runs.md.
+/* run_tags: under which tags TensorBoard shows a run's metrics: one table, and docs/guide/runs.md.
  *
  * A '*' in a metric stands for digits, "level/3/reward_mean", and goes to the '*' of tag and group.
  * A metric that is not in the table keeps its name. A group shows several in one chart: each member

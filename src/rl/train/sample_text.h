@@ -29,7 +29,7 @@ struct sample_text {
 void sample_text_init(struct sample_text *samples);
 void sample_text_deinit(struct sample_text *samples);
 
-/* `trajectory` as in docs/trajectories.md; one that is not wanted is passed over. NULL is fine. */
+/* `trajectory` as in docs/reference/trajectories.md; one that is not wanted is passed over. NULL is fine. */
 void sample_text_add(struct sample_text *samples, const json_t *trajectory);
 /* Of a file of trajectories. One that is not there adds nothing. ERR_INPUT: FILE:LINE. */
 NODISCARD int sample_text_add_file(struct sample_text *samples, const char *path, struct err *err);

@@ -78,7 +78,7 @@ NODISCARD int train_step_update(struct train_step *step, struct train_backend *b
                                 const struct lm_adam *adam, const _Atomic int *cancelled,
                                 struct train_step_result *trained, struct err *err);
 
-/* What the run's metrics say of the rollouts and of what became of them (docs/runs.md), into an
+/* What the run's metrics say of the rollouts and of what became of them (docs/guide/runs.md), into an
  * object of numbers. */
 void train_step_measure(const struct train_step *step, json_t *metrics);
 

@@ -60,7 +60,7 @@ static int check_model(const struct train_backend_options *backend, bool engine,
             result =
                 err_set(err, ERR_MISSING,
                         "%s: %s: no such file; name a model's directory as Transformers has it "
-                        "(docs/lm.md)",
+                        "(docs/guide/lm.md)",
                         rows[i].setting, path);
         mem_free(path);
     }

@@ -1,4 +1,4 @@
-/* api_episodes: episodes over HTTP (docs/gym.md): begin, step, look, end.
+/* api_episodes: episodes over HTTP (docs/guide/gym.md): begin, step, look, end.
  *
  *   POST step ─► the answer is kept ─► its evaluation is put ─► waited for ─► the turn is over
  *                (document, durable)    (a job, durable)

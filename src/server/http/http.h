@@ -1,7 +1,7 @@
 /* http: an HTTP/1.1 server of routes, over libmicrohttpd, which nothing outside this module sees.
  *
  * A route is a row {methods, pattern, handler, flags, body limit}. The layer reads a request as far
- * as it is allowed to, answers by itself what never reaches a handler (docs/http.md has the list),
+ * as it is allowed to, answers by itself what never reaches a handler (docs/reference/http.md has the list),
  * and calls the handler with a whole request and an empty response. The handler does one of three
  * things:
  *

@@ -3,7 +3,7 @@
  * POST /evaluate, /evaluate/batch and /debug/validate carry EvaluationRequests; POST
  * /workflow/submit carries one inside an envelope, with neither limits on its numbers nor a fixed
  * list of backends. Either becomes the same struct, and that becomes one evaluation request of our
- * own (evaluation_request.h), which a queue can keep.
+ * own (judge/request/request.h), which a queue can keep.
  *
  * What is wrong with a request comes in two kinds. A mistake of form is a reply (400) and no job.
  * A mistake of content (no class of that name) is a failed evaluation: kernelgym_evaluation then

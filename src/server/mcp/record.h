@@ -1,6 +1,6 @@
 /* mcp_record: the episodes of agents, kept on disk.
  *
- *   DIR/trajectories.jsonl           docs/trajectories.md: a line when an episode is over
+ *   DIR/trajectories.jsonl           docs/reference/trajectories.md: a line when an episode is over
  *   DIR/open/PROCESS/EPISODE.json    its state, while it is not; rewritten after each turn
  *
  * Any number of processes may write to one directory at a time. What a killed one left open is

@@ -127,7 +127,7 @@ static json_t *gpu_json(const struct settings *settings, const struct toolchain 
     return object;
 }
 
-/* As the judge looks for them (judge/context.c). */
+/* As the judge looks for them (judge/judge.c). */
 static void find_toolchain(const struct settings *settings, struct toolchain *toolchain)
 {
     char *root = paths_root();

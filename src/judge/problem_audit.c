@@ -174,7 +174,10 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
     struct err err;
     bool passed = true;
     double error = 0;
-    if (child_call(child, mode, noise, probe->trial.timeout_ms, &ignored, &err) < 0)
+    const struct child_call call = {.mode = mode,
+                                    .noise = noise,
+                                    .timeout_ms = probe->trial.timeout_ms};
+    if (child_call(child, &call, &ignored, &err) < 0)
         return fault_reference(session, &err);
     for (uint32_t i = 0; i < probe->outputs; i++) {
         struct tensor tensor;

@@ -33,6 +33,7 @@ static struct gpu_context gpu;
 static struct gpu_work work;
 static char *work_image;
 static struct child child;
+static bool outputs_stay; /* on the GPU, after a call */
 
 /* --- the judge's end ------------------------------------------------------------------------- */
 
@@ -322,21 +323,24 @@ static void begin(void (*act)(int channel))
     close(theirs);
     child.process.pid_fd = (int)syscall(SYS_pidfd_open, child.process.pid, 0);
     assert_true(child.process.pid > 0 && child.process.pid_fd >= 0);
-    child.role = WIRE_CANDIDATE;
     child.slots = 1;
     child.gpu = &gpu;
-    child.builder = &maker.builder;
+    child.requests.builder = &maker.builder;
     child.answer = mem_alloc(sizeof *child.answer);
 }
 
 static int call(int64_t timeout_ms, struct err *err)
 {
     struct child_time time;
-    return child_call(&child, WIRE_RUN, 0, timeout_ms, &time, err);
+    const struct child_call call = {.mode = WIRE_RUN,
+                                    .timeout_ms = timeout_ms,
+                                    .stays_on_gpu = outputs_stay};
+    return child_call(&child, &call, &time, err);
 }
 
 FIXTURE(reset)
 {
+    outputs_stay = false;
     child_close(&child);
     maker = (struct maker){.builder = {.build = make}};
     memset(&done, 0, sizeof done);
@@ -413,7 +417,7 @@ static void begin_with(void (*act)(int channel), int options)
     maker.fails = options & FAILS;
     begin(act);
     if (options & NO_BUILDER)
-        child.builder = NULL;
+        child.requests.builder = NULL;
     if (options & NO_GPU)
         child.gpu = NULL;
     child.kind = options & NATIVE ? CHILD_NATIVE : CHILD_TORCH;
@@ -447,14 +451,14 @@ TEST(deadlines)
     maker.takes_ms = 2 * SHORT_MS;
     begin(builds);
     assert_int_equal(call(SHORT_MS, &err), 0);
-    assert_true(child.builds_ns >= 2 * SHORT_MS * INT64_C(1000000));
+    assert_true(child.requests.builds_ns >= 2 * SHORT_MS * INT64_C(1000000));
     reset(state);
 
     begin(builds);
     maker.takes_ms = SHORT_MS;
-    child.builds_ns = CHILD_BUILDS_NS - 1; /* it has had its share */
+    child.requests.builds_ns = CHILD_BUILDS_NS - 1; /* it has had its share */
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
-    assert_true(child.builds_ns == CHILD_BUILDS_NS);
+    assert_true(child.requests.builds_ns == CHILD_BUILDS_NS);
     reset(state);
 
     begin(builds_forever);
@@ -526,7 +530,7 @@ TEST(between_calls)
         nap(1);
     assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
-    assert_true(child.segment_count == 1 && child.breach == CHILD_KEPT_STILL);
+    assert_true(child.requests.segment_count == 1 && child.breach == CHILD_KEPT_STILL);
     reset(state);
 
     begin(asks_between_calls);
@@ -575,7 +579,7 @@ TEST(locate)
         {0x20000, 1, 0},
         {0x20000, 0, 0},
     };
-    struct child many = {.segments = segments, .segment_count = 4};
+    struct child many = {.requests = {.segments = segments, .segment_count = 4}};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (child_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
             fail_msg("row %zu is found at %#llx", i,
@@ -668,12 +672,13 @@ TEST(outputs)
             assert_bytes(1, 12, 'b');
             assert_bytes(2, 0, 0);
             assert_false(child.breach == CHILD_LATE);
-            assert_int_equal(child.segment_count, 1);
+            assert_int_equal(child.requests.segment_count, 1);
         }
         for (int i = 0; i < CHILD_SAMPLES; i++)
-            if (child.samples[i].taken) {
-                assert_in_range(child.samples[i].output, 0, 1);
-                assert_int_equal(child.samples[i].data[0], "ab"[child.samples[i].output]);
+            if (child.outputs.samples[i].taken) {
+                assert_in_range(child.outputs.samples[i].output, 0, 1);
+                assert_int_equal(child.outputs.samples[i].data[0],
+                                 "ab"[child.outputs.samples[i].output]);
             }
         assert_int_equal(child_output(&child, 0, 3, &tensor, &err), ERR_INTERNAL);
         reset(state);
@@ -695,14 +700,14 @@ TEST(outputs_outside)
         assert_non_null(strstr(err.text, "not told of"));
     }
     for (int i = 0; i < CHILD_SAMPLES; i++)
-        assert_false(child.samples[i].taken);
+        assert_false(child.outputs.samples[i].taken);
 }
 
 static void begin_late(bool with_work, bool stays_on_gpu)
 {
     begin(answers_late);
     child.work = with_work ? &work : NULL;
-    child.stays_on_gpu = stays_on_gpu;
+    outputs_stay = stays_on_gpu;
 }
 
 /* It may be that the other process has no processor just then: soon it has one. */
@@ -718,9 +723,9 @@ TEST(outputs_late)
         begin_late(with_work, true); /* whoever reads the outputs looks himself */
         assert_int_equal(call(PATIENCE_MS, &err), 0);
         assert_false(child.breach == CHILD_LATE);
-        for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child); i++)
+        for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child, outputs_stay); i++)
             nap(1);
-        assert_true(child_samples_changed(&child));
+        assert_true(child_samples_changed(&child, outputs_stay));
         reset(state);
     }
 }
@@ -758,7 +763,7 @@ TEST(replaced_segment)
     begin(tells_again);
     for (char i = 0; i < 5; i++) {
         assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_int_equal(child.segment_count, 1);
+        assert_int_equal(child.requests.segment_count, 1);
         const char *at = (const char *)(uintptr_t)child_locate(&child, 16 * UNIT, 4);
         assert_non_null(at);
         assert_int_equal(*at, 'a' + i);

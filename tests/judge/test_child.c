@@ -70,6 +70,12 @@ static int compile_source_text(const char *text)
     return fd;
 }
 
+static int call(uint32_t mode, int64_t timeout_ms, struct child_time *time, struct err *err)
+{
+    const struct child_call call = {.mode = mode, .timeout_ms = timeout_ms};
+    return child_call(&child, &call, time, err);
+}
+
 static int open_child(int artifact, struct err *err)
 {
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
@@ -112,7 +118,7 @@ static const char *ask(const char *what, const char *argument)
     struct tensor tensor = {0};
     snprintf(child.slot.data, TEXT_BYTES, "%s %s", what, argument);
     memset(child.slot.data + 1024, 0, TEXT_BYTES);
-    if (child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err) < 0 ||
+    if (call(WIRE_RUN, TIMEOUT_MS, &time, &err) < 0 ||
         child_output(&child, 0, 0, &tensor, &err) < 0)
         fail_msg("%s %s: %s", what, argument, err.text);
     return tensor.data;
@@ -373,7 +379,7 @@ TEST(call_and_map)
         assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, &err), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(child.process.frozen);
-        assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
+        assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, &err), 0);
         assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.freeze_us > 0);
         assert_int_equal(child_output_count(&child), 1);
         assert_int_equal(child_output(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
@@ -404,23 +410,23 @@ TEST(call_ends)
     pthread_t thread;
     open_ready(probe_object);
     snprintf(child.slot.data, TEXT_BYTES, "loop ");
-    assert_int_equal(child_call(&child, WIRE_RUN, 0, 100, &time, &err), ERR_TIMEOUT);
+    assert_int_equal(call(WIRE_RUN, 100, &time, &err), ERR_TIMEOUT);
     child_close(&child);
 
     open_ready(probe_object);
     child.cancelled = &cancelled;
     snprintf(child.slot.data, TEXT_BYTES, "loop ");
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
-    assert_int_equal(child_call(&child, WIRE_RUN, 0, 60000, &time, &err), ERR_CANCELLED);
+    assert_int_equal(call(WIRE_RUN, 60000, &time, &err), ERR_CANCELLED);
     pthread_join(thread, NULL);
     cancelled = 0;
     child_close(&child);
 
     open_ready(probe_object);
     snprintf(child.slot.data, TEXT_BYTES, "crash ");
-    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, &err), ERR_CRASH);
     assert_string_equal(err.text, "the process was killed by SIGSEGV (Segmentation fault)");
-    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, &err), ERR_CRASH);
 }
 
 /* Sends whatever the slot says on every descriptor, then returns (and the child says DONE). */
@@ -441,7 +447,7 @@ static int speak(const void *message, uint32_t bytes, bool slot_outputs, struct 
     memcpy(child.slot.data, &bytes, sizeof bytes);
     memcpy(child.slot.data + 4, message, 128);
     child.kind = slot_outputs ? CHILD_NATIVE : CHILD_TORCH;
-    return child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, err);
+    return call(WIRE_RUN, TIMEOUT_MS, &time, err);
 }
 
 static const struct {
@@ -546,7 +552,7 @@ TEST(large_claim)
     assert_int_equal(child_output_form(&child, 0, 0, &tensor, &err), 0);
     assert_true(tensor.count == LIMIT_TENSOR_BYTES && tensor.bytes == LIMIT_TENSOR_BYTES);
     assert_null(tensor.data);
-    assert_null(child.buffers[0]);
+    assert_null(child.outputs.buffers[0]);
     assert_int_equal(child_output_form(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
     close(object);
 }
@@ -579,8 +585,8 @@ TEST(oracle)
     float *slot = (float *)(void *)child.slot.data;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;
     slot[256] = 3;
-    assert_int_equal(child_call(&child, WIRE_DOUBLE, 0, TIMEOUT_MS, &time, &err), 0);
-    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
+    assert_int_equal(call(WIRE_DOUBLE, TIMEOUT_MS, &time, &err), 0);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, &err), 0);
     const double *wide = (const double *)(const void *)(child.oracle.data +
                                                         child.oracle_layout.arguments[1].offset);
     assert_true(slot[128] == 1.0F / 3 && wide[3] == 1.0 / 3);

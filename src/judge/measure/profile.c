@@ -75,14 +75,14 @@ static int untraced(struct session *session, const char *why)
 }
 
 /* Finds out, once for each judge, with a child that has nothing to hide. */
-static void try_tracing(struct session *session, const struct trial *trial, int fd)
+static void try_tracing(struct session *session, const struct trial *trial)
 {
+    int fd = trial->trace;
     struct child_time ignored;
     struct err err;
     struct stat facts = {0};
     if (session->judge->tracing != 0)
         return;
-    session->reference.child.trace = fd;
     bool traced = trial_in(session, trial, &session->reference.child, WIRE_TRACE, &ignored, &err) ==
                       0 &&
                   fstat(fd, &facts) == 0 && facts.st_size > 0;
@@ -109,7 +109,7 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 static int trace(struct session *session, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = session->verdict;
-    struct trial trial = {.timeout_ms = session->job.settings->run_timeout_ms};
+    struct trial trial = {.trace = fd, .timeout_ms = session->job.settings->run_timeout_ms};
     struct trace_pass pass = {.gpu = &session->lease.gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
@@ -119,12 +119,11 @@ static int trace(struct session *session, int fd, struct trace_interval *alone)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
         return -1;
-    try_tracing(session, &trial, fd);
+    try_tracing(session, &trial);
     if (session->judge->tracing < 0)
         return untraced(session, "this machine has no CUPTI that works");
     if (trial_reference(session, &trial, &reference) < 0)
         return -1;
-    session->candidate.trace = fd;
     if (trial_in(session, &trial, &session->candidate, WIRE_TRACE, &traced, &err) < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
     if (trial_judge(session, &trial) != TRIAL_GOOD)
@@ -152,9 +151,10 @@ static double call_us(const struct session *session, uint32_t at,
 }
 
 /* One interval as it was timed, whose launches are recorded, and whose answers are checked. */
-static int trace_calls(struct session *session, struct trial *trial, int fd,
+static int trace_calls(struct session *session, const struct trial *trial,
                        struct trace_interval *interval)
 {
+    int fd = trial->trace;
     struct child_time ignored;
     struct err err = {0};
     if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0)
@@ -163,7 +163,6 @@ static int trace_calls(struct session *session, struct trial *trial, int fd,
         (void)!err_sys(&err, errno, "cannot empty a trace");
         return fault_judge(session, &err);
     }
-    session->candidate.trace = fd;
     if (trial_in(session, trial, &session->candidate, WIRE_TRACE, &ignored, &err) < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
     if (trial_judge(session, trial) != TRIAL_GOOD)
@@ -179,12 +178,12 @@ static int trace_calls(struct session *session, struct trial *trial, int fd,
 }
 
 /* Whether the calls of one timed size do their own work each (catalogue H06). */
-static int weigh_interval(struct session *session, struct trial *trial, int fd, double longest_us)
+static int weigh_interval(struct session *session, const struct trial *trial, double longest_us)
 {
     char evidence[TRACE_INTERVAL_TEXT];
     for (int i = 0; i < INTERVALS; i++) {
         struct trace_interval interval = {.calls = trial->slots};
-        int result = trace_calls(session, trial, fd, &interval);
+        int result = trace_calls(session, trial, &interval);
         if (result < 0)
             return result;
         if (!trace_interval_shared(&interval, longest_us, evidence))
@@ -199,6 +198,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
 {
     struct trial trial = {.slots = session->verdict->cases[at].calls,
                           .alike = true,
+                          .trace = fd,
                           .timeout_ms = session->job.settings->run_timeout_ms};
     double ignored;
     struct err err;
@@ -212,7 +212,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
     /* As when it is timed, the first interval is not the one that counts. */
     int result = trial_run(session, &trial) == TRIAL_GOOD ? 0 : -1;
     if (result == 0)
-        result = weigh_interval(session, &trial, fd, call_us(session, at, alone));
+        result = weigh_interval(session, &trial, call_us(session, at, alone));
     return result;
 }
 

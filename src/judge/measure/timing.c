@@ -316,10 +316,10 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
 /* Whether a child gave the same memory to the outputs of two slots. */
 static bool outputs_overlap(const struct child *child)
 {
-    for (uint32_t i = 0; i < child->done.count; i++)
+    for (uint32_t i = 0; i < child->outputs.done.count; i++)
         for (uint32_t other = 0; other < i; other++) {
-            const struct wire_output *a = &child->done.outputs[i];
-            const struct wire_output *b = &child->done.outputs[other];
+            const struct wire_output *a = &child->outputs.done.outputs[i];
+            const struct wire_output *b = &child->outputs.done.outputs[other];
             if (a->bytes && b->bytes && a->address < b->address + b->bytes &&
                 b->address < a->address + a->bytes)
                 return true;

@@ -116,12 +116,11 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
  * children get theirs right before their call, by the same steps: what is in a cache is then the same,
  * too. */
 static int lay_out(const struct session *session, const struct trial *trial, struct child *child,
-                   struct err *err)
+                   struct child_call *call, struct err *err)
 {
-    child->stays_on_gpu = trial->on_gpu;
     if (trial->on_gpu || trial_is_torch_on_gpu(session)) {
         int result = trial_gpu_lay_out(session, child, err);
-        child->inputs_ns = clock_now_ns();
+        call->inputs_ns = clock_now_ns();
         return result;
     }
     for (uint32_t slot = 0; slot < child->slots; slot++)
@@ -190,7 +189,7 @@ int trial_prepare(struct session *session, const struct trial *trial)
     return 0;
 }
 
-static void keep_here(struct answer *answer, uint32_t output, struct tensor *tensor)
+static void keep_on_host(struct answer *answer, uint32_t output, struct tensor *tensor)
 {
     if (answer->kept_bytes[output] < tensor->bytes) {
         answer->kept[output] = mem_resize(answer->kept[output], tensor->bytes);
@@ -202,8 +201,8 @@ static void keep_here(struct answer *answer, uint32_t output, struct tensor *ten
 }
 
 /* The copy has ended when it returns: the child's next call writes where it reads. */
-static int keep_there(struct session *session, uint32_t output, struct tensor *tensor,
-                      struct err *err)
+static int keep_on_gpu(struct session *session, uint32_t output, struct tensor *tensor,
+                       struct err *err)
 {
     struct gpu_memory *memory = &session->trials.answer.kept_on_gpu[output];
     const struct cuda *cuda = &session->lease.gpu->cuda;
@@ -224,7 +223,7 @@ static int keep_there(struct session *session, uint32_t output, struct tensor *t
 }
 
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */
-static int keep_wide(struct session *session, struct err *err)
+static int keep_oracle(struct session *session, struct err *err)
 {
     struct answer *answer = &session->trials.answer;
     struct child *child = &session->reference.child;
@@ -234,18 +233,18 @@ static int keep_wide(struct session *session, struct err *err)
         int result = child_output(child, 0, i, &tensor, err);
         if (result < 0)
             return result;
-        result = child->gpu ? keep_there(session, i, &tensor, err) : 0;
+        result = child->gpu ? keep_on_gpu(session, i, &tensor, err) : 0;
         if (result < 0)
             return result;
         if (!child->gpu)
-            keep_here(answer, i, &tensor);
+            keep_on_host(answer, i, &tensor);
         answer->oracle[i] = tensor;
     }
     return 0;
 }
 
 /* Native: the oracle's outputs lie in its own memory. */
-static void point_wide(struct session *session)
+static void point_to_oracle(struct session *session)
 {
     const struct child *child = &session->reference.child;
     uint32_t output = 0;
@@ -317,12 +316,36 @@ static int check_written(struct session *session)
 
 /* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: whoever
  * works as soon as they are there works on the clock. */
-static int start_clock(const struct session *session, const struct trial *trial,
-                       struct child *child, struct err *err)
+static int start_clock(struct child *child, struct child_call *call, struct err *err)
 {
-    int result = child_wake(child, session->trials.noise, trial->timeout_ms, err);
-    child->clock_ns = clock_now_ns();
+    int result = child_wake(child, call->noise, call->timeout_ms, err);
+    call->clock_ns = clock_now_ns();
     return result;
+}
+
+static struct child_call describe_call(const struct session *session, const struct trial *trial,
+                                       uint32_t mode)
+{
+    return (struct child_call){.mode = mode,
+                               .calls = trial->calls,
+                               .noise = session->trials.noise,
+                               .timeout_ms = trial->timeout_ms,
+                               .trace = trial->trace,
+                               .stays_on_gpu = trial->on_gpu};
+}
+
+/* The oracle's answer to the inputs that the reference's slot holds. */
+static int call_oracle(struct session *session, struct child_call call)
+{
+    struct err err;
+    struct child_time time;
+    call.mode = WIRE_DOUBLE;
+    if (child_call(&session->reference.child, &call, &time, &err) < 0)
+        return fault_reference(session, &err);
+    session->verdict->reference_ms += time.ms;
+    if (session->job.problem->format == PROBLEM_TORCH && keep_oracle(session, &err) < 0)
+        return fault_reference(session, &err);
+    return 0;
 }
 
 int trial_reference(struct session *session, const struct trial *trial, struct child_time *time)
@@ -330,23 +353,18 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
     struct err err;
     struct child *child = &session->reference.child;
     struct answer *answer = &session->trials.answer;
-    struct child_time ignored;
+    struct child_call call = describe_call(session, trial, WIRE_RUN);
     bool torch = session->job.problem->format == PROBLEM_TORCH;
-    uint64_t noise = session->trials.noise;
-    child->calls = trial->calls;
-    if (trial->on_gpu && start_clock(session, trial, child, &err) < 0)
+    if (trial->on_gpu && start_clock(child, &call, &err) < 0)
         return fault_reference(session, &err);
-    if (lay_out(session, trial, child, &err) < 0)
+    if (lay_out(session, trial, child, &call, &err) < 0)
         return fault_judge(session, &err);
     answer->has_oracle = trial->oracle && session->reference.oracle;
-    if (answer->has_oracle) {
-        if (child_call(child, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
-            return fault_reference(session, &err);
-        session->verdict->reference_ms += ignored.ms;
-        if (torch && keep_wide(session, &err) < 0)
-            return fault_reference(session, &err);
-    }
-    if (child_call(child, WIRE_RUN, noise, trial->timeout_ms, time, &err) < 0)
+    if (answer->has_oracle && call_oracle(session, call) < 0)
+        return -1;
+    if (answer->has_oracle) /* its call took that clock */
+        call.clock_ns = 0;
+    if (child_call(child, &call, time, &err) < 0)
         return fault_reference(session, &err);
     session->verdict->reference_ms += time->ms;
     answer->count = child_output_count(child);
@@ -356,31 +374,22 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
     if (!torch && !trial->on_gpu && check_written(session) < 0)
         return -1;
     if (answer->has_oracle && !torch)
-        point_wide(session);
+        point_to_oracle(session);
     if (answer->has_oracle && measure_own_error(session, &err) < 0)
         return fault_judge(session, &err);
     return 0;
-}
-
-int trial_in(struct session *session, const struct trial *trial, struct child *child, uint32_t mode,
-             struct child_time *time, struct err *err)
-{
-    int result = lay_out(session, trial, child, err);
-    if (result < 0)
-        return result;
-    return child_call(child, mode, session->trials.noise, trial->timeout_ms, time, err);
 }
 
 int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time)
 {
     struct err err;
     struct child *child = &session->candidate;
-    child->calls = trial->calls;
-    if (trial->on_gpu && start_clock(session, trial, child, &err) < 0)
+    struct child_call call = describe_call(session, trial, WIRE_RUN);
+    if (trial->on_gpu && start_clock(child, &call, &err) < 0)
         return fault_candidate(session, &err);
-    if (lay_out(session, trial, child, &err) < 0)
+    if (lay_out(session, trial, child, &call, &err) < 0)
         return fault_judge(session, &err);
-    if (child_call(child, WIRE_RUN, session->trials.noise, trial->timeout_ms, time, &err) < 0)
+    if (child_call(child, &call, time, &err) < 0)
         return fault_candidate(session, &err);
     session->verdict->candidate_ms += time->ms;
     if (child->breach == CHILD_LATE) {
@@ -389,6 +398,14 @@ int trial_candidate(struct session *session, const struct trial *trial, struct c
         return -1;
     }
     return 0;
+}
+
+int trial_in(struct session *session, const struct trial *trial, struct child *child, uint32_t mode,
+             struct child_time *time, struct err *err)
+{
+    struct child_call call = describe_call(session, trial, mode);
+    int result = lay_out(session, trial, child, &call, err);
+    return result < 0 ? result : child_call(child, &call, time, err);
 }
 
 enum trial_result trial_run(struct session *session, const struct trial *trial)

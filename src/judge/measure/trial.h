@@ -28,6 +28,7 @@ struct trial {
     bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
     bool oracle;    /* compute the oracle's answer too */
     bool untouched; /* check that `in` arguments are as they were */
+    int trace;      /* WIRE_TRACE: where it records to */
     int64_t timeout_ms;
 };
 

@@ -261,8 +261,9 @@ static int compare_outputs(struct session *session, bool *agrees, struct err *er
     uint32_t slots = session->reference.child.slots;
     struct run run = {.found = session->trials.gpu.findings.address};
     int result = 0;
-    *agrees = session->candidate.done.count == session->reference.child.done.count &&
-              session->candidate.done.count == slots * session->trials.answer.count;
+    *agrees = session->candidate.outputs.done.count ==
+                  session->reference.child.outputs.done.count &&
+              session->candidate.outputs.done.count == slots * session->trials.answer.count;
     for (uint32_t i = 0; result == 0 && *agrees && i < slots * session->trials.answer.count; i++) {
         struct comparison spec;
         struct gpu_pair pair;
@@ -347,7 +348,7 @@ static int ask_idle(struct session *session, double *ms, struct err *err)
     int result;
     do {
         int64_t start_ns = clock_now_ns();
-        result = gpu_work_nothing(reference->work, reference->pinned, err);
+        result = gpu_work_nothing(reference->work, reference->outputs.pinned, err);
         *ms = clock_ms_since(start_ns);
     } while (result == 0 && *ms > IDLE_MS && clock_ms_since(begin_ns) < IDLE_PATIENCE_MS);
     return result;
@@ -359,7 +360,7 @@ int trial_gpu_idle(struct session *session)
     struct err err;
     double busy_ms;
     double alone_ms;
-    if (!session->reference.child.work || !session->reference.child.pinned)
+    if (!session->reference.child.work || !session->reference.child.outputs.pinned)
         return 0;
     if (ask_idle(session, &busy_ms, &err) < 0)
         return fault_judge(session, &err);

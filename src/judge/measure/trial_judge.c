@@ -360,7 +360,7 @@ static int judge_on_gpu(struct session *session)
     struct err err;
     if (trial_gpu_agrees(session, &agrees) < 0)
         return -1;
-    if (child_samples_changed(&session->candidate)) {
+    if (child_samples_changed(&session->candidate, true)) {
         verdict_violation(session->verdict, "H21",
                           "its outputs still changed after it had said that it was done");
         return -1;

@@ -131,10 +131,9 @@ int child_open(struct child *child, const struct child_start *start, struct wire
 {
     memset(child, 0, sizeof *child);
     child->state = CHILD_LOADING;
-    child->role = start->message->role;
     child->slots = 1;
     child->cancelled = start->cancelled;
-    child->builder = start->builder;
+    child->requests.builder = start->builder;
     child->gpu = start->gpu;
     child->kind = start->kind;
     child->answer = mem_alloc(sizeof *child->answer);
@@ -216,6 +215,13 @@ int child_push(struct child *child, struct err *err)
                       : 0;
 }
 
+int child_pull(struct child *child, struct err *err)
+{
+    return child->gpu ? gpu_memory_read(&child->arrays, 0, child->slot.data,
+                                        child->slots * child->layout.bytes, err)
+                      : 0;
+}
+
 /* A torch child on a GPU has all of its arguments there. */
 static bool has_mirror(const struct child *child)
 {
@@ -293,9 +299,6 @@ bool child_rest(struct child *child)
 {
     struct err ignored;
     child->affinity = NULL;
-    child->clock_ns = child->inputs_ns = 0;
-    child->trace = -1;
-    child->stays_on_gpu = false;
     return child->state == CHILD_READY && sandboxed_freeze(&child->process, &ignored) == 0;
 }
 
@@ -310,12 +313,12 @@ void child_close(struct child *child)
     shared_free(&child->slot);
     shared_free(&child->oracle);
     gpu_memory_free(&child->arrays);
-    for (uint32_t i = 0; i < child->segment_count; i++)
-        gpu_memory_free(&child->segments[i].memory);
-    mem_free(child->segments);
-    if (child->pinned)
-        child->gpu->cuda.host_free(child->pinned);
+    for (uint32_t i = 0; i < child->requests.segment_count; i++)
+        gpu_memory_free(&child->requests.segments[i].memory);
+    mem_free(child->requests.segments);
+    if (child->outputs.pinned)
+        child->gpu->cuda.host_free(child->outputs.pinned);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free(child->buffers[i]);
+        mem_free(child->outputs.buffers[i]);
     memset(child, 0, sizeof *child);
 }

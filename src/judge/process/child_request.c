@@ -1,15 +1,9 @@
-/* ask: what a torch child may ask of its judge whenever it is waited for. Declared in child.h.
- *
- * It may not start programs, so it asks for what has to be compiled; and it tells where the memory
- * lies in which its tensors will be. Compiling takes time that is nobody's fault: the deadline of
- * what is waited for moves with it, up to a bound. Asking takes the child's own time, so whoever
- * does nothing else is ended by his deadline like anybody.
- */
-#include "judge/process/child.h"
+#include "judge/process/child_request.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "judge/process/child.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -55,7 +49,7 @@ static uint32_t failure_of(int artifact)
 static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTORS],
                        struct err *err)
 {
-    struct child_builder *builder = child->builder;
+    struct child_builder *builder = child->requests.builder;
     struct wire_built *built = mem_alloc(sizeof *built);
     char *request = NULL;
     size_t bytes = 0;
@@ -79,19 +73,19 @@ static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTO
 static struct child_segment *segment_at(struct child *child, uint64_t address)
 {
     struct child_segment *free_one = NULL;
-    for (uint32_t i = 0; i < child->segment_count; i++) {
-        if (child->segments[i].address == address)
-            return &child->segments[i];
-        if (child->segments[i].address == 0 && !free_one)
-            free_one = &child->segments[i];
+    for (uint32_t i = 0; i < child->requests.segment_count; i++) {
+        if (child->requests.segments[i].address == address)
+            return &child->requests.segments[i];
+        if (child->requests.segments[i].address == 0 && !free_one)
+            free_one = &child->requests.segments[i];
     }
     if (free_one)
         return free_one;
-    if (child->segment_count == CHILD_SEGMENTS)
+    if (child->requests.segment_count == CHILD_SEGMENTS)
         return NULL;
-    if (!child->segments)
-        child->segments = mem_alloc(CHILD_SEGMENTS * sizeof *child->segments);
-    return &child->segments[child->segment_count++];
+    if (!child->requests.segments)
+        child->requests.segments = mem_alloc(CHILD_SEGMENTS * sizeof *child->requests.segments);
+    return &child->requests.segments[child->requests.segment_count++];
 }
 
 /* Memory at an address that was another memory's takes that one's place; no bytes: it is given up.
@@ -125,9 +119,9 @@ uint32_t child_pending_request(const struct child *child)
 
 static void allow_for_build(struct child *child, int64_t took_ns, int64_t *deadline_ns)
 {
-    int64_t left_ns = CHILD_BUILDS_NS - child->builds_ns;
+    int64_t left_ns = CHILD_BUILDS_NS - child->requests.builds_ns;
     int64_t allowed_ns = took_ns < left_ns ? took_ns : left_ns;
-    child->builds_ns += allowed_ns;
+    child->requests.builds_ns += allowed_ns;
     *deadline_ns += allowed_ns;
 }
 
@@ -137,7 +131,7 @@ static int serve(struct child *child, const union wire_message *message,
     if (message->type == WIRE_SEGMENT)
         return serve_segment(child, &message->segment, descriptors, err);
     int64_t start_ns = clock_now_ns();
-    bool held = child->hold.most_bytes > 0; /* nobody looks at it while something is compiled */
+    bool held = child->limit.most_bytes > 0; /* nobody looks at it while something is compiled */
     int result = held ? sandboxed_freeze(&child->process, err) : 0;
     if (result == ERR_CRASH)
         return child_explain_end(child, err);
@@ -174,8 +168,8 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
 
 cuda_at child_locate(const struct child *child, uint64_t address, uint64_t bytes)
 {
-    for (uint32_t i = 0; i < child->segment_count; i++) {
-        const struct child_segment *segment = &child->segments[i];
+    for (uint32_t i = 0; i < child->requests.segment_count; i++) {
+        const struct child_segment *segment = &child->requests.segments[i];
         if (address >= segment->address && bytes <= segment->memory.bytes &&
             address - segment->address <= segment->memory.bytes - bytes)
             return segment->memory.address + (address - segment->address);

@@ -6,12 +6,28 @@
 #ifndef WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H
 #define WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H
 
+#include "base/err.h"
 #include "problem/problem.h"
 
 #include "warpgym_child.h"
 
+struct child;
+
+/* What a sandboxed process becomes, and what it is sent. */
+struct child_program {
+    const char *const *argv, *const *environment; /* NULL-terminated */
+    const char *const *readable;                  /* in its sandbox; NULL-terminated */
+    const struct warpgym_child_open *open;
+};
+
 /* OPEN, for a native problem. `file`: what the source is called. */
 void external_program_open(const struct problem *problem, const char *file, uint32_t threads,
                            struct warpgym_child_open *open);
+/* The sandboxed process becomes the program and says HELLO. ERR_IO: it cannot, and no candidate has
+ * to do with that. */
+NODISCARD int child_run_program(struct child *child, const struct child_program *program,
+                                int64_t deadline_ns, struct err *err);
+/* Its MAP. */
+void external_program_map(const struct child *child, struct warpgym_child_map *map);
 
 #endif

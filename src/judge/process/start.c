@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/judge_internal.h"
+#include "judge/process/external_program.h"
 #include "judge/process/standby_servers.h"
 
 #include <errno.h>

@@ -34,8 +34,8 @@ bool session_reference_ready(struct session *session)
     reference_close(reference);
     *reference = found;
     reference->child.cancelled = session->job.cancelled;
-    if (reference->child.builder) /* another session's */
-        reference->child.builder = &session->builder;
+    if (reference->child.requests.builder) /* another session's */
+        reference->child.requests.builder = &session->builder;
     return true;
 }
 

@@ -1,0 +1,56 @@
+/* call: the only moment in which a loaded child runs.
+ *
+ *   judge   freeze ─ send CALL ─ clock starts ─ thaw ┐              ┌ samples ─ clock stops ─ freeze
+ *   child                                            └─ runs ─ DONE ┘
+ *   judge   memory limit ─ pull the mirror ─ samples again: a difference is a late write
+ *
+ * Invariants:
+ *   - The child is frozen whenever the judge writes its inputs or reads its outputs.
+ *   - Before CALL is sent nothing waits on its channel, except SEGMENT: a child that speaks between
+ *     calls breaks the protocol (CHILD_SPOKE).
+ *   - Nothing is allocated, mapped or copied between the clock's start and its end, except the
+ *     samples.
+ *   - The clock stops when samples of the answer are in the judge's hands, not when the child says
+ *     that there is one: what it still does in between is on its own time. How long sampling takes
+ *     is kept apart, because much of it is the judge's doing (measure/timing.h).
+ *   - After success the child is frozen. After a failure it may run, and its answer may still come:
+ *     it stays CHILD_BUSY and is not called again.
+ *
+ * Freezing a process does not stop what it left running on a GPU: the second look at the samples
+ * finds work that ends later. Threads: the child's session.
+ */
+#ifndef WARPGYM_JUDGE_PROCESS_CALL_H
+#define WARPGYM_JUDGE_PROCESS_CALL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct child;
+
+struct child_call {
+    uint32_t mode;  /* enum wire_mode */
+    uint32_t calls; /* native, on a GPU: only the first so many slots; 0: all */
+    uint64_t noise; /* seeds what a layer itself draws */
+    int64_t timeout_ms;
+    int64_t clock_ns;  /* when its clock started; 0: it starts when the child is thawed */
+    int64_t inputs_ns; /* with clock_ns: when its inputs were there */
+    int trace;         /* WIRE_TRACE: where it records to */
+    bool stays_on_gpu; /* no mirror is wanted: the reader of the outputs looks at the samples */
+};
+
+struct child_time {
+    double ms;        /* from the clock's start to DONE, dispatch overhead included */
+    double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
+    double sample_ms; /* DONE to samples taken */
+    double freeze_us; /* samples taken to stopped */
+    double own_ms;    /* the call alone by the child's own clock: a claim */
+};
+
+/* ERR_INPUT (child->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. Late
+ * writes are no error: child->breach is CHILD_LATE. */
+NODISCARD int child_call(struct child *child, const struct child_call *call,
+                         struct child_time *time, struct err *err);
+
+#endif

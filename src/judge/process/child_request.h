@@ -1,0 +1,56 @@
+/* child_request: requests of a torch child, which it may send whenever the judge waits for it.
+ *
+ *   BUILD     something to compile: the child may start no programs
+ *   SEGMENT   GPU memory in which its tensors will lie
+ *
+ * Compiling takes time that is not the child's fault: the deadline moves with it, up to a bound of
+ * CHILD_BUILDS_NS in all. Sending requests takes the child's own time, so a child that does nothing
+ * else meets its deadline like any other.
+ *
+ * Ownership: a builder is the caller's; segments end with child_close. Threads: the child's
+ * session. Errors: ERR_PROTOCOL: a request that no child of ours makes; ERR_TIMEOUT, ERR_CANCELLED,
+ * ERR_CRASH.
+ */
+#ifndef WARPGYM_JUDGE_PROCESS_CHILD_REQUEST_H
+#define WARPGYM_JUDGE_PROCESS_CHILD_REQUEST_H
+
+#include "base/err.h"
+#include "device/gpu_memory.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHILD_SEGMENTS 4096
+#define CHILD_BUILDS_NS (INT64_C(600) * 1000000000) /* that its deadlines move by, in all */
+
+struct child;
+
+/* Compiles what a torch child requests. Returns a descriptor of sealed memory (the caller closes
+ * it), or negative with the compiler's words in `text`. */
+struct child_builder {
+    int (*build)(struct child_builder *self, const char *request, size_t bytes, char *text,
+                 size_t text_bytes);
+    void *context; /* of `build` */
+};
+
+/* GPU memory of a torch child, in which its tensors lie. */
+struct child_segment {
+    uint64_t address; /* where the child sees it; 0: free */
+    struct gpu_memory memory;
+};
+
+struct child_requests {
+    struct child_builder *builder;  /* the caller's; NULL: it may not request builds */
+    struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
+    uint32_t segment_count;
+    int64_t builds_ns; /* by which its deadlines have moved */
+};
+
+/* The type of the request that is waiting now; 0: none is. */
+uint32_t child_pending_request(const struct child *child);
+/* Answers it. *deadline_ns moves by the time that a build took; ERR_TIMEOUT when it is over. */
+NODISCARD int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *err);
+/* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the child has announced. */
+cuda_at child_locate(const struct child *child, uint64_t address, uint64_t bytes);
+
+#endif

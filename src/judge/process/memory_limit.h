@@ -1,0 +1,37 @@
+/* memory_limit: how much of this machine's memory a child may hold where its sandbox cannot bound
+ * it: a CUDA driver reserves more addresses than any address-space limit would allow.
+ *
+ * The judge looks from time to time while it waits for the child, and once more when a call is
+ * over. Both look at the process itself; at its descendants, of which there are none behind a
+ * system-call filter, less often, because that takes a moment for each thread.
+ *
+ * Threads: the child's session. Errors: a child that holds more is killed: ERR_INPUT, and
+ * child->failed says so.
+ */
+#ifndef WARPGYM_JUDGE_PROCESS_MEMORY_LIMIT_H
+#define WARPGYM_JUDGE_PROCESS_MEMORY_LIMIT_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/* What a CUDA context takes of this machine's memory, with all that libraries put beside it. */
+#define MEMORY_LIMIT_CONTEXT_BYTES ((uint64_t)1 << 30)
+
+struct child;
+
+struct memory_limit {
+    uint64_t own_bytes;           /* for itself: as far as settings and arguments go */
+    uint64_t most_bytes;          /* in all; 0: its sandbox bounds it */
+    int64_t looked_ns, family_ns; /* when it was looked at; when at its descendants, too */
+};
+
+/* Beyond what the child holds now, it may hold so much, and a context; 0: no limit. */
+void child_limit_memory(struct child *child, uint64_t own_bytes);
+/* How long to wait at most until the next look. */
+int child_watch_ms(const struct child *child, int left_ms);
+NODISCARD int child_check_memory(struct child *child, struct err *err);
+/* The same, unless that was done just before. */
+NODISCARD int child_watch_memory(struct child *child, struct err *err);
+
+#endif

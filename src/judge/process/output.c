@@ -1,0 +1,211 @@
+#include "judge/process/output.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "judge/process/child.h"
+
+#include <string.h>
+
+/* Where outputs lie: native ones in the slot, torch ones in the child's own memory. */
+static uint32_t list_outputs(const struct child *child, struct wire_output *outputs)
+{
+    uint32_t count = 0;
+    if (child->outputs.done.count > 0) {
+        memcpy(outputs, child->outputs.done.outputs, child->outputs.done.count * sizeof *outputs);
+        return child->outputs.done.count;
+    }
+    for (uint32_t i = 0; i < child->layout.count; i++) {
+        const struct layout_argument *argument = &child->layout.arguments[i];
+        if (!layout_is_output(argument))
+            continue;
+        outputs[count++] = (struct wire_output){
+            .address = argument->offset,
+            .bytes = layout_argument_bytes(argument),
+            .dtype = argument->dtype,
+            .dimensions = 1,
+            .shape = {(int64_t)argument->count},
+        };
+    }
+    return count;
+}
+
+static int peek(const struct child *child, const struct wire_output *output, uint64_t offset,
+                void *into, size_t bytes)
+{
+    struct err ignored;
+    if (child->outputs.done.count > 0)
+        return sandboxed_read(&child->process, output->address + offset, into, bytes, &ignored);
+    memcpy(into, child->slot.data + output->address + offset, bytes);
+    return 0;
+}
+
+/* Where an output lies on the GPU, in the judge's context; 0: nowhere that the judge knows. */
+static cuda_at output_at(const struct child *child, const struct wire_output *output)
+{
+    return child->outputs.done.count > 0 ? child_locate(child, output->address, output->bytes)
+                                         : child->arrays.address + output->address;
+}
+
+/* Without kernels of the judge's own: all are asked for before any is waited for. */
+static bool copy_samples(const struct child *child, const struct gpu_addresses *places, char *into)
+{
+    const struct cuda *cuda = &child->gpu->cuda;
+    cuda_result result = 0;
+    for (int i = 0; result == 0 && i < CHILD_SAMPLES; i++)
+        if (places->bytes[i])
+            result = cuda->copy_to_host_later(into + (size_t)i * GPU_ADDRESS_BYTES, places->at[i],
+                                              places->bytes[i], NULL);
+    return cuda->synchronize() == 0 && result == 0;
+}
+
+_Static_assert(CHILD_SAMPLES <= GPU_ADDRESSES && CHILD_SAMPLE_BYTES <= GPU_ADDRESS_BYTES,
+               "samples of a GPU are gathered at once");
+
+static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
+                        struct child_sample samples[CHILD_SAMPLES])
+{
+    struct gpu_addresses places = {0};
+    struct err ignored;
+    char *into = child->outputs.pinned;
+    for (int i = 0; i < CHILD_SAMPLES; i++) {
+        cuda_at start = samples[i].taken ? output_at(child, &outputs[samples[i].output]) : 0;
+        samples[i].taken = start != 0;
+        places.at[i] = start + samples[i].offset;
+        places.bytes[i] = start ? (uint32_t)samples[i].bytes : 0;
+    }
+    bool read = child->work ? gpu_work_gather(child->work, &places, into, &ignored) == 0
+                            : copy_samples(child, &places, into);
+    for (int i = 0; i < CHILD_SAMPLES; i++) {
+        samples[i].taken &= read;
+        if (samples[i].taken)
+            memcpy(samples[i].data, into + (size_t)i * GPU_ADDRESS_BYTES, samples[i].bytes);
+    }
+}
+
+int child_prepare_samples(struct child *child, struct err *err)
+{
+    if (!child->gpu || child->outputs.pinned)
+        return 0;
+    int result = gpu_context_use(child->gpu, err);
+    return result < 0
+               ? result
+               : cuda_check(&child->gpu->cuda,
+                            child->gpu->cuda.host_alloc(&child->outputs.pinned,
+                                                        GPU_ADDRESSES * GPU_ADDRESS_BYTES, 0),
+                            "cannot make host memory for samples", err);
+}
+
+void child_take_samples(struct child *child)
+{
+    struct child_sample *samples = child->outputs.samples;
+    struct wire_output outputs[WIRE_OUTPUTS];
+    uint32_t count = list_outputs(child, outputs);
+    uint64_t state = clock_secret();
+    for (int i = 0; i < CHILD_SAMPLES; i++) {
+        struct child_sample *sample = &samples[i];
+        sample->taken = false;
+        if (count == 0)
+            continue;
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        sample->output = (uint32_t)((state >> 33) % count);
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        uint64_t bytes = outputs[sample->output].bytes;
+        uint64_t lines = bytes / CHILD_SAMPLE_BYTES;
+        sample->offset = lines ? (state >> 20) % lines * CHILD_SAMPLE_BYTES : 0;
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        if (child_has_slot_outputs(child))
+            sample->offset += (state >> 33) % child->slots * child->layout.bytes;
+        sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
+        sample->taken = sample->bytes > 0;
+        if (!child->gpu && sample->taken)
+            sample->taken = peek(child, &outputs[sample->output], sample->offset, sample->data,
+                                 sample->bytes) == 0;
+    }
+    if (child->gpu)
+        peek_on_gpu(child, outputs, samples);
+}
+
+/* What lies there now; the mirror, where it has just been brought up to date. */
+static void peek_again(struct child *child, bool on_gpu, const struct wire_output *outputs,
+                       struct child_sample samples[CHILD_SAMPLES])
+{
+    if (child->gpu && (on_gpu || !child_has_slot_outputs(child))) {
+        peek_on_gpu(child, outputs, samples);
+        return;
+    }
+    for (int i = 0; i < CHILD_SAMPLES; i++)
+        samples[i].taken = samples[i].taken &&
+                           peek(child, &outputs[samples[i].output], samples[i].offset,
+                                samples[i].data, samples[i].bytes) == 0;
+}
+
+bool child_samples_changed(struct child *child, bool on_gpu)
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    struct child_sample now[CHILD_SAMPLES];
+    uint32_t count = list_outputs(child, outputs);
+    memcpy(now, child->outputs.samples, sizeof now);
+    for (int i = 0; i < CHILD_SAMPLES; i++)
+        now[i].taken &= now[i].output < count;
+    peek_again(child, on_gpu, outputs, now);
+    for (int i = 0; i < CHILD_SAMPLES; i++)
+        if (child->outputs.samples[i].taken &&
+            (!now[i].taken ||
+             memcmp(now[i].data, child->outputs.samples[i].data, now[i].bytes) != 0))
+            return true;
+    return false;
+}
+
+uint32_t child_output_count(const struct child *child)
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    return child->outputs.done.count > 0 ? child->outputs.done.count / child->slots
+                                         : list_outputs(child, outputs);
+}
+
+int child_output_form(const struct child *child, uint32_t slot, uint32_t index,
+                      struct tensor *tensor, struct err *err)
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    uint32_t count = list_outputs(child, outputs);
+    uint32_t place = child->outputs.done.count > 0 ? slot * (count / child->slots) + index : index;
+    if (place >= count)
+        return err_set(err, ERR_INTERNAL, "there is no output %u", index);
+    const struct wire_output *output = &outputs[place];
+    *tensor = (struct tensor){.dtype = output->dtype,
+                              .dimensions = output->dimensions,
+                              .bytes = output->bytes,
+                              .count = output->bytes / dtype_facts(output->dtype)->bytes};
+    memcpy(tensor->shape, output->shape, sizeof tensor->shape);
+    if (child->outputs.done.count == 0)
+        tensor->data = child->slot.data + slot * child->layout.bytes + output->address;
+    else if (child->gpu)
+        tensor->at = output_at(child, output);
+    return 0;
+}
+
+/* Of a torch child on the CPU: read from its memory. */
+static int copy_output(struct child *child, uint32_t place, struct tensor *tensor, struct err *err)
+{
+    if (child->outputs.buffer_bytes[place] < tensor->bytes) {
+        child->outputs.buffers[place] = mem_resize(child->outputs.buffers[place], tensor->bytes);
+        child->outputs.buffer_bytes[place] = tensor->bytes;
+    }
+    tensor->data = child->outputs.buffers[place];
+    return sandboxed_read(&child->process, child->outputs.done.outputs[place].address,
+                          child->outputs.buffers[place], tensor->bytes, err);
+}
+
+int child_output(struct child *child, uint32_t slot, uint32_t index, struct tensor *tensor,
+                 struct err *err)
+{
+    int result = child_output_form(child, slot, index, tensor, err);
+    if (result < 0 || child->outputs.done.count == 0)
+        return result;
+    if (!child->gpu)
+        return copy_output(child, slot * child_output_count(child) + index, tensor, err);
+    if (tensor->at == 0 && tensor->bytes > 0)
+        return err_set(err, ERR_PROTOCOL, "output %u lies in memory that the judge was not told of",
+                       index);
+    return 0;
+}

@@ -1,0 +1,67 @@
+/* output: what a child answered, and samples of it that were taken on the clock.
+ *
+ *   native            outputs lie in the slot, on a GPU in `arrays`, of which the slot is the mirror
+ *   torch, CPU        in the child's own memory: read through the kernel
+ *   torch, GPU        in segments that the child has announced (child_request.h)
+ *
+ * A child's word on its outputs (wire_done) is a claim: it is checked before it gets here
+ * (wire_check_done), and addresses are only read through the kernel or looked up among segments.
+ *
+ * Ownership: child_close frees all. Threads: the child's session.
+ */
+#ifndef WARPGYM_JUDGE_PROCESS_OUTPUT_H
+#define WARPGYM_JUDGE_PROCESS_OUTPUT_H
+
+#include "base/err.h"
+#include "device/cuda.h"
+#include "judge/process/wire.h"
+
+#include <stdbool.h>
+
+#define CHILD_SAMPLES 32
+#define CHILD_SAMPLE_BYTES 64
+
+struct child;
+
+/* One output as the judge sees it after a call. Valid until the child's next call, map or close. */
+struct tensor {
+    uint32_t dtype, dimensions;
+    int64_t shape[LIMIT_DIMENSIONS];
+    uint64_t count, bytes;
+    const void *data; /* NULL: it lies on the GPU */
+    cuda_at at;       /* there, in the judge's context */
+};
+
+struct child_sample {
+    uint32_t output;
+    uint64_t offset;
+    uint64_t bytes;
+    unsigned char data[CHILD_SAMPLE_BYTES];
+    bool taken;
+};
+
+struct child_outputs {
+    struct wire_done done;                      /* what it said of them */
+    struct child_sample samples[CHILD_SAMPLES]; /* taken on the clock */
+    void *pinned;                               /* host memory that the GPU writes samples to */
+    char *buffers[WIRE_OUTPUTS];                /* copies of torch outputs */
+    size_t buffer_bytes[WIRE_OUTPUTS];
+};
+
+/* What sampling needs on a GPU, made ahead of the clock. */
+NODISCARD int child_prepare_samples(struct child *child, struct err *err);
+/* Samples at random places of random outputs, which the judge draws after DONE. */
+void child_take_samples(struct child *child);
+/* Whether they differ from what lies there now. `on_gpu`: look at the GPU's memory, although there
+ * is a mirror. */
+bool child_samples_changed(struct child *child, bool on_gpu);
+
+/* Number of outputs of the last call, and one of them. The form alone (torch: without data) costs
+ * nothing, whatever the child claims: look at a candidate's before its bytes are copied. */
+uint32_t child_output_count(const struct child *child);
+NODISCARD int child_output_form(const struct child *child, uint32_t slot, uint32_t index,
+                                struct tensor *tensor, struct err *err);
+NODISCARD int child_output(struct child *child, uint32_t slot, uint32_t index,
+                           struct tensor *tensor, struct err *err);
+
+#endif

@@ -1,12 +1,12 @@
 /* settings: everything that a user may tune, in one table.
  *
- * SETTINGS is the table; the fields of struct settings, the parser, --help and docs/reference/settings.md all
- * come from it. Sources in rising precedence: default, YAML file, environment, `key=value` from the
- * command line. A key that is not in the table is an error with the nearest name offered, in the
- * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a
- * name in it); other WARPGYM_ variables pass, because container platforms invent some. KernelGYM's
- * variables count where they mean the same, below ours; a value that KernelGYM could not have read
- * is some other program's, and passed over.
+ * SETTINGS is the table; the fields of struct settings, the parser, --help and
+ * docs/reference/settings.md all come from it. Sources in rising precedence: default, YAML file,
+ * environment, `key=value` from the command line. A key that is not in the table is an error with
+ * the nearest name offered, in the environment too where a variable is plainly meant for the table
+ * (WARPGYM_<section>_…, or nearly a name in it); other WARPGYM_ variables pass, because container
+ * platforms invent some. KernelGYM's variables count where they mean the same, below ours; a value
+ * that KernelGYM could not have read is some other program's, and passed over.
  *
  * Kinds: STRING as it stands. SECRET likewise, and never shown; URL, not shown where it holds a
  * password. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or with a unit
@@ -118,7 +118,7 @@
     X(worker_listen, "worker.listen", STRING, "", 0, 0,                                            \
       "Address and port for the /metrics and /health of `warpgym worker`; empty: none")            \
     X(languages_path, "languages.path", STRING, "", 0, 0,                                          \
-      "Directories of languages from outside (docs/extending.md), separated by colons")            \
+      "Directories of languages from outside (docs/guide/extending.md), separated by colons")      \
     X(gym_language, "gym.language", STRING, "", 0, 0,                                              \
       "What answers are to be written in: c, cuda, triton, torch-cuda, python; empty: c for "      \
       "native problems, triton for torch ones")                                                    \
@@ -126,15 +126,15 @@
     X(gym_gamma, "gym.gamma", FLOAT, "0.4", 0, 1,                                                  \
       "Discount of the rewards of later turns in a turn's return")                                 \
     X(gym_reward, "gym.reward", STRING, "kevin", 0, 0,                                             \
-      "Preset of rewards (docs/rewards.md): kevin, drkernel, staged1, ...")                        \
+      "Preset of rewards (docs/reference/rewards.md): kevin, drkernel, staged1, ...")              \
     X(gym_coverage, "gym.coverage", STRING, "time", 0, 0,                                          \
       "What the share of own kernels is of, in rewards and train.coverage: time, kernels, "        \
-      "named_time, named_kernels (docs/rewards.md)")                                               \
+      "named_time, named_kernels (docs/reference/rewards.md)")                                     \
     X(gym_stop_speedup, "gym.stop_speedup", FLOAT, "0", 0, 1e9,                                    \
       "An episode ends with a correct answer that is this many times as fast as the reference; "   \
       "0: only when its turns are over")                                                           \
     X(gym_style, "gym.style", STRING, "warpgym", 0, 0,                                             \
-      "Style of prompts (docs/prompts.md): warpgym, kevin, drkernel, or a directory of "           \
+      "Style of prompts (docs/reference/prompts.md): warpgym, kevin, drkernel, or a directory of " \
       "prompts.path")                                                                              \
     X(gym_shots, "gym.shots", INT, "1", 0, 3, "Worked examples in a prompt")                       \
     X(gym_thinking, "gym.thinking", BOOL, "false", 0, 0,                                           \
@@ -209,7 +209,8 @@
     X(train_thinking, "train.thinking", BOOL, "false", 0, 0,                                       \
       "Whether Qwen3's template leaves its thinking on")                                           \
     X(train_method, "train.method", STRING, "trloo", 0, 0,                                         \
-      "Preset of all that follows up to train.lone (docs/methods.md): trloo, grpo, drkernel, "     \
+      "Preset of all that follows up to train.lone (docs/reference/methods.md): trloo, grpo, "     \
+      "drkernel, "                                                                                 \
       "kevin, drkernel_original, kernel_rl_original")                                              \
     X(train_estimator, "train.estimator", STRING, "", 0, 0, "Of advantages; empty: the method's")  \
     X(train_returns, "train.returns", STRING, "", 0, 0,                                            \
@@ -316,7 +317,7 @@
     X(train_substeps, "train.substeps", INT, "1", 1, 4096,                                         \
       "Changes of the weights that a step's turns are shared out to")                              \
     X(train_sft_data, "train.sft_data", STRING, "", 0, 0,                                          \
-      "JSONL files to fine-tune on first, separated by colons (docs/lm.md); empty: none")          \
+      "JSONL files to fine-tune on first, separated by colons (docs/guide/lm.md); empty: none")    \
     X(train_sft_epochs, "train.sft_epochs", INT, "1", 1, 100000, "Epochs of that")                 \
     X(train_sft_tokens, "train.sft_tokens", INT, "8192", 1, 16777216,                              \
       "Tokens of one of its steps")                                                                \
@@ -375,7 +376,8 @@
     X(retrieval_embeddings_token, "retrieval.embeddings_token", SECRET, "", 0, 0,                  \
       "Bearer token for that endpoint")                                                            \
     X(prompts_path, "prompts.path", STRING, "", 0, 0,                                              \
-      "Directory of your own templates of prompts (docs/prompts.md), searched before ours")        \
+      "Directory of your own templates of prompts (docs/reference/prompts.md), searched before "   \
+      "ours")                                                                                      \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
       "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
     X(server_token, "server.token", SECRET, "", 0, 0,                                              \

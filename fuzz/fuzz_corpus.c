@@ -1,9 +1,9 @@
 /* Any bytes as a line of a corpus: refused with a reason, or an example whose texts can be cut into
  * words and held against themselves. */
 #include "base/json.h"
+#include "retrieval/analyzer.h"
 #include "retrieval/corpus.h"
-#include "retrieval/likeness.h"
-#include "retrieval/words.h"
+#include "retrieval/sketch.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int check_word(void *context, const struct word *word)
+static int check_word(void *context, const struct analyzer_word *word)
 {
     const size_t *count = context;
     if (word->length == 0 || word->length >= WORD_BYTES || word->text[word->length] != '\0' ||
@@ -26,13 +26,13 @@ static void check_text(const char *text)
     struct sketch sketch, again;
     unsigned char bytes[SKETCH_BYTES];
     struct err err;
-    if (words_each(text, count, check_word, &count) != 0)
+    if (analyzer_each(text, count, check_word, &count) != 0)
         abort();
     sketch_of(text, count, &sketch);
     for (uint32_t i = 1; i < sketch.count; i++)
         if (sketch.hashes[i] <= sketch.hashes[i - 1])
             abort();
-    if (sketch.count > 0 && sketch_likeness(&sketch, &sketch) != 1)
+    if (sketch.count > 0 && sketch_similarity(&sketch, &sketch) != 1)
         abort();
     if (sketch_read(&again, bytes, sketch_write(&sketch, bytes), &err) < 0 ||
         memcmp(&sketch, &again, sizeof sketch) != 0)

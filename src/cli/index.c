@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "problem/suite.h"
 #include "retrieval/index_build.h"
+#include "retrieval/index_stats.h"
 #include "retrieval/retrieval.h"
 
 #include <inttypes.h>

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOKENS_MOST ((size_t)1 << 17) /* what comes behind them decides nothing any more */
-#define MEMORY 15                     /* names back that a name of its own is looked for */
+#define TOKENS_MOST ((size_t)1 << 17) /* later tokens change nothing */
+#define RECENT_NAMES 15               /* names back that a local name is looked up */
 
 enum kind { NAME, NUMBER, STRING, MARK, LINE_END };
 
 struct token {
     enum kind kind;
-    bool embedded; /* in a string of Python */
+    bool embedded; /* inside a Python string */
     bool first;    /* of its line, and not indented */
     const char *text;
     size_t length;
@@ -29,7 +29,8 @@ struct lexer {
 
 /* --------------------------------------------------------------------------------------- lexing */
 
-static void add(struct lexer *lexer, enum kind kind, const char *text, size_t length, bool first)
+static void add_token(struct lexer *lexer, enum kind kind, const char *text, size_t length,
+                      bool first)
 {
     if (lexer->count == TOKENS_MOST)
         return;
@@ -57,7 +58,7 @@ static const char *line_end(const char *at, const char *end)
     return found ? found : end;
 }
 
-static bool begins(const struct lexer *lexer, const char *text)
+static bool begins_with(const struct lexer *lexer, const char *text)
 {
     size_t length = strlen(text);
     return (size_t)(lexer->end - lexer->at) >= length && memcmp(lexer->at, text, length) == 0;
@@ -68,10 +69,10 @@ static void lex_name(struct lexer *lexer, bool first)
     const char *start = lexer->at;
     while (lexer->at < lexer->end && is_name(*lexer->at))
         lexer->at++;
-    add(lexer, NAME, start, (size_t)(lexer->at - start), first);
+    add_token(lexer, NAME, start, (size_t)(lexer->at - start), first);
 }
 
-/* 1e-5f, 0x10, 1_000: all one. */
+/* 1e-5f, 0x10 and 1_000 are one token each. */
 static void lex_number(struct lexer *lexer, bool first)
 {
     const char *start = lexer->at;
@@ -82,10 +83,10 @@ static void lex_number(struct lexer *lexer, bool first)
             break;
         lexer->at++;
     }
-    add(lexer, NUMBER, start, (size_t)(lexer->at - start), first);
+    add_token(lexer, NUMBER, start, (size_t)(lexer->at - start), first);
 }
 
-/* Past a string that begins here; what is between its quotes. */
+/* Skips a string that begins here; *inside is its text. */
 static void skip_string(struct lexer *lexer, bool triple, const char **inside, size_t *length)
 {
     char quote = *lexer->at;
@@ -112,29 +113,30 @@ static void lex_c(struct lexer *lexer)
     size_t length;
     while (lexer->at < lexer->end) {
         char c = *lexer->at;
-        if (begins(lexer, "//") || begins(lexer, "#include") || begins(lexer, "#pragma")) {
+        if (begins_with(lexer, "//") || begins_with(lexer, "#include") ||
+            begins_with(lexer, "#pragma")) {
             lexer->at = line_end(lexer->at, lexer->end);
-        } else if (begins(lexer, "/*")) {
+        } else if (begins_with(lexer, "/*")) {
             const char *close = memmem(lexer->at + 2, (size_t)(lexer->end - lexer->at) - 2, "*/",
                                        2);
             lexer->at = close ? close + 2 : lexer->end;
         } else if (c == '"' || c == '\'') {
             skip_string(lexer, false, &inside, &length);
-            add(lexer, STRING, inside, length, false);
+            add_token(lexer, STRING, inside, length, false);
         } else if (is_digit(c)) {
             lex_number(lexer, false);
         } else if (is_name(c)) {
             lex_name(lexer, false);
         } else {
             if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
-                add(lexer, MARK, lexer->at, 1, false);
+                add_token(lexer, MARK, lexer->at, 1, false);
             lexer->at++;
         }
     }
 }
 
-/* A string of Python with its prefix (rb""), or false. What stands alone is a docstring; a long one
- * elsewhere is a source. */
+/* A Python string with its prefix (rb""), or false. A string statement is a docstring; a long
+ * string elsewhere is source code. */
 static bool lex_python_string(struct lexer *lexer, bool alone)
 {
     const char *quote = lexer->at;
@@ -149,7 +151,7 @@ static bool lex_python_string(struct lexer *lexer, bool alone)
     skip_string(lexer, triple, &inside, &length);
     if (alone)
         return true;
-    add(lexer, STRING, inside, triple ? 0 : length, false);
+    add_token(lexer, STRING, inside, triple ? 0 : length, false);
     if (triple && !lexer->embedded) {
         const char *after = lexer->at, *end = lexer->end;
         lexer->embedded = true;
@@ -166,7 +168,7 @@ static bool lex_python_string(struct lexer *lexer, bool alone)
 static void lex_python(struct lexer *lexer)
 {
     int depth = 0;
-    bool fresh = true; /* nothing of this line yet */
+    bool fresh = true; /* no token of this line yet */
     const char *line = lexer->at;
     while (lexer->at < lexer->end) {
         char c = *lexer->at;
@@ -175,7 +177,7 @@ static void lex_python(struct lexer *lexer)
             lexer->at++;
             line = lexer->at;
             if (depth == 0 && !fresh)
-                add(lexer, LINE_END, line - 1, 1, false);
+                add_token(lexer, LINE_END, line - 1, 1, false);
             fresh = fresh || depth == 0;
         } else if (c == '#') {
             lexer->at = line_end(lexer->at, lexer->end);
@@ -194,10 +196,10 @@ static void lex_python(struct lexer *lexer)
             else if (is_name(c))
                 lex_name(lexer, first);
             else
-                add(lexer, MARK, lexer->at++, 1, first);
+                add_token(lexer, MARK, lexer->at++, 1, first);
         }
     }
-    add(lexer, LINE_END, lexer->end, 0, false);
+    add_token(lexer, LINE_END, lexer->end, 0, false);
 }
 
 static bool is_python(const char *text, size_t count)
@@ -219,15 +221,15 @@ static bool is_python(const char *text, size_t count)
 
 /* ------------------------------------------------------------------------------------- choosing */
 
-static bool is(const struct token *token, const char *text)
+static bool token_is(const struct token *token, const char *text)
 {
     return strlen(text) == token->length && memcmp(token->text, text, token->length) == 0;
 }
 
-static bool is_one_of(const struct token *token, const char *const *words)
+static bool token_is_one_of(const struct token *token, const char *const *words)
 {
     for (; *words; words++)
-        if (is(token, *words))
+        if (token_is(token, *words))
             return true;
     return false;
 }
@@ -250,10 +252,10 @@ struct chooser {
     size_t count;
     uint32_t *own, *imported; /* hashes of names, sorted */
     size_t own_count, imported_count;
-    uint32_t recent[MEMORY]; /* names of its own, the last ones */
+    uint32_t recent[RECENT_NAMES]; /* the latest local names */
     size_t names;
     bool python;
-    bool hidden; /* within a function that makes inputs */
+    bool hidden; /* inside a function that makes inputs */
     void (*visit)(void *context, uint32_t token, bool outside);
     void *context;
 };
@@ -264,27 +266,28 @@ static int compare_hash(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static bool holds(const uint32_t *set, size_t count, uint32_t hash)
+static bool set_contains(const uint32_t *set, size_t count, uint32_t hash)
 {
     return count > 0 && bsearch(&hash, set, count, sizeof *set, compare_hash);
 }
 
-/* A type's name and another name stand before what is defined: "static float largest(". */
-static bool defines(const struct token *before, const struct token *after)
+/* A definition follows a type name and another name: "static float largest(". */
+static bool defines_name(const struct token *before, const struct token *after)
 {
     static const char *const statements[] = {"return", "else",   "case", "do",  "goto",  "throw",
                                              "in",     "not",    "and",  "or",  "if",    "elif",
                                              "yield",  "lambda", "is",   "new", "await", NULL};
-    if (before->kind == NAME && (is(before, "def") || is(before, "class") || is(before, "as")))
+    if (before->kind == NAME &&
+        (token_is(before, "def") || token_is(before, "class") || token_is(before, "as")))
         return true;
     if (after[0].kind != MARK)
         return false;
-    if (is(after, "="))
-        return after[1].kind != MARK || !is(after + 1, "=");
-    return is(after, "(") && before->kind == NAME && !is_one_of(before, statements);
+    if (token_is(after, "="))
+        return after[1].kind != MARK || !token_is(after + 1, "=");
+    return token_is(after, "(") && before->kind == NAME && !token_is_one_of(before, statements);
 }
 
-/* Finds the names that the text defines and those that it imports. */
+/* Collects the names that the text defines and those that it imports. */
 static void gather_names(struct chooser *chooser)
 {
     static const struct token nothing = {.kind = LINE_END, .text = ""};
@@ -294,7 +297,7 @@ static void gather_names(struct chooser *chooser)
     for (size_t i = 0; i < chooser->count; i++) {
         const struct token *token = &chooser->tokens[i];
         if (fresh && token->kind == NAME)
-            import = is(token, "import") || is(token, "from");
+            import = token_is(token, "import") || token_is(token, "from");
         fresh = token->kind == LINE_END;
         if (token->kind != NAME)
             continue;
@@ -303,21 +306,21 @@ static void gather_names(struct chooser *chooser)
             after[k] = chooser->tokens[i + 1 + k];
         if (import)
             chooser->imported[chooser->imported_count++] = hash_token(token);
-        else if (defines(i > 0 ? token - 1 : &nothing, after))
+        else if (defines_name(i > 0 ? token - 1 : &nothing, after))
             chooser->own[chooser->own_count++] = hash_token(token);
     }
     qsort(chooser->own, chooser->own_count, sizeof *chooser->own, compare_hash);
     qsort(chooser->imported, chooser->imported_count, sizeof *chooser->imported, compare_hash);
 }
 
-static void tell(struct chooser *chooser, uint32_t token)
+static void emit_token_hash(struct chooser *chooser, uint32_t token)
 {
     if (!chooser->hidden)
         chooser->visit(chooser->context, token, false);
 }
 
-/* nn.ReLU and torch.relu are one. */
-static void tell_outside(struct chooser *chooser, const struct token *token, bool selects)
+/* nn.ReLU and torch.relu are the same. */
+static void emit_outside_name(struct chooser *chooser, const struct token *token, bool selects)
 {
     uint32_t hash = 0x811C9DC5u;
     for (size_t i = 0; i < token->length; i++) {
@@ -329,21 +332,21 @@ static void tell_outside(struct chooser *chooser, const struct token *token, boo
         chooser->visit(chooser->context, hash, !selects);
 }
 
-static void tell_own(struct chooser *chooser, uint32_t hash)
+static void emit_own_name(struct chooser *chooser, uint32_t hash)
 {
     static const char letters[] = "0123456789abcdefghij";
     size_t back = 1;
-    while (back <= MEMORY && back <= chooser->names &&
-           chooser->recent[(chooser->names - back) % MEMORY] != hash)
+    while (back <= RECENT_NAMES && back <= chooser->names &&
+           chooser->recent[(chooser->names - back) % RECENT_NAMES] != hash)
         back++;
-    if (back > MEMORY || back > chooser->names)
+    if (back > RECENT_NAMES || back > chooser->names)
         back = 0;
-    chooser->recent[chooser->names++ % MEMORY] = hash;
-    tell(chooser, hash_text(letters + back, 1));
+    chooser->recent[chooser->names++ % RECENT_NAMES] = hash;
+    emit_token_hash(chooser, hash_text(letters + back, 1));
 }
 
-/* What a name stands for; `i` is its place. */
-static void tell_name(struct chooser *chooser, size_t i, size_t end)
+/* Emits the name at `i`. */
+static void emit_name(struct chooser *chooser, size_t i, size_t end)
 {
     static const char *const integers[] = {"int",      "size_t",    "unsigned", "long",
                                            "short",    "int32_t",   "int64_t",  "uint32_t",
@@ -361,50 +364,51 @@ static void tell_name(struct chooser *chooser, size_t i, size_t end)
                                          "try",    "except", "raise", "assert", NULL};
     const struct token *token = &chooser->tokens[i];
     uint32_t hash = hash_token(token);
-    bool member = i > 0 && token[-1].kind == MARK && is(&token[-1], ".");
-    bool of_self = member && i > 1 && is(&token[-2], "self");
-    bool called = i + 1 < end && token[1].kind == MARK && is(&token[1], "(");
-    bool selects = i + 1 < end && token[1].kind == MARK && is(&token[1], ".");
-    if (is_one_of(token, nothing))
+    bool member = i > 0 && token[-1].kind == MARK && token_is(&token[-1], ".");
+    bool of_self = member && i > 1 && token_is(&token[-2], "self");
+    bool called = i + 1 < end && token[1].kind == MARK && token_is(&token[1], "(");
+    bool selects = i + 1 < end && token[1].kind == MARK && token_is(&token[1], ".");
+    if (token_is_one_of(token, nothing))
         return;
-    if (is_one_of(token, integers))
-        tell(chooser, hash_text("int", 3));
-    else if (is_one_of(token, keywords) ||
-             (chooser->python && !token->embedded && is_one_of(token, python)))
-        tell(chooser, hash);
+    if (token_is_one_of(token, integers))
+        emit_token_hash(chooser, hash_text("int", 3));
+    else if (token_is_one_of(token, keywords) ||
+             (chooser->python && !token->embedded && token_is_one_of(token, python)))
+        emit_token_hash(chooser, hash);
     else if (member && !of_self)
-        tell_outside(chooser, token, selects);
-    else if (selects && holds(chooser->imported, chooser->imported_count, hash))
-        tell(chooser, hash_text("module", 6));
-    else if (called && !of_self && !holds(chooser->own, chooser->own_count, hash))
-        tell_outside(chooser, token, false);
+        emit_outside_name(chooser, token, selects);
+    else if (selects && set_contains(chooser->imported, chooser->imported_count, hash))
+        emit_token_hash(chooser, hash_text("module", 6));
+    else if (called && !of_self && !set_contains(chooser->own, chooser->own_count, hash))
+        emit_outside_name(chooser, token, false);
     else
-        tell_own(chooser, hash);
+        emit_own_name(chooser, hash);
 }
 
-static void tell_token(struct chooser *chooser, size_t i, size_t end)
+static void emit_token(struct chooser *chooser, size_t i, size_t end)
 {
     const struct token *token = &chooser->tokens[i];
     switch (token->kind) {
     case NAME:
-        tell_name(chooser, i, end);
+        emit_name(chooser, i, end);
         break;
     case NUMBER:
-        tell(chooser, hash_text("0", 1));
+        emit_token_hash(chooser, hash_text("0", 1));
         break;
     case STRING:
-        tell(chooser, hash_text("\"", 1));
+        emit_token_hash(chooser, hash_text("\"", 1));
         break;
-    case MARK: /* those that only lay out are left out */
-        if (!strchr(";,{}:", token->text[0]) && !(i > 0 && is(token, ".") && is(token - 1, "self")))
-            tell(chooser, hash_token(token));
+    case MARK: /* pure layout is left out */
+        if (!strchr(";,{}:", token->text[0]) &&
+            !(i > 0 && token_is(token, ".") && token_is(token - 1, "self")))
+            emit_token_hash(chooser, hash_token(token));
         break;
     case LINE_END:
         break;
     }
 }
 
-/* Behind an annotation of a parameter, which begins at its colon. */
+/* The position after a parameter's annotation, which begins at its colon. */
 static size_t skip_annotation(const struct chooser *chooser, size_t i, size_t end)
 {
     int depth = 0;
@@ -412,53 +416,54 @@ static size_t skip_annotation(const struct chooser *chooser, size_t i, size_t en
         const struct token *token = &chooser->tokens[i];
         if (token->kind != MARK)
             continue;
-        if (depth == 0 && (is(token, ",") || is(token, "=") || is(token, ")")))
+        if (depth == 0 && (token_is(token, ",") || token_is(token, "=") || token_is(token, ")")))
             return i;
-        depth += is(token, "[") || is(token, "(");
-        depth -= is(token, "]") || is(token, ")");
+        depth += token_is(token, "[") || token_is(token, "(");
+        depth -= token_is(token, "]") || token_is(token, ")");
     }
     return end;
 }
 
 /* def name(a: int, b=1) -> int: */
-static void tell_definition(struct chooser *chooser, size_t first, size_t end)
+static void emit_definition(struct chooser *chooser, size_t first, size_t end)
 {
     int depth = 0;
     for (size_t i = first; i < end; i++) {
         const struct token *token = &chooser->tokens[i];
         bool mark = token->kind == MARK;
-        depth += mark && is(token, "(");
-        depth -= mark && is(token, ")");
-        if (mark && depth == 1 && is(token, ":"))
+        depth += mark && token_is(token, "(");
+        depth -= mark && token_is(token, ")");
+        if (mark && depth == 1 && token_is(token, ":"))
             i = skip_annotation(chooser, i + 1, end) - 1;
-        else if (mark && depth == 0 && is(token, "-"))
-            while (i + 1 < end && !is(&chooser->tokens[i + 1], ":"))
+        else if (mark && depth == 0 && token_is(token, "-"))
+            while (i + 1 < end && !token_is(&chooser->tokens[i + 1], ":"))
                 i++;
         else
-            tell_token(chooser, i, end);
+            emit_token(chooser, i, end);
     }
 }
 
-/* A line of Python, from its first token to its end. */
-static void tell_line(struct chooser *chooser, size_t first, size_t end)
+/* Emits a line of Python, from its first token to its end. */
+static void emit_line(struct chooser *chooser, size_t first, size_t end)
 {
     static const char *const kept[] = {"class", "def",    "@",       "async", "if",
                                        "elif",  "else",   "for",     "while", "with",
                                        "try",   "except", "finally", NULL};
     const struct token *token = &chooser->tokens[first];
     if (token->first)
-        chooser->hidden = end - first > 1 && is(token, "def") &&
-                          (is(token + 1, "get_inputs") || is(token + 1, "get_init_inputs"));
-    if (token->kind == NAME &&
-        (is(token, "import") || is(token, "from") || is(token, "super") || is(token, "pass")))
+        chooser->hidden = end - first > 1 && token_is(token, "def") &&
+                          (token_is(token + 1, "get_inputs") ||
+                           token_is(token + 1, "get_init_inputs"));
+    if (token->kind == NAME && (token_is(token, "import") || token_is(token, "from") ||
+                                token_is(token, "super") || token_is(token, "pass")))
         return;
-    bool constant = token->first && !is_one_of(token, kept);
-    if (!constant && token->kind == NAME && is(token, "def"))
-        tell_definition(chooser, first, end);
+    bool constant = token->first && !token_is_one_of(token, kept);
+    if (!constant && token->kind == NAME && token_is(token, "def"))
+        emit_definition(chooser, first, end);
     else
         for (size_t i = first; i < end; i++)
             if (!constant || chooser->tokens[i].embedded)
-                tell_token(chooser, i, end);
+                emit_token(chooser, i, end);
 }
 
 void code_tokens_each(const char *text, size_t count,
@@ -478,10 +483,10 @@ void code_tokens_each(const char *text, size_t count,
         for (end = first; end < chooser.count && chooser.tokens[end].kind != LINE_END;)
             end++;
         if (chooser.python && end > first)
-            tell_line(&chooser, first, end);
+            emit_line(&chooser, first, end);
         else
             for (size_t i = first; i < end; i++)
-                tell_token(&chooser, i, end);
+                emit_token(&chooser, i, end);
     }
     mem_free(chooser.own);
     mem_free(chooser.imported);

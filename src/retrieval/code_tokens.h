@@ -1,7 +1,7 @@
-/* code_tokens: a source text as the tokens that decide what it computes. See likeness.h.
+/* code_tokens: the tokens of a source text that decide what it computes. See sketch.h.
  *
- * Whether it is Python is guessed from its lines; a long string in Python (the CUDA source of an
- * extension) is read as C. Any bytes will do: what is never closed ends with the text.
+ * Python is recognised by its lines; a long string in Python (the CUDA source of an extension) is read
+ * as C. Accepts any bytes: an unterminated string or comment ends with the text. Threads: pure.
  */
 #ifndef WARPGYM_RETRIEVAL_CODE_TOKENS_H
 #define WARPGYM_RETRIEVAL_CODE_TOKENS_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls `visit` with a hash of each token. `outside`: the name of something that others define, a
- * function of a library, say. */
+/* Calls `visit` with a hash of each token. `outside`: the name is defined elsewhere, for example in
+ * a library. */
 void code_tokens_each(const char *text, size_t count,
                       void (*visit)(void *context, uint32_t token, bool outside), void *context);
 

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "retrieval/corpus_form.h"
+#include "retrieval/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ const char *corpus_fate_name(enum corpus_fate fate)
     static const char *const names[CORPUS_FATES] = {
         [CORPUS_TAKEN] = "taken",       [CORPUS_WRONG] = "incorrect",
         [CORPUS_EMPTY] = "empty",       [CORPUS_LARGE] = "too large",
-        [CORPUS_UNSOLVED] = "unsolved", [CORPUS_FOREIGN] = "of problems that are not here",
+        [CORPUS_UNSOLVED] = "unsolved", [CORPUS_FOREIGN] = "of unknown problems",
     };
     return names[fate];
 }
@@ -50,7 +50,7 @@ static size_t count_chars(const char *text)
     return count;
 }
 
-static enum corpus_fate bounds(const struct example *example)
+static enum corpus_fate check_bounds(const struct example *example)
 {
     if (example->reference[strspn(example->reference, " \t\r\n")] == '\0' ||
         example->solution[strspn(example->solution, " \t\r\n")] == '\0')
@@ -63,7 +63,7 @@ static enum corpus_fate bounds(const struct example *example)
 
 int reading_take(struct reading *reading, const struct example *example)
 {
-    enum corpus_fate fate = bounds(example);
+    enum corpus_fate fate = check_bounds(example);
     reading->counts->fates[fate]++;
     return fate == CORPUS_TAKEN ? reading->visit(reading->context, example) : 0;
 }
@@ -84,7 +84,7 @@ static bool has_fields(const struct corpus_form *form, const json_t *line)
     return form->line != NULL;
 }
 
-/* Which form a line has: the one that was asked for, or that the lines before it had. */
+/* The form of a line: the requested one, or that of the lines before it. */
 static const struct corpus_form *form_of(const struct corpus *corpus, const json_t *line)
 {
     const struct corpus_form *wanted = corpus->form ? corpus->form : corpus->met;
@@ -115,7 +115,7 @@ int corpus_read_line(struct corpus *corpus, const json_t *line, struct example *
     *example = (struct example){"", "", "", "", "", "", "", "", 0};
     if (!form && wanted) {
         fields_text(wanted, fields, sizeof fields);
-        return err_set(err, ERR_INPUT, "no line of %s: it must have %s", wanted->name, fields);
+        return err_set(err, ERR_INPUT, "not a line of %s: it must have %s", wanted->name, fields);
     }
     if (!form)
         return err_set(err, ERR_INPUT,
@@ -129,12 +129,12 @@ int corpus_read_line(struct corpus *corpus, const json_t *line, struct example *
         return result;
     corpus->met = form;
     if (*fate == CORPUS_TAKEN)
-        *fate = bounds(example);
+        *fate = check_bounds(example);
     return 0;
 }
 
-static int take_line(struct reading *reading, const char *path, size_t number, const char *text,
-                     size_t count)
+static int read_example(struct reading *reading, const char *path, size_t number, const char *text,
+                        size_t count)
 {
     struct example example;
     struct err err = {0};
@@ -161,20 +161,21 @@ static int take_line(struct reading *reading, const char *path, size_t number, c
     return result;
 }
 
-/* The lines of a file, of which one that is too long costs no memory. */
+/* The lines of a file; an overlong line costs no memory. */
 struct lines {
     const char *path;
     size_t number;
     struct buf line;
 };
 
-static int end_line(struct reading *reading, struct lines *lines)
+static int finish_line(struct reading *reading, struct lines *lines)
 {
     struct err err;
     int result = 0;
     lines->number++;
     if (!lines->line.cut) {
-        result = take_line(reading, lines->path, lines->number, lines->line.data, lines->line.len);
+        result = read_example(reading, lines->path, lines->number, lines->line.data,
+                              lines->line.len);
     } else {
         err_set(&err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", lines->path,
                 lines->number, LIMIT_JSONL_LINE_BYTES);
@@ -191,14 +192,14 @@ static int read_lines(struct reading *reading, int fd, struct lines *lines, stru
     ssize_t got = 0;
     int result = 0;
     while (result == 0 && (got = read(fd, window, WINDOW_BYTES)) != 0) {
-        if (cancelled && *cancelled) { /* a line need not have an end */
+        if (cancelled && *cancelled) { /* a line may never end */
             result = err_set(err, ERR_CANCELLED, "cancelled");
             break;
         }
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
-            result = err_sys(err, errno, "%s: cannot be read", lines->path);
+            result = err_sys(err, errno, "cannot read %s", lines->path);
             break;
         }
         const char *at = window, *end = window + got;
@@ -207,11 +208,11 @@ static int read_lines(struct reading *reading, int fd, struct lines *lines, stru
             buf_append(&lines->line, at, (size_t)((stop ? stop : end) - at));
             at = stop ? stop + 1 : end;
             if (stop)
-                result = end_line(reading, lines);
+                result = finish_line(reading, lines);
         }
     }
     if (result == 0 && lines->line.len > 0)
-        result = end_line(reading, lines);
+        result = finish_line(reading, lines);
     mem_free(window);
     return result;
 }
@@ -221,7 +222,7 @@ static int read_file(struct reading *reading, const char *path, struct err *err)
     struct lines lines = {.path = path};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return err_sys(err, errno, "%s: cannot be opened", path);
+        return err_sys(err, errno, "cannot open %s", path);
     buf_init(&lines.line, LIMIT_JSONL_LINE_BYTES);
     reading->corpus->met = NULL;
     int result = read_lines(reading, fd, &lines, err);
@@ -239,7 +240,7 @@ static int is_jsonl(const struct dirent *entry)
            strcmp(entry->d_name + length - 6, ".jsonl") == 0;
 }
 
-/* A pipe or a device among them would be waited for, for ever. */
+/* A pipe or a device would block for ever. */
 static bool is_file(const char *path)
 {
     struct stat stat_buffer;
@@ -252,7 +253,7 @@ static int read_files(struct reading *reading, const char *directory, struct err
     int result = 0;
     int count = scandir(directory, &names, is_jsonl, alphasort);
     if (count < 0)
-        return err_sys(err, errno, "%s: cannot be listed", directory);
+        return err_sys(err, errno, "cannot list %s", directory);
     for (int i = 0; i < count; i++) {
         char *path = mem_printf("%s/%s", directory, names[i]->d_name);
         if (result == 0 && is_file(path))
@@ -290,7 +291,7 @@ int corpus_read(struct corpus *corpus, const char *path,
     if (file_is_directory(path))
         return read_directory(&reading, path, err);
     if (corpus->form && !corpus->form->line)
-        return err_set(err, ERR_INPUT, "%s: is a file, and --format %s wants a directory", path,
+        return err_set(err, ERR_INPUT, "%s is a file; --format %s needs a directory", path,
                        corpus->form->name);
     return read_file(&reading, path, err);
 }

@@ -6,7 +6,7 @@
 #include "judge/request/language.h"
 #include "problem/load.h"
 #include "problem/suite.h"
-#include "retrieval/corpus_form.h"
+#include "retrieval/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,8 +32,8 @@ bool corpus_is_problems(const char *directory)
     return true;
 }
 
-/* A solution of a problem, if there is one at `path`. */
-static int take_solution(struct reading *reading, const struct problem *problem, const char *path)
+/* Visits the solution of a problem at `path`, if it exists. */
+static int visit_solution(struct reading *reading, const struct problem *problem, const char *path)
 {
     char *text = NULL;
     size_t count = 0;
@@ -63,20 +63,20 @@ static int take_solution(struct reading *reading, const struct problem *problem,
     return result;
 }
 
-static int take_problem(struct reading *reading, const struct problem *problem)
+static int visit_problem(struct reading *reading, const struct problem *problem)
 {
     static const char *const native[] = {"fast.c", "fast.cu", "device.cu"};
     char *path;
     int result = 0;
     if (problem->format == PROBLEM_TORCH) {
         path = mem_printf("%s/tests/%s.fast.py", problem->directory, problem->name);
-        result = take_solution(reading, problem, path);
+        result = visit_solution(reading, problem, path);
         mem_free(path);
         return result;
     }
     for (size_t i = 0; i < COUNT(native) && result == 0; i++) {
         path = mem_printf("%s/tests/%s", problem->directory, native[i]);
-        result = take_solution(reading, problem, path);
+        result = visit_solution(reading, problem, path);
         mem_free(path);
     }
     return result;
@@ -95,7 +95,7 @@ int corpus_problems(struct reading *reading, const char *path, struct err *err)
             reading_complain(reading, &inner);
             continue;
         }
-        result = take_problem(reading, &problem);
+        result = visit_problem(reading, &problem);
         problem_deinit(&problem);
     }
     suite_close(&suite);
@@ -114,7 +114,7 @@ static bool is_reference(const char *name)
     return strncmp(name, REFERENCE, strlen(REFERENCE)) == 0 && language_has_ending(NULL, name);
 }
 
-/* The reference in a folder: its path (the caller's), or NULL. */
+/* The path of a folder's reference (the caller's), or NULL. */
 static char *find_reference(const char *folder)
 {
     char *path = NULL;
@@ -153,9 +153,9 @@ static int read_source(const char *path, char **text, struct err *err)
     return result == 0 ? file_check_text(path, *text, count, err) : result;
 }
 
-/* One file beside a reference. */
-static int take_file(struct reading *reading, const char *folder, const char *file,
-                     const char *name, const char *reference)
+/* Visits one file beside a reference. */
+static int visit_file(struct reading *reading, const char *folder, const char *file,
+                      const char *name, const char *reference)
 {
     char *path = mem_printf("%s/%s", folder, file);
     char *text;
@@ -179,7 +179,7 @@ static int take_file(struct reading *reading, const char *folder, const char *fi
     return result;
 }
 
-static int take_folder(struct reading *reading, const char *folder, const char *name)
+static int visit_folder(struct reading *reading, const char *folder, const char *name)
 {
     struct dirent **files = NULL;
     char *reference = NULL;
@@ -195,7 +195,7 @@ static int take_folder(struct reading *reading, const char *folder, const char *
     for (int i = 0; i < count; i++) {
         const char *file = files[i]->d_name;
         if (result == 0 && language_has_ending(NULL, file) && !is_reference(file))
-            result = take_file(reading, folder, file, name, reference);
+            result = visit_file(reading, folder, file, name, reference);
         free(files[i]);
     }
     free(files);
@@ -210,11 +210,11 @@ int corpus_folders(struct reading *reading, const char *path, struct err *err)
     int result = 0;
     int count = scandir(path, &names, is_visible, alphasort);
     if (count < 0)
-        return err_sys(err, errno, "%s: cannot be listed", path);
+        return err_sys(err, errno, "cannot list %s", path);
     for (int i = 0; i < count; i++) {
         char *folder = mem_printf("%s/%s", path, names[i]->d_name);
         if (result == 0)
-            result = take_folder(reading, folder, names[i]->d_name);
+            result = visit_folder(reading, folder, names[i]->d_name);
         mem_free(folder);
         free(names[i]);
     }

@@ -4,14 +4,14 @@
 #include "base/limits.h"
 #include "problem/category.h"
 #include "problem/suite.h"
-#include "retrieval/corpus_form.h"
+#include "retrieval/internal.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A text of a table, where empty cells are null. */
+/* A text of a table in which empty cells are null. */
 static int find_text(const json_t *line, const char *key, const char **text, struct err *err)
 {
     *text = "";
@@ -42,7 +42,7 @@ int corpus_kernelbook(struct corpus *corpus, const json_t *line, struct example 
     return result;
 }
 
-/* The solutions are sources of PyTorch extensions, or else plain CUDA. */
+/* A solution is the source of a PyTorch extension, or plain CUDA. */
 static const char *cuda_language(const char *solution)
 {
     return strstr(solution, "torch/") || strstr(solution, "PYBIND11_MODULE") ||
@@ -122,17 +122,17 @@ int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *exam
     if (example->source[0] == '\0')
         example->source = form;
     if (!is_language(example->language))
-        return err_set(err, ERR_INPUT, "language: '%.60s' is none: lower-case letters, digits, '-'",
+        return err_set(err, ERR_INPUT, "invalid language '%.60s': lower-case letters, digits, '-'",
                        example->language);
     if (example->category[0] && !category_find(example->category))
-        return err_set(err, ERR_INPUT, "category: '%.60s' is none", example->category);
+        return err_set(err, ERR_INPUT, "invalid category '%.60s'", example->category);
     example->speedup = number_or_zero(line, "speedup");
     return 0;
 }
 
 /* --------------------------------------------------------------------------------- trajectories */
 
-/* The problem as it is here; NULL: there is none of that id. */
+/* The local problem of that id; NULL: none. */
 static const struct problem *problem_of(struct corpus *corpus, const char *id)
 {
     struct problem problem;
@@ -149,7 +149,7 @@ static const struct problem *problem_of(struct corpus *corpus, const char *id)
     return &corpus->problems[corpus->problem_count++];
 }
 
-/* The turn that the episode calls its best, where it is correct and counts. */
+/* The episode's best turn, if it is correct and not excluded. */
 static const json_t *best_turn(const json_t *line)
 {
     int64_t best = json_integer_value(json_object_get(line, "best_turn"));
@@ -176,9 +176,9 @@ int corpus_trajectory(struct corpus *corpus, const json_t *line, struct example 
     if (result < 0)
         return result;
     if (!is_language(example->language))
-        return err_set(err, ERR_INPUT, "language: '%.60s' is none", example->language);
+        return err_set(err, ERR_INPUT, "invalid language '%.60s'", example->language);
     if (example->category[0] && !category_find(example->category))
-        return err_set(err, ERR_INPUT, "category: '%.60s' is none", example->category);
+        return err_set(err, ERR_INPUT, "invalid category '%.60s'", example->category);
     const json_t *turn = best_turn(line);
     if (!turn) {
         *fate = CORPUS_UNSOLVED;

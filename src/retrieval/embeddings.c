@@ -32,9 +32,9 @@ int embeddings_open(struct embeddings **out, const struct settings *settings,
     struct http_client *http;
     *out = NULL;
     if (options.url[0] == '\0')
-        return err_set(err, ERR_INPUT, "embeddings want an endpoint: set retrieval.embeddings_url");
+        return err_set(err, ERR_INPUT, "embeddings need an endpoint: set retrieval.embeddings_url");
     if (settings->retrieval_embeddings_model[0] == '\0')
-        return err_set(err, ERR_INPUT, "embeddings want a model: set retrieval.embeddings_model");
+        return err_set(err, ERR_INPUT, "embeddings need a model: set retrieval.embeddings_model");
     int result = http_client_open(&http, &options, err);
     if (result < 0)
         return err_prefix(err, "retrieval.embeddings_url");
@@ -78,7 +78,7 @@ static int write_request(const struct embeddings *embeddings, const char *const 
     return result;
 }
 
-/* One row, with length 1. */
+/* One row, normalised to length 1. */
 static int parse_vector(const json_t *numbers, size_t dimension, float *row, struct err *err)
 {
     double squares = 0;
@@ -86,7 +86,7 @@ static int parse_vector(const json_t *numbers, size_t dimension, float *row, str
         const json_t *number = json_array_get(numbers, i);
         double value = json_number_value(number);
         if (!json_is_number(number) || !(fabs(value) < 1e30))
-            return err_set(err, ERR_PROTOCOL, "an embedding holds what is no number");
+            return err_set(err, ERR_PROTOCOL, "an embedding has an element that is not a number");
         row[i] = (float)value;
         squares += value * value;
     }
@@ -110,13 +110,13 @@ static int parse_item(const json_t *item, size_t count, size_t *dimension, float
         return err_set(err, ERR_PROTOCOL, "an embedding without index or numbers");
     size_t size = json_array_size(numbers);
     if (index < 0 || (size_t)index >= count || seen[index])
-        return err_set(err, ERR_PROTOCOL, "an embedding of a text that was not asked for (%lld)",
+        return err_set(err, ERR_PROTOCOL, "an embedding for a text that was not sent (%lld)",
                        (long long)index);
     if (size == 0 || size > LIMIT_EMBEDDING_DIMENSION)
         return err_set(err, ERR_PROTOCOL, "an embedding of %zu numbers", size);
     if (*dimension != 0 && size != *dimension)
-        return err_set(err, ERR_PROTOCOL, "an embedding of %zu numbers, where %zu are expected",
-                       size, *dimension);
+        return err_set(err, ERR_PROTOCOL, "an embedding has %zu numbers instead of %zu", size,
+                       *dimension);
     *dimension = size;
     if (!*vectors)
         *vectors = mem_alloc(count * size * sizeof **vectors);
@@ -132,7 +132,7 @@ int embeddings_parse(const json_t *answer, size_t count, size_t *dimension, floa
     int result = 0;
     *vectors = NULL;
     if (json_array_size(data) != count || count > EMBEDDINGS_BATCH)
-        return err_set(err, ERR_PROTOCOL, "%zu embeddings were asked for, and %zu came", count,
+        return err_set(err, ERR_PROTOCOL, "%zu embeddings were requested, %zu received", count,
                        json_array_size(data));
     for (size_t i = 0; i < count && result == 0; i++)
         result = parse_item(json_array_get(data, i), count, dimension, vectors, seen, err);
@@ -151,7 +151,7 @@ static int read_answer(struct embeddings *embeddings, const struct http_client_a
     if (answer->status >= 300)
         return http_client_refusal(embeddings->http, answer, err);
     if (json_parse(url, answer->body, answer->bytes, &object, err) < 0)
-        return err_set(err, ERR_PROTOCOL, "%s: answers what is no JSON", url);
+        return err_set(err, ERR_PROTOCOL, "%s: the answer is not JSON", url);
     int result = embeddings_parse(object, count, dimension, vectors, err);
     json_decref(object);
     return result < 0 ? err_prefix(err, "%s", url) : 0;

@@ -8,7 +8,7 @@
 #include "retrieval/embeddings.h"
 #include "retrieval/index_db.h"
 #include "retrieval/index_load.h"
-#include "retrieval/staging.h"
+#include "retrieval/staged_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +26,17 @@ struct builder {
     uint64_t done;
 };
 
-static bool cancelled(const struct builder *builder)
+static bool is_cancelled(const struct builder *builder)
 {
     return builder->build->cancelled && *builder->build->cancelled;
 }
 
-static int stop(struct err *err)
+static int set_cancelled_error(struct err *err)
 {
-    return err_set(err, ERR_CANCELLED, "the build was stopped; the old index is as it was");
+    return err_set(err, ERR_CANCELLED, "the build was cancelled; the old index is unchanged");
 }
 
-static void tell(struct builder *builder, const char *stage, uint64_t total)
+static void report_progress(struct builder *builder, const char *stage, uint64_t total)
 {
     builder->done++;
     if (builder->build->progress)
@@ -45,11 +45,12 @@ static void tell(struct builder *builder, const char *stage, uint64_t total)
 
 /* -------------------------------------------------------------------------------------- reading */
 
-static int take_example(void *context, const struct example *example)
+static int load_example(void *context, const struct example *example)
 {
     struct builder *builder = context;
-    tell(builder, "reading", 0);
-    return cancelled(builder) ? stop(&builder->load.err) : index_load_add(&builder->load, example);
+    report_progress(builder, "reading", 0);
+    return is_cancelled(builder) ? set_cancelled_error(&builder->load.err)
+                                 : index_load_add(&builder->load, example);
 }
 
 static json_t *describe_source(const char *path, const struct corpus_counts *counts,
@@ -82,10 +83,10 @@ static int read_source(struct builder *builder, const struct index_source *sourc
     int result = corpus_open(&corpus, &options, err);
     if (result < 0)
         return result;
-    result = corpus_read(corpus, source->path, take_example, builder, &counts, err);
+    result = corpus_read(corpus, source->path, load_example, builder, &counts, err);
     corpus_close(corpus);
     if (result == ERR_CANCELLED)
-        return stop(err);
+        return set_cancelled_error(err);
     if (result < 0 && builder->load.err.code < 0)
         *err = builder->load.err;
     else if (result == 0)
@@ -115,9 +116,9 @@ static int read_sources(struct builder *builder, struct err *err)
         const json_t *first = json_array_get(builder->sources, 0);
         const char *why = json_string_value(
             json_array_get(json_object_get(first, "complaints"), 0));
-        return err_set(err, ERR_INPUT, "there is not one example in %s%s%s%s",
-                       build->sources[0].path, build->source_count > 1 ? " and the others" : "",
-                       why ? "; " : "", why ? why : "");
+        return err_set(err, ERR_INPUT, "no examples in %s%s%s%s", build->sources[0].path,
+                       build->source_count > 1 ? " and the others" : "", why ? "; " : "",
+                       why ? why : "");
     }
     return result;
 }
@@ -146,9 +147,9 @@ static int index_words(struct builder *builder, struct err *err)
             sqlite3_bind_value(add, i + 1, sqlite3_column_value(each, i));
         result = index_db_step(&builder->db, add, err);
         sqlite3_reset(add);
-        tell(builder, "indexing", builder->load.total);
-        if (result == 0 && cancelled(builder))
-            result = stop(err);
+        report_progress(builder, "indexing", builder->load.total);
+        if (result == 0 && is_cancelled(builder))
+            result = set_cancelled_error(err);
     }
     sqlite3_finalize(each);
     sqlite3_finalize(add);
@@ -167,7 +168,7 @@ static int index_words(struct builder *builder, struct err *err)
 
 /* ------------------------------------------------------------------------------------ embedding */
 
-/* Texts that wait to be embedded. */
+/* Texts of the next request. */
 struct batch {
     char *texts[EMBEDDINGS_BATCH];
     size_t count;
@@ -187,14 +188,14 @@ static int write_batch(struct builder *builder, struct embeddings *embeddings, s
     mem_free(vectors);
     for (size_t i = 0; i < batch->count; i++) {
         mem_free(batch->texts[i]);
-        tell(builder, "embedding", builder->load.total);
+        report_progress(builder, "embedding", builder->load.total);
     }
     batch->count = 0;
     return result;
 }
 
-static int embed_all(struct builder *builder, struct embeddings *embeddings, int fd,
-                     size_t *dimension, struct err *err)
+static int embed_batches(struct builder *builder, struct embeddings *embeddings, int fd,
+                         size_t *dimension, struct err *err)
 {
     struct batch batch = {.count = 0};
     sqlite3_stmt *each = NULL;
@@ -206,8 +207,8 @@ static int embed_all(struct builder *builder, struct embeddings *embeddings, int
                                                 index_db_text(each, 3));
         if (batch.count == EMBEDDINGS_BATCH)
             result = write_batch(builder, embeddings, &batch, dimension, fd, err);
-        if (result == 0 && cancelled(builder))
-            result = stop(err);
+        if (result == 0 && is_cancelled(builder))
+            result = set_cancelled_error(err);
     }
     if (result == 0)
         result = write_batch(builder, embeddings, &batch, dimension, fd, err);
@@ -217,7 +218,7 @@ static int embed_all(struct builder *builder, struct embeddings *embeddings, int
     return result;
 }
 
-static int embed(struct builder *builder, const char *directory, struct err *err)
+static int embed_examples(struct builder *builder, const char *directory, struct err *err)
 {
     struct embeddings *embeddings;
     char text[32];
@@ -228,8 +229,8 @@ static int embed(struct builder *builder, const char *directory, struct err *err
         return result;
     char *path = mem_printf("%s/" INDEX_VECTORS, directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    result = fd < 0 ? err_sys(err, errno, "%s: cannot be made", path)
-                    : embed_all(builder, embeddings, fd, &dimension, err);
+    result = fd < 0 ? err_sys(err, errno, "cannot create %s", path)
+                    : embed_batches(builder, embeddings, fd, &dimension, err);
     snprintf(text, sizeof text, "%zu", dimension);
     if (result == 0)
         result = index_db_set_fact(&builder->db, "dimension", text, err);
@@ -263,7 +264,7 @@ static int set_facts(struct builder *builder, struct err *err)
     return result;
 }
 
-static int build_in(struct builder *builder, const char *directory, struct err *err)
+static int build_into(struct builder *builder, const char *directory, struct err *err)
 {
     int result = index_db_create(&builder->db, directory, err);
     if (result < 0)
@@ -272,14 +273,14 @@ static int build_in(struct builder *builder, const char *directory, struct err *
     if (result == 0)
         result = index_words(builder, err);
     if (result == 0 && builder->build->embeddings)
-        result = embed(builder, directory, err);
+        result = embed_examples(builder, directory, err);
     if (result == 0)
         result = set_facts(builder, err);
     index_db_close(&builder->db);
     return result;
 }
 
-/* What stands there is an index, an empty directory, or nothing. */
+/* The target must be an index, an empty directory, or missing. */
 static int check_target(const char *directory, struct err *err)
 {
     struct index_db db;
@@ -289,8 +290,7 @@ static int check_target(const char *directory, struct err *err)
     if (result == 0)
         index_db_close(&db);
     bool foreign = result == ERR_MISSING || result == ERR_INPUT;
-    return foreign ? err_set(err, ERR_INPUT,
-                             "%s: is there and is no index; name a directory that is not there",
+    return foreign ? err_set(err, ERR_INPUT, "%s exists and is not an index; name a new directory",
                              directory)
                    : 0;
 }
@@ -298,15 +298,15 @@ static int check_target(const char *directory, struct err *err)
 int index_build(const struct index_build *build, struct err *err)
 {
     struct builder builder = {.build = build, .sources = json_array()};
-    struct staging staging = {.fd = -1};
+    struct staged_directory staging = {.fd = -1};
     int result = check_target(build->directory, err);
     if (result == 0)
-        result = staging_begin(&staging, build->directory, err);
+        result = staged_directory_begin(&staging, build->directory, err);
     if (result == 0)
-        result = build_in(&builder, staging.path, err);
+        result = build_into(&builder, staging.path, err);
     if (result == 0)
-        result = staging_finish(&staging, err);
-    staging_end(&staging);
+        result = staged_directory_commit(&staging, err);
+    staged_directory_deinit(&staging);
     json_decref(builder.sources);
     return result;
 }

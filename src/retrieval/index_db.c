@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "retrieval/tokenizer.h"
+#include "retrieval/fts_tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +51,9 @@ int index_db_error(struct index_db *db, struct err *err)
     const char *text = db->handle ? sqlite3_errmsg(db->handle) : "out of memory";
     switch (code) {
     case SQLITE_NOTADB:
-        return err_set(err, ERR_INPUT, "%s: is no index; name another directory", db->path);
+        return err_set(err, ERR_INPUT, "%s is not an index; name another directory", db->path);
     case SQLITE_CORRUPT:
-        return err_set(err, ERR_PROTOCOL, "%s: the index is damaged (%s): build it again", db->path,
+        return err_set(err, ERR_PROTOCOL, "%s: the index is damaged (%s): rebuild it", db->path,
                        text);
     case SQLITE_FULL:
         return err_set(err, ERR_LIMIT, "%s: the disk is full", db->path);
@@ -97,11 +97,11 @@ static int open_handle(struct index_db *db, const char *name, int flags, struct 
     if (result != SQLITE_OK)
         return index_db_error(db, err);
     sqlite3_limit(db->handle, SQLITE_LIMIT_ATTACHED, 0);
-    /* The file may be somebody else's: its schema gets to call nothing. */
+    /* The file is untrusted: its schema must not call functions. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    return tokenizer_register(db->handle, err);
+    return fts_tokenizer_register(db->handle, err);
 }
 
 int index_db_create(struct index_db *db, const char *directory, struct err *err)
@@ -135,16 +135,15 @@ static int check_format(struct index_db *db, struct err *err)
     if (result < 0)
         return result;
     if (application != INDEX_APPLICATION)
-        return err_set(err, ERR_INPUT, "%s: is no index, but the database of something else",
-                       db->path);
+        return err_set(err, ERR_INPUT, "%s is not an index but another database", db->path);
     if (format != INDEX_FORMAT)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: is of format %lld, and this warpgym knows %d: build the index again",
-                       db->path, (long long)format, INDEX_FORMAT);
+                       "%s has format %lld, this warpgym reads %d: rebuild the index", db->path,
+                       (long long)format, INDEX_FORMAT);
     return 0;
 }
 
-/* What a URI of SQLite would take for something else. */
+/* Escapes the characters that a SQLite URI treats specially. */
 static char *escaped(const char *path)
 {
     char *uri = mem_alloc(3 * strlen(path) + 1);
@@ -163,10 +162,10 @@ int index_db_open(struct index_db *db, const char *directory, struct err *err)
     int result = 0;
     if (!file_exists(db->path)) {
         result = err_set(err, ERR_MISSING,
-                         "%s: holds no index; `warpgym index build %s SOURCE` makes one", directory,
+                         "%s has no index; `warpgym index build %s SOURCE` creates one", directory,
                          directory);
     } else {
-        /* It is never written to: no lock, no journal. */
+        /* The file is never written: no lock, no journal. */
         char *path = escaped(db->path);
         char *uri = mem_printf("file:%s?immutable=1", path);
         result = open_handle(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);

@@ -1,6 +1,6 @@
 #include "retrieval/index_load.h"
 
-#include "retrieval/likeness.h"
+#include "retrieval/sketch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int find_language(struct index_load *load, const char *name, size_t *numb
     return 0;
 }
 
-static int finish(struct index_load *load, sqlite3_stmt *statement)
+static int step_and_reset(struct index_load *load, sqlite3_stmt *statement)
 {
     int result = index_db_step(load->db, statement, &load->err);
     sqlite3_reset(statement);
@@ -74,7 +74,7 @@ static void bind_sketch(sqlite3_stmt *statement, int column, const char *text)
                       SQLITE_TRANSIENT);
 }
 
-/* The number of a text that is kept once. */
+/* Stores a reference text once; *id is its number. */
 static int put_reference(struct index_load *load, const char *text, sqlite3_int64 *id)
 {
     char hash[HASH_HEX_BYTES];
@@ -88,7 +88,7 @@ static int put_reference(struct index_load *load, const char *text, sqlite3_int6
     bind_text(load->add_ref, 1, hash);
     bind_sketch(load->add_ref, 2, text);
     bind_text(load->add_ref, 3, text);
-    result = finish(load, load->add_ref);
+    result = step_and_reset(load, load->add_ref);
     *id = sqlite3_last_insert_rowid(load->db->handle);
     return result;
 }
@@ -117,7 +117,7 @@ int index_load_add(struct index_load *load, const struct example *example)
     bind_text(add, 9, example->name);
     bind_text(add, 10, example->summary);
     bind_text(add, 11, example->solution);
-    result = finish(load, add);
+    result = step_and_reset(load, add);
     bool added = result == 0 && sqlite3_changes(load->db->handle) > 0;
     load->languages[language].count += added;
     load->total += added;

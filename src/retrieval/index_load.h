@@ -1,4 +1,7 @@
-/* index_load: the first stage of a build: examples into the database, each pair of texts once. */
+/* index_load: the first stage of a build: stores examples in the database, each pair of texts once.
+ *
+ * Ownership: the caller's storage; the database is borrowed. Threads: one at a time.
+ */
 #ifndef WARPGYM_RETRIEVAL_INDEX_LOAD_H
 #define WARPGYM_RETRIEVAL_INDEX_LOAD_H
 
@@ -16,11 +19,11 @@ struct index_load {
     } languages[LIMIT_LANGUAGES];
     size_t language_count;
     uint64_t total, duplicates; /* of one source: the caller resets the second */
-    struct err err;             /* of what index_load_add refused */
+    struct err err;             /* the error of the last index_load_add */
 };
 
 NODISCARD int index_load_begin(struct index_load *load, struct index_db *db, struct err *err);
-/* 0 or a negative code; for corpus_read. */
+/* A visitor for corpus_read: 0 or a negative code. */
 int index_load_add(struct index_load *load, const struct example *example);
 /* Writes the table of languages. */
 NODISCARD int index_load_end(struct index_load *load, struct err *err);

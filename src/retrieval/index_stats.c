@@ -1,6 +1,6 @@
+#include "retrieval/index_stats.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "retrieval/index_build.h"
 #include "retrieval/index_db.h"
 
 #include <stdlib.h>

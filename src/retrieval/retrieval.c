@@ -6,9 +6,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "retrieval/embeddings.h"
-#include "retrieval/guard.h"
 #include "retrieval/index_db.h"
-#include "retrieval/terms.h"
+#include "retrieval/leak_guard.h"
+#include "retrieval/query_terms.h"
 #include "retrieval/vectors.h"
 
 #include <pthread.h>
@@ -17,16 +17,16 @@
 #include <string.h>
 
 #define CANDIDATES 1024 /* of each search */
-#define WINDOW 64       /* of them that the guard looks at before the first is taken */
+#define WINDOW 64       /* candidates that the guard sees before the first is taken */
 #define RANK_OFFSET 60  /* reciprocal rank fusion, Cormack, Clarke and Büttcher 2009 */
 #define EXPRESSION_BYTES ((size_t)8192)
 #define EMBEDDED_BYTES ((size_t)65536)
 
 enum { FIND_TERM, RANK, SKETCHES, SHOW, FASTEST, OF_PROBLEM, STATEMENTS };
 
-/* Weights of bm25: a name says most. */
+/* Weights of bm25: a name matters most. */
 static const char *const statement_texts[STATEMENTS] = {
-    [FIND_TERM] = TERMS_FIND,
+    [FIND_TERM] = QUERY_TERMS_FIND,
     [RANK] = "select rowid from words where words match ?1 and rowid between ?2 and ?3"
              " order by bm25(words, 5.0, 1.0, 0.5), rowid limit ?4",
     [SKETCHES] = "select e.problem, e.reference, e.sketch, r.sketch from examples e"
@@ -45,16 +45,16 @@ struct language_range {
 };
 
 struct retrieval {
-    pthread_mutex_t mutex; /* over the database; the one below over the endpoint's client */
+    pthread_mutex_t mutex; /* protects the database; the one below the endpoint's client */
     pthread_mutex_t embedding;
     struct index_db db;
     sqlite3_stmt *statements[STATEMENTS];
     struct language_range languages[LIMIT_LANGUAGES];
     size_t language_count;
     uint64_t examples;
-    struct vectors vectors; /* no data: words alone */
+    struct vectors vectors; /* no data: text search only */
     struct embeddings *embeddings;
-    struct guard *withheld;
+    struct leak_guard *withheld;
     size_t withheld_count;
 };
 
@@ -82,7 +82,7 @@ static int read_languages(struct retrieval *retrieval, struct err *err)
     return result;
 }
 
-/* Vectors of one model mean nothing to another's. */
+/* Vectors of different models cannot be compared. */
 static int open_vectors(struct retrieval *retrieval, const char *directory,
                         const struct settings *settings, struct err *err)
 {
@@ -116,7 +116,7 @@ int retrieval_open(struct retrieval **out, const char *directory, const struct s
     if (!directory || directory[0] == '\0')
         directory = settings->retrieval_directory;
     if (directory[0] == '\0')
-        return err_set(err, ERR_INPUT, "no index: set retrieval.directory");
+        return err_set(err, ERR_INPUT, "retrieval.directory is empty: name an index");
     struct retrieval *retrieval = mem_alloc(sizeof *retrieval);
     pthread_mutex_init(&retrieval->mutex, NULL);
     pthread_mutex_init(&retrieval->embedding, NULL);
@@ -144,7 +144,7 @@ void retrieval_close(struct retrieval *retrieval)
     for (size_t i = 0; i < retrieval->language_count; i++)
         mem_free(retrieval->languages[i].name);
     for (size_t i = 0; i < retrieval->withheld_count; i++)
-        guard_deinit(&retrieval->withheld[i]);
+        leak_guard_deinit(&retrieval->withheld[i]);
     mem_free(retrieval->withheld);
     vectors_close(&retrieval->vectors);
     embeddings_close(retrieval->embeddings);
@@ -161,15 +161,15 @@ struct candidate {
     double score;
 };
 
-/* One search: what is asked, and who may be the answer, the best first. */
+/* One search: the query, and the candidates, best first. */
 struct search {
     struct retrieval *retrieval;
     const struct retrieval_query *query;
     const struct language_range *language; /* NULL: any */
-    float *vector;                         /* of the question; NULL: words alone */
+    float *vector;                         /* of the query; NULL: text search only */
     struct candidate *candidates;
     size_t count;
-    struct guard guard;
+    struct leak_guard guard;
 };
 
 static void add_rank(struct search *search, int64_t id, size_t rank)
@@ -188,13 +188,13 @@ static int rank_words(struct search *search, struct err *err)
     struct retrieval *retrieval = search->retrieval;
     sqlite3_stmt *rank = retrieval->statements[RANK];
     const struct language_range *language = search->language;
-    struct terms_question question = {search->query->text, search->query->title,
-                                      retrieval->examples, search->query->anywhere};
+    struct query_terms_input question = {search->query->text, search->query->title,
+                                         retrieval->examples, search->query->anywhere};
     struct buf expression;
     size_t place = 0;
     buf_init(&expression, EXPRESSION_BYTES);
-    int result = terms_choose(&retrieval->db, retrieval->statements[FIND_TERM], &question,
-                              &expression, err);
+    int result = query_terms_choose(&retrieval->db, retrieval->statements[FIND_TERM], &question,
+                                    &expression, err);
     if (result == 0 && expression.len > 0) {
         uint64_t first = language ? language->number << INDEX_LANGUAGE_SHIFT : 0;
         uint64_t last = language ? first + language->examples : INT64_MAX;
@@ -258,7 +258,7 @@ static int read_facts(struct retrieval *retrieval, int64_t id, struct facts *fac
     sqlite3_bind_int64(statement, 1, id);
     int result = index_db_step(&retrieval->db, statement, err);
     if (result == 0)
-        result = err_set(err, ERR_PROTOCOL, "%s: an example is missing: build the index again",
+        result = err_set(err, ERR_PROTOCOL, "%s: an example is missing: rebuild the index",
                          retrieval->db.path);
     if (result > 0) {
         const char *problem = index_db_text(statement, 0);
@@ -276,8 +276,8 @@ static int read_facts(struct retrieval *retrieval, int64_t id, struct facts *fac
     return result;
 }
 
-/* Solutions of the problem itself, whether the search finds them or not. */
-static int remember_known(struct search *search, struct err *err)
+/* Adds the solutions of the problem itself to the guard, even if the search does not find them. */
+static int guard_known_solutions(struct search *search, struct err *err)
 {
     struct retrieval *retrieval = search->retrieval;
     sqlite3_stmt *statement = retrieval->statements[OF_PROBLEM];
@@ -286,12 +286,12 @@ static int remember_known(struct search *search, struct err *err)
     if (search->guard.off || !search->guard.problem_id)
         return 0;
     sqlite3_bind_text(statement, 1, search->guard.problem_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, GUARD_SOLUTIONS / 2);
+    sqlite3_bind_int64(statement, 2, LEAK_GUARD_SOLUTIONS / 2);
     while (result == 0 && (result = index_db_step(&retrieval->db, statement, err)) > 0) {
         result = sketch_read(&sketch, sqlite3_column_blob(statement, 0),
                              (size_t)sqlite3_column_bytes(statement, 0), err);
         if (result == 0)
-            guard_remember(&search->guard, &sketch);
+            leak_guard_add(&search->guard, &sketch);
     }
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
@@ -311,8 +311,8 @@ static int find_fastest(struct retrieval *retrieval, const struct facts *facts, 
     return result < 0 ? result : 0;
 }
 
-static int show(struct retrieval *retrieval, const struct candidate *candidate, json_t *examples,
-                struct err *err)
+static int append_example(struct retrieval *retrieval, const struct candidate *candidate,
+                          json_t *examples, struct err *err)
 {
     static const char *const keys[] = {"name",     "summary", "source",    "language",
                                        "category", "problem", "reference", "solution"};
@@ -332,14 +332,14 @@ static int show(struct retrieval *retrieval, const struct candidate *candidate, 
     return result < 0 ? result : 0;
 }
 
-/* What was taken so far. */
+/* The results so far. */
 struct taken {
     struct sketch solutions[LIMIT_EXAMPLES];
     int64_t references[LIMIT_EXAMPLES];
     size_t count;
 };
 
-static bool repeats(const struct taken *taken, const struct facts *facts)
+static bool repeats_taken(const struct taken *taken, const struct facts *facts)
 {
     for (size_t i = 0; i < taken->count; i++)
         if (taken->references[i] == facts->reference_id ||
@@ -348,9 +348,9 @@ static bool repeats(const struct taken *taken, const struct facts *facts)
     return false;
 }
 
-/* Takes a candidate, or the fastest of its reference, unless that gives something away. */
-static int consider(struct search *search, struct candidate candidate, struct facts *facts,
-                    struct taken *taken, json_t *examples, struct err *err)
+/* Takes a candidate, or the fastest of its reference, unless the guard rejects it. */
+static int take_candidate(struct search *search, struct candidate candidate, struct facts *facts,
+                          struct taken *taken, json_t *examples, struct err *err)
 {
     struct retrieval *retrieval = search->retrieval;
     int64_t found = candidate.id;
@@ -359,16 +359,18 @@ static int consider(struct search *search, struct candidate candidate, struct fa
         result = read_facts(retrieval, candidate.id, facts, err);
     if (result < 0)
         return result;
-    struct guarded guarded = {facts->problem, &facts->reference, &facts->solution};
-    if (guard_keeps_back(&search->guard, &guarded) ||
-        guard_knows(&search->guard, &facts->solution) || repeats(taken, facts))
+    struct leak_guard_example leak_guard_example = {facts->problem, &facts->reference,
+                                                    &facts->solution};
+    if (leak_guard_rejects(&search->guard, &leak_guard_example) ||
+        leak_guard_matches(&search->guard, &facts->solution) || repeats_taken(taken, facts))
         return 0;
     taken->references[taken->count] = facts->reference_id;
     taken->solutions[taken->count++] = facts->solution;
-    return show(retrieval, &candidate, examples, err);
+    return append_example(retrieval, &candidate, examples, err);
 }
 
-/* What is kept back decides about what comes before it, too: so the guard looks ahead. */
+/* A rejected example also rejects earlier ones that are near it: so the guard sees a window
+ * first. */
 static int take_best(struct search *search, json_t *examples, struct err *err)
 {
     struct facts *ahead = mem_alloc(WINDOW * sizeof *ahead);
@@ -380,13 +382,14 @@ static int take_best(struct search *search, json_t *examples, struct err *err)
         for (size_t i = 0; i < count && result == 0; i++) {
             result = read_facts(search->retrieval, search->candidates[first + i].id, &ahead[i],
                                 err);
-            struct guarded guarded = {ahead[i].problem, &ahead[i].reference, &ahead[i].solution};
-            open[i] = result == 0 && !guard_keeps_back(&search->guard, &guarded);
+            struct leak_guard_example leak_guard_example = {ahead[i].problem, &ahead[i].reference,
+                                                            &ahead[i].solution};
+            open[i] = result == 0 && !leak_guard_rejects(&search->guard, &leak_guard_example);
         }
         for (size_t i = 0; i < count && result == 0 && taken->count < search->query->count; i++)
             if (open[i])
-                result = consider(search, search->candidates[first + i], &ahead[i], taken, examples,
-                                  err);
+                result = take_candidate(search, search->candidates[first + i], &ahead[i], taken,
+                                        examples, err);
         if (taken->count == search->query->count)
             break;
     }
@@ -416,7 +419,7 @@ static int embed_question(struct search *search, struct err *err)
     return result;
 }
 
-/* Whether the index has the language that is asked for. */
+/* Whether the index has the requested language. */
 static bool find_language(struct search *search)
 {
     const struct retrieval *retrieval = search->retrieval;
@@ -433,12 +436,12 @@ static int search_locked(struct search *search, json_t *examples, struct err *er
     if (result == 0 && search->vector)
         rank_vectors(search);
     if (result == 0)
-        result = remember_known(search, err);
+        result = guard_known_solutions(search, err);
     return result == 0 ? take_best(search, examples, err) : result;
 }
 
-/* The guard has been set up; what it has learned is the caller's. */
-static int run_search(struct search *search, json_t *found, struct err *err)
+/* The caller has set up the guard, and keeps what the search adds to it. */
+static int search_index(struct search *search, json_t *found, struct err *err)
 {
     struct retrieval *retrieval = search->retrieval;
     if (search->query->count == 0 || !find_language(search))
@@ -461,14 +464,14 @@ int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *
     struct search search = {.retrieval = retrieval, .query = query};
     *examples = NULL;
     if (query->count > LIMIT_EXAMPLES)
-        return err_set(err, ERR_INPUT, "%zu examples are asked for; at most %d", query->count,
+        return err_set(err, ERR_INPUT, "%zu examples requested; at most %d", query->count,
                        LIMIT_EXAMPLES);
     json_t *found = json_array();
-    guard_init(&search.guard, query);
+    leak_guard_init(&search.guard, query);
     search.guard.withheld = retrieval->withheld;
     search.guard.withheld_count = retrieval->withheld_count;
-    int result = run_search(&search, found, err);
-    guard_deinit(&search.guard);
+    int result = search_index(&search, found, err);
+    leak_guard_deinit(&search.guard);
     if (result < 0)
         json_decref(found);
     else
@@ -476,7 +479,7 @@ int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *
     return result;
 }
 
-/* A search for it tells its guard which solutions are known. */
+/* A search for the problem collects its known solutions in the guard. */
 int retrieval_withhold(struct retrieval *retrieval, const struct retrieval_query *query,
                        struct err *err)
 {
@@ -486,11 +489,11 @@ int retrieval_withhold(struct retrieval *retrieval, const struct retrieval_query
                                         .count = 1};
     struct search search = {.retrieval = retrieval, .query = &one};
     json_t *found = json_array();
-    guard_init(&search.guard, &one);
-    int result = run_search(&search, found, err);
+    leak_guard_init(&search.guard, &one);
+    int result = search_index(&search, found, err);
     json_decref(found);
     if (result < 0) {
-        guard_deinit(&search.guard);
+        leak_guard_deinit(&search.guard);
         return result;
     }
     size_t count = retrieval->withheld_count++;

@@ -1,21 +1,19 @@
-/* retrieval: solved examples that resemble a question.
+/* retrieval: solved examples that resemble a query.
  *
- * An index is a directory: index.db (SQLite: examples, FTS5 with a code-aware tokenizer) and, where
- * it was built with embeddings, vectors.f32 (row-major unit vectors, one for each example).
- * Results of both searches are fused by reciprocal rank (k = 60). The language is part of both
- * searches, so an index of one big and one small language finds as many of the small one.
+ * An index is a directory: index.db (SQLite: examples, FTS5 with a code-aware tokenizer) and, if it was
+ * built with embeddings, vectors.f32 (row-major unit vectors, one for each example). The results of
+ * both searches are fused by reciprocal rank (k = 60). The language is part of both searches, so an
+ * index of one big and one small language finds as many of the small one.
  *
- * Leak guard, on by default: no example whose problem is the one asked about, whose reference or
- * solution is near its text (likeness.h), or whose solution is near one of those: under another
- * name or in another layout, too.
+ * Leak guard, on by default: no example whose problem is the queried one, whose reference or solution
+ * is near its text (sketch.h), or whose solution is near one of those, under any name or layout.
  *
- * Of examples with one reference, only one comes back, the fastest of its language; and no two
- * solutions that are near each other.
+ * Of examples with one reference only the fastest of its language is returned, and no two solutions
+ * that are near each other.
  *
- * Threads: a struct retrieval may be searched by any number of threads at once; retrieval_withhold
- * comes before them.
- * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT
- * (another model of embeddings than the index was built with, say).
+ * Threads: any number of threads may search a struct retrieval at once; call retrieval_withhold before.
+ * Errors: ERR_MISSING (no index), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT (for example
+ * another embedding model than the index was built with).
  */
 #ifndef WARPGYM_RETRIEVAL_RETRIEVAL_H
 #define WARPGYM_RETRIEVAL_RETRIEVAL_H
@@ -32,16 +30,16 @@ struct retrieval;
 
 struct retrieval_query {
     const char *text;       /* the problem's reference, or words */
-    const char *title;      /* its name and summary, which help to find; NULL: none */
+    const char *title;      /* its name and summary, which refine the search; NULL: none */
     const char *language;   /* of the solutions: "c", "cuda", "triton", "torch-cuda"; NULL: any */
-    const char *problem_id; /* that must not come back; NULL: none */
+    const char *problem_id; /* excluded from the results; NULL: none */
     size_t count;
-    bool anywhere;  /* text is words: looks in solutions, too */
+    bool anywhere;  /* text is words: search solutions, too */
     bool unguarded; /* without the leak guard */
 };
 
-/* `directory` NULL or "": the setting retrieval.directory. Where the index has embeddings and the
- * settings name an endpoint, both must be of one model. */
+/* `directory` NULL or "": the setting retrieval.directory. If the index has embeddings and the
+ * settings name an endpoint, both must use one model. */
 NODISCARD int retrieval_open(struct retrieval **out, const char *directory,
                              const struct settings *settings, struct err *err);
 void retrieval_close(struct retrieval *retrieval);
@@ -52,12 +50,12 @@ void retrieval_close(struct retrieval *retrieval);
 NODISCARD int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *query,
                                json_t **examples, struct err *err);
 
-/* No later search shows what would give the query's problem away, whichever it asks about: for one
- * that a model is measured on, say. */
+/* No later search, for any problem, returns an example that would give the query's problem away;
+ * for held-out problems. */
 NODISCARD int retrieval_withhold(struct retrieval *retrieval, const struct retrieval_query *query,
                                  struct err *err);
 
-/* Name and summary of a problem: the title of a question. The caller's (mem_free). */
+/* Name and summary of a problem: the title of a query. The caller's (mem_free). */
 char *retrieval_title(const struct problem *problem);
 
 #endif

@@ -19,7 +19,7 @@ int vectors_open(struct vectors *vectors, const char *path, size_t rows, size_t 
     vectors->bytes = rows * dimension * sizeof(float);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) < 0) {
-        int code = err_sys(err, errno, "%s: cannot be opened", path);
+        int code = err_sys(err, errno, "cannot open %s", path);
         if (fd >= 0)
             close(fd);
         return code;
@@ -28,13 +28,13 @@ int vectors_open(struct vectors *vectors, const char *path, size_t rows, size_t 
     int result = 0;
     if (status.st_size < 0 || (size_t)status.st_size != vectors->bytes || vectors->bytes == 0)
         result = err_set(err, ERR_PROTOCOL,
-                         "%s: holds %lld bytes, and %zu vectors of %zu numbers are %zu: build the "
-                         "index again",
+                         "%s has %lld bytes, but %zu vectors of %zu numbers are %zu: rebuild the  "
+                         "index",
                          path, (long long)status.st_size, rows, dimension, vectors->bytes);
     else
         data = mmap(NULL, vectors->bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (result == 0 && data == MAP_FAILED)
-        result = err_sys(err, errno, "%s: cannot be mapped", path);
+        result = err_sys(err, errno, "cannot map %s", path);
     close(fd);
     if (result == 0)
         vectors->data = data;
@@ -71,14 +71,14 @@ size_t vectors_nearest(const struct vectors *vectors, const float *query, uint64
 {
     size_t held = 0;
     for (uint64_t row = first; row < end && row < vectors->rows && count > 0; row++) {
-        float likeness = vectors_product(vectors->data + row * vectors->dimension, query,
-                                         vectors->dimension);
-        if (held == count && !(likeness > hits[held - 1].likeness))
+        float similarity = vectors_product(vectors->data + row * vectors->dimension, query,
+                                           vectors->dimension);
+        if (held == count && !(similarity > hits[held - 1].similarity))
             continue;
         size_t at = held < count ? held++ : held - 1;
-        for (; at > 0 && likeness > hits[at - 1].likeness; at--)
+        for (; at > 0 && similarity > hits[at - 1].similarity; at--)
             hits[at] = hits[at - 1];
-        hits[at] = (struct vector_hit){row, likeness};
+        hits[at] = (struct vector_hit){row, similarity};
     }
     return held;
 }

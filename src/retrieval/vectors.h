@@ -1,6 +1,6 @@
-/* vectors: unit vectors in a file, and which of them are nearest to one: exactly, by a look at all.
+/* vectors: unit vectors in a file, and exact nearest neighbours by linear search.
  *
- * Immutable once open. Threads: any number.
+ * Immutable once open. Ownership: the caller's storage. Threads: any number.
  */
 #ifndef WARPGYM_RETRIEVAL_VECTORS_H
 #define WARPGYM_RETRIEVAL_VECTORS_H
@@ -17,7 +17,7 @@ struct vectors {
 
 struct vector_hit {
     uint64_t row;
-    float likeness; /* the inner product */
+    float similarity; /* the inner product */
 };
 
 /* ERR_PROTOCOL: the file has another size. */
@@ -25,12 +25,12 @@ NODISCARD int vectors_open(struct vectors *vectors, const char *path, size_t row
                            struct err *err);
 void vectors_close(struct vectors *vectors);
 
-/* The nearest of the rows first..end-1, the best first, and the lower row of equals; at most
+/* The nearest of the rows first..end-1, best first, the lower row first among equals; at most
  * `count`. Returns how many. */
 size_t vectors_nearest(const struct vectors *vectors, const float *query, uint64_t first,
                        uint64_t end, struct vector_hit *hits, size_t count);
 
-/* Products are added in lanes; the order of a sum is all that tells it from the plain loop. */
+/* The inner product, summed in lanes: the order of the sum may differ from a plain loop's. */
 float vectors_product(const float *a, const float *b, size_t count);
 
 #endif

@@ -53,7 +53,7 @@ TEST(nearest)
             for (size_t row = best; row < rows[i].end && row < ROWS; row++)
                 best = left[row] > left[best] ? row : best;
             assert_int_equal(hits[k].row, best);
-            assert_true(fabsf(hits[k].likeness - left[best]) < 1e-4f);
+            assert_true(fabsf(hits[k].similarity - left[best]) < 1e-4f);
             left[best] = -INFINITY;
         }
     }

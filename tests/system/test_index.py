@@ -94,7 +94,7 @@ def test_build_of_every_form(warpgym, tmp_path):
     assert stats["languages"] == {"triton": 1, "cuda": 2} and stats["embeddings"] is None
     book, level, mine = stats["sources"]
     assert (book["taken"], book["empty"], book["bad"]) == (1, 1, 1)
-    assert "book.jsonl:3: no line of kernelbook" in book["complaints"][0]
+    assert "book.jsonl:3: not a line of kernelbook" in book["complaints"][0]
     assert (level["taken"], level["incorrect"]) == (1, 1) and mine["taken"] == 1
     assert json.loads(warpgym("index", "stats", "kernels", "--json").out) == stats
     text = warpgym("index", "stats", "kernels").out
@@ -131,7 +131,7 @@ def test_trajectories(warpgym, tmp_path):
     run = warpgym("index", "build", "kernels", "--json", "trajectories.jsonl")
     source = json.loads(run.out)["sources"][0]
     assert (source["taken"], source["unsolved"]) == (1, 1)
-    assert source["of problems that are not here"] == 1
+    assert source["of unknown problems"] == 1
     (found,) = search(warpgym, "kernels", "relu")
     assert found["problem"] == "relu" and found["category"] == "elementwise"
     assert "void solution" in found["reference"] and found["speedup"] == 3
@@ -171,17 +171,17 @@ def test_refusals(warpgym, own, tmp_path):
         (["build", "x", "absent.jsonl"], "no such file"),
         (["build", "x", "--own", "--format", "kernelbok"], "did you mean"),
         (["build", "x", "--own", "--level", "eleven"], "--level"),
-        (["build", "taken", "--own"], "is no index"),
-        (["build", "x", "none.jsonl"], "not one example"),
+        (["build", "taken", "--own"], "is not an index"),
+        (["build", "x", "none.jsonl"], "no examples in"),
         (["build", "x", "folder"], "holds no examples"),
-        (["build", "x", "none.jsonl", "--format", "problems"], "wants a directory"),
+        (["build", "x", "none.jsonl", "--format", "problems"], "needs a directory"),
         (["build", "x", "--own", "--embeddings"], "retrieval.embeddings_url"),
-        (["search", "x", "relu"], "holds no index"),
+        (["search", "x", "relu"], "has no index"),
         (["search", own], "one question"),
         (["search", own, "relu", "--problem", "relu"], "one question"),
         (["search", own, "--problem", "sofmax"], "did you mean 'softmax'"),
-        (["stats", "x"], "holds no index"),
-        (["stats", "taken"], "holds no index"),
+        (["stats", "x"], "has no index"),
+        (["stats", "taken"], "has no index"),
     ]
     for words, complaint in rows:
         run = warpgym("index", *words)
@@ -311,7 +311,7 @@ def test_embeddings_that_do_not_fit(warpgym):
         assert run.status == USAGE and "was built with embeddings of 'words'" in run.err
         state["spoil"] = lambda rows: [{**row, "embedding": row["embedding"][1:]} for row in rows]
         run = warpgym("index", "search", "dense", "relu", *settings())
-        assert run.status == INFRASTRUCTURE and "47 numbers, where 48 are expected" in run.err
+        assert run.status == INFRASTRUCTURE and "47 numbers instead of 48" in run.err
         spoiled = {
             "one too few": lambda rows: rows[1:],
             "the same twice": lambda rows: [{**row, "index": 0} for row in rows],
@@ -350,7 +350,7 @@ def test_no_pipes_and_devices(warpgym, tmp_path):
     (folder / "b.jsonl").symlink_to("/dev/zero")
     (folder / "c.jsonl").symlink_to("/etc/passwd")
     run = warpgym("index", "build", "odd-index", folder, "-q", timeout=60)
-    assert run.status == USAGE and "not one example" in run.err, run
+    assert run.status == USAGE and "no examples in" in run.err, run
     building = warpgym.start("index", "build", "zero-index", "/dev/zero", "-q")
     time.sleep(0.5)
     building.send_signal(SIGTERM)

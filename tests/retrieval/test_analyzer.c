@@ -1,12 +1,12 @@
 /* Which words a source has, and that FTS5 is told the same. */
-#include "retrieval/words.h"
+#include "retrieval/analyzer.h"
 
 #include "../support/test.h"
 #include "base/buf.h"
-#include "retrieval/tokenizer.h"
+#include "retrieval/fts_tokenizer.h"
 
 /* "whole+part part other": '+' where a word is beside the one before it. */
-static int collect(void *context, const struct word *word)
+static int collect(void *context, const struct analyzer_word *word)
 {
     struct buf *out = context;
     buf_printf(out, "%s%s", out->len == 0 ? "" : word->beside ? "+" : " ", word->text);
@@ -43,14 +43,14 @@ TEST(cuts)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out;
         buf_init(&out, 4096);
-        assert_int_equal(words_each(rows[i].text, strlen(rows[i].text), collect, &out), 0);
+        assert_int_equal(analyzer_each(rows[i].text, strlen(rows[i].text), collect, &out), 0);
         if (strcmp(out.data, rows[i].words) != 0)
             fail_msg("%s: %s, not %s", rows[i].text, out.data, rows[i].words);
         buf_deinit(&out);
     }
 }
 
-static int bounded(void *context, const struct word *word)
+static int bounded(void *context, const struct analyzer_word *word)
 {
     const size_t *count = context;
     assert_true(word->length > 0 && word->length < WORD_BYTES);
@@ -67,10 +67,10 @@ TEST(long_identifiers)
         text[i] = (char)(i % 7 == 0   ? '_'
                          : i % 5 == 0 ? 'A' + (char)(i % 26)
                                       : 'a' + (char)(i % 26));
-    assert_int_equal(words_each(text, count, bounded, &count), 0);
+    assert_int_equal(analyzer_each(text, count, bounded, &count), 0);
 }
 
-static int stop_at_two(void *context, const struct word *word)
+static int stop_at_two(void *context, const struct analyzer_word *word)
 {
     (void)word;
     return ++*(int *)context == 2 ? 7 : 0;
@@ -79,7 +79,7 @@ static int stop_at_two(void *context, const struct word *word)
 TEST(ends_when_told)
 {
     int seen = 0;
-    assert_int_equal(words_each("alpha beta gamma", 16, stop_at_two, &seen), 7);
+    assert_int_equal(analyzer_each("alpha beta gamma", 16, stop_at_two, &seen), 7);
     assert_int_equal(seen, 2);
 }
 
@@ -113,7 +113,7 @@ TEST(tokenizer)
     sqlite3 *db;
     struct err err;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(tokenizer_register(db, &err), 0);
+    assert_int_equal(fts_tokenizer_register(db, &err), 0);
     assert_int_equal(
         sqlite3_exec(db,
                      "create virtual table words using fts5(text, tokenize = 'code', content = '');"

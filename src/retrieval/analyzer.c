@@ -1,4 +1,4 @@
-#include "retrieval/words.h"
+#include "retrieval/analyzer.h"
 
 #include "base/array.h"
 
@@ -9,7 +9,7 @@
 #define NUMBER_LONGEST 6
 #define CATEGORY "Category"
 
-/* Sorted, for bsearch. Words as they are after lowering. */
+/* Sorted, for bsearch. Words in lower case. */
 static const char *const stop_words[] = {
     "after",
     "again",
@@ -253,8 +253,8 @@ static const char *const stop_words[] = {
     "yield",
 };
 
-/* What one thing is called in different places: sorted by the first. */
-static const char *const same[][2] = {
+/* Synonyms: sorted by the first. */
+static const char *const synonyms[][2] = {
     {"attn", "attention"},
     {"average", "mean"},
     {"avg", "mean"},
@@ -300,15 +300,15 @@ static bool is_stop_word(const char *word)
     return bsearch(word, stop_words, COUNT(stop_words), sizeof *stop_words, compare_word);
 }
 
-static void put(struct word *word, const char *text, size_t length)
+static void set_word(struct analyzer_word *word, const char *text, size_t length)
 {
     word->length = length < WORD_BYTES ? length : WORD_BYTES - 1;
     memcpy(word->text, text, word->length);
     word->text[word->length] = '\0';
 }
 
-/* In lower case, without a plural's s, by the name that stands for all of its kind. */
-static void make_plain(struct word *word)
+/* In lower case, without a plural's s, and as the name that stands for its synonyms. */
+static void normalise_word(struct analyzer_word *word)
 {
     for (size_t i = 0; i < word->length; i++)
         if (word->text[i] >= 'A' && word->text[i] <= 'Z')
@@ -316,10 +316,10 @@ static void make_plain(struct word *word)
     const char *last = word->text + word->length;
     if (word->length > 3 && last[-1] == 's' && !strchr("sui_", last[-2]))
         word->text[--word->length] = '\0';
-    const char *const(*found)[2] = bsearch(word->text, same, COUNT(same), sizeof *same,
+    const char *const(*found)[2] = bsearch(word->text, synonyms, COUNT(synonyms), sizeof *synonyms,
                                            compare_word);
     if (found)
-        put(word, (*found)[1], strlen((*found)[1]));
+        set_word(word, (*found)[1], strlen((*found)[1]));
 }
 
 static bool is_digit(char c)
@@ -337,7 +337,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || is_upper(c) || (unsigned char)c >= 0x80;
 }
 
-/* Where the part of an identifier that begins at `at` ends: "HTTPServer" is HTTP and Server. */
+/* The end of the part of an identifier that begins at `at`: "HTTPServer" is HTTP and Server. */
 static size_t part_end(const char *text, size_t at, size_t end)
 {
     size_t i = at + 1;
@@ -358,27 +358,27 @@ static size_t part_end(const char *text, size_t at, size_t end)
 }
 
 struct walk {
-    int (*visit)(void *context, const struct word *word);
+    int (*visit)(void *context, const struct analyzer_word *word);
     void *context;
-    struct word word;
-    bool placed; /* the identifier has been told of: what comes first of its parts is beside it */
+    struct analyzer_word word;
+    bool emitted; /* the identifier was emitted: its first part takes the same position */
 };
 
-static int tell(struct walk *walk, const char *text, size_t start, size_t end)
+static int emit_word(struct walk *walk, const char *text, size_t start, size_t end)
 {
-    struct word *word = &walk->word;
-    put(word, text + start, end - start);
-    make_plain(word);
+    struct analyzer_word *word = &walk->word;
+    set_word(word, text + start, end - start);
+    normalise_word(word);
     if (word->length < 2 || is_stop_word(word->text))
         return 0;
-    word->beside = walk->placed;
+    word->beside = walk->emitted;
     word->start = start;
     word->end = end;
-    walk->placed = false;
+    walk->emitted = false;
     return walk->visit(walk->context, word);
 }
 
-static int tell_identifier(struct walk *walk, const char *text, size_t start, size_t end)
+static int emit_identifier(struct walk *walk, const char *text, size_t start, size_t end)
 {
     while (start < end && text[start] == '_')
         start++;
@@ -387,24 +387,24 @@ static int tell_identifier(struct walk *walk, const char *text, size_t start, si
     if (start == end)
         return 0;
     size_t next = part_end(text, start, end);
-    int result = tell(walk, text, start, end);
-    if (next == end) /* it is one part */
+    int result = emit_word(walk, text, start, end);
+    if (next == end) /* a single part */
         return result;
-    walk->placed = result == 0 && walk->word.start == start && walk->word.end == end;
+    walk->emitted = result == 0 && walk->word.start == start && walk->word.end == end;
     for (size_t at = start; at < end && result == 0; at = next) {
         next = text[at] == '_' ? at + 1 : part_end(text, at, end);
         if (text[at] != '_' && !is_digit(text[at]))
-            result = tell(walk, text, at, next);
+            result = emit_word(walk, text, at, next);
     }
-    walk->placed = false;
+    walk->emitted = false;
     return result;
 }
 
-/* Python's operator; what decorates has no blank behind it. */
-static int tell_product(struct walk *walk, size_t at)
+/* Python's operator; a decorator has no blank after it. */
+static int emit_matmul(struct walk *walk, size_t at)
 {
     static const char product[] = "matmul";
-    put(&walk->word, product, sizeof product - 1);
+    set_word(&walk->word, product, sizeof product - 1);
     walk->word.beside = false;
     walk->word.start = at;
     walk->word.end = at + 1;
@@ -417,8 +417,8 @@ static size_t line_end(const char *text, size_t at, size_t count)
     return found ? (size_t)(found - text) : count;
 }
 
-int words_each(const char *text, size_t count, int (*visit)(void *context, const struct word *word),
-               void *context)
+int analyzer_each(const char *text, size_t count,
+                  int (*visit)(void *context, const struct analyzer_word *word), void *context)
 {
     struct walk walk = {.visit = visit, .context = context};
     int result = 0;
@@ -426,7 +426,7 @@ int words_each(const char *text, size_t count, int (*visit)(void *context, const
         end = at + 1;
         bool number = is_digit(text[at]);
         if (text[at] == '@' && end < count && text[end] == ' ')
-            result = tell_product(&walk, at);
+            result = emit_matmul(&walk, at);
         if (!number && !is_letter(text[at]) && text[at] != '_')
             continue;
         while (end < count &&
@@ -437,9 +437,9 @@ int words_each(const char *text, size_t count, int (*visit)(void *context, const
             memcmp(text + at, CATEGORY, length) == 0)
             end = line_end(text, end, count);
         else if (!number)
-            result = tell_identifier(&walk, text, at, end);
+            result = emit_identifier(&walk, text, at, end);
         else if (length >= NUMBER_SHORTEST && length <= NUMBER_LONGEST)
-            result = tell(&walk, text, at, end);
+            result = emit_word(&walk, text, at, end);
     }
     return result;
 }

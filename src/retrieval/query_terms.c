@@ -1,14 +1,14 @@
-#include "retrieval/terms.h"
+#include "retrieval/query_terms.h"
 
 #include "base/mem.h"
-#include "retrieval/words.h"
+#include "retrieval/analyzer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TITLE_WEIGHT 3.0
-#define SLOTS (2 * TERMS_DISTINCT) /* a power of two */
+#define SLOTS (2 * QUERY_TERMS_DISTINCT) /* a power of two */
 
 struct term {
     char text[WORD_BYTES];
@@ -19,8 +19,8 @@ struct term {
 struct bag {
     struct term *terms;
     size_t count;
-    uint16_t slots[SLOTS]; /* place in `terms` + 1; 0: free */
-    double weight;         /* of what is added now */
+    uint16_t slots[SLOTS]; /* index into `terms` + 1; 0: free */
+    double weight;         /* of the words being added */
     bool anywhere;
 };
 
@@ -32,16 +32,16 @@ static uint32_t hash_text(const char *text)
     return hash;
 }
 
-static int add(void *context, const struct word *word)
+static int add_term(void *context, const struct analyzer_word *word)
 {
     struct bag *bag = context;
     if (word->text[0] >= '0' && word->text[0] <= '9' && !bag->anywhere)
-        return 0; /* sizes of this problem, which say little about others */
+        return 0; /* numbers are sizes of this problem, which say little about others */
     uint32_t slot = hash_text(word->text) % SLOTS;
     while (bag->slots[slot] && strcmp(bag->terms[bag->slots[slot] - 1].text, word->text) != 0)
         slot = (slot + 1) % SLOTS;
     if (!bag->slots[slot]) {
-        if (bag->count == TERMS_DISTINCT)
+        if (bag->count == QUERY_TERMS_DISTINCT)
             return 0;
         memcpy(bag->terms[bag->count].text, word->text, word->length + 1);
         bag->slots[slot] = (uint16_t)++bag->count;
@@ -50,8 +50,8 @@ static int add(void *context, const struct word *word)
     return 0;
 }
 
-static int weigh(struct index_db *db, sqlite3_stmt *find, const struct terms_question *question,
-                 struct term *term, struct err *err)
+static int weigh_term(struct index_db *db, sqlite3_stmt *find,
+                      const struct query_terms_input *question, struct term *term, struct err *err)
 {
     sqlite3_bind_text(find, 1, term->text, -1, SQLITE_STATIC);
     int result = index_db_step(db, find, err);
@@ -79,9 +79,9 @@ static void write_expression(struct bag *bag, bool anywhere, struct buf *express
 {
     uint64_t examples = 0;
     size_t taken = 0;
-    for (size_t i = 0; i < bag->count && taken < TERMS_MOST; i++) {
+    for (size_t i = 0; i < bag->count && taken < QUERY_TERMS_MAX; i++) {
         const struct term *term = &bag->terms[i];
-        if (term->examples == 0 || (taken > 0 && examples + term->examples > TERMS_EXAMPLES))
+        if (term->examples == 0 || (taken > 0 && examples + term->examples > QUERY_TERMS_EXAMPLES))
             continue;
         examples += term->examples;
         if (taken == 0)
@@ -94,20 +94,21 @@ static void write_expression(struct bag *bag, bool anywhere, struct buf *express
     buf_puts(expression, taken ? ")" : "");
 }
 
-int terms_choose(struct index_db *db, sqlite3_stmt *find, const struct terms_question *question,
-                 struct buf *expression, struct err *err)
+int query_terms_choose(struct index_db *db, sqlite3_stmt *find,
+                       const struct query_terms_input *question, struct buf *expression,
+                       struct err *err)
 {
     struct bag *bag = mem_alloc(sizeof *bag);
     int result = 0;
-    bag->terms = mem_alloc(TERMS_DISTINCT * sizeof *bag->terms);
+    bag->terms = mem_alloc(QUERY_TERMS_DISTINCT * sizeof *bag->terms);
     bag->anywhere = question->anywhere;
     bag->weight = TITLE_WEIGHT;
     if (question->title)
-        words_each(question->title, strlen(question->title), add, bag);
+        analyzer_each(question->title, strlen(question->title), add_term, bag);
     bag->weight = 1;
-    words_each(question->text, strlen(question->text), add, bag);
+    analyzer_each(question->text, strlen(question->text), add_term, bag);
     for (size_t i = 0; i < bag->count && result == 0; i++)
-        result = weigh(db, find, question, &bag->terms[i], err);
+        result = weigh_term(db, find, question, &bag->terms[i], err);
     if (result == 0) {
         qsort(bag->terms, bag->count, sizeof *bag->terms, compare_weight);
         write_expression(bag, question->anywhere, expression);

@@ -1,6 +1,6 @@
 /* One program in many disguises is one; programs that compute something else are not. */
 #include "../support/test.h"
-#include "retrieval/likeness.h"
+#include "retrieval/sketch.h"
 
 #include <stdio.h>
 
@@ -83,7 +83,7 @@ TEST(pairs)
         sketch_of(rows[i].a, strlen(rows[i].a), &a);
         sketch_of(rows[i].b, strlen(rows[i].b), &b);
         if (sketch_is_near(&a, &b) != rows[i].near || sketch_is_near(&b, &a) != rows[i].near)
-            fail_msg("%s: %.2f", rows[i].what, sketch_likeness(&a, &b));
+            fail_msg("%s: %.2f", rows[i].what, sketch_similarity(&a, &b));
     }
 }
 
@@ -110,19 +110,19 @@ TEST(embedded)
  * what the smallest ones tell. */
 TEST(estimate)
 {
-    struct sketch a = {.all = false, .count = LIKENESS_KEPT}, b = a;
+    struct sketch a = {.all = false, .count = SKETCH_HASHES}, b = a;
     uint32_t hash = 1;
     /* Half of each are the other's: 1/3 of the union. */
-    for (uint32_t i = 0, j = 0; i < LIKENESS_KEPT || j < LIKENESS_KEPT; hash += 3) {
+    for (uint32_t i = 0, j = 0; i < SKETCH_HASHES || j < SKETCH_HASHES; hash += 3) {
         uint32_t turn = hash / 3 % 3;
-        if (turn != 1 && i < LIKENESS_KEPT)
+        if (turn != 1 && i < SKETCH_HASHES)
             a.hashes[i++] = hash;
-        if (turn != 0 && j < LIKENESS_KEPT)
+        if (turn != 0 && j < SKETCH_HASHES)
             b.hashes[j++] = hash;
     }
-    double likeness = sketch_likeness(&a, &b);
+    double likeness = sketch_similarity(&a, &b);
     assert_true(likeness > 0.3 && likeness < 0.37);
-    assert_true(sketch_likeness(&a, &a) == 1);
+    assert_true(sketch_similarity(&a, &a) == 1);
 }
 
 TEST(bytes)

@@ -1,9 +1,9 @@
-#include "retrieval/tokenizer.h"
+#include "retrieval/fts_tokenizer.h"
 
-#include "retrieval/words.h"
+#include "retrieval/analyzer.h"
 
-/* FTS5 wants an object for each table; there is nothing to keep in one. */
-static int create(void *context, const char **words, int count, Fts5Tokenizer **out)
+/* FTS5 requires an object for each table; this one is empty. */
+static int fts_create(void *context, const char **words, int count, Fts5Tokenizer **out)
 {
     static char nothing;
     (void)context, (void)words, (void)count;
@@ -11,7 +11,7 @@ static int create(void *context, const char **words, int count, Fts5Tokenizer **
     return SQLITE_OK;
 }
 
-static void delete_nothing(Fts5Tokenizer *tokenizer)
+static void fts_delete(Fts5Tokenizer *tokenizer)
 {
     (void)tokenizer;
 }
@@ -21,21 +21,21 @@ struct sink {
     int (*token)(void *, int, const char *, int, int, int);
 };
 
-static int pass_on(void *context, const struct word *word)
+static int pass_word(void *context, const struct analyzer_word *word)
 {
     struct sink *sink = context;
     return sink->token(sink->context, word->beside ? FTS5_TOKEN_COLOCATED : 0, word->text,
                        (int)word->length, (int)word->start, (int)word->end);
 }
 
-static int tokenize(Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int count,
-                    int (*token)(void *, int, const char *, int, int, int))
+static int fts_tokenize(Fts5Tokenizer *tokenizer, void *context, int flags, const char *text,
+                        int count, int (*token)(void *, int, const char *, int, int, int))
 {
     struct sink sink = {.context = context, .token = token};
     (void)tokenizer;
     if (flags & FTS5_TOKENIZE_QUERY)
         return token(context, 0, text, count, 0, count);
-    return words_each(text, (size_t)count, pass_on, &sink);
+    return analyzer_each(text, (size_t)count, pass_word, &sink);
 }
 
 static fts5_api *find_api(sqlite3 *db)
@@ -50,9 +50,9 @@ static fts5_api *find_api(sqlite3 *db)
     return api;
 }
 
-int tokenizer_register(sqlite3 *db, struct err *err)
+int fts_tokenizer_register(sqlite3 *db, struct err *err)
 {
-    fts5_tokenizer code = {create, delete_nothing, tokenize};
+    fts5_tokenizer code = {fts_create, fts_delete, fts_tokenize};
     fts5_api *api = find_api(db);
     if (!api || api->xCreateTokenizer(api, "code", NULL, &code, NULL) != SQLITE_OK)
         return err_set(err, ERR_UNSUPPORTED,

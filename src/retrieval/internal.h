@@ -1,6 +1,9 @@
-/* corpus_form: the forms that corpora have, a row for each: what corpus.c and its readers share. */
-#ifndef WARPGYM_RETRIEVAL_CORPUS_FORM_H
-#define WARPGYM_RETRIEVAL_CORPUS_FORM_H
+/* internal: the forms of corpora, a row for each: what corpus.c and its readers share.
+ *
+ * Ownership: the caller's storage. Threads: as corpus.h. Errors: as corpus_read.
+ */
+#ifndef WARPGYM_RETRIEVAL_INTERNAL_H
+#define WARPGYM_RETRIEVAL_INTERNAL_H
 
 #include "problem/problem.h"
 #include "retrieval/corpus.h"
@@ -10,14 +13,14 @@
 
 struct corpus {
     const struct corpus_options *options;
-    const struct corpus_form *form; /* that the options name; NULL: any */
+    const struct corpus_form *form; /* requested by the options; NULL: any */
     const struct corpus_form *met;  /* of this file so far */
-    struct problem *problems;       /* those that trajectories asked for */
+    struct problem *problems;       /* those that trajectories named */
     size_t problem_count;
-    char problem[64]; /* of the example at hand */
+    char problem[64]; /* of the current example */
 };
 
-/* One reading of a file or directory. */
+/* One pass over a file or directory. */
 struct reading {
     struct corpus *corpus;
     int (*visit)(void *context, const struct example *example);
@@ -27,10 +30,10 @@ struct reading {
 
 struct corpus_form {
     const char *name;
-    const char *fields[FORM_FIELDS + 1]; /* a line with all of these is one */
+    const char *fields[FORM_FIELDS + 1]; /* a line with all of these has this form */
     int (*line)(struct corpus *corpus, const json_t *line, struct example *example,
                 enum corpus_fate *fate, struct err *err);
-    /* Those that are directories. */
+    /* Forms that are directories. */
     bool (*recognises)(const char *directory);
     int (*directory)(struct reading *reading, const char *path, struct err *err);
 };
@@ -50,9 +53,9 @@ int corpus_problems(struct reading *reading, const char *path, struct err *err);
 bool corpus_is_folders(const char *directory);
 int corpus_folders(struct reading *reading, const char *path, struct err *err);
 
-/* Counts one example, and hands it on where it is within the bounds. */
+/* Counts one example, and visits it if it is within the bounds. */
 int reading_take(struct reading *reading, const struct example *example);
-/* Counts what is none of the form. */
+/* Counts and records a line or file that is not of the form. */
 void reading_complain(struct reading *reading, const struct err *err);
 
 #endif

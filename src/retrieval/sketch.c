@@ -1,4 +1,4 @@
-#include "retrieval/likeness.h"
+#include "retrieval/sketch.h"
 
 #include "base/mem.h"
 #include "retrieval/code_tokens.h"
@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The smallest hashes so far, as a heap whose root is the largest of them. */
+/* The smallest hashes so far: a heap whose root is the largest. */
 struct sketcher {
     struct sketch *sketch;
     uint32_t *names;
     size_t name_count, name_capacity;
-    uint32_t run[LIKENESS_RUN];
+    uint32_t run[SKETCH_SHINGLE];
     uint64_t tokens;
 };
 
@@ -21,7 +21,7 @@ static int compare_hash(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void sink(uint32_t *heap, uint32_t count)
+static void sift_down(uint32_t *heap, uint32_t count)
 {
     for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
         child += child + 1 < count && heap[child + 1] > heap[child];
@@ -33,24 +33,24 @@ static void sink(uint32_t *heap, uint32_t count)
     }
 }
 
-static void add(struct sketch *sketch, uint32_t hash)
+static void keep_hash(struct sketch *sketch, uint32_t hash)
 {
     uint32_t *heap = sketch->hashes;
-    if (sketch->count == LIKENESS_KEPT && hash > heap[0]) {
+    if (sketch->count == SKETCH_HASHES && hash > heap[0]) {
         sketch->all = false;
         return;
     }
     for (uint32_t i = 0; i < sketch->count; i++)
         if (heap[i] == hash)
             return;
-    if (sketch->count < LIKENESS_KEPT) {
+    if (sketch->count < SKETCH_HASHES) {
         uint32_t at = sketch->count++;
         for (; at > 0 && heap[(at - 1) / 2] < hash; at = (at - 1) / 2)
             heap[at] = heap[(at - 1) / 2];
         heap[at] = hash;
     } else {
         heap[0] = hash;
-        sink(heap, LIKENESS_KEPT);
+        sift_down(heap, SKETCH_HASHES);
         sketch->all = false;
     }
 }
@@ -59,7 +59,7 @@ static uint32_t hash_run(const uint32_t *run, uint64_t first, uint32_t count)
 {
     uint64_t hash = 0x9E3779B97F4A7C15u;
     for (uint32_t i = 0; i < count; i++) {
-        hash = (hash ^ run[(first + i) % LIKENESS_RUN]) * 0xFF51AFD7ED558CCDu;
+        hash = (hash ^ run[(first + i) % SKETCH_SHINGLE]) * 0xFF51AFD7ED558CCDu;
         hash ^= hash >> 32;
     }
     return (uint32_t)hash;
@@ -75,7 +75,7 @@ static void add_name(struct sketcher *sketcher, uint32_t name)
     sketcher->names[sketcher->name_count++] = name;
 }
 
-/* One number for the set. */
+/* One number for the set of names. */
 static uint32_t hash_names(struct sketcher *sketcher)
 {
     uint32_t hash = 0;
@@ -87,14 +87,14 @@ static uint32_t hash_names(struct sketcher *sketcher)
     return hash;
 }
 
-static void take_token(void *context, uint32_t token, bool outside)
+static void add_token(void *context, uint32_t token, bool outside)
 {
     struct sketcher *sketcher = context;
     if (outside)
         add_name(sketcher, token);
-    sketcher->run[sketcher->tokens++ % LIKENESS_RUN] = token;
-    if (sketcher->tokens >= LIKENESS_RUN)
-        add(sketcher->sketch, hash_run(sketcher->run, sketcher->tokens, LIKENESS_RUN));
+    sketcher->run[sketcher->tokens++ % SKETCH_SHINGLE] = token;
+    if (sketcher->tokens >= SKETCH_SHINGLE)
+        keep_hash(sketcher->sketch, hash_run(sketcher->run, sketcher->tokens, SKETCH_SHINGLE));
 }
 
 void sketch_of(const char *text, size_t count, struct sketch *sketch)
@@ -102,21 +102,21 @@ void sketch_of(const char *text, size_t count, struct sketch *sketch)
     struct sketcher sketcher = {.sketch = sketch};
     memset(sketch, 0, sizeof *sketch);
     sketch->all = true;
-    code_tokens_each(text, count, take_token, &sketcher);
-    if (sketcher.tokens > 0 && sketcher.tokens < LIKENESS_RUN)
-        add(sketch, hash_run(sketcher.run, 0, (uint32_t)sketcher.tokens));
+    code_tokens_each(text, count, add_token, &sketcher);
+    if (sketcher.tokens > 0 && sketcher.tokens < SKETCH_SHINGLE)
+        keep_hash(sketch, hash_run(sketcher.run, 0, (uint32_t)sketcher.tokens));
     sketch->names = hash_names(&sketcher);
     mem_free(sketcher.names);
     qsort(sketch->hashes, sketch->count, sizeof *sketch->hashes, compare_hash);
 }
 
-double sketch_likeness(const struct sketch *a, const struct sketch *b)
+double sketch_similarity(const struct sketch *a, const struct sketch *b)
 {
     uint32_t i = 0, j = 0, both = 0, either = 0;
     if (a->count == 0 || b->count == 0)
         return 0;
-    /* The smallest of the union are known as far as both sketches reach. */
-    uint32_t end = a->all && b->all ? 2 * LIKENESS_KEPT : LIKENESS_KEPT;
+    /* The smallest hashes of the union are known as far as both sketches reach. */
+    uint32_t end = a->all && b->all ? 2 * SKETCH_HASHES : SKETCH_HASHES;
     while (either < end && (i < a->count || j < b->count)) {
         bool take_a = j == b->count || (i < a->count && a->hashes[i] <= b->hashes[j]);
         bool take_b = i == a->count || (j < b->count && b->hashes[j] <= a->hashes[i]);
@@ -130,9 +130,9 @@ double sketch_likeness(const struct sketch *a, const struct sketch *b)
 
 bool sketch_is_near(const struct sketch *a, const struct sketch *b)
 {
-    double likeness = sketch_likeness(a, b);
-    return likeness >= LIKENESS_NEAR ||
-           (likeness >= LIKENESS_NEAR_SAME_NAMES && a->names != 0 && a->names == b->names);
+    double likeness = sketch_similarity(a, b);
+    return likeness >= SKETCH_NEAR ||
+           (likeness >= SKETCH_NEAR_SAME_NAMES && a->names != 0 && a->names == b->names);
 }
 
 static void put_u32(unsigned char *at, uint32_t value)

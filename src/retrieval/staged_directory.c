@@ -1,4 +1,4 @@
-#include "retrieval/staging.h"
+#include "retrieval/staged_directory.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -44,9 +44,9 @@ static void remove_left(const char *target)
     mem_free(parent);
 }
 
-int staging_begin(struct staging *staging, const char *target, struct err *err)
+int staged_directory_begin(struct staged_directory *staging, const char *target, struct err *err)
 {
-    *staging = (struct staging){.fd = -1, .target = mem_strdup(target)};
+    *staging = (struct staged_directory){.fd = -1, .target = mem_strdup(target)};
     for (size_t length = strlen(target); length > 1 && target[length - 1] == '/'; length--)
         staging->target[length - 1] = '\0';
     char *parent = file_parent(staging->target);
@@ -57,33 +57,33 @@ int staging_begin(struct staging *staging, const char *target, struct err *err)
     remove_left(staging->target);
     char *path = mem_printf("%s" MARK "XXXXXX", staging->target);
     if (!mkdtemp(path)) {
-        result = err_sys(err, errno, "%s: cannot be made", path);
+        result = err_sys(err, errno, "cannot create %s", path);
         mem_free(path);
         return result;
     }
     staging->path = path;
     staging->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (staging->fd < 0 || flock(staging->fd, LOCK_EX | LOCK_NB) < 0)
-        return err_sys(err, errno, "%s: cannot be locked", path);
+        return err_sys(err, errno, "cannot lock %s", path);
     if (fchmod(staging->fd, 0755) < 0)
-        return err_sys(err, errno, "%s: its mode cannot be set", path);
+        return err_sys(err, errno, "cannot set the mode of %s", path);
     return 0;
 }
 
-/* Where a file system exchanges nothing, there is a moment without either. */
-static int move_aside(const struct staging *staging, struct err *err)
+/* File systems without exchange have a moment with neither directory. */
+static int replace_by_rename(const struct staged_directory *staging, struct err *err)
 {
     char *aside = mem_printf("%s-old", staging->path);
     int result = 0;
     if (rename(staging->target, aside) < 0 || rename(staging->path, staging->target) < 0)
-        result = err_sys(err, errno, "%s: cannot be replaced", staging->target);
+        result = err_sys(err, errno, "cannot replace %s", staging->target);
     else
         file_remove_tree(aside);
     mem_free(aside);
     return result;
 }
 
-int staging_finish(struct staging *staging, struct err *err)
+int staged_directory_commit(struct staged_directory *staging, struct err *err)
 {
     int result = file_sync_files(staging->path, err);
     if (result < 0)
@@ -93,9 +93,9 @@ int staging_finish(struct staging *staging, struct err *err)
     else if (errno == ENOENT && rename(staging->path, staging->target) == 0)
         result = 0;
     else if (errno == EINVAL || errno == ENOSYS)
-        result = move_aside(staging, err);
+        result = replace_by_rename(staging, err);
     else
-        result = err_sys(err, errno, "%s: cannot be put in its place", staging->target);
+        result = err_sys(err, errno, "cannot rename %s into place", staging->target);
     if (result == 0) {
         mem_free(staging->path);
         staging->path = NULL;
@@ -104,7 +104,7 @@ int staging_finish(struct staging *staging, struct err *err)
     return result;
 }
 
-void staging_end(struct staging *staging)
+void staged_directory_deinit(struct staged_directory *staging)
 {
     if (staging->path)
         file_remove_tree(staging->path);
@@ -112,5 +112,5 @@ void staging_end(struct staging *staging)
         close(staging->fd);
     mem_free(staging->path);
     mem_free(staging->target);
-    *staging = (struct staging){.fd = -1};
+    *staging = (struct staged_directory){.fd = -1};
 }

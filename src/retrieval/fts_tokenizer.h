@@ -1,0 +1,16 @@
+/* fts_tokenizer: analyzer.h as a tokenizer of FTS5, named "code".
+ *
+ * In a query each quoted string is one word, unchanged: queries are made of analysed words. Threads: as
+ * the database connection.
+ */
+#ifndef WARPGYM_RETRIEVAL_FTS_TOKENIZER_H
+#define WARPGYM_RETRIEVAL_FTS_TOKENIZER_H
+
+#include "base/err.h"
+
+#include <sqlite3.h>
+
+/* ERR_UNSUPPORTED: SQLite was built without FTS5. */
+NODISCARD int fts_tokenizer_register(sqlite3 *db, struct err *err);
+
+#endif

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/report_table.h"
 #include "cli/table.h"
-#include "rl/run/view.h"
+#include "rl/run/run_view.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "rl/run/run.h"
-#include "rl/run/tags.h"
+#include "rl/run/tensorboard.h"
 
 #include <inttypes.h>
 #include <math.h>

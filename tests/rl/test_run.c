@@ -5,9 +5,9 @@
 #include "../support/test.h"
 #include "base/limits.h"
 #include "rl/run/checkpoints.h"
-#include "rl/run/lengths.h"
-#include "rl/run/settings.h"
-#include "rl/run/view.h"
+#include "rl/run/checkpoints.h"
+#include "rl/run/run_settings.h"
+#include "rl/run/run_view.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -157,7 +157,7 @@ TEST(settings)
 TEST(free_rows)
 {
     const char *row;
-    for (size_t i = 0; (row = run_settings_free(i)); i++) {
+    for (size_t i = 0; (row = run_settings_may_differ(i)); i++) {
         bool found = false;
         for (size_t k = 0; k < SETTINGS_COUNT; k++)
             found |= row[strlen(row) - 1] == '.' ? strncmp(settings_path(k), row, strlen(row)) == 0
@@ -368,7 +368,7 @@ TEST(lock)
         struct run *second;
         struct run_view view;
         bool right = run_open(&second, directory, &settings, &err) == ERR_LIMIT &&
-                     strstr(err.text, "a run is under way there");
+                     strstr(err.text, "a run is in progress there");
         right = right && run_view_open(&view, directory, RUN_SERIES_ALL, &err) == 0 &&
                 run_view_read(&view, &err) == 0 && view.state == RUN_STATE_RUNNING &&
                 view.holder == getppid();
@@ -418,7 +418,7 @@ TEST(tags)
     };
     for (size_t i = 0; i < COUNT(wanted); i++) {
         char *tag, *group;
-        const struct run_tag *row = run_tag_of(wanted[i][0], &tag, &group);
+        const struct tensorboard_tag *row = tensorboard_tag_of(wanted[i][0], &tag, &group);
         assert_string_equal(tag, wanted[i][1]);
         assert_true(!row == (strcmp(tag, wanted[i][0]) == 0));
         assert_string_equal(group ? group : "none", wanted[i][2] ? wanted[i][2] : "none");
@@ -431,8 +431,8 @@ TEST(tags)
 TEST(tags_are_told)
 {
     char *page = contents("docs/guide", "runs.md");
-    for (size_t i = 0; i < run_tag_count; i++) {
-        const struct run_tag *row = &run_tags[i];
+    for (size_t i = 0; i < tensorboard_tag_count; i++) {
+        const struct tensorboard_tag *row = &tensorboard_tags[i];
         char *line = mem_printf("| `%s` | `%s` | %s%s%s%s |\n", row->metric, row->tag,
                                 row->group ? "`" : "", row->group ? row->group : "",
                                 row->group ? "`: " : "", row->group ? row->member : "");

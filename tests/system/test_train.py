@@ -194,7 +194,7 @@ def test_interrupted(warpgym, world, tmp_path):
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 2, "steps")
     other = warpgym(*again, "train.save_every=1000")
-    assert other.status != support.PASSED and "a run is under way there" in other.complaint
+    assert other.status != support.PASSED and "a run is in progress there" in other.complaint
     process.send_signal(signal.SIGINT)
     run = warpgym.finish(process)
     assert run.status == support.INTERRUPTED, run
@@ -504,7 +504,7 @@ def test_no_reference_passes(warpgym, world, tmp_path):
     run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=1"))
     assert run.status == support.PASSED, run
     run = warpgym(*arguments(world, out, "train.problems=minus", "train.steps=1"))
-    assert run.status == support.USAGE and "a run goes on as it began" in run.complaint, run
+    assert run.status == support.USAGE and "resume with the same settings" in run.complaint, run
 
 
 def test_other_problems(warpgym, world, tmp_path):

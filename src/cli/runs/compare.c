@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/runs/held_out.h"
 #include "cli/table.h"
-#include "rl/run/settings.h"
+#include "rl/run/run_settings.h"
 
 #include <inttypes.h>
 #include <math.h>

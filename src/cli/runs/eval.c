@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "gym/report/report.h"
 #include "rl/collect/checkpoint_evaluation.h"
-#include "rl/run/settings.h"
+#include "rl/run/run_settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "gym/report/report.h"
-#include "rl/run/view.h"
+#include "rl/run/run_view.h"
 
 /* The evaluations at the last step up to `step` where all of the runs have one (*at); the first run
  * is the baseline. *out NULL: there is no such step, or more runs than a report compares

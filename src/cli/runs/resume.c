@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "cli/train_run.h"
-#include "rl/run/settings.h"
+#include "rl/run/run_settings.h"
 
 static int resume(const char *word, const struct train_run *asked, const struct cli_words *changes)
 {

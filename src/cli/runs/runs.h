@@ -4,7 +4,7 @@
 #define WARPGYM_CLI_RUNS_RUNS_H
 
 #include "cli/cli.h"
-#include "rl/run/view.h"
+#include "rl/run/run_view.h"
 
 #define RUNS_HOME "runs"
 #define RUNS_NUMBER_BYTES 24

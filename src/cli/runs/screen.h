@@ -12,7 +12,7 @@
 #define WARPGYM_CLI_RUNS_SCREEN_H
 
 #include "base/buf.h"
-#include "rl/run/view.h"
+#include "rl/run/run_view.h"
 
 #include <stdbool.h>
 

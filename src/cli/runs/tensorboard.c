@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "rl/run/board.h"
+#include "rl/run/tensorboard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int where_to_look(const struct cli_words *words, struct buf *out, struct 
         int result = runs_open(&view, words->items[i], 0, err);
         if (result < 0)
             return result;
-        char *board = mem_printf("%s/" RUN_BOARD, view.path);
+        char *board = mem_printf("%s/" TENSORBOARD_DIRECTORY, view.path);
         if (!file_is_directory(board))
             result = err_set(err, ERR_INPUT, "%s has no event files%s", view.path,
                              view.kind == RUN_SFT ? "; `warpgym lm train` writes none" : " yet");

@@ -1,4 +1,11 @@
-/* run_checkpoints: checkpoints.jsonl of a run, as it is. */
+/* checkpoints: checkpoints.jsonl of a run, and the lengths of the run's files at a checkpoint.
+ *
+ *   "lengths": {"metrics.jsonl": 1234, "traces.jsonl": 99, "tensorboard/events.out.tfevents.…": 500, …}
+ *
+ * Event files that are not listed were created later, and are removed.
+ *
+ * Threads: one at a time for each directory. Errors: ERR_INPUT, ERR_IO.
+ */
 #ifndef WARPGYM_RL_RUN_CHECKPOINTS_H
 #define WARPGYM_RL_RUN_CHECKPOINTS_H
 
@@ -10,14 +17,21 @@
 
 #define RUN_CHECKPOINTS "checkpoints.jsonl"
 
-/* Lines whose data is there, in their order; of lines with one name the last counts, which may say
- * that it was removed. *end: the length of the file up to the last of them, or of those. A half
- * line at the end is passed over, a missing file empty. ERR_INPUT: FILE:LINE: a line that is none
- * of a checkpoint. */
+/* `where` is not a path on this machine: tinker://… */
+bool run_checkpoint_is_elsewhere(const char *where);
+
+/* Lines whose data exists, in their order; of lines with one name the last counts, which may record
+ * the removal. *end: the file's length up to the last of these lines. An incomplete last line is
+ * ignored, a missing file is empty. ERR_INPUT: FILE:LINE of an invalid line. */
 NODISCARD int run_checkpoints_read(const char *directory, json_t **out, off_t *end,
                                    struct err *err);
+/* The same for readers: existing checkpoints, oldest first; a new reference. */
+NODISCARD int run_checkpoints(const char *directory, json_t **out, struct err *err);
 
-/* `where` is no path of this machine: tinker://… */
-bool run_checkpoint_is_elsewhere(const char *where);
+/* The current lengths, a new reference. Each file is on disk when it returns. */
+NODISCARD int run_lengths_measure(const char *directory, json_t **out, struct err *err);
+/* Truncates the files. `lengths` NULL: all are 0. ERR_INPUT: a file of lines is shorter, or its
+ * length lies inside a line; no file has changed then. */
+NODISCARD int run_lengths_cut(const char *directory, const json_t *lengths, struct err *err);
 
 #endif

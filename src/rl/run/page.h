@@ -1,17 +1,16 @@
-/* run_page: one self-contained page of a run: held-out problems before and after, learning curves,
- * what was written and how it was judged, the settings.
+/* page: one self-contained HTML page of a run: held-out problems before and after, learning curves,
+ * a few answers with their verdicts, the settings.
  *
- * Before is the first evaluation that the metrics tell of and whose trajectories are there, after
- * the last one; what compares them is gym/report, with its intervals. A run without any has the
- * rest.
+ * "Before" is the first evaluation in the metrics whose trajectories exist, "after" the last one;
+ * gym/report compares them, with its intervals. A run without evaluations has the other parts.
  *
- * Threads: one at a time. Nothing is written.
+ * Ownership: the caller's buffer. Threads: one at a time. Nothing is written to the run.
  */
 #ifndef WARPGYM_RL_RUN_PAGE_H
 #define WARPGYM_RL_RUN_PAGE_H
 
 #include "base/buf.h"
-#include "rl/run/view.h"
+#include "rl/run/run_view.h"
 
 /* `view` has been read, with all of its metrics. ERR_LIMIT, ERR_INPUT: as report_html. */
 NODISCARD int run_page(const struct run_view *view, struct buf *out, struct err *err);

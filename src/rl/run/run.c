@@ -1,6 +1,7 @@
 #include "rl/run/run.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -8,21 +9,30 @@
 #include "base/lockfile.h"
 #include "base/mem.h"
 #include "gym/episode/journal.h"
-#include "rl/run/board.h"
 #include "rl/run/checkpoints.h"
-#include "rl/run/hparams.h"
-#include "rl/run/lengths.h"
-#include "rl/run/settings.h"
-#include "rl/run/status.h"
-#include "rl/run/tags.h"
+#include "rl/run/run_settings.h"
+#include "rl/run/tensorboard.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define STATUS_EVERY_NS 500000000
+#define STATUS_BYTES 4096
+
+/* The writer of status.json; any thread. */
+struct run_status {
+    char *path;
+    pthread_mutex_t lock;
+    const char *phase; /* the last one written */
+    uint64_t steps;
+    int64_t written_ns;
+};
 
 struct run {
     char *directory;
@@ -30,11 +40,46 @@ struct run {
     int lock;
     bool begun; /* the files below are open */
     struct journal metrics, traces, checkpoints, log;
-    struct run_board board;
+    struct tensorboard tensorboard;
     struct run_status status;
 };
 
-static int begun(const struct run *run, struct err *err)
+/* --------------------------------------------------------------------------------------- status */
+
+static void init_status(struct run_status *status, const char *directory)
+{
+    *status = (struct run_status){.path = mem_printf("%s/" RUN_STATUS, directory), .phase = ""};
+    pthread_mutex_init(&status->lock, NULL);
+}
+
+static void deinit_status(struct run_status *status)
+{
+    pthread_mutex_destroy(&status->lock);
+    mem_free(status->path);
+}
+
+static int write_status(const struct run_status *status, uint64_t step, size_t done, size_t all,
+                        const char *why, struct err *err)
+{
+    struct buf text;
+    json_t *object = json_object();
+    json_put(object, "phase", json_text(status->phase));
+    json_put(object, "step", json_integer((json_int_t)step));
+    json_put(object, "steps", json_integer((json_int_t)status->steps));
+    json_put(object, "done", json_integer((json_int_t)done));
+    json_put(object, "all", json_integer((json_int_t)all));
+    json_put(object, "why", json_text(why));
+    json_put(object, "time", json_time(clock_wall_ms()));
+    buf_init(&text, STATUS_BYTES);
+    int result = json_line_write(object, &text, err);
+    if (result == 0)
+        result = file_write_atomic(status->path, text.data, text.len, 0644, err);
+    buf_deinit(&text);
+    json_decref(object);
+    return result;
+}
+
+static int check_resumed(const struct run *run, struct err *err)
 {
     return run->begun ? 0
                       : err_set(err, ERR_INTERNAL, "%s: run_resume comes first", run->directory);
@@ -42,9 +87,9 @@ static int begun(const struct run *run, struct err *err)
 
 /* ---------------------------------------------------------------------------------- open, close */
 
-/* Files of a run are not strewn among others: but for hidden ones, and what a run has left that
- * died at its first breath. */
-static int check_place(const char *directory, struct err *err)
+/* A new run takes an empty directory: only hidden files and the leftovers of a run that died at its
+ * start may be in it. */
+static int check_directory(const char *directory, struct err *err)
 {
     static const char *const first[] = {".", "lock", "checkpoints", RUN_CONFIG};
     char *config = mem_printf("%s/" RUN_CONFIG, directory);
@@ -56,8 +101,8 @@ static int check_place(const char *directory, struct err *err)
             known = strncmp(entry->d_name, first[i], strlen(first[i])) == 0;
         if (!known)
             result = err_set(err, ERR_INPUT,
-                             "%s: holds something already ('%.60s'), and no run; name another "
-                             "directory",
+                             "%s is not a run and not empty (it has '%.60s'); name another "
+"directory",
                              directory, entry->d_name);
     }
     if (stream)
@@ -71,7 +116,7 @@ static int take_lock(struct run *run, struct err *err)
     char *path = mem_printf("%s/lock", run->directory);
     int result = lockfile_take(path, &run->lock, err);
     if (result == ERR_LIMIT)
-        err_prefix(err, "%s: a run is under way there", run->directory);
+        err_prefix(err, "%s: a run is in progress there", run->directory);
     mem_free(path);
     return result;
 }
@@ -84,8 +129,8 @@ int run_open(struct run **out, const char *directory, const struct settings *set
     for (size_t length = strlen(directory); length > 1 && run->directory[length - 1] == '/';)
         run->directory[--length] = '\0';
     char *checkpoints = mem_printf("%s/checkpoints", run->directory);
-    run_status_init(&run->status, run->directory);
-    int result = check_place(run->directory, err);
+    init_status(&run->status, run->directory);
+    int result = check_directory(run->directory, err);
     if (result == 0)
         result = file_make_directories(checkpoints, 0755, err);
     if (result == 0)
@@ -106,7 +151,7 @@ static void close_files(struct run *run)
     for (size_t i = 0; all[i]; i++)
         if (all[i]->path)
             journal_close(all[i]);
-    run_board_close(&run->board);
+    tensorboard_close(&run->tensorboard);
 }
 
 void run_close(struct run *run)
@@ -116,7 +161,7 @@ void run_close(struct run *run)
     close_files(run);
     if (run->lock >= 0)
         close(run->lock);
-    run_status_deinit(&run->status);
+    deinit_status(&run->status);
     mem_free(run->directory);
     mem_free(run);
 }
@@ -140,7 +185,7 @@ static int open_file(struct run *run, struct journal *journal, const char *name,
     return result;
 }
 
-static int take_last_step(void *context, const json_t *line, struct err *err)
+static int read_last_step(void *context, const json_t *line, struct err *err)
 {
     int64_t step;
     int result = json_get_int(line, "step", &step, err);
@@ -154,31 +199,31 @@ static int cut_checkpoints(struct run *run, off_t end, struct err *err)
     char *path = mem_printf("%s/" RUN_CHECKPOINTS, run->directory);
     int result = 0;
     if (truncate(path, end) < 0 && errno != ENOENT)
-        result = err_sys(err, errno, "%s: cannot cut it", path);
+        result = err_sys(err, errno, "cannot truncate %s", path);
     mem_free(path);
     return result;
 }
 
-/* The settings that are not the standard, once: what was told stays when the run goes on. */
-static int tell_configuration(struct run *run, struct err *err)
+/* The settings that differ from the defaults, written when the run is created. */
+static int write_configuration_text(struct run *run, struct err *err)
 {
-    json_t *told = run_settings_told(run->settings), *value;
+    json_t *told = run_settings_changed(run->settings), *value;
     const char *path;
     struct buf text;
     buf_init(&text, LIMIT_YAML_BYTES);
     json_object_foreach(told, path, value)
         buf_printf(&text, "    %s: %s\n", path, json_string_value(value));
-    int result = events_text(&run->board.main, 0, RUN_CONFIGURATION, text.data, err);
+    int result = event_file_text(&run->tensorboard.main, 0, RUN_CONFIGURATION, text.data, err);
     buf_deinit(&text);
     json_decref(told);
     return result;
 }
 
-/* Event files go on behind the last step that has metrics. */
+/* Event files continue after the last step that has metrics. */
 static int open_files(struct run *run, struct err *err)
 {
     int64_t last = -1;
-    int result = open_file(run, &run->metrics, RUN_METRICS, true, take_last_step, &last, err);
+    int result = open_file(run, &run->metrics, RUN_METRICS, true, read_last_step, &last, err);
     if (result == 0)
         result = open_file(run, &run->traces, RUN_TRACES, false, NULL, NULL, err);
     if (result == 0)
@@ -186,11 +231,11 @@ static int open_files(struct run *run, struct err *err)
     if (result == 0)
         result = open_file(run, &run->log, "train.log", false, NULL, NULL, err);
     if (result == 0)
-        result = run_board_open(&run->board, run->directory, (uint64_t)(last + 1), err);
+        result = tensorboard_open(&run->tensorboard, run->directory, (uint64_t)(last + 1), err);
     if (result == 0)
-        result = run_hparams(&run->board.main, run->directory, run->settings, err);
+        result = tensorboard_hparams(&run->tensorboard.main, run->directory, run->settings, err);
     if (result == 0 && last < 0)
-        result = tell_configuration(run, err);
+        result = write_configuration_text(run, err);
     if (result == 0)
         result = file_sync_directory(run->directory, err);
     return result;
@@ -209,7 +254,7 @@ static int cut_all(struct run *run, json_t **line, struct err *err)
     return result < 0 ? result : cut_checkpoints(run, end, err);
 }
 
-static void tell_checkpoint(const json_t *line, struct run_checkpoint *checkpoint)
+static void read_checkpoint(const json_t *line, struct run_checkpoint *checkpoint)
 {
     snprintf(checkpoint->name, sizeof checkpoint->name, "%s", json_text_at(line, "name"));
     snprintf(checkpoint->where, sizeof checkpoint->where, "%s", json_text_at(line, "where"));
@@ -217,7 +262,7 @@ static void tell_checkpoint(const json_t *line, struct run_checkpoint *checkpoin
     checkpoint->state = json_incref(json_object_get(line, "state"));
 }
 
-static int log_beginning(struct run *run, const json_t *line, struct err *err)
+static int log_start(struct run *run, const json_t *line, struct err *err)
 {
     json_t *facts = json_object();
     json_put(facts, "pid", json_integer(getpid()));
@@ -235,17 +280,17 @@ int run_resume(struct run *run, struct run_checkpoint *checkpoint, bool *found, 
     json_t *line = NULL;
     *checkpoint = (struct run_checkpoint){0};
     if (run->begun)
-        return err_set(err, ERR_INTERNAL, "%s: is resumed already", run->directory);
+        return err_set(err, ERR_INTERNAL, "%s: already resumed", run->directory);
     int result = cut_all(run, &line, err);
     if (result == 0)
         result = open_files(run, err);
     run->begun = result == 0;
     run->settings = NULL;
     if (result == 0)
-        result = log_beginning(run, line, err);
+        result = log_start(run, line, err);
     if (result == 0) {
         *found = line != NULL;
-        tell_checkpoint(line, checkpoint);
+        read_checkpoint(line, checkpoint);
         run_status(run, "begin", checkpoint->step, 0, 0, 0);
     }
     json_decref(line);
@@ -261,14 +306,14 @@ static int check_metrics(const json_t *metrics, struct err *err)
     json_object_foreach((json_t *)metrics, name, value)
     {
         if (!json_is_number(value) && !json_is_null(value))
-            return err_set(err, ERR_INTERNAL, "metric %s is no number", name);
+            return err_set(err, ERR_INTERNAL, "metric %s is not a number", name);
     }
     return 0;
 }
 
 int run_metrics(struct run *run, uint64_t step, const json_t *metrics, struct err *err)
 {
-    int result = begun(run, err);
+    int result = check_resumed(run, err);
     if (result == 0)
         result = check_metrics(metrics, err);
     if (result < 0)
@@ -278,10 +323,10 @@ int run_metrics(struct run *run, uint64_t step, const json_t *metrics, struct er
     json_object_update_missing(line, (json_t *)metrics);
     result = journal_append(&run->metrics, line, err);
     json_decref(line);
-    return result < 0 ? result : run_board_metrics(&run->board, step, metrics, err);
+    return result < 0 ? result : tensorboard_metrics(&run->tensorboard, step, metrics, err);
 }
 
-/* What every reader counts on; docs/schemas/trace.schema.json says more. */
+/* The keys that readers rely on; docs/schemas/trace.schema.json has all. */
 static const struct field {
     const char *name;
     json_type type; /* JSON_NULL: any */
@@ -293,12 +338,12 @@ static const struct field {
 
 int run_trace(struct run *run, const json_t *trace, struct err *err)
 {
-    int result = begun(run, err);
+    int result = check_resumed(run, err);
     for (size_t i = 0; i < COUNT(trace_fields) && result == 0; i++) {
         const json_t *value = json_object_get(trace, trace_fields[i].name);
         json_type type = trace_fields[i].type;
         if (!value || (type != JSON_NULL && json_typeof(value) != type))
-            result = err_set(err, ERR_INTERNAL, "a trace without a right '%s'",
+            result = err_set(err, ERR_INTERNAL, "a trace without a valid '%s'",
                              trace_fields[i].name);
     }
     return result < 0 ? result : journal_append(&run->traces, trace, err);
@@ -307,14 +352,15 @@ int run_trace(struct run *run, const json_t *trace, struct err *err)
 int run_histogram(struct run *run, uint64_t step, const char *tag, const double *values,
                   size_t count, struct err *err)
 {
-    int result = begun(run, err);
-    return result < 0 ? result : events_histogram(&run->board.main, step, tag, values, count, err);
+    int result = check_resumed(run, err);
+    return result < 0 ? result
+                      : event_file_histogram(&run->tensorboard.main, step, tag, values, count, err);
 }
 
 int run_text(struct run *run, uint64_t step, const char *tag, const char *text, struct err *err)
 {
-    int result = begun(run, err);
-    return result < 0 ? result : events_text(&run->board.main, step, tag, text, err);
+    int result = check_resumed(run, err);
+    return result < 0 ? result : event_file_text(&run->tensorboard.main, step, tag, text, err);
 }
 
 static json_t *checkpoint_line(const char *name, uint64_t step, const char *where,
@@ -334,9 +380,9 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
                    const json_t *state, struct err *err)
 {
     json_t *lengths = NULL;
-    int result = begun(run, err);
+    int result = check_resumed(run, err);
     if (result == 0 && (strlen(name) >= RUN_NAME_BYTES || strlen(where) >= RUN_WHERE_BYTES))
-        result = err_set(err, ERR_LIMIT, "a checkpoint's name or place is too long: %.60s, %.200s",
+        result = err_set(err, ERR_LIMIT, "a checkpoint's name or path is too long: %.60s, %.200s",
                          name, where);
     if (result == 0)
         result = run_lengths_measure(run->directory, &lengths, err);
@@ -350,7 +396,7 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
 
 int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
 {
-    int result = begun(run, err);
+    int result = check_resumed(run, err);
     if (result < 0 || !run_checkpoint_is_elsewhere(json_text_at(line, "where")))
         return result;
     json_t *copy = json_copy((json_t *)line);
@@ -366,7 +412,7 @@ int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
 
 int run_log(struct run *run, const char *event, const json_t *facts, struct err *err)
 {
-    int result = begun(run, err);
+    int result = check_resumed(run, err);
     if (result < 0)
         return result;
     json_t *line = json_object();
@@ -382,7 +428,17 @@ int run_log(struct run *run, const char *event, const json_t *facts, struct err 
 void run_status(struct run *run, const char *phase, uint64_t step, uint64_t steps, size_t done,
                 size_t all)
 {
-    run_status_tell(&run->status, phase, step, steps, done, all);
+    struct run_status *status = &run->status;
+    struct err ignored;
+    pthread_mutex_lock(&status->lock);
+    int64_t now_ns = clock_now_ns();
+    if (strcmp(phase, status->phase) != 0 || now_ns - status->written_ns >= STATUS_EVERY_NS) {
+        status->phase = phase;
+        status->steps = steps;
+        status->written_ns = now_ns;
+        (void)!write_status(status, step, done, all, "", &ignored);
+    }
+    pthread_mutex_unlock(&status->lock);
 }
 
 int run_finish(struct run *run, uint64_t step, const char *why, struct err *err)
@@ -392,5 +448,13 @@ int run_finish(struct run *run, uint64_t step, const char *why, struct err *err)
     json_put(facts, "why", json_text(why));
     int result = run_log(run, "finished", facts, err);
     json_decref(facts);
-    return result < 0 ? result : run_status_finish(&run->status, step, why, err);
+    if (result < 0)
+        return result;
+    struct run_status *status = &run->status;
+    pthread_mutex_lock(&status->lock);
+    status->phase = RUN_FINISHED;
+    status->steps = status->steps ? status->steps : step;
+    result = write_status(status, step, 0, 0, why, err);
+    pthread_mutex_unlock(&status->lock);
+    return result;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "rl/run/checkpoints.h"
 #include "rl/train/internal.h"
 
 #include <inttypes.h>

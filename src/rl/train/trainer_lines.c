@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
-#include "rl/run/tags.h"
+#include "rl/run/tensorboard.h"
 #include "rl/train/internal.h"
 
 #include <math.h>

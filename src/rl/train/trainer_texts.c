@@ -1,7 +1,7 @@
 /* What people can read of a run in TensorBoard: a few answers, of training and of evaluations. */
 #include "base/mem.h"
 #include "rl/collect/evaluation.h"
-#include "rl/run/tags.h"
+#include "rl/run/tensorboard.h"
 #include "rl/train/internal.h"
 #include "rl/train/sample_text.h"
 

@@ -1,13 +1,13 @@
 /* Event files byte by byte: checksums of RFC 3720, frames, names, what a full disk leaves.
  * tensorboard_checks.py reads them with TensorBoard's own reader. */
-#include "rl/run/events.h"
+#include "rl/run/event_file.h"
 
 #include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "rl/run/protobuf.h"
+#include "rl/run/event_file.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -22,20 +22,20 @@
 TEST(checksums)
 {
     unsigned char bytes[32];
-    assert_int_equal(events_crc32c("", 0), 0);
-    assert_true(events_crc32c("123456789", 9) == 0xe3069283U);
+    assert_int_equal(event_file_crc32c("", 0), 0);
+    assert_true(event_file_crc32c("123456789", 9) == 0xe3069283U);
     memset(bytes, 0, sizeof bytes);
-    assert_true(events_crc32c(bytes, 32) == 0x8a9136aaU);
+    assert_true(event_file_crc32c(bytes, 32) == 0x8a9136aaU);
     memset(bytes, 0xff, sizeof bytes);
-    assert_true(events_crc32c(bytes, 32) == 0x62a8ab43U);
+    assert_true(event_file_crc32c(bytes, 32) == 0x62a8ab43U);
     for (size_t i = 0; i < 32; i++)
         bytes[i] = (unsigned char)i;
-    assert_true(events_crc32c(bytes, 32) == 0x46dd794eU);
+    assert_true(event_file_crc32c(bytes, 32) == 0x46dd794eU);
     for (size_t i = 0; i < 32; i++)
         bytes[i] = (unsigned char)(31 - i);
-    assert_true(events_crc32c(bytes, 32) == 0x113fdb5cU);
+    assert_true(event_file_crc32c(bytes, 32) == 0x113fdb5cU);
     /* ((crc >> 15) | (crc << 17)) + 0xa282ead8 */
-    assert_true(events_masked_crc("123456789", 9) == 0xc78ab0e5U);
+    assert_true(event_file_masked_crc("123456789", 9) == 0xc78ab0e5U);
 }
 
 TEST(wire)
@@ -103,8 +103,8 @@ static int count_records(const char *path)
     size_t left = count;
     while (left > 0) {
         size_t size = left >= 16 ? number_at(at, 8) : 0;
-        if (left < 16 || left - 16 < size || number_at(at + 8, 4) != events_masked_crc(at, 8) ||
-            number_at(at + 12 + size, 4) != events_masked_crc(at + 12, size)) {
+        if (left < 16 || left - 16 < size || number_at(at + 8, 4) != event_file_masked_crc(at, 8) ||
+            number_at(at + 12 + size, 4) != event_file_masked_crc(at + 12, size)) {
             mem_free(bytes);
             return -1;
         }
@@ -119,27 +119,27 @@ static int count_records(const char *path)
 TEST(kinds)
 {
     static const double values[] = {1, 2, NAN, 3, INFINITY};
-    static const struct events_hparam hparams[] = {{"lr", NULL, 0.5}, {"model", "tiny", 0}};
-    struct events events;
+    static const struct event_file_hparam hparams[] = {{"lr", NULL, 0.5}, {"model", "tiny", 0}};
+    struct event_file events;
     struct err err = {0};
-    assert_int_equal(events_open(&events, directory, 0, &err), 0);
+    assert_int_equal(event_file_open(&events, directory, 0, &err), 0);
     char *path = mem_strdup(events.path);
     assert_int_equal(count_records(path), 2); /* its version and its beginning */
-    assert_int_equal(events_scalar(&events, 1, "Reward/Mean", 0.5, &err), 0);
-    assert_int_equal(events_scalar(&events, 1, "Reward/Std", NAN, &err), 0);
-    assert_int_equal(events_text(&events, 1, "Best", "**fast**", &err), 0);
-    assert_int_equal(events_histogram(&events, 1, "Speedups", values, 5, &err), 0);
-    assert_int_equal(events_hparams(&events, "run", hparams, 2, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "Reward/Mean", 0.5, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "Reward/Std", NAN, &err), 0);
+    assert_int_equal(event_file_text(&events, 1, "Best", "**fast**", &err), 0);
+    assert_int_equal(event_file_histogram(&events, 1, "Speedups", values, 5, &err), 0);
+    assert_int_equal(event_file_hparams(&events, "run", hparams, 2, &err), 0);
     assert_int_equal(count_records(path), 7);
-    assert_int_equal(events_histogram(&events, 1, "Nothing", values + 2, 1, &err), 0);
+    assert_int_equal(event_file_histogram(&events, 1, "Nothing", values + 2, 1, &err), 0);
     assert_int_equal(count_records(path), 7);
-    assert_int_equal(events_scalar(&events, 1, "\xff", 1, &err), ERR_INPUT);
+    assert_int_equal(event_file_scalar(&events, 1, "\xff", 1, &err), ERR_INPUT);
     char *large = mem_alloc(LIMIT_TFEVENT_BYTES + 2);
     memset(large, 'x', LIMIT_TFEVENT_BYTES + 1);
-    assert_int_equal(events_text(&events, 1, "Best", large, &err), ERR_LIMIT);
+    assert_int_equal(event_file_text(&events, 1, "Best", large, &err), ERR_LIMIT);
     assert_int_equal(count_records(path), 7);
     mem_free(large);
-    events_close(&events);
+    event_file_close(&events);
     mem_free(path);
 }
 
@@ -148,7 +148,7 @@ TEST(names_ascend)
 {
     static const char *const old[] = {"events.out.tfevents.0000000007.host.1.0",
                                       "events.out.tfevents.9000000000.host"};
-    struct events events;
+    struct event_file events;
     struct err err = {0};
     char *before = mem_strdup("");
     for (size_t i = 0; i < 6; i++) {
@@ -157,11 +157,11 @@ TEST(names_ascend)
             assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
             mem_free(path);
         }
-        assert_int_equal(events_open(&events, directory, i, &err), 0);
+        assert_int_equal(event_file_open(&events, directory, i, &err), 0);
         assert_true(strcmp(events.path, before) > 0);
         mem_free(before);
         before = mem_strdup(events.path);
-        events_close(&events);
+        event_file_close(&events);
     }
     assert_non_null(strstr(before, "events.out.tfevents.9000000005."));
     mem_free(before);
@@ -169,34 +169,34 @@ TEST(names_ascend)
 
 TEST(full_disk)
 {
-    struct events events;
+    struct event_file events;
     struct stat status;
     struct err err = {0};
     struct rlimit old;
-    assert_int_equal(events_open(&events, directory, 0, &err), 0);
-    assert_int_equal(events_scalar(&events, 1, "a", 1, &err), 0);
+    assert_int_equal(event_file_open(&events, directory, 0, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "a", 1, &err), 0);
     assert_int_equal(stat(events.path, &status), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     struct rlimit tight = {(rlim_t)status.st_size + 10, old.rlim_max};
     sighandler_t handler = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    int result = events_scalar(&events, 2, "a", 1, &err);
+    int result = event_file_scalar(&events, 2, "a", 1, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(result, ERR_IO);
     assert_int_equal(count_records(events.path), 3);
-    assert_int_equal(events_scalar(&events, 3, "a", 1, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 3, "a", 1, &err), 0);
     assert_int_equal(count_records(events.path), 4);
-    events_close(&events);
+    event_file_close(&events);
 }
 
 TEST(no_directory)
 {
-    struct events events;
+    struct event_file events;
     struct err err = {0};
     char *path = mem_printf("%s/file", directory);
     assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
-    assert_int_equal(events_open(&events, path, 0, &err), ERR_IO);
+    assert_int_equal(event_file_open(&events, path, 0, &err), ERR_IO);
     assert_non_null(strstr(err.text, path));
     mem_free(path);
 }

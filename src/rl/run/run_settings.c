@@ -1,4 +1,4 @@
-#include "rl/run/settings.h"
+#include "rl/run/run_settings.h"
 
 #include "base/array.h"
 #include "base/file.h"
@@ -6,13 +6,13 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "rl/run/checkpoints.h"
-#include "rl/run/lengths.h"
+#include "rl/run/run.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* What changes no result: where things are, how fast and by whom they are done, what is told. */
+/* Settings that change no result: locations, speed, endpoints, logging. */
 static const char *const may_differ[] = {
     "log.",
     "cache.",
@@ -28,7 +28,7 @@ static const char *const may_differ[] = {
     "prompts.path",
     "retrieval.directory",
     "retrieval.embeddings_url",
-    "train.steps", /* further steps go on from those that are done */
+    "train.steps", /* further steps continue after those done */
     "train.jobs",
     "train.keep",
     "train.patience",
@@ -57,12 +57,12 @@ static const char *const may_differ[] = {
 
 #define FREE_COUNT COUNT(may_differ)
 
-const char *run_settings_free(size_t index)
+const char *run_settings_may_differ(size_t index)
 {
     return index < FREE_COUNT ? may_differ[index] : NULL;
 }
 
-static bool is_free(const char *path)
+static bool may_differ_on_resume(const char *path)
 {
     for (size_t i = 0; i < FREE_COUNT; i++) {
         size_t length = strlen(may_differ[i]);
@@ -73,7 +73,7 @@ static bool is_free(const char *path)
     return false;
 }
 
-json_t *run_settings_told(const struct settings *settings)
+json_t *run_settings_changed(const struct settings *settings)
 {
     struct settings standard;
     json_t *told = json_object();
@@ -90,7 +90,7 @@ json_t *run_settings_told(const struct settings *settings)
     return told;
 }
 
-char *run_settings_plain(const char *told)
+char *run_settings_unquote(const char *told)
 {
     size_t length = strlen(told), quoted = length >= 2 && *told == '"';
     return mem_printf("%.*s", (int)(length - 2 * quoted), told + quoted);
@@ -117,8 +117,8 @@ static int write_config(const char *path, const struct settings *settings, struc
     return result;
 }
 
-static int refuse(const char *path, const struct settings *was, const struct settings *is,
-                  size_t index, struct err *err)
+static int set_difference_error(const char *path, const struct settings *was,
+                                const struct settings *is, size_t index, struct err *err)
 {
     struct buf before, now;
     buf_init(&before, 120);
@@ -126,28 +126,28 @@ static int refuse(const char *path, const struct settings *was, const struct set
     settings_show_value(was, index, &before);
     settings_show_value(is, index, &now);
     int result = err_set(err, ERR_INPUT,
-                         "%s: the run began with %s %s, now it is %s: a run goes on as it began; "
-                         "name another directory",
+                         "%s: the run was started with %s %s, now it is %s: resume with the same "
+"settings, or name another directory",
                          path, settings_path(index), before.data, now.data);
     buf_deinit(&before);
     buf_deinit(&now);
     return result;
 }
 
-/* *changed: in what may differ. */
-static int compare(const char *path, const struct settings *was, const struct settings *is,
-                   bool *changed, struct err *err)
+/* *changed: a setting that may differ does. */
+static int compare_settings(const char *path, const struct settings *was, const struct settings *is,
+                            bool *changed, struct err *err)
 {
     size_t index = settings_difference(was, is, 0);
     for (; index < SETTINGS_COUNT; index = settings_difference(was, is, index + 1)) {
-        if (!is_free(settings_path(index)))
-            return refuse(path, was, is, index, err);
+        if (!may_differ_on_resume(settings_path(index)))
+            return set_difference_error(path, was, is, index, err);
         *changed = true;
     }
     return 0;
 }
 
-/* Whether there is anything that was made with the settings of before. */
+/* Whether the run has results. */
 static bool has_begun(const char *directory)
 {
     static const char *const names[] = {RUN_METRICS, RUN_CHECKPOINTS};
@@ -170,7 +170,7 @@ int run_settings_settle(const char *directory, const struct settings *settings, 
     if (!changed) {
         result = run_settings_read(directory, &was, err);
         if (result == 0)
-            result = compare(path, &was, settings, &changed, err);
+            result = compare_settings(path, &was, settings, &changed, err);
         settings_deinit(&was);
     }
     if (result == 0 && changed)

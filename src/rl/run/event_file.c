@@ -1,11 +1,10 @@
-#include "rl/run/events.h"
+#include "rl/run/event_file.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "rl/run/protobuf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +16,94 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX "events.out.tfevents."
-#define BUCKETS 30
-#define FRAME_BYTES ((size_t)16)    /* count, its checksum, the bytes' checksum */
-#define ENVELOPE_BYTES ((size_t)64) /* of one message within another, at most */
-#define NAMES_TRIED 100
-#define ROOM (LIMIT_TFEVENT_BYTES + ENVELOPE_BYTES * 4)
+/* ----------------------------------------------------------------------------- protocol buffers */
 
-/* Numbers of fields, from TensorBoard's and TensorFlow's .proto files. */
+enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_COUNTED = 2, WIRE_FIXED32 = 5 };
+
+static void append_varint(struct buf *buf, uint64_t value)
+{
+    unsigned char bytes[10];
+    size_t count = 0;
+    do {
+        bytes[count] = (unsigned char)(value & 127);
+        value >>= 7;
+        bytes[count++] |= value ? 128 : 0;
+    } while (value);
+    buf_append(buf, bytes, count);
+}
+
+static void append_key(struct buf *buf, unsigned field, enum wire wire)
+{
+    append_varint(buf, (uint64_t)field << 3 | wire);
+}
+
+static void append_little_endian(struct buf *buf, uint64_t bits, size_t count)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(bits >> 8 * i);
+    buf_append(buf, bytes, count);
+}
+
+static void append_double(struct buf *buf, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    append_little_endian(buf, bits, sizeof bits);
+}
+
+void protobuf_varint(struct buf *buf, unsigned field, uint64_t value)
+{
+    append_key(buf, field, WIRE_VARINT);
+    append_varint(buf, value);
+}
+
+void protobuf_double(struct buf *buf, unsigned field, double value)
+{
+    append_key(buf, field, WIRE_FIXED64);
+    append_double(buf, value);
+}
+
+void protobuf_float(struct buf *buf, unsigned field, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    append_key(buf, field, WIRE_FIXED32);
+    append_little_endian(buf, bits, sizeof bits);
+}
+
+static void append_bytes(struct buf *buf, unsigned field, const void *bytes, size_t count)
+{
+    append_key(buf, field, WIRE_COUNTED);
+    append_varint(buf, count);
+    buf_append(buf, bytes, count);
+}
+
+void protobuf_string(struct buf *buf, unsigned field, const char *text)
+{
+    append_bytes(buf, field, text, strlen(text));
+}
+
+void protobuf_message(struct buf *buf, unsigned field, const struct buf *message)
+{
+    append_bytes(buf, field, message->data, message->len);
+}
+
+void protobuf_doubles(struct buf *buf, unsigned field, const double *values, size_t count)
+{
+    append_key(buf, field, WIRE_COUNTED);
+    append_varint(buf, count * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        append_double(buf, values[i]);
+}
+
+#define BUCKETS 30
+#define FRAME_BYTES ((size_t)16)    /* length, its checksum, the bytes' checksum */
+#define ENVELOPE_BYTES ((size_t)64) /* of one nested message, at most */
+#define NAMES_TRIED 100
+#define VALUE_BYTES_MAX (LIMIT_TFEVENT_BYTES + ENVELOPE_BYTES * 4)
+
+/* Field numbers, from TensorBoard's and TensorFlow's .proto files. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP, EVENT_FILE_VERSION, EVENT_SUMMARY = 5, EVENT_SESSION = 7 };
 enum { SESSION_STATUS = 1, SESSION_START = 1 };
 enum { SUMMARY_VALUE = 1 };
@@ -48,9 +127,9 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE, NUMBER_VALUE = 2, STRING_VALUE = 3 };
 
 /* ----------------------------------------------------------------------------------- checksums */
 
-uint32_t events_crc32c(const void *bytes, size_t count)
+uint32_t event_file_crc32c(const void *bytes, size_t count)
 {
-    /* Of each half byte, for the reflected polynomial 0x82f63b78. */
+    /* For each half byte, of the reflected polynomial 0x82f63b78. */
     static const uint32_t table[16] = {0x00000000U, 0x105ec76fU, 0x20bd8edeU, 0x30e349b1U,
                                        0x417b1dbcU, 0x5125dad3U, 0x61c69362U, 0x7198540dU,
                                        0x82f63b78U, 0x92a8fc17U, 0xa24bb5a6U, 0xb21572c9U,
@@ -65,13 +144,13 @@ uint32_t events_crc32c(const void *bytes, size_t count)
     return ~crc;
 }
 
-uint32_t events_masked_crc(const void *bytes, size_t count)
+uint32_t event_file_masked_crc(const void *bytes, size_t count)
 {
-    uint32_t crc = events_crc32c(bytes, count);
+    uint32_t crc = event_file_crc32c(bytes, count);
     return (crc >> 15 | crc << 17) + 0xa282ead8U;
 }
 
-static void store(unsigned char *at, uint64_t value, size_t count)
+static void store_little_endian(unsigned char *at, uint64_t value, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         at[i] = (unsigned char)(value >> 8 * i);
@@ -79,25 +158,26 @@ static void store(unsigned char *at, uint64_t value, size_t count)
 
 /* ------------------------------------------------------------------------------------- records */
 
-/* A record that is cut short stands at the end of its file, or nowhere. */
-static int write_whole(struct events *events, const void *bytes, size_t count, struct err *err)
+/* A truncated record may only be at the end of its file: remove it. */
+static int write_whole(struct event_file *events, const void *bytes, size_t count, struct err *err)
 {
     off_t before = lseek(events->fd, 0, SEEK_END);
     int result = file_write_fd(events->fd, events->path, bytes, count, err);
     if (result < 0 && before >= 0 && ftruncate(events->fd, before) < 0)
-        err_prefix(err, "and what was written of it stays");
+        err_prefix(err, "and the incomplete record stays");
     return result;
 }
 
-static int write_record(struct events *events, const struct buf *event, struct err *err)
+static int write_record(struct event_file *events, const struct buf *event, struct err *err)
 {
     if (events->fd < 0)
         return err_set(err, ERR_INTERNAL, "the event file is closed");
     unsigned char *record = mem_alloc(event->len + FRAME_BYTES);
-    store(record, event->len, 8);
-    store(record + 8, events_masked_crc(record, 8), 4);
+    store_little_endian(record, event->len, 8);
+    store_little_endian(record + 8, event_file_masked_crc(record, 8), 4);
     memcpy(record + 12, event->data, event->len);
-    store(record + 12 + event->len, events_masked_crc(event->data, event->len), 4);
+    store_little_endian(record + 12 + event->len, event_file_masked_crc(event->data, event->len),
+                        4);
     pthread_mutex_lock(&events->lock);
     int result = write_whole(events, record, event->len + FRAME_BYTES, err);
     pthread_mutex_unlock(&events->lock);
@@ -107,12 +187,12 @@ static int write_record(struct events *events, const struct buf *event, struct e
 
 static void begin_event(struct buf *event, uint64_t step)
 {
-    buf_init(event, ROOM);
+    buf_init(event, VALUE_BYTES_MAX);
     protobuf_double(event, EVENT_WALL_TIME, (double)clock_wall_ms() / 1000);
     protobuf_varint(event, EVENT_STEP, step);
 }
 
-static int write_value(struct events *events, uint64_t step, const struct buf *value,
+static int write_value(struct event_file *events, uint64_t step, const struct buf *value,
                        struct err *err)
 {
     struct buf summary;
@@ -120,7 +200,7 @@ static int write_value(struct events *events, uint64_t step, const struct buf *v
     if (value->len > LIMIT_TFEVENT_BYTES)
         return err_set(err, ERR_LIMIT, "%s: one entry is larger than %zu bytes", events->path,
                        LIMIT_TFEVENT_BYTES);
-    buf_init(&summary, ROOM);
+    buf_init(&summary, VALUE_BYTES_MAX);
     protobuf_message(&summary, SUMMARY_VALUE, value);
     begin_event(&event, step);
     protobuf_message(&event, EVENT_SUMMARY, &summary);
@@ -130,20 +210,20 @@ static int write_value(struct events *events, uint64_t step, const struct buf *v
     return result;
 }
 
-/* Readers refuse a whole file for one tag that is no UTF-8. */
+/* Readers reject a whole file for one tag that is not UTF-8. */
 static int begin_value(struct buf *value, const char *tag, struct err *err)
 {
     if (!utf8_is_valid(tag, strlen(tag)))
         return err_set(err, ERR_INPUT, "a tag of an event file must be UTF-8");
-    buf_init(value, ROOM);
+    buf_init(value, VALUE_BYTES_MAX);
     protobuf_string(value, VALUE_TAG, tag);
     return 0;
 }
 
 /* --------------------------------------------------------------------------------------- kinds */
 
-int events_scalar(struct events *events, uint64_t step, const char *tag, double number,
-                  struct err *err)
+int event_file_scalar(struct event_file *events, uint64_t step, const char *tag, double number,
+                      struct err *err)
 {
     struct buf value;
     int result = begin_value(&value, tag, err);
@@ -155,13 +235,13 @@ int events_scalar(struct events *events, uint64_t step, const char *tag, double 
     return result;
 }
 
-/* Says which of TensorBoard's plugins shows the tensor. */
+/* Names the TensorBoard plugin that shows the tensor. */
 static void put_plugin(struct buf *value, const char *name, const struct buf *content)
 {
     struct buf plugin;
     struct buf metadata;
-    buf_init(&plugin, ROOM);
-    buf_init(&metadata, ROOM);
+    buf_init(&plugin, VALUE_BYTES_MAX);
+    buf_init(&metadata, VALUE_BYTES_MAX);
     protobuf_string(&plugin, PLUGIN_NAME, name);
     if (content)
         protobuf_message(&plugin, PLUGIN_CONTENT, content);
@@ -172,7 +252,7 @@ static void put_plugin(struct buf *value, const char *name, const struct buf *co
     buf_deinit(&plugin);
 }
 
-/* A vector of `size` strings or floats; `text` is its only element, or there is none. */
+/* A vector of `size` strings or floats; `text` is its only element, or NULL. */
 static void put_tensor(struct buf *value, unsigned type, size_t size, const char *text)
 {
     struct buf dimension;
@@ -180,7 +260,7 @@ static void put_tensor(struct buf *value, unsigned type, size_t size, const char
     struct buf tensor;
     buf_init(&dimension, ENVELOPE_BYTES);
     buf_init(&shape, ENVELOPE_BYTES);
-    buf_init(&tensor, ROOM);
+    buf_init(&tensor, VALUE_BYTES_MAX);
     protobuf_varint(&dimension, DIMENSION_SIZE, size);
     protobuf_message(&shape, SHAPE_DIMENSION, &dimension);
     protobuf_varint(&tensor, TENSOR_TYPE, type);
@@ -193,8 +273,8 @@ static void put_tensor(struct buf *value, unsigned type, size_t size, const char
     buf_deinit(&dimension);
 }
 
-int events_text(struct events *events, uint64_t step, const char *tag, const char *text,
-                struct err *err)
+int event_file_text(struct event_file *events, uint64_t step, const char *tag, const char *text,
+                    struct err *err)
 {
     struct buf value;
     int result = begin_value(&value, tag, err);
@@ -218,7 +298,7 @@ struct histogram {
     size_t bucket_count;
 };
 
-static void measure(struct histogram *histogram, const double *values, size_t count)
+static void measure_histogram(struct histogram *histogram, const double *values, size_t count)
 {
     *histogram = (struct histogram){.min = INFINITY, .max = -INFINITY};
     for (size_t i = 0; i < count; i++)
@@ -231,7 +311,7 @@ static void measure(struct histogram *histogram, const double *values, size_t co
         }
 }
 
-static void fill(struct histogram *histogram, const double *values, size_t count)
+static void fill_buckets(struct histogram *histogram, const double *values, size_t count)
 {
     double width = histogram->max / BUCKETS - histogram->min / BUCKETS;
     histogram->bucket_count = width > 0 ? BUCKETS : 1;
@@ -247,20 +327,20 @@ static void fill(struct histogram *histogram, const double *values, size_t count
     }
 }
 
-int events_histogram(struct events *events, uint64_t step, const char *tag, const double *values,
-                     size_t count, struct err *err)
+int event_file_histogram(struct event_file *events, uint64_t step, const char *tag,
+                         const double *values, size_t count, struct err *err)
 {
     struct histogram histogram;
     struct buf message;
     struct buf value;
-    measure(&histogram, values, count);
+    measure_histogram(&histogram, values, count);
     if (histogram.count == 0)
         return 0;
     int result = begin_value(&value, tag, err);
     if (result < 0)
         return result;
-    fill(&histogram, values, count);
-    buf_init(&message, ROOM);
+    fill_buckets(&histogram, values, count);
+    buf_init(&message, VALUE_BYTES_MAX);
     protobuf_double(&message, HISTOGRAM_MIN, histogram.min);
     protobuf_double(&message, HISTOGRAM_MAX, histogram.max);
     protobuf_double(&message, HISTOGRAM_COUNT, histogram.count);
@@ -278,12 +358,12 @@ int events_histogram(struct events *events, uint64_t step, const char *tag, cons
 /* ------------------------------------------------------------------------------------- hparams */
 
 /* One entry of a map from names to google.protobuf.Value. */
-static void put_hparam(struct buf *start, const struct events_hparam *hparam)
+static void put_hparam(struct buf *start, const struct event_file_hparam *hparam)
 {
     struct buf value;
     struct buf entry;
-    buf_init(&value, ROOM);
-    buf_init(&entry, ROOM);
+    buf_init(&value, VALUE_BYTES_MAX);
+    buf_init(&entry, VALUE_BYTES_MAX);
     if (hparam->text)
         protobuf_string(&value, STRING_VALUE, hparam->text);
     else
@@ -295,8 +375,8 @@ static void put_hparam(struct buf *start, const struct events_hparam *hparam)
     buf_deinit(&value);
 }
 
-int events_hparams(struct events *events, const char *group, const struct events_hparam *hparams,
-                   size_t count, struct err *err)
+int event_file_hparams(struct event_file *events, const char *group,
+                       const struct event_file_hparam *hparams, size_t count, struct err *err)
 {
     struct buf start;
     struct buf content;
@@ -304,8 +384,8 @@ int events_hparams(struct events *events, const char *group, const struct events
     int result = begin_value(&value, "_hparams_/session_start_info", err);
     if (result < 0)
         return result;
-    buf_init(&start, ROOM);
-    buf_init(&content, ROOM);
+    buf_init(&start, VALUE_BYTES_MAX);
+    buf_init(&content, VALUE_BYTES_MAX);
     for (size_t i = 0; i < count; i++)
         put_hparam(&start, &hparams[i]);
     protobuf_string(&start, START_GROUP, group);
@@ -326,14 +406,14 @@ int events_hparams(struct events *events, const char *group, const struct events
 
 /* --------------------------------------------------------------------------------------- files */
 
-/* The greatest number of an event file there; 0: there is none. */
-static int64_t last_number(const char *directory)
+/* The greatest number of an event file in the directory; 0: none. */
+static int64_t last_file_number(const char *directory)
 {
     int64_t most = 0;
     DIR *dir = opendir(directory);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) == 0) {
-            long long number = strtoll(entry->d_name + sizeof PREFIX - 1, NULL, 10);
+        if (strncmp(entry->d_name, EVENT_FILE_PREFIX, sizeof EVENT_FILE_PREFIX - 1) == 0) {
+            long long number = strtoll(entry->d_name + sizeof EVENT_FILE_PREFIX - 1, NULL, 10);
             most = number > most ? number : most;
         }
     if (dir)
@@ -341,13 +421,13 @@ static int64_t last_number(const char *directory)
     return most;
 }
 
-static int make_file(struct events *events, const char *directory, struct err *err)
+static int create_event_file(struct event_file *events, const char *directory, struct err *err)
 {
     for (int tried = 0; tried < NAMES_TRIED; tried++) {
         int64_t now = clock_wall_ms() / 1000;
-        int64_t last = last_number(directory);
+        int64_t last = last_file_number(directory);
         mem_free(events->path);
-        events->path = mem_printf("%s/" PREFIX "%010lld.warpgym", directory,
+        events->path = mem_printf("%s/" EVENT_FILE_PREFIX "%010lld.warpgym", directory,
                                   (long long)(last >= now ? last + 1 : now));
         events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
         if (events->fd >= 0)
@@ -355,10 +435,10 @@ static int make_file(struct events *events, const char *directory, struct err *e
         if (errno != EEXIST)
             break;
     }
-    return err_sys(err, errno, "cannot make %s", events->path);
+    return err_sys(err, errno, "cannot create %s", events->path);
 }
 
-static int write_beginning(struct events *events, uint64_t first_step, struct err *err)
+static int write_file_header(struct event_file *events, uint64_t first_step, struct err *err)
 {
     struct buf event;
     begin_event(&event, 0);
@@ -378,21 +458,22 @@ static int write_beginning(struct events *events, uint64_t first_step, struct er
     return result;
 }
 
-int events_open(struct events *events, const char *directory, uint64_t first_step, struct err *err)
+int event_file_open(struct event_file *events, const char *directory, uint64_t first_step,
+                    struct err *err)
 {
-    *events = (struct events){.fd = -1};
+    *events = (struct event_file){.fd = -1};
     pthread_mutex_init(&events->lock, NULL);
     int result = file_make_directories(directory, 0755, err);
     if (result == 0)
-        result = make_file(events, directory, err);
+        result = create_event_file(events, directory, err);
     if (result == 0)
-        result = write_beginning(events, first_step, err);
+        result = write_file_header(events, first_step, err);
     if (result < 0)
-        events_close(events);
+        event_file_close(events);
     return result;
 }
 
-void events_close(struct events *events)
+void event_file_close(struct event_file *events)
 {
     if (events->fd >= 0)
         close(events->fd);

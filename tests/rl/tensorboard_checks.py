@@ -1,4 +1,4 @@
-"""Event files of src/rl/run/events.c, read by TensorBoard's own reader.
+"""Event files of src/rl/run/event_file.c, read by TensorBoard's own reader.
 
 Run by tests/system/test_rl.py with the Python of .venv-gym.
 """

@@ -181,7 +181,7 @@ def test_stop(warpgym, tmp_path):
         (told,) = (json.loads(warpgym("runs", "list", "--json", tmp_path).out),)
         assert (told["state"], told["pid"]) == ("running", process.pid)
         second = subprocess.run([WRITER, tmp_path / "run", "1", "0"], stderr=-1, check=False)
-        assert b"a run is under way there: another process (%d)" % process.pid in second.stderr
+        assert b"a run is in progress there: another process (%d)" % process.pid in second.stderr
         run = warpgym("runs", "stop", tmp_path / "run")
         assert run.status == support.PASSED and "stopped at step" in run.out, run
         assert process.wait(support.PATIENCE_S) == -signal.SIGTERM

@@ -1,5 +1,5 @@
-"""The episodes of docs/guide/gym.md on the server of v1_server.py, for what a real server does not do on
-demand: to lose connections, to be busy, to say that nobody could judge.
+"""The episodes of docs/guide/gym.md on the server of v1_server.py, for what a real server does not
+do on demand: to lose connections, to be busy, to say that nobody could judge.
 
 An answer's code is what stands between ``` marks, and says what its verdict is, as it tells the
 worker of the tests (tests/server/fake_worker.c). Rewards are 0.3 for a correct answer, plus its

@@ -70,6 +70,40 @@ def test_the_index_leads_to_every_page():
     assert not missing
 
 
+# Fields of verdicts, functions and files that look like settings.
+NOT_SETTINGS = {"timing.speedup", "timing.meaningful", "timing.clocks"}
+NOT_SETTINGS |= {"torch.relu", "torch.sigmoid"}
+FILE_ENDINGS = {
+    "c",
+    "h",
+    "py",
+    "md",
+    "json",
+    "jsonl",
+    "yaml",
+    "db",
+    "log",
+    "sh",
+    "html",
+    "csv",
+    "parquet",
+}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_settings_in_prose_exist(page):
+    table = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^\| `([a-z_]+\.[a-z_]+)`", table, re.MULTILINE))
+    sections = {name.partition(".")[0] for name in known}
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w./-])([a-z_]+\.[a-z_]+)(?=[=`,; ])", text))
+    assert not [
+        name
+        for name in sorted(named - known - NOT_SETTINGS)
+        if name.partition(".")[0] in sections and name.partition(".")[2] not in FILE_ENDINGS
+    ]
+
+
 def test_commands_page_is_the_help():
     made = subprocess.run(
         [sys.executable, ROOT / "scripts" / "docs-commands"],

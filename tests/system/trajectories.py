@@ -1,4 +1,4 @@
-"""Synthetic trajectories (docs/reference/trajectories.md) that look like real ones, the same for one seed.
+"""Synthetic trajectories (docs/reference/trajectories.md) that look real: a function of the seed.
 
 Used by test_report.py; by hand:
 

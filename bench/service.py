@@ -133,7 +133,7 @@ class Asker:
         server = dict(re.findall(r"(\w+);dur=([\d.]+)", headers["Server-Timing"]))
         put, wait = float(server["put"]), float(server["wait"])
         parts = {"HTTP, both ways": total - put - wait, "put (durable)": put}
-        if answer["putting"] == "cached":
+        if answer["submission"] == "cached":
             return parts | {"answer": wait, "total": total}
         stages = answer["verdict"]["stages_ms"]
         late = wait - sum(stages.values())

@@ -132,7 +132,7 @@ struct sqlite_store {
 
     struct sqlite_db event_db; /* used by the event thread */
     pthread_t event_thread;
-    int event_inotify, event_stop; /* feed_stop: an eventfd */
+    int event_inotify, event_stop; /* job_events_stop: an eventfd */
     int64_t event_position;
 };
 

@@ -11,7 +11,7 @@
 
 #include <uthash.h>
 
-struct known {
+struct entry {
     char id[LIMIT_NAME_BYTES + 1];
     char hash[HASH_HEX_BYTES];
     int64_t read_ns;
@@ -22,7 +22,7 @@ struct catalogue {
     const char *const *search_paths;
     size_t search_path_count;
     pthread_mutex_t lock;
-    struct known *known; /* the lock */
+    struct entry *entry; /* the lock */
 };
 
 struct catalogue *catalogue_new(const char *const *search_paths, size_t search_path_count)
@@ -35,12 +35,12 @@ struct catalogue *catalogue_new(const char *const *search_paths, size_t search_p
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static void forget(struct catalogue *catalogue)
+static void entry_remove(struct catalogue *catalogue)
 {
-    struct known *known, *next;
-    HASH_ITER (hh, catalogue->known, known, next) {
-        HASH_DEL(catalogue->known, known);
-        mem_free(known);
+    struct entry *entry, *next;
+    HASH_ITER (hh, catalogue->entry, entry, next) {
+        HASH_DEL(catalogue->entry, entry);
+        mem_free(entry);
     }
 }
 
@@ -48,39 +48,39 @@ void catalogue_free(struct catalogue *catalogue)
 {
     if (!catalogue)
         return;
-    forget(catalogue);
+    entry_remove(catalogue);
     pthread_mutex_destroy(&catalogue->lock);
     mem_free(catalogue);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static bool recall(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES])
+static bool entry_find(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES])
 {
-    struct known *known;
+    struct entry *entry;
     pthread_mutex_lock(&catalogue->lock);
-    HASH_FIND_STR(catalogue->known, id, known);
-    bool fresh = known && clock_ms_since(known->read_ns) < CATALOGUE_FRESH_MS;
+    HASH_FIND_STR(catalogue->entry, id, entry);
+    bool fresh = entry && clock_ms_since(entry->read_ns) < CATALOGUE_FRESH_MS;
     if (fresh)
-        memcpy(hex, known->hash, HASH_HEX_BYTES);
+        memcpy(hex, entry->hash, HASH_HEX_BYTES);
     pthread_mutex_unlock(&catalogue->lock);
     return fresh;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static void remember(struct catalogue *catalogue, const char *id, const char *hex)
+static void entry_add(struct catalogue *catalogue, const char *id, const char *hex)
 {
-    struct known *known;
+    struct entry *entry;
     pthread_mutex_lock(&catalogue->lock);
-    HASH_FIND_STR(catalogue->known, id, known);
-    if (!known) {
-        if (HASH_COUNT(catalogue->known) >= LIMIT_KNOWN_PROBLEMS)
-            forget(catalogue);
-        known = mem_alloc(sizeof *known);
-        snprintf(known->id, sizeof known->id, "%s", id);
-        HASH_ADD_STR(catalogue->known, id, known);
+    HASH_FIND_STR(catalogue->entry, id, entry);
+    if (!entry) {
+        if (HASH_COUNT(catalogue->entry) >= LIMIT_KNOWN_PROBLEMS)
+            entry_remove(catalogue);
+        entry = mem_alloc(sizeof *entry);
+        snprintf(entry->id, sizeof entry->id, "%s", id);
+        HASH_ADD_STR(catalogue->entry, id, entry);
     }
-    memcpy(known->hash, hex, HASH_HEX_BYTES);
-    known->read_ns = clock_now_ns();
+    memcpy(entry->hash, hex, HASH_HEX_BYTES);
+    entry->read_ns = clock_now_ns();
     pthread_mutex_unlock(&catalogue->lock);
 }
 
@@ -89,14 +89,14 @@ int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HE
 {
     if (strlen(id) > LIMIT_NAME_BYTES)
         return err_set(err, ERR_MISSING, "no problem has a name of that length");
-    if (recall(catalogue, id, hex))
+    if (entry_find(catalogue, id, hex))
         return 0;
     struct problem problem = {0};
     int result = suite_load_id(catalogue->search_paths, catalogue->search_path_count, id, &problem,
                                err);
     if (result == 0) {
         memcpy(hex, problem.hash, HASH_HEX_BYTES);
-        remember(catalogue, id, hex);
+        entry_add(catalogue, id, hex);
     }
     problem_deinit(&problem);
     return result;

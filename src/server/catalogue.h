@@ -1,10 +1,9 @@
-/* catalogue: the problems that the server has, and their hashes, remembered for a moment.
+/* catalogue: hashes of the server's problems, cached briefly.
  *
- * A submission that names a problem needs its hash. Reading and parsing it for each would cost more
- * than everything else; so an edited problem counts from CATALOGUE_FRESH_MS later on.
+ * A submission that names a problem needs its hash. Reading and parsing the problem for each
+ * submission would dominate its cost; so an edit takes effect after CATALOGUE_FRESH_MS.
  *
- * Threads: any. Roots are borrowed.
- */
+ * Threads: any. Search paths are borrowed. */
 #ifndef WARPGYM_SERVER_CATALOGUE_H
 #define WARPGYM_SERVER_CATALOGUE_H
 
@@ -19,7 +18,7 @@ struct catalogue;
 
 struct catalogue *catalogue_new(const char *const *search_paths, size_t search_path_count);
 void catalogue_free(struct catalogue *catalogue);
-/* ERR_MISSING with the nearest id offered. */
+/* ERR_MISSING, with the nearest id. */
 NODISCARD int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES],
                              struct err *err);
 

@@ -23,7 +23,7 @@ void stored_deinit(struct stored *stored)
 static int name_of(const char *id, char name[NAME_BYTES], struct err *err)
 {
     if (strlen(id) > LIMIT_EPISODE_ID_BYTES)
-        return err_set(err, ERR_MISSING, "there is no episode of that id");
+        return err_set(err, ERR_MISSING, "no episode has that id");
     snprintf(name, NAME_BYTES, NAME_PREFIX "%s", id);
     return 0;
 }
@@ -58,7 +58,7 @@ int episode_store_get(struct queue *queue, struct gym *gym, const char *id, stru
     result = queue_document_get(queue, name, &found, err);
     if (result == ERR_MISSING)
         return err_set(err, ERR_MISSING,
-                       "there is no episode '%s' (one is gone some time after its last step)", id);
+                       "no episode '%s' (episodes expire some time after their last step)", id);
     if (result < 0)
         return result;
     stored->version = found.version;
@@ -88,7 +88,8 @@ int episode_store_put(struct queue *queue, struct stored *stored, bool *written,
     if (result == 0)
         result = queue_document_put(queue, name, text.data, text.len, stored->version,
                                     stored->expires_s * 1000, written, err);
-    if (result == 0 && *written && stored->version != 0) /* of a new one only a get knows it */
+    /* only a get returns a new document's version */
+    if (result == 0 && *written && stored->version != 0)
         stored->version++;
     buf_deinit(&text);
     json_decref(document);

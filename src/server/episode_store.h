@@ -1,11 +1,10 @@
-/* episode_store: episodes between two requests: documents of the queue, so that any server on it
- * can go on with them, and a restart loses none.
+/* episode_store: episodes between requests, as documents of the queue, so that any server on it
+ * can continue them, and a restart loses none.
  *
- * A document is {"state": episode.h's, "notes": object, "expires_s", "expires_ms"}. Who changes an
- * episode writes it under the version that he read; of two, the second one reads again.
+ * A document is {"state": episode.h's, "notes": object, "expires_s", "expires_ms"}. A writer
+ * passes the version that it read; of two writers, the second reads again.
  *
- * Threads: any, each its own struct stored; they block.
- */
+ * Threads: any, each with its own struct stored; calls block. */
 #ifndef WARPGYM_SERVER_EPISODE_STORE_H
 #define WARPGYM_SERVER_EPISODE_STORE_H
 
@@ -24,16 +23,16 @@ struct stored {
     struct episode *episode;
     json_t *notes; /* an object; NULL: none */
     int64_t expires_s;
-    int64_t version;    /* 0: it was never written */
-    int64_t expires_ms; /* wall clock, for people: the store has a clock of its own */
+    int64_t version;    /* 0: never written */
+    int64_t expires_ms; /* wall clock, for people: the store measures time itself */
 };
 
 void stored_deinit(struct stored *stored);
 
-/* Zeroed before. ERR_MISSING: there is none (any longer), or its problem is another by now. */
+/* `stored` is zeroed. ERR_MISSING: no such episode, it has expired, or its problem has changed. */
 NODISCARD int episode_store_get(struct queue *queue, struct gym *gym, const char *id,
                                 struct stored *stored, struct err *err);
-/* *written false: somebody else wrote it meanwhile. Its time begins anew. */
+/* *written false: another writer was first. Restarts its lifetime. */
 NODISCARD int episode_store_put(struct queue *queue, struct stored *stored, bool *written,
                                 struct err *err);
 NODISCARD int episode_store_remove(struct queue *queue, const char *id, bool *removed,
@@ -41,7 +40,7 @@ NODISCARD int episode_store_remove(struct queue *queue, const char *id, bool *re
 
 /* An episode as the API shows it (docs/guide/gym.md), a new reference. */
 json_t *episode_view(const struct stored *stored);
-/* Its "step" for a turn that is over; null for another. */
+/* The "step" of a turn that has ended; null for any other. */
 json_t *episode_step_view(const struct stored *stored, int64_t turn);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct exporter {
     struct exporter_options options;
-    struct settings settings; /* a copy whose texts are the caller's */
+    struct settings settings; /* a copy; the caller owns its texts */
     struct http_server *http;
 };
 

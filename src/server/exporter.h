@@ -1,11 +1,10 @@
-/* exporter: metrics and health of a process that serves nothing else: a worker on its own.
+/* exporter: metrics and health of a process without a server, such as a worker.
  *
- *   GET /metrics   as Prometheus reads it; needs the token, where there is one
- *   GET /health    200, or 503 and why
+ *   GET /metrics   in Prometheus's format; requires the token, if one is set
+ *   GET /health    200, or 503 with the reason
  *
- * The settings server.* hold for it, but for the address. Ownership: what the options point to must
- * outlive it. Threads: `why_not` is called from any.
- */
+ * The settings server.* apply, except for the address. Ownership: what the options point to must
+ * outlive it. Threads: any thread may call `why_not`. */
 #ifndef WARPGYM_SERVER_EXPORTER_H
 #define WARPGYM_SERVER_EXPORTER_H
 
@@ -19,12 +18,12 @@ struct exporter_options {
     const struct settings *settings;
     const char *listen; /* as server.listen */
     struct metrics *metrics;
-    /* 0: all is well; else `err` says what is not. */
+    /* 0: healthy; else `err` has the reason. */
     int (*why_not)(void *context, struct err *err);
     void *context;
 };
 
-/* Answers when this returns. Errors as http_open. */
+/* Accepts connections when it returns. Errors as http_open. */
 NODISCARD int exporter_start(struct exporter **out, const struct exporter_options *options,
                              struct err *err);
 /* "http://127.0.0.1:9107" */

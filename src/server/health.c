@@ -1,16 +1,16 @@
-/* health: whether it works, whether it may get work, and figures. */
+/* health: liveness, readiness and metrics. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "server/internal.h"
 #include "server/kernelgym/report.h"
-#include "server/service_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-static int64_t depth(const struct queue_stats *stats)
+static int64_t sum_depth(const struct queue_stats *stats)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < QUEUE_PRIORITIES; i++)
@@ -18,7 +18,7 @@ static int64_t depth(const struct queue_stats *stats)
     return (int64_t)sum;
 }
 
-static int64_t ended(const struct queue_stats *stats, const char *outcome)
+static int64_t count_outcome(const struct queue_stats *stats, const char *outcome)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < stats->ended_count; i++)
@@ -27,13 +27,13 @@ static int64_t ended(const struct queue_stats *stats, const char *outcome)
     return (int64_t)sum;
 }
 
-/* NULL: it works. */
-static const char *trouble(struct service *service, struct err *err)
+/* NULL: healthy. */
+static const char *health_problem(struct service *service, struct err *err)
 {
     if (queue_probe(service->queue, err) < 0)
         return err->text;
-    if (fleet_taking(service->fleet, false) == 0)
-        return "no worker takes jobs";
+    if (worker_registry_count(service->workers, false) == 0)
+        return "no worker claims jobs";
     return NULL;
 }
 
@@ -48,7 +48,7 @@ static size_t count_gpus(const json_t *workers)
     return count;
 }
 
-/* Of all machines; cuda:N as the order of their workers has it. */
+/* GPUs of all machines; cuda:N numbers them in the order of their workers. */
 static size_t list_gpus(const json_t *workers, struct kernelgym_gpu *gpus, char (*names)[16])
 {
     size_t count = 0, i, j;
@@ -83,9 +83,9 @@ static void show_health(void *context, struct http_request *request, struct http
     struct err err;
     (void)request;
     struct kernelgym_health health = {.now_ms = clock_wall_ms(),
-                                      .trouble = trouble(service, &err),
+                                      .trouble = health_problem(service, &err),
                                       .uptime_s = 1e-3 * clock_ms_since(service->opened_ns)};
-    json_t *workers = fleet_workers(service->fleet);
+    json_t *workers = worker_registry_json(service->workers);
     size_t room = count_gpus(workers) + 1;
     struct kernelgym_gpu *gpus = mem_alloc(room * sizeof *gpus);
     char(*names)[16] = mem_alloc(room * sizeof *names);
@@ -97,9 +97,9 @@ static void show_health(void *context, struct http_request *request, struct http
     health.memory_available_bytes = load.now.memory > 0 ? (double)load.now.memory_available : -1;
     health.gpus = gpus;
     health.gpu_count = list_gpus(workers, gpus, names);
-    health.pending = depth(&stats);
+    health.pending = sum_depth(&stats);
     health.processing = (int64_t)stats.running;
-    health.completed = ended(&stats, NULL);
+    health.completed = count_outcome(&stats, NULL);
     http_set_status(response, health.trouble ? 503 : 200);
     http_set_json(response, kernelgym_health(&health));
     mem_free(gpus);
@@ -107,14 +107,14 @@ static void show_health(void *context, struct http_request *request, struct http
     json_decref(workers);
 }
 
-/* Whether a balancer may send it work: that there is nobody who judges is no reason against it. */
+/* Readiness for a load balancer: a missing worker does not make the server unready. */
 static void show_ready(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
     struct err err;
     (void)request;
     if (http_stopping(service->http)) {
-        http_refuse(response, 503, "stopping", "the server stops");
+        http_refuse(response, 503, "stopping", "the server is stopping");
     } else if (queue_probe(service->queue, &err) < 0) {
         service_refuse_queue(response, &err);
     } else {
@@ -130,21 +130,22 @@ static void set_kernelgym_metrics(struct service *service, struct http_response 
     struct queue_stats stats = {0};
     (void)service_stats(service, &stats);
     struct service_load load = service_load(service);
-    int64_t all = ended(&stats, NULL);
+    int64_t all = count_outcome(&stats, NULL);
     struct kernelgym_metrics metrics = {
         .now_ms = clock_wall_ms(),
         .processing_time_s = -1,
-        .throughput_per_hour = -1, /* of this server alone it would mislead */
-        .success_rate = all > 0 ? (double)ended(&stats, "passed") / (double)all : -1,
+        .throughput_per_hour = -1, /* this server's share alone would mislead */
+        .success_rate = all > 0 ? (double)count_outcome(&stats, "passed") / (double)all : -1,
         .gpu_percent = -1,
         .memory_percent = load_memory_percent(&load.now),
         .cpu_percent = load.cpu_percent,
-        .pending = depth(&stats),
+        .pending = sum_depth(&stats),
         .active = (int64_t)stats.running,
         .completed = all,
-        .compilation_errors = ended(&stats, "compile_error") + ended(&stats, "load_error"),
-        .runtime_errors = ended(&stats, "runtime_error"),
-        .timeout_errors = ended(&stats, "timeout")};
+        .compilation_errors = count_outcome(&stats, "compile_error") +
+                              count_outcome(&stats, "load_error"),
+        .runtime_errors = count_outcome(&stats, "runtime_error"),
+        .timeout_errors = count_outcome(&stats, "timeout")};
     http_set_json(response, kernelgym_metrics(&metrics));
 }
 

@@ -1,7 +1,6 @@
-/* keeper: the thread that keeps house for a service: leases that ran out, old jobs, and what is to
- * be known of queue and workers without asking them for each request. Declared in
- * service_internal.h. */
-#include "server/service_internal.h"
+/* maintenance: the thread that reaps leases and old jobs, and refreshes what the service shows
+ * of queue, workers and machine without asking for each request. */
+#include "server/internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -11,9 +10,9 @@
 #include <string.h>
 
 #define KEEP_MS 1000
-#define EMPTY_MS 100 /* where nobody takes jobs: somebody may have come */
+#define EMPTY_MS 100 /* refresh interval while no worker claims jobs: one may have started */
 
-int keeper_look(struct service *service, struct err *err)
+int maintenance_refresh(struct service *service, struct err *err)
 {
     struct queue_stats stats;
     uint64_t put = atomic_load(&service->put_since);
@@ -21,49 +20,49 @@ int keeper_look(struct service *service, struct err *err)
     if (result < 0)
         return result;
     atomic_fetch_sub(&service->put_since, put);
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     service->stats = stats;
     service->stats_known = true;
-    pthread_mutex_unlock(&service->keeper_lock);
-    return fleet_refresh(service->fleet, service->queue, err);
+    pthread_mutex_unlock(&service->maintenance_lock);
+    return worker_registry_refresh(service->workers, service->queue, err);
 }
 
 bool service_stats(struct service *service, struct queue_stats *stats)
 {
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     bool known = service->stats_known;
     *stats = service->stats;
-    pthread_mutex_unlock(&service->keeper_lock);
+    pthread_mutex_unlock(&service->maintenance_lock);
     return known;
 }
 
 struct service_load service_load(struct service *service)
 {
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     struct service_load load = service->load;
-    pthread_mutex_unlock(&service->keeper_lock);
+    pthread_mutex_unlock(&service->maintenance_lock);
     return load;
 }
 
-static void look_at_machine(struct service *service)
+static void measure_machine_load(struct service *service)
 {
     struct load now;
     load_read(&now);
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     double percent = load_cpu_percent(&service->load.now, &now);
     service->load = (struct service_load){.now = now, .cpu_percent = percent};
-    pthread_mutex_unlock(&service->keeper_lock);
+    pthread_mutex_unlock(&service->maintenance_lock);
 }
 
-static void complain(bool *away, const struct err *err)
+static void log_queue_error(bool *away, const struct err *err)
 {
     if (!*away)
-        log_event(LOG_LEVEL_ERROR, "server", "the queue does not answer", "why", err->text, NULL);
+        log_event(LOG_LEVEL_ERROR, "server", "cannot reach the queue", "why", err->text, NULL);
     *away = true;
 }
 
-/* `away`: whether it was said already. */
-static void keep(struct service *service, bool *away)
+/* `away`: the error was logged already. */
+static void maintenance_run(struct service *service, bool *away)
 {
     struct queue_reaping reaping = {.more = true};
     struct err err;
@@ -78,64 +77,65 @@ static void keep(struct service *service, bool *away)
         char counts[2][24];
         snprintf(counts[0], sizeof counts[0], "%llu", (unsigned long long)returned);
         snprintf(counts[1], sizeof counts[1], "%llu", (unsigned long long)lost);
-        log_event(LOG_LEVEL_WARN, "server", "workers went silent", "queued_again", counts[0],
-                  "given_up", counts[1], NULL);
+        log_event(LOG_LEVEL_WARN, "server", "requeued jobs of silent workers", "queued_again",
+                  counts[0], "given_up", counts[1], NULL);
     }
     if (result == 0)
-        result = keeper_look(service, &err);
+        result = maintenance_refresh(service, &err);
     if (result < 0)
-        complain(away, &err);
+        log_queue_error(away, &err);
     else if (*away) {
         *away = false;
         log_event(LOG_LEVEL_WARN, "server", "the queue answers again", NULL);
     }
 }
 
-/* False: it is to end. */
-static bool rest(struct service *service)
+/* False: stopping. */
+static bool maintenance_wait(struct service *service)
 {
-    int64_t pause_ms = fleet_taking(service->fleet, false) > 0 ? KEEP_MS : EMPTY_MS;
+    int64_t pause_ms = worker_registry_count(service->workers, false) > 0 ? KEEP_MS : EMPTY_MS;
     int64_t until_ns = clock_now_ns() + pause_ms * 1000000;
     struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
     int result = 0;
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     while (!service->quit && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&service->keeper_wake, &service->keeper_lock, &until);
+        result = pthread_cond_timedwait(&service->maintenance_wake, &service->maintenance_lock,
+                                        &until);
     bool on = !service->quit;
-    pthread_mutex_unlock(&service->keeper_lock);
+    pthread_mutex_unlock(&service->maintenance_lock);
     return on;
 }
 
-static void *run(void *argument)
+static void *maintenance_main(void *argument)
 {
     struct service *service = argument;
     bool away = false;
-    while (rest(service)) {
-        look_at_machine(service);
-        keep(service, &away);
+    while (maintenance_wait(service)) {
+        measure_machine_load(service);
+        maintenance_run(service, &away);
     }
     return NULL;
 }
 
-int keeper_start(struct service *service, struct err *err)
+int maintenance_start(struct service *service, struct err *err)
 {
     service->load.cpu_percent = -1;
     load_read(&service->load.now);
-    int code = pthread_create(&service->keeper, NULL, run, service);
-    service->keeping = code == 0;
-    return code == 0 ? 0 : err_sys(err, code, "cannot start the server's housekeeping");
+    int code = pthread_create(&service->maintenance_thread, NULL, maintenance_main, service);
+    service->maintenance_started = code == 0;
+    return code == 0 ? 0 : err_sys(err, code, "cannot start the server's maintenance thread");
 }
 
-void keeper_stop(struct service *service)
+void maintenance_stop(struct service *service)
 {
-    if (!service->keeping)
+    if (!service->maintenance_started)
         return;
-    pthread_mutex_lock(&service->keeper_lock);
+    pthread_mutex_lock(&service->maintenance_lock);
     service->quit = true;
-    pthread_cond_signal(&service->keeper_wake);
-    pthread_mutex_unlock(&service->keeper_lock);
-    pthread_join(service->keeper, NULL);
-    service->keeping = false;
+    pthread_cond_signal(&service->maintenance_wake);
+    pthread_mutex_unlock(&service->maintenance_lock);
+    pthread_join(service->maintenance_thread, NULL);
+    service->maintenance_started = false;
 }
 
 /* -------------------------------------------------------------------------------------- metrics */
@@ -152,31 +152,31 @@ enum row {
     ROW_COUNT
 };
 
-/* Ends and lost leases are the store's, shared by all servers on it: gauges, so that nobody adds
- * them up over servers. */
+/* Ended jobs and lost leases are counted by the store, for all servers on it: gauges, so that
+ * sums over servers do not count them twice. */
 static const struct metric rows[] = {
-    [ROW_DEPTH] = METRIC_GAUGE_ROW("warpgym_queue_depth", "Jobs that wait", "priority"),
+    [ROW_DEPTH] = METRIC_GAUGE_ROW("warpgym_queue_depth", "Queued jobs", "priority"),
     [ROW_OLDEST] = METRIC_GAUGE_ROW("warpgym_queue_oldest_seconds",
-                                    "How long the oldest job that waits has waited", "priority"),
-    [ROW_RUNNING] = METRIC_GAUGE_ROW("warpgym_queue_running", "Jobs that workers hold", NULL),
-    [ROW_KEPT] = METRIC_GAUGE_ROW("warpgym_queue_kept", "Ended jobs that are still there", NULL),
+                                    "How long the oldest queued job has waited", "priority"),
+    [ROW_RUNNING] = METRIC_GAUGE_ROW("warpgym_queue_running", "Running jobs", NULL),
+    [ROW_KEPT] = METRIC_GAUGE_ROW("warpgym_queue_kept", "Ended jobs whose records are kept", NULL),
     [ROW_ENDED] = METRIC_GAUGE_ROW("warpgym_queue_ended_jobs",
                                    "Jobs that ended since the queue was made", "outcome"),
     [ROW_LOST] = METRIC_GAUGE_ROW("warpgym_queue_lost_leases",
-                                  "Jobs whose worker went silent, since the queue was made", NULL),
+                                  "Jobs whose lease expired, since the queue was made", NULL),
     [ROW_DOCUMENTS] = METRIC_GAUGE_ROW("warpgym_queue_documents",
                                        "Documents that the queue keeps (episodes)", NULL),
-    [ROW_WORKERS] = METRIC_GAUGE_ROW("warpgym_workers", "Workers that take jobs", "kind"),
+    [ROW_WORKERS] = METRIC_GAUGE_ROW("warpgym_workers", "Workers that claim jobs", "kind"),
 };
 
-static void refresh(void *context)
+static void metrics_refresh(void *context)
 {
     struct service *service = context;
     struct queue_stats stats;
     const char *const none[METRIC_LABELS] = {NULL};
     if (service_stats(service, &stats)) {
         for (int i = 0; i < QUEUE_PRIORITIES; i++) {
-            const char *const labels[] = {view_priority((enum queue_priority)i)};
+            const char *const labels[] = {evaluation_priority_name((enum queue_priority)i)};
             metrics_set(service->metrics, ROW_DEPTH, labels, (double)stats.priorities[i].depth);
             metrics_set(service->metrics, ROW_OLDEST, labels,
                         1e-3 * (double)stats.priorities[i].oldest_ms);
@@ -189,13 +189,14 @@ static void refresh(void *context)
             metrics_set(service->metrics, ROW_ENDED, (const char *[]){stats.ended[i].outcome},
                         (double)stats.ended[i].count);
     }
-    size_t all = fleet_taking(service->fleet, false), gpu = fleet_taking(service->fleet, true);
+    size_t all = worker_registry_count(service->workers, false),
+           gpu = worker_registry_count(service->workers, true);
     metrics_set(service->metrics, ROW_WORKERS, (const char *[]){"gpu"}, (double)gpu);
     metrics_set(service->metrics, ROW_WORKERS, (const char *[]){"cpu"}, (double)(all - gpu));
 }
 
-void keeper_metrics(struct service *service)
+void maintenance_add_metrics(struct service *service)
 {
     service->metrics = metrics_add(service->options.metrics, rows, ROW_COUNT);
-    metrics_on_render(service->options.metrics, refresh, service);
+    metrics_on_render(service->options.metrics, metrics_refresh, service);
 }

@@ -1,4 +1,4 @@
-#include "server/service_internal.h"
+#include "server/internal.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -94,29 +94,29 @@ bool service_wait_ms(const struct http_request *request, struct http_response *r
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static void init(struct service *service, const struct service_options *options)
+static void service_init(struct service *service, const struct service_options *options)
 {
     pthread_condattr_t monotonic;
     service->options = *options;
     service->settings = options->settings;
     service->queue = options->queue;
     service->opened_ns = clock_now_ns();
-    service->views = views_new();
-    service->fleet = fleet_new();
-    service->finishers = pool_new(FINISHERS, SIZE_MAX);
+    service->evaluation_jsons = evaluation_json_cache_new();
+    service->workers = worker_registry_new();
+    service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->catalogue = catalogue_new(options->search_paths, options->search_path_count);
-    pthread_mutex_init(&service->keeper_lock, NULL);
+    pthread_mutex_init(&service->maintenance_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&service->keeper_wake, &monotonic);
+    pthread_cond_init(&service->maintenance_wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
 int service_open(struct service **out, const struct service_options *options, struct err *err)
 {
     struct service *service = mem_alloc(sizeof *service);
-    init(service, options);
-    keeper_metrics(service);
+    service_init(service, options);
+    maintenance_add_metrics(service);
     const struct http_options http = {.envelope = service_envelope,
                                       .context = service,
                                       .metrics = options->metrics};
@@ -128,7 +128,7 @@ int service_open(struct service **out, const struct service_options *options, st
         result = http_add(service->http, *table, count, service, err);
     }
     if (result == 0)
-        result = feed_open(&service->feed, options->queue, err);
+        result = job_events_open(&service->job_events, options->queue, err);
     if (result < 0) {
         service_free(service);
         return result;
@@ -140,17 +140,17 @@ int service_open(struct service **out, const struct service_options *options, st
 int service_start(struct service *service, struct err *err)
 {
     struct err away;
-    /* A store that is away now is no reason not to serve: it may come back. */
-    if (keeper_look(service, &away) < 0)
-        log_event(LOG_LEVEL_ERROR, "server", "the queue does not answer", "why", away.text, NULL);
-    int result = keeper_start(service, err);
+    /* An unreachable store is no reason not to serve: it may recover. */
+    if (maintenance_refresh(service, &away) < 0)
+        log_event(LOG_LEVEL_ERROR, "server", "cannot reach the queue", "why", away.text, NULL);
+    int result = maintenance_start(service, err);
     return result < 0 ? result : http_start(service->http, err);
 }
 
 int service_stop(struct service *service, int64_t timeout_ms, struct err *err)
 {
     int result = http_stop(service->http, timeout_ms, err);
-    keeper_stop(service);
+    maintenance_stop(service);
     return result;
 }
 
@@ -158,15 +158,15 @@ void service_free(struct service *service)
 {
     if (!service)
         return;
-    keeper_stop(service);
-    feed_stop(service->feed); /* gives every handle back */
-    pool_free(service->finishers);
+    maintenance_stop(service);
+    job_events_stop(service->job_events); /* returns every handle */
+    task_pool_free(service->finishers);
     http_free(service->http);
-    feed_free(service->feed);
-    views_free(service->views);
-    fleet_free(service->fleet);
+    job_events_free(service->job_events);
+    evaluation_json_cache_free(service->evaluation_jsons);
+    worker_registry_free(service->workers);
     catalogue_free(service->catalogue);
-    pthread_cond_destroy(&service->keeper_wake);
-    pthread_mutex_destroy(&service->keeper_lock);
+    pthread_cond_destroy(&service->maintenance_wake);
+    pthread_mutex_destroy(&service->maintenance_lock);
     mem_free(service);
 }

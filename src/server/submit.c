@@ -12,14 +12,14 @@
 
 #define FULL_RETRY_AFTER_S 5
 
-static void refuse(struct http_response *response, const char *where, const struct err *err)
+static void refuse_request(struct http_response *response, const char *where, const struct err *err)
 {
     bool large = err->code == ERR_LIMIT;
     http_refuse(response, large ? 413 : 400, large ? "too_large" : "bad_request", "%s%s%s",
                 where ? where : "", where ? ": " : "", err->text);
 }
 
-/* Where no GPU is there to be seen, a job for one goes to whoever may have one. */
+/* If no GPU is visible, a job for one goes to any worker that may have one. */
 static const char *needs_of(struct service *service, const struct evaluation_request *request,
                             const struct settings *settings)
 {
@@ -28,12 +28,12 @@ static const char *needs_of(struct service *service, const struct evaluation_req
     bool cpu = !language->gpu && language->format == PROBLEM_NATIVE;
     if (cpu || strcmp(settings->torch_device, "cpu") == 0)
         return "cpu";
-    return fleet_taking(service->fleet, true) > 0 ? "gpu" : "any";
+    return worker_registry_count(service->workers, true) > 0 ? "gpu" : "any";
 }
 
-/* Which problem is meant, so that no worker judges by another of that name. */
-static int name_problem(struct service *service, const json_t *object, struct submission *out,
-                        json_t **named, struct err *err)
+/* Adds the problem's hash, so that no worker evaluates another problem of that name. */
+static int add_problem_hash(struct service *service, const json_t *object, struct submission *out,
+                            json_t **named, struct err *err)
 {
     const char *wanted = out->request.problem_hash;
     const char *id = out->request.problem_id;
@@ -43,17 +43,17 @@ static int name_problem(struct service *service, const json_t *object, struct su
     if (catalogue_hash(service->catalogue, id, out->problem, err) < 0)
         return err->code;
     if (wanted && strcmp(wanted, out->problem) != 0)
-        return err_set(err, ERR_INPUT, "problem: 'hash' is %.64s, and problem %s is %s here",
+        return err_set(err, ERR_INPUT, "problem: 'hash' is %.64s, but problem %s has %s here",
                        wanted, id, out->problem);
     json_put(*named, "problem", json_pack("{s:s, s:s}", "id", id, "hash", out->problem));
     return 0;
 }
 
-/* Problem, candidate, settings, and the workers that would judge it. */
+/* Hash of problem, candidate, settings, and the device models that may run the job. */
 static void make_key(struct service *service, struct submission *submission)
 {
     char content[HASH_HEX_BYTES], judges[HASH_HEX_BYTES];
-    if (!fleet_models(service->fleet, submission->needs, judges))
+    if (!worker_registry_models_hash(service->workers, submission->needs, judges))
         return;
     evaluation_request_hash(&submission->request, submission->problem, content);
     struct hash *hash = hash_new();
@@ -91,14 +91,14 @@ static int write_refusal(struct submission *submission, struct err *err)
     return result;
 }
 
-static int prepare(struct service *service, const json_t *object, struct submission *out,
-                   struct err *err)
+static int submission_prepare(struct service *service, const json_t *object, struct submission *out,
+                              struct err *err)
 {
     struct settings settings;
     json_t *named = NULL;
     int result = evaluation_request_parse(object, &out->request, err);
     if (result == 0)
-        result = name_problem(service, object, out, &named, err);
+        result = add_problem_hash(service, object, out, &named, err);
     if (result == 0)
         result = write_payload(named, out, err);
     json_decref(named);
@@ -121,8 +121,8 @@ bool submit_check_id(const json_t *object, const char *where, struct http_respon
     const char *id = json_string_value(json_object_get(object, "id"));
     if (!id || !strchr(id, '/'))
         return true;
-    err_set(&err, ERR_INPUT, "'id' must not hold a '/': it is to be part of a path");
-    refuse(response, where, &err);
+    err_set(&err, ERR_INPUT, "'id' must not contain '/': it becomes part of a path");
+    refuse_request(response, where, &err);
     return false;
 }
 
@@ -131,8 +131,8 @@ bool submit_prepare(struct service *service, const json_t *object, const char *w
 {
     struct err err;
     *out = (struct submission){0};
-    if (prepare(service, object, out, &err) < 0) {
-        refuse(response, where, &err);
+    if (submission_prepare(service, object, out, &err) < 0) {
+        refuse_request(response, where, &err);
         return false;
     }
     if (!out->key[0] || out->request.fresh)
@@ -153,15 +153,16 @@ void submit_deinit(struct submission *submission)
     queue_job_deinit(&submission->known);
 }
 
-/* What the keeper counted and what came since; where that is too much, what is there now. */
-static bool has_room(struct service *service, size_t count, struct http_response *response)
+/* Uses the last statistics plus later puts; if those exceed the limit, reads the current ones. */
+static bool queue_has_capacity(struct service *service, size_t count,
+                               struct http_response *response)
 {
     uint64_t most = (uint64_t)service->settings->server_queue_max;
     for (int look = 0; look < 2; look++) {
         struct queue_stats stats;
         struct err err;
         uint64_t depth = atomic_load(&service->put_since) + count;
-        if (look == 1 && keeper_look(service, &err) < 0)
+        if (look == 1 && maintenance_refresh(service, &err) < 0)
             break;
         if (!service_stats(service, &stats))
             return true;
@@ -173,13 +174,13 @@ static bool has_room(struct service *service, size_t count, struct http_response
             return true;
     }
     http_refuse_for(response, 429, FULL_RETRY_AFTER_S, "queue_full",
-                    "%llu jobs are queued at most (server.queue_max); try again later",
+                    "the queue is full: %llu jobs (server.queue_max); try again later",
                     (unsigned long long)most);
     return false;
 }
 
-static void fill(const struct submission *from, const char *batch, struct queue_result *result,
-                 struct queue_submission *put)
+static void submission_fill_put(const struct submission *from, const char *batch,
+                                struct queue_result *result, struct queue_submission *put)
 {
     *put = (struct queue_submission){
         .id = from->request.id,
@@ -206,7 +207,8 @@ static void fill(const struct submission *from, const char *batch, struct queue_
         put->result = result;
 }
 
-const char *submit_putting(const struct submission *submission, const struct queue_submission *put)
+const char *submission_result_name(const struct submission *submission,
+                                   const struct queue_submission *put)
 {
     static const char *const names[] = {"new", "joined", "answered", "replaced"};
     if (put->put_result == QUEUE_PUT_NEW && submission->is_known)
@@ -214,11 +216,11 @@ const char *submit_putting(const struct submission *submission, const struct que
     return names[put->put_result];
 }
 
-static void tell(const struct submission *submission, const struct queue_submission *put)
+static void submission_log(const struct submission *submission, const struct queue_submission *put)
 {
     const char *before = log_set_job(put->put_id);
-    log_event(LOG_LEVEL_DEBUG, "server", "taken", "as", submit_putting(submission, put), "batch",
-              put->batch ? put->batch : "", NULL);
+    log_event(LOG_LEVEL_DEBUG, "server", "taken", "as", submission_result_name(submission, put),
+              "batch", put->batch ? put->batch : "", NULL);
     log_set_job(before);
 }
 
@@ -229,18 +231,18 @@ bool submit_put(struct service *service, struct submission *submissions, size_t 
     struct err err;
     struct queue_result *results = mem_alloc((count + 1) * sizeof *results);
     for (size_t i = 0; i < count; i++) {
-        fill(&submissions[i], batch, &results[i], &puts[i]);
+        submission_fill_put(&submissions[i], batch, &results[i], &puts[i]);
         judged += !puts[i].result;
     }
-    bool done = judged == 0 || has_room(service, judged, response);
+    bool done = judged == 0 || queue_has_capacity(service, judged, response);
     if (done && queue_put(service->queue, puts, count, &err) < 0) {
         service_refuse_queue(response, &err);
         done = false;
     }
     for (size_t i = 0; done && i < count; i++) {
-        puts[i].result = NULL; /* gone with this function */
+        puts[i].result = NULL; /* freed with this function's locals */
         if (log_enabled(LOG_LEVEL_DEBUG))
-            tell(&submissions[i], &puts[i]);
+            submission_log(&submissions[i], &puts[i]);
         if (puts[i].put_result == QUEUE_PUT_NEW || puts[i].put_result == QUEUE_PUT_REPLACED)
             atomic_fetch_add(&service->put_since,
                              !submissions[i].refusal && !submissions[i].is_known);

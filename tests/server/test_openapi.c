@@ -2,7 +2,7 @@
 #include "../support/test.h"
 #include "server/api/openapi.h"
 #include "server/kernelgym/request.h"
-#include "server/service_internal.h"
+#include "server/internal.h"
 
 #include <stdio.h>
 

@@ -85,7 +85,7 @@ def test_begun_again(server):
     first = begin(server, id="mine", turns=3)
     assert begin(server, id="mine", turns=3, status=200) == first
     answer = server.post("/v1/episodes", {"id": "mine", "problem": {"id": "softmax"}, "turns": 2})
-    assert answer.status == 409 and "is another one" in answer.text
+    assert answer.status == 409 and "another configuration" in answer.text
 
 
 def test_an_id_is_used_again(server):
@@ -153,7 +153,7 @@ def test_expired(server):
     id_ = begin(server, expires_s=1)["id"]
     support.wait_until(lambda: server.get(f"/v1/episodes/{id_}").status == 404, "its end")
     answer = server.post(f"/v1/episodes/{id_}/step", {"turn": 0, "answer": "x"})
-    assert answer.status == 404 and "gone some time after" in answer.text
+    assert answer.status == 404 and "expire some time after" in answer.text
 
 
 def test_machine_at_fault(server):
@@ -226,7 +226,7 @@ def test_grown_too_large(server):
     for turn, size in enumerate((4_100_000, 4_100_000, 4_100_000, 2_900_000)):
         step(server, id_, turn, text=f"{turn}" + "x" * size)
     refused = step(server, id_, 4, text="x" * 4_100_000, status=413)
-    assert "no more can be kept" in refused["error"]["message"]
+    assert "would exceed" in refused["error"]["message"]
     assert server.get(f"/v1/episodes/{id_}").json["state"] == "answering"
     # There is room for this one, and none for it as a turn.
     done = step(server, id_, 4, "vector=wrong.json " + "y" * 1_000_000)

@@ -213,7 +213,7 @@ def test_headers_without_end(server):
 def test_other_envelope_for_other_routes(server):
     busy, missing = server.get("/detail/busy"), server.get("/detail/none")
     assert (busy.status, busy.json) == (429, {"detail": "the queue holds 5 jobs"})
-    assert (missing.status, missing.json) == (404, {"detail": "there is no such path"})
+    assert (missing.status, missing.json) == (404, {"detail": "no such path"})
 
 
 def test_header_values_end_no_header(server):

@@ -44,7 +44,7 @@ def test_an_evaluation_with_all_its_fields(server):
         "outcome": "passed",
         "reason": None,
         "notes": {"step": 7},
-        "putting": "new",
+        "submission": "new",
     }
     assert {key: one[key] for key in expected} == expected
     for key in ("created_at", "started_at", "ended_at"):
@@ -52,7 +52,7 @@ def test_an_evaluation_with_all_its_fields(server):
     assert one["created_at"] <= one["started_at"] <= one["ended_at"]
     assert one["timing_ms"]["waited"] >= 0 and one["timing_ms"]["judged"] >= 0
     path = "/v1/evaluations/a%20b%3F%25%C3%BC"
-    assert server.get(path).json == {key: one[key] for key in one if key != "putting"}
+    assert server.get(path).json == {key: one[key] for key in one if key != "submission"}
     assert "verdict" not in server.get(path + "?verdict=false").json
 
 
@@ -84,7 +84,7 @@ def test_several_waiters_get_one_result(idle):
     assert worker.stop() == ["x"]
     assert {answer.status for answer in answers} == {200}
     assert {answer.json["verdict"]["status"] for answer in answers} == {"wrong"}
-    assert answers[-1].json["putting"] == "joined"
+    assert answers[-1].json["submission"] == "joined"
     assert idle.waiters() == 0
 
 
@@ -103,12 +103,12 @@ def test_a_waiter_that_leaves_costs_nothing(idle):
 def test_the_same_id(server):
     first = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong", id="x")).json
     again = server.post("/v1/evaluations?wait_s=60", evaluation("status=passed", id="x")).json
-    assert again["putting"] == "answered" and again["verdict"]["status"] == "wrong"
+    assert again["submission"] == "answered" and again["verdict"]["status"] == "wrong"
     assert again["ended_at"] == first["ended_at"]
     fresh = server.post(
         "/v1/evaluations?wait_s=60", evaluation("status=passed", id="x", fresh=True)
     ).json
-    assert fresh["putting"] == "replaced" and fresh["verdict"]["status"] == "passed"
+    assert fresh["submission"] == "replaced" and fresh["verdict"]["status"] == "passed"
     assert server.get("/v1/evaluations/x").json["verdict"]["status"] == "passed"
 
 
@@ -118,12 +118,12 @@ def test_the_same_content_is_judged_once(server):
     )
     first = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
     second = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
-    assert (first["putting"], second["putting"]) == ("new", "cached")
+    assert (first["submission"], second["submission"]) == ("new", "cached")
     assert second["verdict"] == first["verdict"] | {"id": second["id"]}
     assert second["id"] != first["id"]
     for change in ({"fresh": True}, {"settings": {"check.trials": 7}}, {"timing": False}):
         other = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong", **change))
-        assert other.json["putting"] == "new", change
+        assert other.json["submission"] == "new", change
 
 
 def test_what_failed_by_our_fault_answers_for_nobody(server):
@@ -131,7 +131,7 @@ def test_what_failed_by_our_fault_answers_for_nobody(server):
         answer = server.post(
             "/v1/evaluations?wait_s=60", evaluation("status=infrastructure_error")
         ).json
-        assert answer["putting"] == "new" and answer["outcome"] == "infrastructure_error"
+        assert answer["submission"] == "new" and answer["outcome"] == "infrastructure_error"
 
 
 def test_refused_ends_at_once_without_a_worker(idle):
@@ -235,7 +235,7 @@ def test_a_batch(server):
     assert batch["id"] == "b1" and batch["count"] == 3
     assert batch["states"] == {"queued": 0, "running": 0, "done": 3, "cancelled": 0}
     assert batch["outcomes"] == {"passed": 2, "wrong": 1}
-    assert batch["evaluations"][0] == {"id": "a", "putting": "new"}
+    assert batch["evaluations"][0] == {"id": "a", "submission": "new"}
     got = server.get("/v1/batches/b1?evaluations=true").json
     assert [one["id"] for one in got["evaluations"]] == [
         one["id"] for one in reversed(batch["evaluations"])
@@ -257,7 +257,7 @@ def test_a_batch_waits_for_those_that_were_there_already(idle):
     worker = Worker(idle.queue)
     batch = waiting.result(support.TIMEOUT_S).json
     worker.stop()
-    assert [one["putting"] for one in batch["evaluations"]] == ["new", "joined"]
+    assert [one["submission"] for one in batch["evaluations"]] == ["new", "joined"]
     assert batch["outcomes"] == {"passed": 1, "wrong": 1}
 
 
@@ -512,7 +512,7 @@ def test_killed_while_clients_wait(warpgym):
         for one in ids:
             # As a client does that does not know what became of its request.
             answer = again.post("/v1/evaluations?wait_s=60", evaluation(one, id=one))
-            assert answer.json["state"] == "done" and answer.json["putting"] != "new"
+            assert answer.json["state"] == "done" and answer.json["submission"] != "new"
         listed = again.get("/v1/evaluations?limit=1000").json["evaluations"]
         assert sorted(one["id"] for one in listed) == sorted(ids)
 

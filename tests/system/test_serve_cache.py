@@ -81,14 +81,14 @@ def test_a_verdict_is_remembered_for_who_judges_like_that(quick):
     with worker(quick, server):
         first = ask(server).json
         again = ask(server).json
-        assert (first["putting"], again["putting"]) == ("new", "cached")
+        assert (first["submission"], again["submission"]) == ("new", "cached")
         assert again["verdict"]["id"] == again["id"] != first["id"], "its own"
         assert again["verdict"] == first["verdict"] | {"id": again["id"]}
     with worker(quick, server, "-s", "check.trials=50"):
-        assert ask(server).json["putting"] == "new"
-        assert ask(server).json["putting"] == "cached"
+        assert ask(server).json["submission"] == "new"
+        assert ask(server).json["submission"] == "cached"
     with worker(quick, server, "-s", "worker.slots=1"):
-        assert ask(server).json["putting"] == "cached", "slots change no verdict"
+        assert ask(server).json["submission"] == "cached", "slots change no verdict"
     assert server.stop() == 0
 
 
@@ -104,7 +104,7 @@ def test_a_worker_with_another_problem_of_that_name(quick):
             assert answer["attempt"] == 3 and "mine" in answer["verdict"]["error"]["message"]
     with worker(quick, server, "--problems", ours):
         answer = ask(server, "mine").json
-        assert (answer["putting"], answer["outcome"]) == ("new", "passed"), answer
+        assert (answer["submission"], answer["outcome"]) == ("new", "passed"), answer
         known = answer["verdict"]["problem"]["hash"]
         pinned = ask(server, "mine", hash=known)
         assert pinned.json["outcome"] == "passed", pinned

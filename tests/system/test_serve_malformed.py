@@ -11,10 +11,12 @@ from support import ROOT
 
 # A row of a route table: a route that is new is asked, too.
 ROW = re.compile(r'^    \{HTTP_([A-Z]+), "(/[^"]*)", \w+, (.*)\},$', re.M)
-FILES = sorted(ROOT.glob("src/server/*.c"))
+FILES = sorted(ROOT.glob("src/server/**/*.c"))
 # Other commands' routes: test_mcp.py and tests/lm/openai_checks.py ask those.
-ELSEWHERE = ("mcp_http.c", "lm_api.c")
-SOURCES = [file.read_text(encoding="utf-8") for file in FILES if file.name not in ELSEWHERE]
+ELSEWHERE = ("mcp/http.c", "lm/api.c")
+SOURCES = [
+    file.read_text(encoding="utf-8") for file in FILES if not file.as_posix().endswith(ELSEWHERE)
+]
 ROUTES = sorted(
     {
         (method, re.sub(r"[:*]\w+", "x", path), "BODY" in rest or "OPTIONAL" in rest)

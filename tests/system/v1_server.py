@@ -130,7 +130,7 @@ class Server:
             states[job["state"]] = states.get(job["state"], 0) + 1
             if job["outcome"]:
                 outcomes[job["outcome"]] = outcomes.get(job["outcome"], 0) + 1
-        items = [{"id": one, "putting": "new"} for one in self.batches[name]]
+        items = [{"id": one, "submission": "new"} for one in self.batches[name]]
         counts = {"states": states, "outcomes": outcomes}
         return {"id": name, "count": len(items), **counts, "evaluations": items}
 

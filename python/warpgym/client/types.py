@@ -108,7 +108,7 @@ class Evaluation:
     ended_at: str | None = None
     timing_ms: dict[str, float] | None = None
     notes: dict[str, Any] | None = None
-    putting: str | None = None
+    submission: str | None = None
 
     @property
     def ended(self) -> bool:

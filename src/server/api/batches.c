@@ -1,14 +1,14 @@
-/* api_batches: many evaluations in one commit, followed as one.
+/* batches: many evaluations in one commit, followed as one.
  *
- * A job belongs to the batch that it was first put with. One that was there already (joined,
- * answered) is named in the answer of the POST, which waits for it, too, but stays where it was. */
+ * A job belongs to the batch that it was first put with. An existing job (joined, answered) is
+ * named in the answer of the POST, which waits for it too, but stays in its own batch. */
+#include "server/api/batches.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "server/batch.h"
+#include "server/long_poll.h"
 #include "server/submit.h"
-#include "server/waiting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ void batch_counts_add(struct batch_counts *counts, const struct queue_job *job)
     counts->count++;
     if ((unsigned)job->state < QUEUE_STATES)
         counts->states[job->state]++;
-    if (!view_ended(job))
+    if (!evaluation_has_ended(job))
         return;
     size_t i = 0;
     while (i < counts->outcome_count && strcmp(counts->outcomes[i].name, job->outcome) != 0)
@@ -74,7 +74,7 @@ int batch_each(struct service *service, const char *id,
     } while (result == 0 && count == LIMIT_QUEUE_LIST_JOBS);
     mem_free(jobs);
     if (result == 0 && all == 0)
-        return err_set(err, ERR_MISSING, "there is no batch '%.255s'", id);
+        return err_set(err, ERR_MISSING, "no batch '%.255s'", id);
     return result;
 }
 
@@ -85,7 +85,7 @@ struct members {
     size_t count;
     struct member {
         char id[QUEUE_ID_BYTES];
-        const char *putting;
+        const char *submission;
     } * items;
 };
 
@@ -114,7 +114,7 @@ static void answer_post(struct service *service, void *context, bool ended,
         if (result == 0)
             batch_counts_add(&counts, &job);
         json_array_append_new(items, json_pack("{s:o, s:s}", "id", json_text(members->items[i].id),
-                                               "putting", members->items[i].putting));
+                                               "submission", members->items[i].submission));
     }
     json_t *object = batch_counts_json(members->id, &counts);
     json_put(object, "evaluations", items);
@@ -132,12 +132,12 @@ static bool read_batch(json_t *body, const char **id, json_t **items,
         result = json_find_string(body, "id", id, &err);
     if (result == 0 && *id && (!evaluation_is_id(*id) || strchr(*id, '/')))
         result = err_set(&err, ERR_INPUT,
-                         "'id' must have 1 to %d bytes, and neither control characters nor a '/'",
+                         "'id' must have 1 to %d bytes, without control characters and '/'",
                          LIMIT_JOB_ID_BYTES);
     if (result == 0)
         result = json_get_array(body, "evaluations", items, &err);
     if (result == 0 && (json_array_size(*items) == 0 || json_array_size(*items) > LIMIT_BATCH_JOBS))
-        result = err_set(&err, ERR_INPUT, "'evaluations' must hold 1 to %d of them",
+        result = err_set(&err, ERR_INPUT, "'evaluations' must have 1 to %d items",
                          LIMIT_BATCH_JOBS);
     if (result < 0)
         http_refuse(response, 400, "bad_request", "%s", err.text);
@@ -169,7 +169,7 @@ static struct members *put_all(struct service *service, const char *id, const js
         members->items = mem_alloc(count * sizeof *members->items);
         for (size_t i = 0; i < count; i++) {
             snprintf(members->items[i].id, QUEUE_ID_BYTES, "%s", puts[i].put_id);
-            members->items[i].putting = submit_putting(&submissions[i], &puts[i]);
+            members->items[i].submission = submission_result_name(&submissions[i], &puts[i]);
         }
     }
     for (size_t i = 0; i < prepared; i++)
@@ -185,17 +185,18 @@ static void wait_for_members(struct service *service, struct members *members, i
     const char **ids = mem_alloc(members->count * sizeof *ids);
     for (size_t i = 0; i < members->count; i++)
         ids[i] = members->items[i].id;
-    const struct waiting waiting = {.ids = ids,
-                                    .count = members->count,
-                                    .timeout_ms = wait_ms,
-                                    .answer = answer_post,
-                                    .release = members_free,
-                                    .context = members};
-    waiting_begin(service, request, &waiting);
+    const struct long_poll waiting = {.ids = ids,
+                                      .count = members->count,
+                                      .timeout_ms = wait_ms,
+                                      .answer = answer_post,
+                                      .release = members_free,
+                                      .context = members};
+    long_poll_begin(service, request, &waiting);
     mem_free(ids);
 }
 
-static void post(void *context, struct http_request *request, struct http_response *response)
+static void batches_post(void *context, struct http_request *request,
+                         struct http_response *response)
 {
     static const char *const names[] = {"wait_s", NULL};
     struct service *service = context;
@@ -221,18 +222,18 @@ static void post(void *context, struct http_request *request, struct http_respon
 
 /* ----------------------------------------------------------------------------------- the others */
 
-struct look {
+struct batch_query {
     char id[QUEUE_ID_BYTES];
     bool evaluations;
 };
 
 struct gathering {
     struct batch_counts counts;
-    struct queue_job *jobs; /* NULL: counts will do */
+    struct queue_job *jobs; /* NULL: only counts are needed */
     size_t capacity;
 };
 
-static void gather(void *context, const struct queue_job *job)
+static void gather_member(void *context, const struct queue_job *job)
 {
     struct gathering *gathering = context;
     if (gathering->jobs) {
@@ -246,41 +247,42 @@ static void gather(void *context, const struct queue_job *job)
     batch_counts_add(&gathering->counts, job);
 }
 
-/* The newest first, without verdicts. */
+/* Newest first, without verdicts. */
 static json_t *list_members(struct service *service, const struct gathering *gathering)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < gathering->counts.count; i++) {
-        struct view *view;
+        struct evaluation_json *view;
         struct err err;
         struct buf text;
         json_t *item = NULL;
-        if (views_of(service->views, service->queue, &gathering->jobs[i], &view, &err) < 0)
+        if (evaluation_json_of(service->evaluation_jsons, service->queue, &gathering->jobs[i],
+                               &view, &err) < 0)
             continue;
         buf_init(&text, LIMIT_QUEUE_BODY_BYTES);
-        view_write(view, false, NULL, &text);
+        evaluation_json_write(view, false, NULL, &text);
         if (json_parse("evaluation", text.data, text.len, &item, &err) == 0)
             json_array_append_new(items, item);
         buf_deinit(&text);
-        view_unref(view);
+        evaluation_json_unref(view);
     }
     return items;
 }
 
-static void answer_look(struct service *service, void *context, bool ended,
-                        struct http_response *response)
+static void answer_query(struct service *service, void *context, bool ended,
+                         struct http_response *response)
 {
-    const struct look *look = context;
+    const struct batch_query *batch_query = context;
     struct gathering gathering = {.capacity = LIMIT_BATCH_JOBS};
     struct err err;
-    if (look->evaluations)
+    if (batch_query->evaluations)
         gathering.jobs = mem_alloc(gathering.capacity * sizeof *gathering.jobs);
     (void)ended;
-    if (batch_each(service, look->id, gather, &gathering, &err) < 0) {
+    if (batch_each(service, batch_query->id, gather_member, &gathering, &err) < 0) {
         service_refuse_queue(response, &err);
     } else {
-        json_t *object = batch_counts_json(look->id, &gathering.counts);
-        if (look->evaluations)
+        json_t *object = batch_counts_json(batch_query->id, &gathering.counts);
+        if (batch_query->evaluations)
             json_put(object, "evaluations", list_members(service, &gathering));
         http_set_json(response, object);
     }
@@ -295,7 +297,7 @@ struct ids {
 static void gather_open(void *context, const struct queue_job *job)
 {
     struct ids *ids = context;
-    if (view_ended(job))
+    if (evaluation_has_ended(job))
         return;
     if (ids->count == ids->capacity) {
         ids->capacity = ids->capacity ? 2 * ids->capacity : 64;
@@ -304,12 +306,13 @@ static void gather_open(void *context, const struct queue_job *job)
     snprintf(ids->items[ids->count++], QUEUE_ID_BYTES, "%s", job->id);
 }
 
-static void wait_for_batch(struct service *service, const struct look *look, int64_t wait_ms,
-                           struct http_request *request, struct http_response *response)
+static void wait_for_batch(struct service *service, const struct batch_query *batch_query,
+                           int64_t wait_ms, struct http_request *request,
+                           struct http_response *response)
 {
     struct ids open = {0};
     struct err err;
-    if (batch_each(service, look->id, gather_open, &open, &err) < 0) {
+    if (batch_each(service, batch_query->id, gather_open, &open, &err) < 0) {
         service_refuse_queue(response, &err);
         mem_free(open.items);
         return;
@@ -317,18 +320,18 @@ static void wait_for_batch(struct service *service, const struct look *look, int
     const char **ids = mem_alloc((open.count + 1) * sizeof *ids);
     for (size_t i = 0; i < open.count; i++)
         ids[i] = open.items[i];
-    struct look *kept = mem_alloc(sizeof *kept);
-    *kept = *look;
-    const struct waiting waiting = {.ids = ids,
-                                    .count = open.count,
-                                    .timeout_ms = wait_ms,
-                                    .answer = answer_look,
-                                    .release = mem_free,
-                                    .context = kept};
+    struct batch_query *kept = mem_alloc(sizeof *kept);
+    *kept = *batch_query;
+    const struct long_poll waiting = {.ids = ids,
+                                      .count = open.count,
+                                      .timeout_ms = wait_ms,
+                                      .answer = answer_query,
+                                      .release = mem_free,
+                                      .context = kept};
     if (open.count > 0) {
-        waiting_begin(service, request, &waiting);
+        long_poll_begin(service, request, &waiting);
     } else {
-        answer_look(service, kept, true, response);
+        answer_query(service, kept, true, response);
         mem_free(kept);
     }
     mem_free(ids);
@@ -343,36 +346,37 @@ static bool read_id(const struct http_request *request, char id[QUEUE_ID_BYTES],
         snprintf(id, QUEUE_ID_BYTES, "%s", given);
         return true;
     }
-    http_refuse(response, 404, "not_found", "there is no batch of that id");
+    http_refuse(response, 404, "not_found", "no batch has that id");
     return false;
 }
 
-static void get(void *context, struct http_request *request, struct http_response *response)
+static void batches_get(void *context, struct http_request *request, struct http_response *response)
 {
     static const char *const names[] = {"wait_s", "evaluations", NULL};
     struct service *service = context;
-    struct look look = {.evaluations = false};
+    struct batch_query batch_query = {.evaluations = false};
     int64_t wait_ms;
     if (!http_query_known(request, names, response) ||
         !service_wait_ms(request, response, &wait_ms) ||
-        !http_query_bool(request, "evaluations", &look.evaluations, response) ||
-        !read_id(request, look.id, response))
+        !http_query_bool(request, "evaluations", &batch_query.evaluations, response) ||
+        !read_id(request, batch_query.id, response))
         return;
     if (wait_ms > 0)
-        wait_for_batch(service, &look, wait_ms, request, response);
+        wait_for_batch(service, &batch_query, wait_ms, request, response);
     else
-        answer_look(service, &look, false, response);
+        answer_query(service, &batch_query, false, response);
 }
 
-static void cancel(void *context, struct http_request *request, struct http_response *response)
+static void batches_cancel(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct service *service = context;
     struct ids open = {0};
-    struct look look = {.evaluations = false};
+    struct batch_query batch_query = {.evaluations = false};
     struct err err;
-    if (!read_id(request, look.id, response))
+    if (!read_id(request, batch_query.id, response))
         return;
-    int result = batch_each(service, look.id, gather_open, &open, &err);
+    int result = batch_each(service, batch_query.id, gather_open, &open, &err);
     for (size_t i = 0; result == 0 && i < open.count; i++) {
         enum queue_state state;
         result = service_cancel(service, open.items[i], &state, &err);
@@ -383,13 +387,13 @@ static void cancel(void *context, struct http_request *request, struct http_resp
         service_refuse_queue(response, &err);
         return;
     }
-    answer_look(service, &look, false, response);
+    answer_query(service, &batch_query, false, response);
     http_set_status(response, 202);
 }
 
 const struct http_route api_batches_routes[] = {
-    {HTTP_POST, "/v1/batches", post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/batches/:id", get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/batches/:id", cancel, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/v1/batches", batches_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_GET, "/v1/batches/:id", batches_get, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/v1/batches/:id", batches_cancel, HTTP_BLOCKS, 0},
     {0},
 };

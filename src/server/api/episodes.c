@@ -1,12 +1,11 @@
-/* api_episodes: episodes over HTTP (docs/guide/gym.md): begin, step, look, end.
+/* episodes: episodes over HTTP (docs/guide/gym.md): begin, step, show, end.
  *
- *   POST step ─► the answer is kept ─► its evaluation is put ─► waited for ─► the turn is over
- *                (document, durable)    (a job, durable)
+ *   POST step ─► answer stored ─► evaluation put ─► wait for it ─► turn ended
+ *               (document, durable)  (a job, durable)
  *
- * Each arrow may be the last thing that this process does: the same step, sent again to any server
- * on the queue, finds what was done and goes on from there. The job's id is the episode's, the
- * turn's and the attempt's, so none is judged twice, and has a part that nobody can guess, so none
- * is another's. */
+ * The process may die at each arrow: the same step, sent again to any server on the queue, finds
+ * what was done and continues. The job's id consists of the episode's id, turn and attempt, so
+ * nothing is evaluated twice, and of an unguessable part, so that no other client has it. */
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -20,12 +19,12 @@
 #include <string.h>
 
 #define STEP_WAIT_S 20
-#define TRIES 8 /* at a document that others write, too */
+#define TRIES 8 /* writes of a document that others write, too */
 
 /* ------------------------------------------------------------------------------------ documents */
 
-/* By what an episode or its configuration does. */
-static void refuse(struct http_response *response, const struct err *err)
+/* Maps an error of an episode or its configuration to a status. */
+static void refuse_episode_error(struct http_response *response, const struct err *err)
 {
     if (err->code == ERR_INPUT || err->code == ERR_UNSUPPORTED)
         http_refuse(response, 400, "bad_request", "%s", err->text);
@@ -46,49 +45,47 @@ static bool get_stored(struct service *service, const char *id, struct stored *s
     return false;
 }
 
-enum putting { PUT_REFUSED, PUT_TOO_LARGE, PUT_LATE, PUT_WRITTEN };
+enum store_result { STORE_FAILED, STORE_TOO_LARGE, STORE_CONFLICT, STORE_WRITTEN };
 
-static enum putting put_stored(struct service *service, struct stored *stored,
-                               struct http_response *response)
+static enum store_result put_stored(struct service *service, struct stored *stored,
+                                    struct http_response *response)
 {
     bool written;
     struct err err;
     int result = episode_store_put(service->queue, stored, &written, &err);
     if (result == ERR_LIMIT)
-        return PUT_TOO_LARGE;
+        return STORE_TOO_LARGE;
     if (result < 0) {
         service_refuse_queue(response, &err);
-        return PUT_REFUSED;
+        return STORE_FAILED;
     }
-    return written ? PUT_WRITTEN : PUT_LATE;
+    return written ? STORE_WRITTEN : STORE_CONFLICT;
 }
 
-/* To try again would not help, as it would with a queue that is full. */
+/* 413, not 429: retrying would not help, as it does with a full queue. */
 static void refuse_size(struct http_response *response)
 {
-    http_refuse(response, 413, "too_large",
-                "the episode would have more than %zu bytes, and no more can be kept",
+    http_refuse(response, 413, "too_large", "the episode would exceed %zu bytes, its limit",
                 LIMIT_QUEUE_BODY_BYTES);
 }
 
-/* There is room for the answer and none for what became of it: that turn never was, and no further
- * one can be. */
-static enum putting give_up(struct service *service, struct stored *stored,
-                            struct http_response *response)
+/* The answer fits, but not its result: undoes the turn and ends the episode. */
+static enum store_result end_oversized(struct service *service, struct stored *stored,
+                                       struct http_response *response)
 {
     char id[LIMIT_EPISODE_ID_BYTES + 1];
     snprintf(id, sizeof id, "%s",
              json_string_value(json_object_get(episode_state(stored->episode), "id")));
     stored_deinit(stored);
     if (!get_stored(service, id, stored, response))
-        return PUT_REFUSED;
+        return STORE_FAILED;
     if (episode_phase(stored->episode) != EPISODE_JUDGING)
-        return PUT_LATE;
+        return STORE_CONFLICT;
     episode_end(stored->episode, "budget");
     return put_stored(service, stored, response);
 }
 
-static void answer(const struct stored *stored, int status, struct http_response *response)
+static void answer_episode(const struct stored *stored, int status, struct http_response *response)
 {
     http_set_status(response, status);
     http_set_json(response, episode_view(stored));
@@ -96,34 +93,34 @@ static void answer(const struct stored *stored, int status, struct http_response
 
 /* -------------------------------------------------------------------------------------- judging */
 
-/* Of a job without a result: its worker is lost, or somebody cancelled it. */
-static json_t *verdict_without(const struct queue_job *job)
+/* For a job without a result: its worker was lost, or it was cancelled. */
+static json_t *missing_verdict(const struct queue_job *job)
 {
     const char *status = job->state == QUEUE_CANCELLED ? "cancelled" : "infrastructure_error";
     return json_pack("{s:s, s:{s:s, s:o, s:n}}", "status", status, "error", "class", "queue",
                      "message", json_text(job->reason), "excerpt");
 }
 
-enum judged { JUDGED_REFUSED, JUDGED_NOT_YET, JUDGED_NOT_PUT, JUDGED };
+enum turn_state { TURN_FAILED, TURN_PENDING, TURN_UNSUBMITTED, TURN_ENDED };
 
-static enum judged find_verdict(struct service *service, const char *id, json_t **verdict,
-                                struct http_response *response)
+static enum turn_state find_verdict(struct service *service, const char *id, json_t **verdict,
+                                    struct http_response *response)
 {
     struct queue_job job;
     struct err err;
     int result = queue_get(service->queue, id, QUEUE_RESULT, &job, &err);
     if (result == ERR_MISSING)
-        return JUDGED_NOT_PUT;
+        return TURN_UNSUBMITTED;
     if (result < 0) {
         service_refuse_queue(response, &err);
-        return JUDGED_REFUSED;
+        return TURN_FAILED;
     }
-    bool ended = view_ended(&job);
+    bool ended = evaluation_has_ended(&job);
     if (ended &&
         (!job.result || json_parse("verdict", job.result, job.result_bytes, verdict, &err) < 0))
-        *verdict = verdict_without(&job);
+        *verdict = missing_verdict(&job);
     queue_job_deinit(&job);
-    return ended ? JUDGED : JUDGED_NOT_YET;
+    return ended ? TURN_ENDED : TURN_PENDING;
 }
 
 static bool put_job(struct service *service, const json_t *request, struct http_response *response)
@@ -136,154 +133,161 @@ static bool put_job(struct service *service, const json_t *request, struct http_
     return done;
 }
 
-/* Takes a verdict into the episode. JUDGED: it is kept; JUDGED_NOT_PUT: it said nothing, and the
- * next attempt is kept. */
-static enum judged take(struct service *service, struct stored *stored, const json_t *verdict,
-                        bool *late, struct http_response *response)
+/* Stores a verdict in the episode. JUDGED: the turn has ended; JUDGED_RETRY: the verdict was a
+ * failure of ours, and the next attempt is stored. */
+static enum turn_state store_verdict(struct service *service, struct stored *stored,
+                                     const json_t *verdict, bool *late,
+                                     struct http_response *response)
 {
     struct err err;
     int result = episode_verdict(stored->episode, verdict, &err);
     if (result < 0 && result != ERR_IO) {
-        refuse(response, &err);
-        return JUDGED_REFUSED;
+        refuse_episode_error(response, &err);
+        return TURN_FAILED;
     }
-    enum putting putting = put_stored(service, stored, response);
-    if (putting == PUT_TOO_LARGE)
-        putting = give_up(service, stored, response);
-    *late = putting == PUT_LATE;
-    if (putting == PUT_TOO_LARGE)
+    enum store_result store_result = put_stored(service, stored, response);
+    if (store_result == STORE_TOO_LARGE)
+        store_result = end_oversized(service, stored, response);
+    *late = store_result == STORE_CONFLICT;
+    if (store_result == STORE_TOO_LARGE)
         refuse_size(response);
-    if (putting == PUT_REFUSED || putting == PUT_TOO_LARGE)
-        return JUDGED_REFUSED;
-    return result == 0 ? JUDGED : JUDGED_NOT_PUT;
+    if (store_result == STORE_FAILED || store_result == STORE_TOO_LARGE)
+        return TURN_FAILED;
+    return result == 0 ? TURN_ENDED : TURN_UNSUBMITTED;
 }
 
-/* As far as it goes without waiting. `job` is what is to be waited for. */
-static enum judged go_on(struct service *service, struct stored *stored, bool *late,
-                         char job[QUEUE_ID_BYTES], struct http_response *response)
+/* Continues as far as possible without waiting. `job`: the job to wait for. */
+static enum turn_state continue_stored(struct service *service, struct stored *stored, bool *late,
+                                       char job[QUEUE_ID_BYTES], struct http_response *response)
 {
     *late = false;
     while (episode_phase(stored->episode) == EPISODE_JUDGING && !*late) {
         json_t *request = episode_request(stored->episode), *verdict = NULL;
         snprintf(job, QUEUE_ID_BYTES, "%s", json_string_value(json_object_get(request, "id")));
-        enum judged judged = find_verdict(service, job, &verdict, response);
-        if (judged == JUDGED_NOT_PUT)
-            judged = put_job(service, request, response)
-                         ? find_verdict(service, job, &verdict, response)
-                         : JUDGED_REFUSED;
-        if (judged == JUDGED)
-            judged = take(service, stored, verdict, late, response);
+        enum turn_state turn_state = find_verdict(service, job, &verdict, response);
+        if (turn_state == TURN_UNSUBMITTED)
+            turn_state = put_job(service, request, response)
+                             ? find_verdict(service, job, &verdict, response)
+                             : TURN_FAILED;
+        if (turn_state == TURN_ENDED)
+            turn_state = store_verdict(service, stored, verdict, late, response);
         json_decref(verdict);
         json_decref(request);
-        if (judged == JUDGED_REFUSED || judged == JUDGED_NOT_YET)
-            return judged;
+        if (turn_state == TURN_FAILED || turn_state == TURN_PENDING)
+            return turn_state;
     }
-    return JUDGED;
+    return TURN_ENDED;
 }
 
-/* The same, begun anew where another server was faster. `stored` is the newest then. */
-static enum judged settle(struct service *service, const char *id, struct stored *stored,
-                          char job[QUEUE_ID_BYTES], struct http_response *response)
+/* The same, started again after each conflict with another writer. `stored` is the newest then. */
+static enum turn_state continue_episode(struct service *service, const char *id,
+                                        struct stored *stored, char job[QUEUE_ID_BYTES],
+                                        struct http_response *response)
 {
     for (int i = 0; i < TRIES; i++) {
         bool late;
-        enum judged judged = go_on(service, stored, &late, job, response);
+        enum turn_state turn_state = continue_stored(service, stored, &late, job, response);
         if (!late)
-            return judged;
+            return turn_state;
         stored_deinit(stored);
         if (!get_stored(service, id, stored, response))
-            return JUDGED_REFUSED;
+            return TURN_FAILED;
     }
     http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "busy",
-                    "too many write this episode at the same time");
-    return JUDGED_REFUSED;
+                    "too many concurrent writes of this episode");
+    return TURN_FAILED;
 }
 
 /* -------------------------------------------------------------------------------------- waiting */
 
 struct wait {
-    struct feed_listener listener; /* first */
-    struct pool_work work;
+    struct job_listener listener; /* first */
+    struct pool_task work;
     struct service *service;
     struct http_waiter *waiter;
     char id[LIMIT_EPISODE_ID_BYTES + 1];
     char job[QUEUE_ID_BYTES];
-    bool ended; /* the feed's thread */
+    bool ended; /* used by the event thread */
 };
 
-static void answer_now(struct service *service, const char *id, struct http_response *response)
+static void wait_answer(struct service *service, const char *id, struct http_response *response)
 {
     struct stored stored;
     char job[QUEUE_ID_BYTES];
     if (get_stored(service, id, &stored, response)) {
-        enum judged judged = settle(service, id, &stored, job, response);
-        if (judged != JUDGED_REFUSED)
-            answer(&stored, judged == JUDGED ? 200 : 202, response);
+        enum turn_state turn_state = continue_episode(service, id, &stored, job, response);
+        if (turn_state != TURN_FAILED)
+            answer_episode(&stored, turn_state == TURN_ENDED ? 200 : 202, response);
     }
     stored_deinit(&stored);
 }
 
-static void finish(struct pool_work *work)
+static void wait_finish(struct pool_task *work)
 {
-    struct wait *wait = POOL_WHOLE(work, struct wait, work);
+    struct wait *wait = TASK_CONTAINER(work, struct wait, work);
     struct http_response *response = http_response_new(wait->waiter);
-    answer_now(wait->service, wait->id, response);
+    wait_answer(wait->service, wait->id, response);
     (void)http_answer(wait->waiter, response);
 }
 
-static enum feed_look look(struct feed_listener *listener, const struct queue_event *event)
+static enum job_listener_state wait_update(struct job_listener *listener,
+                                           const struct queue_event *event)
 {
     struct wait *wait = (struct wait *)listener;
     struct queue_job job;
     struct err err;
     if (event && event->state != QUEUE_DONE && event->state != QUEUE_CANCELLED)
-        return FEED_WAIT;
+        return JOB_LISTENER_KEEP;
     int result = queue_get(wait->service->queue, wait->job, QUEUE_NO_BODIES, &job, &err);
     if (result < 0 && result != ERR_MISSING)
-        return FEED_AGAIN;
-    if (result == 0 && !view_ended(&job))
-        return FEED_WAIT;
+        return JOB_LISTENER_RETRY;
+    if (result == 0 && !evaluation_has_ended(&job))
+        return JOB_LISTENER_KEEP;
     wait->ended = true;
-    return FEED_OVER;
+    return JOB_LISTENER_DONE;
 }
 
-/* The last thing that the feed does with it. */
-static void drop(struct feed_listener *listener)
+/* The last access of the event thread. */
+static void wait_release(struct job_listener *listener)
 {
     struct wait *wait = (struct wait *)listener;
-    if (!wait->ended || !pool_push(wait->service->finishers, &wait->work))
+    if (!wait->ended || !task_pool_submit(wait->service->finishers, &wait->work))
         http_drop(wait->waiter);
 }
 
-static void late(void *context, struct http_request *request, struct http_response *response)
+static void wait_expired(void *context, struct http_request *request,
+                         struct http_response *response)
 {
     struct wait *wait = context;
     (void)request;
-    answer_now(wait->service, wait->id, response);
-    feed_cancel(wait->service->feed, &wait->listener);
+    wait_answer(wait->service, wait->id, response);
+    job_events_cancel(wait->service->job_events, &wait->listener);
 }
 
-static void gone(void *context)
+static void wait_cancelled(void *context)
 {
     struct wait *wait = context;
-    feed_cancel(wait->service->feed, &wait->listener);
+    job_events_cancel(wait->service->job_events, &wait->listener);
 }
 
-static void wait_for(struct service *service, const char *id, const char *job, int64_t wait_ms,
-                     struct http_request *request)
+static void wait_begin(struct service *service, const char *id, const char *job, int64_t wait_ms,
+                       struct http_request *request)
 {
     struct wait *wait = mem_alloc(sizeof *wait);
-    wait->listener.look = look;
-    wait->listener.drop = drop;
-    wait->work.run = finish;
+    wait->listener.update = wait_update;
+    wait->listener.release = wait_release;
+    wait->work.run = wait_finish;
     wait->service = service;
     snprintf(wait->id, sizeof wait->id, "%s", id);
     snprintf(wait->job, sizeof wait->job, "%s", job);
-    feed_key_job(wait->listener.key, job);
-    const struct http_wait asked = {
-        .timeout_ms = wait_ms, .late = late, .gone = gone, .release = mem_free, .context = wait};
+    job_events_key_job(wait->listener.key, job);
+    const struct http_wait asked = {.timeout_ms = wait_ms,
+                                    .late = wait_expired,
+                                    .gone = wait_cancelled,
+                                    .release = mem_free,
+                                    .context = wait};
     wait->waiter = http_postpone(request, &asked);
-    feed_add(service->feed, &wait->listener);
+    job_events_add(service->job_events, &wait->listener);
 }
 
 /* Answers, or waits until it can. */
@@ -292,13 +296,13 @@ static void answer_or_wait(struct service *service, const char *id, struct store
                            struct http_response *response)
 {
     char job[QUEUE_ID_BYTES] = "";
-    enum judged judged = settle(service, id, stored, job, response);
-    if (judged == JUDGED_REFUSED)
+    enum turn_state turn_state = continue_episode(service, id, stored, job, response);
+    if (turn_state == TURN_FAILED)
         return;
-    if (judged == JUDGED || wait_ms == 0)
-        answer(stored, judged == JUDGED ? 200 : 202, response);
+    if (turn_state == TURN_ENDED || wait_ms == 0)
+        answer_episode(stored, turn_state == TURN_ENDED ? 200 : 202, response);
     else
-        wait_for(service, id, job, wait_ms, request);
+        wait_begin(service, id, job, wait_ms, request);
 }
 
 static bool read_wait(const struct http_request *request, struct http_response *response,
@@ -315,34 +319,34 @@ static bool read_wait(const struct http_request *request, struct http_response *
 
 /* ---------------------------------------------------------------------------------------- begin */
 
-struct beginning {
+struct creation {
     const char *id;
     json_t *notes; /* borrowed; NULL */
     int64_t expires_s;
 };
 
-/* What the episode itself does not know goes out of the configuration. */
-static int read_beginning(json_t *body, struct beginning *out, struct err *err)
+/* Removes from the configuration what only this API reads. */
+static int read_creation(json_t *body, struct creation *out, struct err *err)
 {
-    *out = (struct beginning){.expires_s = EPISODE_EXPIRES_S};
+    *out = (struct creation){.expires_s = EPISODE_EXPIRES_S};
     int result = json_find_string(body, "id", &out->id, err);
     if (result == 0)
         result = json_find_object(body, "notes", &out->notes, err);
     if (result == 0)
         result = json_find_int(body, "expires_s", &out->expires_s, err);
     if (result == 0 && (out->expires_s < 1 || out->expires_s > EPISODE_EXPIRES_MOST_S))
-        result = err_set(err, ERR_INPUT, "'expires_s' must be within 1 and %d",
-                         EPISODE_EXPIRES_MOST_S);
+        result = err_set(err, ERR_INPUT, "'expires_s' must be 1 to %d", EPISODE_EXPIRES_MOST_S);
     if (result == 0 && out->notes &&
         json_dumpb(out->notes, NULL, 0, JSON_COMPACT) > LIMIT_NOTES_BYTES)
         result = err_set(err, ERR_LIMIT, "'notes' has more than %zu bytes", LIMIT_NOTES_BYTES);
     if (result == 0 && json_object_get(body, "labels"))
-        result = err_set(err, ERR_INPUT, "'labels' is not for episodes over HTTP; use 'notes'");
+        result = err_set(err, ERR_INPUT,
+                         "'labels' is not available for episodes over HTTP; use 'notes'");
     return result;
 }
 
-/* Who asks again for what he has may, however many there are. */
-static bool is_there(struct service *service, const json_t *body)
+/* Re-posting an existing episode is allowed even at the limit. */
+static bool episode_exists(struct service *service, const json_t *body)
 {
     const char *id = json_string_value(json_object_get(body, "id"));
     struct stored stored = {0};
@@ -353,20 +357,21 @@ static bool is_there(struct service *service, const json_t *body)
     return there;
 }
 
-static bool may_begin(struct service *service, const json_t *body, struct http_response *response)
+static bool episodes_below_limit(struct service *service, const json_t *body,
+                                 struct http_response *response)
 {
     uint64_t most = (uint64_t)service->settings->server_episodes_max;
     struct queue_stats stats;
-    if (!service_stats(service, &stats) || stats.documents < most || is_there(service, body))
+    if (!service_stats(service, &stats) || stats.documents < most || episode_exists(service, body))
         return true;
     http_refuse_for(response, 429, SERVICE_RETRY_AFTER_S, "episodes_full",
-                    "%llu episodes are kept at most (server.episodes_max); end some, or try again "
-                    "later",
+                    "the server keeps at most %llu episodes (server.episodes_max); end some, or "
+                    "try again later",
                     (unsigned long long)most);
     return false;
 }
 
-/* One of that id is there: the same one when it was asked for with the same words. */
+/* An episode with this id exists: answers with it if its configuration is the same. */
 static void answer_existing(struct service *service, const char *id, const struct stored *wanted,
                             struct http_response *response)
 {
@@ -375,23 +380,24 @@ static void answer_existing(struct service *service, const char *id, const struc
         const json_t *ours = json_object_get(episode_state(wanted->episode), "configuration");
         const json_t *theirs = json_object_get(episode_state(found.episode), "configuration");
         if (json_equal((json_t *)ours, (json_t *)theirs))
-            answer(&found, 200, response);
+            answer_episode(&found, 200, response);
         else
-            http_refuse(response, 409, "exists", "episode '%s' is there, and is another one", id);
+            http_refuse(response, 409, "exists", "episode '%s' exists with another configuration",
+                        id);
     }
     stored_deinit(&found);
 }
 
-static void begin(struct service *service, json_t *body, struct http_response *response)
+static void episodes_create(struct service *service, json_t *body, struct http_response *response)
 {
     char drawn[REMOTE_ID_BYTES];
-    struct beginning beginning;
+    struct creation creation;
     struct stored stored = {0};
     struct err err;
     json_t *configuration = json_copy(body);
-    int result = read_beginning(body, &beginning, &err);
+    int result = read_creation(body, &creation, &err);
     remote_draw_id(drawn);
-    const char *id = beginning.id ? beginning.id : drawn;
+    const char *id = creation.id ? creation.id : drawn;
     json_object_del(configuration, "id");
     json_object_del(configuration, "notes");
     json_object_del(configuration, "expires_s");
@@ -400,24 +406,25 @@ static void begin(struct service *service, json_t *body, struct http_response *r
         result = episode_new(&stored.episode, service->options.gym, id, configuration, &err);
     json_decref(configuration);
     if (result < 0) {
-        if (err.code == ERR_MISSING) /* of the body, not of the path */
+        if (err.code == ERR_MISSING) /* the body's error, not the path's */
             err.code = ERR_INPUT;
-        refuse(response, &err);
+        refuse_episode_error(response, &err);
         return;
     }
-    stored.expires_s = beginning.expires_s;
-    stored.notes = json_incref(beginning.notes);
-    enum putting putting = put_stored(service, &stored, response);
-    if (putting == PUT_WRITTEN)
-        answer(&stored, 201, response);
-    else if (putting == PUT_LATE)
+    stored.expires_s = creation.expires_s;
+    stored.notes = json_incref(creation.notes);
+    enum store_result store_result = put_stored(service, &stored, response);
+    if (store_result == STORE_WRITTEN)
+        answer_episode(&stored, 201, response);
+    else if (store_result == STORE_CONFLICT)
         answer_existing(service, id, &stored, response);
-    else if (putting == PUT_TOO_LARGE)
+    else if (store_result == STORE_TOO_LARGE)
         refuse_size(response);
     stored_deinit(&stored);
 }
 
-static void post(void *context, struct http_request *request, struct http_response *response)
+static void episodes_post(void *context, struct http_request *request,
+                          struct http_response *response)
 {
     static const char *const names[] = {NULL};
     struct service *service = context;
@@ -428,8 +435,8 @@ static void post(void *context, struct http_request *request, struct http_respon
         return;
     if (!json_is_object(body))
         http_refuse(response, 400, "bad_request", "the body must be an object");
-    else if (may_begin(service, body, response))
-        begin(service, body, response);
+    else if (episodes_below_limit(service, body, response))
+        episodes_create(service, body, response);
 }
 
 /* ---------------------------------------------------------------------------------------- steps */
@@ -454,8 +461,8 @@ static int read_step(const json_t *body, int64_t *turn, json_t **given, struct e
     return 0;
 }
 
-/* The answer that this turn has already; NULL: none. */
-static const json_t *answered(const struct episode *episode, int64_t turn)
+/* The answer stored for this turn; NULL: none. */
+static const json_t *stored_answer(const struct episode *episode, int64_t turn)
 {
     const json_t *record = episode_record(episode, turn);
     if (record)
@@ -466,18 +473,18 @@ static const json_t *answered(const struct episode *episode, int64_t turn)
     return json_object_get(json_object_get(pending, "answer"), "text");
 }
 
-enum stepping { STEP_REFUSED, STEP_LATE, STEP_KEPT, STEP_WAS_KEPT };
+enum step_result { STEP_REFUSED, STEP_CONFLICT, STEP_STORED, STEP_REPEATED };
 
-/* Brings the answer into the episode, durably. */
-static enum stepping keep_answer(struct service *service, struct stored *stored, int64_t turn,
-                                 const json_t *given, struct http_response *response)
+/* Stores the answer in the episode, durably. */
+static enum step_result store_answer(struct service *service, struct stored *stored, int64_t turn,
+                                     const json_t *given, struct http_response *response)
 {
     struct episode *episode = stored->episode;
-    const json_t *before = answered(episode, turn);
+    const json_t *before = stored_answer(episode, turn);
     json_t *request = NULL;
     struct err err;
     if (before && json_equal((json_t *)before, json_object_get(given, "text")))
-        return STEP_WAS_KEPT;
+        return STEP_REPEATED;
     if (before) {
         http_refuse(response, 409, "answered", "turn %lld has another answer already",
                     (long long)turn);
@@ -485,24 +492,25 @@ static enum stepping keep_answer(struct service *service, struct stored *stored,
     }
     if (turn != episode_turn(episode) || episode_phase(episode) == EPISODE_DONE) {
         http_refuse(response, 409, "wrong_turn",
-                    "the episode is %s, at turn %lld; an answer to turn "
-                    "%lld is not asked for",
+                    "the episode is %s at turn %lld; it accepts no answer to turn %lld",
                     episode_phase_name(episode_phase(episode)), (long long)episode_turn(episode),
                     (long long)turn);
         return STEP_REFUSED;
     }
     if (episode_answer(episode, given, &request, &err) < 0) {
-        refuse(response, &err);
+        refuse_episode_error(response, &err);
         return STEP_REFUSED;
     }
     json_decref(request);
-    enum putting putting = put_stored(service, stored, response);
-    if (putting == PUT_TOO_LARGE)
+    enum store_result store_result = put_stored(service, stored, response);
+    if (store_result == STORE_TOO_LARGE)
         refuse_size(response);
-    return putting == PUT_LATE ? STEP_LATE : putting == PUT_WRITTEN ? STEP_KEPT : STEP_REFUSED;
+    return store_result == STORE_CONFLICT  ? STEP_CONFLICT
+           : store_result == STORE_WRITTEN ? STEP_STORED
+                                           : STEP_REFUSED;
 }
 
-/* An earlier turn, as it was answered then. */
+/* Shows an earlier turn, as it was answered then. */
 static void answer_earlier(struct stored *stored, int64_t turn, struct http_response *response)
 {
     json_t *view = episode_view(stored);
@@ -510,31 +518,33 @@ static void answer_earlier(struct stored *stored, int64_t turn, struct http_resp
     http_set_json(response, view);
 }
 
-static void step_with(struct service *service, const char *id, int64_t turn, const json_t *given,
-                      int64_t wait_ms, struct http_request *request, struct http_response *response)
+static void step_with_answer(struct service *service, const char *id, int64_t turn,
+                             const json_t *given, int64_t wait_ms, struct http_request *request,
+                             struct http_response *response)
 {
     struct stored stored;
-    enum stepping stepping = STEP_LATE;
-    for (int i = 0; i < TRIES && stepping == STEP_LATE; i++) {
+    enum step_result step_result = STEP_CONFLICT;
+    for (int i = 0; i < TRIES && step_result == STEP_CONFLICT; i++) {
         if (i > 0)
             stored_deinit(&stored);
         if (!get_stored(service, id, &stored, response)) {
             stored_deinit(&stored);
             return;
         }
-        stepping = keep_answer(service, &stored, turn, given, response);
+        step_result = store_answer(service, &stored, turn, given, response);
     }
-    if (stepping == STEP_LATE)
+    if (step_result == STEP_CONFLICT)
         http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "busy",
-                        "too many write this episode at the same time");
-    else if (stepping == STEP_WAS_KEPT && turn + 1 < episode_turn(stored.episode))
+                        "too many concurrent writes of this episode");
+    else if (step_result == STEP_REPEATED && turn + 1 < episode_turn(stored.episode))
         answer_earlier(&stored, turn, response);
-    else if (stepping != STEP_REFUSED)
+    else if (step_result != STEP_REFUSED)
         answer_or_wait(service, id, &stored, wait_ms, request, response);
     stored_deinit(&stored);
 }
 
-static void step(void *context, struct http_request *request, struct http_response *response)
+static void episodes_step(void *context, struct http_request *request,
+                          struct http_response *response)
 {
     struct service *service = context;
     int64_t wait_ms, turn;
@@ -546,14 +556,16 @@ static void step(void *context, struct http_request *request, struct http_respon
     if (!body)
         return;
     if (read_step(body, &turn, &given, &err) < 0) {
-        refuse(response, &err);
+        refuse_episode_error(response, &err);
         return;
     }
-    step_with(service, http_parameter(request, "id"), turn, given, wait_ms, request, response);
+    step_with_answer(service, http_parameter(request, "id"), turn, given, wait_ms, request,
+                     response);
     json_decref(given);
 }
 
-static void get(void *context, struct http_request *request, struct http_response *response)
+static void episodes_get(void *context, struct http_request *request,
+                         struct http_response *response)
 {
     struct service *service = context;
     const char *id = http_parameter(request, "id");
@@ -565,13 +577,14 @@ static void get(void *context, struct http_request *request, struct http_respons
         char job[QUEUE_ID_BYTES];
         if (wait_ms > 0)
             answer_or_wait(service, id, &stored, wait_ms, request, response);
-        else if (settle(service, id, &stored, job, response) != JUDGED_REFUSED)
-            answer(&stored, 200, response);
+        else if (continue_episode(service, id, &stored, job, response) != TURN_FAILED)
+            answer_episode(&stored, 200, response);
     }
     stored_deinit(&stored);
 }
 
-static void end(void *context, struct http_request *request, struct http_response *response)
+static void episodes_delete(void *context, struct http_request *request,
+                            struct http_response *response)
 {
     struct service *service = context;
     const char *id = http_parameter(request, "id");
@@ -580,27 +593,27 @@ static void end(void *context, struct http_request *request, struct http_respons
     bool removed;
     struct err err;
     if (get_stored(service, id, &stored, response)) {
-        json_t *judged = episode_phase(stored.episode) == EPISODE_JUDGING
-                             ? episode_request(stored.episode)
-                             : NULL;
+        json_t *turn_state = episode_phase(stored.episode) == EPISODE_JUDGING
+                                 ? episode_request(stored.episode)
+                                 : NULL;
         if (episode_store_remove(service->queue, id, &removed, &err) < 0)
             service_refuse_queue(response, &err);
         else
             http_set_json(response, json_pack("{s:s, s:s}", "id", id, "state", "gone"));
-        /* Nobody waits for it any more. Now that the episode is gone: a step that is told of it
-         * before would have it judged again. */
-        if (judged)
-            (void)!service_cancel(service, json_string_value(json_object_get(judged, "id")), &state,
-                                  &err);
-        json_decref(judged);
+        /* Its job is no longer wanted. Cancelled after the removal: a step that saw the
+         * cancellation earlier would evaluate it again. */
+        if (turn_state)
+            (void)!service_cancel(service, json_string_value(json_object_get(turn_state, "id")),
+                                  &state, &err);
+        json_decref(turn_state);
     }
     stored_deinit(&stored);
 }
 
 const struct http_route api_episodes_routes[] = {
-    {HTTP_POST, "/v1/episodes", post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/episodes/:id", get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/episodes/:id", end, HTTP_BLOCKS, 0},
-    {HTTP_POST, "/v1/episodes/:id/step", step, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/v1/episodes", episodes_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_GET, "/v1/episodes/:id", episodes_get, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/v1/episodes/:id", episodes_delete, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/v1/episodes/:id/step", episodes_step, HTTP_BLOCKS, HTTP_BODY_STANDARD},
     {0},
 };

@@ -1,10 +1,10 @@
-/* api_evaluations: one evaluation: put, look, wait, cancel; and lists of them. */
+/* evaluations: one evaluation: put, show, wait, cancel; and lists of them. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/long_poll.h"
 #include "server/submit.h"
-#include "server/waiting.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 
 struct show {
     char id[QUEUE_ID_BYTES];
-    const char *putting; /* NULL: leave it out */
+    const char *submission; /* NULL: leave it out */
     bool verdict;
-    int status;     /* of one that has not ended */
-    int64_t put_ns; /* when it was safe in the queue; 0: it was not put now */
+    int status;     /* for an evaluation that has not ended */
+    int64_t put_ns; /* when the put was durable; 0: not put by this request */
     double put_ms;  /* from the request until then */
 };
 
-/* Where the time went: what is durable, and what is waited for; stages_ms splits the latter. */
+/* Server-Timing: the put, which is durable, and the wait; stages_ms details the latter. */
 static void set_timing(const struct show *show, struct http_response *response)
 {
     char text[96];
@@ -31,14 +31,14 @@ static void set_timing(const struct show *show, struct http_response *response)
     http_set_header(response, "Server-Timing", text);
 }
 
-static void set_view(const struct view *view, const struct show *show,
+static void set_view(const struct evaluation_json *view, const struct show *show,
                      struct http_response *response)
 {
     struct buf text;
     buf_init(&text, 4 * LIMIT_QUEUE_BODY_BYTES);
-    view_write(view, show->verdict, show->putting, &text);
+    evaluation_json_write(view, show->verdict, show->submission, &text);
     buf_puts(&text, "\n");
-    http_set_status(response, view_ended(&view->job) ? 200 : show->status);
+    http_set_status(response, evaluation_has_ended(&view->job) ? 200 : show->status);
     size_t count = text.len;
     http_set_taken(response, "application/json", buf_take(&text), count);
     if (show->put_ns != 0)
@@ -46,17 +46,18 @@ static void set_view(const struct view *view, const struct show *show,
 }
 
 /* True: it has ended, or there is nothing to wait for. */
-static bool answer(struct service *service, const struct show *show, struct http_response *response)
+static bool answer_evaluation(struct service *service, const struct show *show,
+                              struct http_response *response)
 {
-    struct view *view;
+    struct evaluation_json *view;
     struct err err;
-    if (views_get(service->views, service->queue, show->id, &view, &err) < 0) {
+    if (evaluation_json_get(service->evaluation_jsons, service->queue, show->id, &view, &err) < 0) {
         service_refuse_queue(response, &err);
         return true;
     }
-    bool ended = view_ended(&view->job);
+    bool ended = evaluation_has_ended(&view->job);
     set_view(view, show, response);
-    view_unref(view);
+    evaluation_json_unref(view);
     return ended;
 }
 
@@ -64,31 +65,32 @@ static void answer_waiter(struct service *service, void *context, bool ended,
                           struct http_response *response)
 {
     (void)ended;
-    (void)answer(service, context, response);
+    (void)answer_evaluation(service, context, response);
 }
 
-/* Answers at once where it has ended, or nobody wants to wait. */
+/* Answers at once if it has ended or no wait is requested. */
 static void answer_or_wait(struct service *service, const struct show *show, int64_t wait_ms,
                            struct http_request *request, struct http_response *response)
 {
     if (wait_ms == 0) {
-        (void)answer(service, show, response);
+        (void)answer_evaluation(service, show, response);
         return;
     }
     struct show *kept = mem_alloc(sizeof *kept);
     *kept = *show;
-    const struct waiting waiting = {.ids = (const char *const[]){kept->id},
-                                    .count = 1,
-                                    .timeout_ms = wait_ms,
-                                    .answer = answer_waiter,
-                                    .release = mem_free,
-                                    .context = kept};
-    waiting_begin(service, request, &waiting);
+    const struct long_poll waiting = {.ids = (const char *const[]){kept->id},
+                                      .count = 1,
+                                      .timeout_ms = wait_ms,
+                                      .answer = answer_waiter,
+                                      .release = mem_free,
+                                      .context = kept};
+    long_poll_begin(service, request, &waiting);
 }
 
 /* --------------------------------------------------------------------------------------- routes */
 
-static void post(void *context, struct http_request *request, struct http_response *response)
+static void evaluations_post(void *context, struct http_request *request,
+                             struct http_response *response)
 {
     static const char *const names[] = {"wait_s", NULL};
     struct service *service = context;
@@ -105,7 +107,7 @@ static void post(void *context, struct http_request *request, struct http_respon
         return;
     if (submit_prepare(service, body, NULL, &submission, response) &&
         submit_put(service, &submission, 1, NULL, &put, response)) {
-        struct show show = {.putting = submit_putting(&submission, &put),
+        struct show show = {.submission = submission_result_name(&submission, &put),
                             .verdict = true,
                             .status = 202,
                             .put_ns = clock_now_ns(),
@@ -116,7 +118,8 @@ static void post(void *context, struct http_request *request, struct http_respon
     submit_deinit(&submission);
 }
 
-static void get(void *context, struct http_request *request, struct http_response *response)
+static void evaluations_get(void *context, struct http_request *request,
+                            struct http_response *response)
 {
     static const char *const names[] = {"wait_s", "verdict", NULL};
     struct service *service = context;
@@ -128,14 +131,15 @@ static void get(void *context, struct http_request *request, struct http_respons
         return;
     const char *id = http_parameter(request, "id");
     if (strlen(id) >= sizeof show.id) {
-        http_refuse(response, 404, "not_found", "there is no evaluation of that id");
+        http_refuse(response, 404, "not_found", "no evaluation has that id");
         return;
     }
     snprintf(show.id, sizeof show.id, "%s", id);
     answer_or_wait(service, &show, wait_ms, request, response);
 }
 
-static void cancel(void *context, struct http_request *request, struct http_response *response)
+static void evaluations_cancel(void *context, struct http_request *request,
+                               struct http_response *response)
 {
     struct service *service = context;
     enum queue_state state;
@@ -187,16 +191,17 @@ static bool read_list(const struct http_request *request, struct list *list,
     return false;
 }
 
-/* Appends what fits into a page. Says how many jobs it is done with; fewer than `count`: the page
- * is full. One that was removed in between is left out. */
+/* Appends what fits into a page. Returns the number of jobs done; fewer than `count`: the page
+ * is full. Skips jobs removed in the meantime. */
 static int write_page(struct service *service, const struct list *list,
                       const struct queue_job *jobs, size_t count, struct buf *out, size_t *done,
                       struct err *err)
 {
     size_t written = 0;
     for (*done = 0; *done < count; ++*done) {
-        struct view *view;
-        int result = views_of(service->views, service->queue, &jobs[*done], &view, err);
+        struct evaluation_json *view;
+        int result = evaluation_json_of(service->evaluation_jsons, service->queue, &jobs[*done],
+                                        &view, err);
         if (result == ERR_MISSING)
             continue;
         if (result < 0)
@@ -204,16 +209,17 @@ static int write_page(struct service *service, const struct list *list,
         bool fits = written == 0 || out->len + view->bytes < LIMIT_PAGE_BYTES;
         if (fits) {
             buf_puts(out, written++ ? "," : "");
-            view_write(view, list->verdict, NULL, out);
+            evaluation_json_write(view, list->verdict, NULL, out);
         }
-        view_unref(view);
+        evaluation_json_unref(view);
         if (!fits)
             break;
     }
     return 0;
 }
 
-static void list(void *context, struct http_request *request, struct http_response *response)
+static void evaluations_list(void *context, struct http_request *request,
+                             struct http_response *response)
 {
     struct service *service = context;
     struct list asked;
@@ -244,9 +250,9 @@ static void list(void *context, struct http_request *request, struct http_respon
 }
 
 const struct http_route api_evaluations_routes[] = {
-    {HTTP_POST, "/v1/evaluations", post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/evaluations", list, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/evaluations/:id", get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/evaluations/:id", cancel, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/v1/evaluations", evaluations_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_GET, "/v1/evaluations", evaluations_list, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/v1/evaluations/:id", evaluations_get, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/v1/evaluations/:id", evaluations_cancel, HTTP_BLOCKS, 0},
     {0},
 };

@@ -1,42 +1,43 @@
-/* api_events: changes as server-sent events: of one evaluation, of a batch, of everything. */
+/* events: changes as server-sent events: of one evaluation, of a batch, of everything. */
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "server/batch.h"
+#include "server/api/batches.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include <uthash.h>
 
-struct sent { /* a member whose end was told */
+struct sent { /* a member whose end was sent */
     int64_t sequence;
     UT_hash_handle hh;
 };
 
 struct events {
-    struct feed_listener listener; /* first */
+    struct job_listener listener; /* first */
     struct service *service;
     struct http_stream *stream;
     char id[QUEUE_ID_BYTES]; /* of evaluation or batch; "": everything */
     bool begun;
-    struct queue_job last; /* of an evaluation, as it was told */
+    struct queue_job last; /* of an evaluation, as last sent */
     struct sent *sent;     /* of a batch */
-    size_t members;        /* of it, as far as we know */
+    size_t members;        /* their number, as far as known */
 };
 
 static void send_text(struct events *events, const char *name, const char *text, const char *id)
 {
     const struct http_event event = {.id = id, .name = name, .data = text};
-    (void)http_stream_send(events->stream, &event); /* who is gone is told so by `gone` */
+    /* a closed connection is reported by its callback */
+    (void)http_stream_send(events->stream, &event);
 }
 
-static void send_view(struct events *events, const char *name, const struct view *view,
+static void send_view(struct events *events, const char *name, const struct evaluation_json *view,
                       bool verdict)
 {
     struct buf text;
     buf_init(&text, 4 * LIMIT_QUEUE_BODY_BYTES);
-    view_write(view, verdict, NULL, &text);
+    evaluation_json_write(view, verdict, NULL, &text);
     send_text(events, name, text.data, NULL);
     buf_deinit(&text);
 }
@@ -55,18 +56,19 @@ static void send_json(struct events *events, const char *name, json_t *value, co
 
 /* ---------------------------------------------------------------------------------------- looks */
 
-static enum feed_look look_evaluation(struct feed_listener *listener,
-                                      const struct queue_event *event)
+static enum job_listener_state update_evaluation(struct job_listener *listener,
+                                                 const struct queue_event *event)
 {
     struct events *events = (struct events *)listener;
-    struct view *view;
+    struct evaluation_json *view;
     struct err err;
     (void)event;
-    int result = views_get(events->service->views, events->service->queue, events->id, &view, &err);
+    int result = evaluation_json_get(events->service->evaluation_jsons, events->service->queue,
+                                     events->id, &view, &err);
     if (result < 0)
-        return result == ERR_MISSING ? FEED_OVER : FEED_AGAIN;
+        return result == ERR_MISSING ? JOB_LISTENER_DONE : JOB_LISTENER_RETRY;
     const struct queue_job *job = &view->job, *last = &events->last;
-    bool ended = view_ended(job);
+    bool ended = evaluation_has_ended(job);
     if (!events->begun || job->state != last->state || job->claims != last->claims ||
         job->attempt != last->attempt || job->cancel_requested != last->cancel_requested)
         send_view(events, "state", view, false);
@@ -74,79 +76,83 @@ static enum feed_look look_evaluation(struct feed_listener *listener,
         send_view(events, "verdict", view, true);
     events->last = *job;
     events->begun = true;
-    view_unref(view);
-    return ended ? FEED_OVER : FEED_WAIT;
+    evaluation_json_unref(view);
+    return ended ? JOB_LISTENER_DONE : JOB_LISTENER_KEEP;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static int tell_member(struct events *events, const struct queue_job *row, struct err *err)
+static int send_member(struct events *events, const struct queue_job *row, struct err *err)
 {
     struct sent *sent;
-    struct view *view;
+    struct evaluation_json *view;
     HASH_FIND(hh, events->sent, &row->sequence, sizeof row->sequence, sent);
-    if (sent || !view_ended(row))
+    if (sent || !evaluation_has_ended(row))
         return 0;
-    int result = views_of(events->service->views, events->service->queue, row, &view, err);
+    int result = evaluation_json_of(events->service->evaluation_jsons, events->service->queue, row,
+                                    &view, err);
     if (result < 0)
         return result == ERR_MISSING ? 0 : result;
     sent = mem_alloc(sizeof *sent);
     sent->sequence = row->sequence;
     HASH_ADD(hh, events->sent, sequence, sizeof sent->sequence, sent);
     send_view(events, "evaluation", view, false);
-    view_unref(view);
+    evaluation_json_unref(view);
     return 0;
 }
 
-struct telling {
+struct send_context {
     struct events *events;
     struct batch_counts counts;
     struct err err;
     int result;
 };
 
-static void tell_each(void *context, const struct queue_job *job)
+static void send_each(void *context, const struct queue_job *job)
 {
-    struct telling *telling = context;
-    batch_counts_add(&telling->counts, job);
-    if (telling->result == 0)
-        telling->result = tell_member(telling->events, job, &telling->err);
+    struct send_context *send_context = context;
+    batch_counts_add(&send_context->counts, job);
+    if (send_context->result == 0)
+        send_context->result = send_member(send_context->events, job, &send_context->err);
 }
 
-/* All members, and whether that was the end. */
-static enum feed_look look_at_members(struct events *events)
+/* Sends all members, and the end if all have ended. */
+static enum job_listener_state send_members(struct events *events)
 {
-    struct telling telling = {.events = events};
-    int result = batch_each(events->service, events->id, tell_each, &telling, &telling.err);
+    struct send_context send_context = {.events = events};
+    int result = batch_each(events->service, events->id, send_each, &send_context,
+                            &send_context.err);
     if (result < 0)
-        return result == ERR_MISSING ? FEED_OVER : FEED_AGAIN;
-    if (telling.result < 0)
-        return FEED_AGAIN;
-    events->members = telling.counts.count;
-    if (!batch_counts_ended(&telling.counts))
-        return FEED_WAIT;
-    send_json(events, "batch", batch_counts_json(events->id, &telling.counts), NULL);
-    return FEED_OVER;
+        return result == ERR_MISSING ? JOB_LISTENER_DONE : JOB_LISTENER_RETRY;
+    if (send_context.result < 0)
+        return JOB_LISTENER_RETRY;
+    events->members = send_context.counts.count;
+    if (!batch_counts_ended(&send_context.counts))
+        return JOB_LISTENER_KEEP;
+    send_json(events, "batch", batch_counts_json(events->id, &send_context.counts), NULL);
+    return JOB_LISTENER_DONE;
 }
 
-/* One end is one row to read; all rows are read only where that may have been the last. */
-static enum feed_look look_batch(struct feed_listener *listener, const struct queue_event *event)
+/* A member's end costs one row; all rows are read only if it may have been the last. */
+static enum job_listener_state update_batch(struct job_listener *listener,
+                                            const struct queue_event *event)
 {
     struct events *events = (struct events *)listener;
     struct queue_job row;
     struct err err;
     if (!event)
-        return look_at_members(events);
+        return send_members(events);
     if (event->state != QUEUE_DONE && event->state != QUEUE_CANCELLED)
-        return FEED_WAIT;
+        return JOB_LISTENER_KEEP;
     int result = queue_get(events->service->queue, event->id, QUEUE_NO_BODIES, &row, &err);
     if (result == 0)
-        result = tell_member(events, &row, &err);
+        result = send_member(events, &row, &err);
     if (result < 0 && result != ERR_MISSING)
-        return FEED_AGAIN;
-    return HASH_COUNT(events->sent) >= events->members ? look_at_members(events) : FEED_WAIT;
+        return JOB_LISTENER_RETRY;
+    return HASH_COUNT(events->sent) >= events->members ? send_members(events) : JOB_LISTENER_KEEP;
 }
 
-static enum feed_look look_all(struct feed_listener *listener, const struct queue_event *event)
+static enum job_listener_state update_all(struct job_listener *listener,
+                                          const struct queue_event *event)
 {
     struct events *events = (struct events *)listener;
     if (event) {
@@ -162,24 +168,24 @@ static enum feed_look look_all(struct feed_listener *listener, const struct queu
         send_text(events, "missed", "{}", NULL);
     }
     events->begun = true;
-    return FEED_WAIT;
+    return JOB_LISTENER_KEEP;
 }
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static void drop(struct feed_listener *listener)
+static void events_release(struct job_listener *listener)
 {
     http_stream_close(((struct events *)listener)->stream);
 }
 
-static void gone(void *context)
+static void events_cancelled(void *context)
 {
     struct events *events = context;
-    feed_cancel(events->service->feed, &events->listener);
+    job_events_cancel(events->service->job_events, &events->listener);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static void release(void *context)
+static void events_free(void *context)
 {
     struct events *events = context;
     struct sent *sent, *next;
@@ -190,21 +196,22 @@ static void release(void *context)
     mem_free(events);
 }
 
-static void begin(struct service *service, struct http_request *request, const char *id,
-                  enum feed_look (*look)(struct feed_listener *, const struct queue_event *),
-                  void (*key)(char out[FEED_KEY_BYTES], const char *id))
+static void events_begin(struct service *service, struct http_request *request, const char *id,
+                         enum job_listener_state (*update)(struct job_listener *,
+                                                           const struct queue_event *),
+                         void (*key)(char out[JOB_EVENTS_KEY_BYTES], const char *id))
 {
     struct events *events = mem_alloc(sizeof *events);
     events->service = service;
-    events->listener.look = look;
-    events->listener.drop = drop;
+    events->listener.update = update;
+    events->listener.release = events_release;
     snprintf(events->id, sizeof events->id, "%s", id);
     key(events->listener.key, events->id);
-    const struct http_stream_options options = {.gone = gone,
-                                                .release = release,
+    const struct http_stream_options options = {.gone = events_cancelled,
+                                                .release = events_free,
                                                 .context = events};
     events->stream = http_stream_open(request, &options);
-    feed_add(service->feed, &events->listener);
+    job_events_add(service->job_events, &events->listener);
 }
 
 /* --------------------------------------------------------------------------------------- routes */
@@ -219,7 +226,7 @@ static void follow_evaluation(void *context, struct http_request *request,
     if (queue_get(service->queue, id, QUEUE_NO_BODIES, &job, &err) < 0)
         service_refuse_queue(response, &err);
     else
-        begin(service, request, job.id, look_evaluation, feed_key_job);
+        events_begin(service, request, job.id, update_evaluation, job_events_key_job);
 }
 
 static void follow_batch(void *context, struct http_request *request,
@@ -234,21 +241,21 @@ static void follow_batch(void *context, struct http_request *request,
     if (queue_list(service->queue, &filter, &job, 1, &count, &err) < 0)
         service_refuse_queue(response, &err);
     else if (count == 0)
-        http_refuse(response, 404, "not_found", "there is no batch '%.255s'", id);
+        http_refuse(response, 404, "not_found", "no batch '%.255s'", id);
     else
-        begin(service, request, job.batch, look_batch, feed_key_batch);
+        events_begin(service, request, job.batch, update_batch, job_events_key_batch);
 }
 
-static void key_all(char key[FEED_KEY_BYTES], const char *id)
+static void key_all(char key[JOB_EVENTS_KEY_BYTES], const char *id)
 {
     (void)id;
-    feed_key_all(key);
+    job_events_key_all(key);
 }
 
 static void follow_all(void *context, struct http_request *request, struct http_response *response)
 {
     (void)response;
-    begin(context, request, "", look_all, key_all);
+    events_begin(context, request, "", update_all, key_all);
 }
 
 const struct http_route api_events_routes[] = {

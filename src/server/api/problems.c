@@ -1,14 +1,14 @@
-/* api_problems: the problems that the server has, and the description of this API. */
+/* problems: the server's problems, and the description of this API. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "problem/suite.h"
 #include "server/api/openapi.h"
-#include "server/service_internal.h"
+#include "server/internal.h"
 
 #include <string.h>
 
-static json_t *describe(const struct problem *problem)
+static json_t *problem_json(const struct problem *problem)
 {
     json_t *object = json_object();
     json_put(object, "id", json_text(problem->id));
@@ -18,8 +18,9 @@ static json_t *describe(const struct problem *problem)
     return object;
 }
 
-/* One that cannot be read is listed with the reason: somebody looks for it. */
-static void list(void *context, struct http_request *request, struct http_response *response)
+/* An unreadable problem is listed with the reason. */
+static void problems_list(void *context, struct http_request *request,
+                          struct http_response *response)
 {
     struct service *service = context;
     struct suite suite;
@@ -36,7 +37,7 @@ static void list(void *context, struct http_request *request, struct http_respon
         json_t *item;
         if (suite_load_id(service->options.search_paths, service->options.search_path_count,
                           suite.entries[i].id, &problem, &err) == 0) {
-            item = describe(&problem);
+            item = problem_json(&problem);
         } else {
             item = json_object();
             json_put(item, "id", json_text(suite.entries[i].id));
@@ -67,21 +68,22 @@ static void put_yaml(json_t *files, const struct problem *problem)
     mem_free(text);
 }
 
-static void show(void *context, struct http_request *request, struct http_response *response)
+static void problems_get(void *context, struct http_request *request,
+                         struct http_response *response)
 {
     struct service *service = context;
     struct problem problem = {0};
     struct err err;
     const char *id = http_parameter(request, "id");
     if (strlen(id) > LIMIT_NAME_BYTES) {
-        http_refuse(response, 404, "not_found", "there is no problem of that id");
+        http_refuse(response, 404, "not_found", "no problem has that id");
         return;
     }
     if (suite_load_id(service->options.search_paths, service->options.search_path_count, id,
                       &problem, &err) < 0) {
         http_refuse_err(response, &err);
     } else {
-        json_t *object = describe(&problem), *files = json_object();
+        json_t *object = problem_json(&problem), *files = json_object();
         bool native = problem.format == PROBLEM_NATIVE;
         put_yaml(files, &problem);
         put_text(files, native ? "reference.c" : "problem.py", problem.reference_text,
@@ -93,15 +95,15 @@ static void show(void *context, struct http_request *request, struct http_respon
     problem_deinit(&problem);
 }
 
-static void openapi(void *context, struct http_request *request, struct http_response *response)
+static void openapi_get(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
     http_set_bytes(response, "application/json", openapi_json, strlen(openapi_json));
 }
 
 const struct http_route api_problems_routes[] = {
-    {HTTP_GET, "/v1/problems", list, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/problems/*id", show, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/openapi.json", openapi, 0, 0},
+    {HTTP_GET, "/v1/problems", problems_list, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/v1/problems/*id", problems_get, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/openapi.json", openapi_get, 0, 0},
     {0},
 };

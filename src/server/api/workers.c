@@ -1,13 +1,13 @@
-/* api_workers: who judges, and what waits for it. */
+/* workers: the workers, and the queue's statistics. */
 #include "base/json.h"
-#include "server/service_internal.h"
+#include "server/internal.h"
 
-static void workers(void *context, struct http_request *request, struct http_response *response)
+static void workers_get(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
     json_t *answer = json_object();
     (void)request;
-    json_put(answer, "workers", fleet_workers(service->fleet));
+    json_put(answer, "workers", worker_registry_json(service->workers));
     http_set_json(response, answer);
 }
 
@@ -15,7 +15,7 @@ static json_t *stats_json(const struct queue_stats *stats)
 {
     json_t *object = json_object(), *queued = json_object(), *ended = json_object();
     for (int i = 0; i < QUEUE_PRIORITIES; i++)
-        json_put(queued, view_priority((enum queue_priority)i),
+        json_put(queued, evaluation_priority_name((enum queue_priority)i),
                  json_pack("{s:I, s:I}", "depth", (json_int_t)stats->priorities[i].depth,
                            "oldest_ms", (json_int_t)stats->priorities[i].oldest_ms));
     for (size_t i = 0; i < stats->ended_count; i++)
@@ -28,7 +28,7 @@ static json_t *stats_json(const struct queue_stats *stats)
     return object;
 }
 
-static void stats(void *context, struct http_request *request, struct http_response *response)
+static void stats_get(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
     struct queue_stats now;
@@ -41,7 +41,7 @@ static void stats(void *context, struct http_request *request, struct http_respo
 }
 
 const struct http_route api_workers_routes[] = {
-    {HTTP_GET, "/v1/workers", workers, 0, 0},
-    {HTTP_GET, "/v1/stats", stats, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/v1/workers", workers_get, 0, 0},
+    {HTTP_GET, "/v1/stats", stats_get, HTTP_BLOCKS, 0},
     {0},
 };

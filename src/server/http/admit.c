@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The headers that decide about a request; each at most once, but for those that are no list. */
+/* The headers that the admission reads; each at most once, except lists. */
 struct heads {
     const char *host, *content_length, *transfer_encoding, *content_encoding, *authorization;
     const char *expect, *origin, *request_id, *asked_method;
@@ -19,8 +19,8 @@ struct heads {
     bool twice;
 };
 
-static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const char *name,
-                               const char *value)
+static enum MHD_Result headers_collect(void *context, enum MHD_ValueKind kind, const char *name,
+                                       const char *value)
 {
     struct heads *heads = context;
     const struct {
@@ -46,7 +46,8 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
     return heads->count > LIMIT_HTTP_HEADERS ? MHD_NO : MHD_YES;
 }
 
-static bool refuse(struct http_request *request, int status, const char *code, const char *text)
+static bool request_refuse(struct http_request *request, int status, const char *code,
+                           const char *text)
 {
     http_refuse(&request->response, status, code, "%s", text);
     return false;
@@ -66,7 +67,7 @@ static enum http_method method_of(const char *name, bool *head)
     return 0;
 }
 
-/* Plain words only: the id goes into headers and logs. */
+/* Plain words only: the id is copied into headers and logs. */
 static void take_id(struct http_request *request, const char *id)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -83,31 +84,31 @@ static bool check_form(struct http_request *request, const struct heads *heads)
     struct err err;
     int result = http_target_parse(request->raw, &request->arena, &request->target, &err);
     if (result == ERR_LIMIT)
-        return refuse(request, 414, "target_too_long", err.text);
+        return request_refuse(request, 414, "target_too_long", err.text);
     if (result < 0 && *request->raw != '*')
-        return refuse(request, 400, "malformed", err.text);
+        return request_refuse(request, 400, "malformed", err.text);
     if (heads->count > LIMIT_HTTP_HEADERS || (size && size->header_size > LIMIT_HTTP_HEADER_BYTES))
-        return refuse(request, 431, "header_too_large",
-                      "the headers are more than 100, or longer than 16 KiB");
+        return request_refuse(request, 431, "header_too_large",
+                              "the headers are more than 100, or longer than 16 KiB");
     if (heads->twice)
-        return refuse(request, 400, "malformed", "a header that may come once came twice");
+        return request_refuse(request, 400, "malformed",
+                              "a header that must be unique is repeated");
     if (heads->transfer_encoding && heads->content_length)
-        return refuse(request, 400, "malformed",
-                      "Content-Length and Transfer-Encoding contradict each other");
+        return request_refuse(request, 400, "malformed",
+                              "Content-Length and Transfer-Encoding contradict each other");
     if (heads->transfer_encoding && strcasecmp(heads->transfer_encoding, "chunked") != 0)
-        return refuse(request, 501, "unsupported", "the only Transfer-Encoding is chunked");
+        return request_refuse(request, 501, "unsupported", "the only Transfer-Encoding is chunked");
     if (heads->expect && strcasecmp(heads->expect, "100-continue") != 0)
-        return refuse(request, 417, "unsupported", "the only Expect is 100-continue");
+        return request_refuse(request, 417, "unsupported", "the only Expect is 100-continue");
     if ((server->listen.loopback || *server->settings->server_allowed_hosts) && heads->host &&
-        !http_host_fits(heads->host, server->settings->server_allowed_hosts))
-        return refuse(
-            request, 421, "wrong_host",
-            "this server does not answer to that Host; server.allowed_hosts lists further names");
+        !http_host_is_listed(heads->host, server->settings->server_allowed_hosts))
+        return request_refuse(request, 421, "wrong_host",
+                              "unknown Host; server.allowed_hosts lists further names");
     return true;
 }
 
-/* Compares digests: their length is no secret, and nothing is learnt from where they differ. */
-static bool knows_token(const struct http_server *server, const char *authorization)
+/* Compares digests: their length is no secret, and the position of a difference reveals nothing. */
+static bool token_is_valid(const struct http_server *server, const char *authorization)
 {
     static const char scheme[] = "Bearer ";
     char given[HASH_HEX_BYTES];
@@ -121,28 +122,27 @@ static bool knows_token(const struct http_server *server, const char *authorizat
     return CRYPTO_memcmp(given, server->token_hash, sizeof given) == 0;
 }
 
-/* Another page's scripts may send requests that need no permission to be sent: they are known by
- * their Origin, and refused unless they come from the host that they go to, or from a listed one.
- * */
+/* Other origins' pages may send simple requests without a preflight. Their Origin header
+ * identifies them; they are refused unless it is the host itself or in server.allowed_origins. */
 static bool check_origin(struct http_request *request, const struct heads *heads)
 {
     const char *origins = request->server->settings->server_allowed_origins;
     if (!heads->origin)
         return true;
     if (strcmp(origins, "*") == 0 ||
-        http_is_listed(heads->origin, strlen(heads->origin), origins)) {
+        http_list_contains(heads->origin, strlen(heads->origin), origins)) {
         request->origin = arena_strdup(&request->arena, heads->origin);
         return true;
     }
     const char *host = strstr(heads->origin, "://");
     if (request->method == HTTP_GET || (host && heads->host && !strcasecmp(host + 3, heads->host)))
         return true;
-    return refuse(
+    return request_refuse(
         request, 403, "foreign_origin",
-        "a page of another origin may not do this; server.allowed_origins lists those that may");
+        "this origin is not allowed; server.allowed_origins lists those that are");
 }
 
-static void allow(struct http_request *request, unsigned methods, const char *header)
+static void set_allow_header(struct http_request *request, unsigned methods, const char *header)
 {
     static const struct {
         unsigned method;
@@ -161,15 +161,15 @@ static void allow(struct http_request *request, unsigned methods, const char *he
     http_set_header(&request->response, header, text);
 }
 
-/* A browser's question whether it may send what a page of another origin wants, or a person's which
- * methods there are. Neither does anything, and neither brings a token. */
+/* Answers OPTIONS: a browser's preflight, or a query for the allowed methods. It has no effect
+ * and needs no token. */
 static bool answer_options(struct http_request *request, const struct heads *heads,
                            unsigned methods)
 {
     http_set_status(&request->response, 204);
-    allow(request, methods, "Allow");
+    set_allow_header(request, methods, "Allow");
     if (request->origin && heads->asked_method) {
-        allow(request, methods, "Access-Control-Allow-Methods");
+        set_allow_header(request, methods, "Access-Control-Allow-Methods");
         http_set_header(&request->response, "Access-Control-Allow-Headers",
                         "Authorization, Content-Type, Last-Event-ID, X-Request-Id, "
                         "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name");
@@ -186,20 +186,21 @@ static bool check_route(struct http_request *request, const struct heads *heads,
     if (options && (allowed || *request->raw == '*'))
         return check_origin(request, heads) && answer_options(request, heads, allowed);
     bool public = request->binding && request->binding->route->flags & HTTP_PUBLIC;
-    if (!public && !knows_token(request->server, heads->authorization)) {
+    if (!public && !token_is_valid(request->server, heads->authorization)) {
         http_set_header(&request->response, "WWW-Authenticate", "Bearer realm=\"warpgym\"");
-        return refuse(request, 401, "unauthorized",
-                      heads->authorization ? "the bearer token is not this server's"
-                                           : "this needs a bearer token");
+        return request_refuse(request, 401, "unauthorized",
+                              heads->authorization ? "wrong bearer token"
+                                                   : "a bearer token is required");
     }
     if (!check_origin(request, heads))
         return false;
     if (!request->binding && allowed) {
-        allow(request, allowed, "Allow");
-        return refuse(request, 405, "method_not_allowed", "this path does not have that method");
+        set_allow_header(request, allowed, "Allow");
+        return request_refuse(request, 405, "method_not_allowed",
+                              "this path does not have that method");
     }
     if (!request->binding)
-        return refuse(request, 404, "not_found", "there is no such path");
+        return request_refuse(request, 404, "not_found", "no such path");
     return true;
 }
 
@@ -213,16 +214,15 @@ static bool check_body(struct http_request *request, const struct heads *heads)
     errno = 0;
     uint64_t length = heads->content_length ? strtoull(heads->content_length, NULL, 10) : 0;
     if (heads->content_encoding && strcasecmp(heads->content_encoding, "identity") != 0)
-        return refuse(request, 415, "encoded", "the body must come without Content-Encoding");
+        return request_refuse(request, 415, "encoded", "Content-Encoding is not supported");
     if (!heads->content_length && !chunked &&
         request->method & (HTTP_POST | HTTP_PUT | HTTP_PATCH) && request->body_max_bytes > 0 &&
         !(route->flags & HTTP_BODY_OPTIONAL))
-        return refuse(request, 411, "length_required",
-                      "the body needs Content-Length or Transfer-Encoding: chunked");
+        return request_refuse(request, 411, "length_required",
+                              "Content-Length or Transfer-Encoding: chunked is required");
     if (errno || length > request->body_max_bytes || (chunked && request->body_max_bytes == 0)) {
         http_refuse(&request->response, 413, "body_too_large",
-                    "the body is larger than %zu bytes, the most that is read here",
-                    request->body_max_bytes);
+                    "the body exceeds %zu bytes, the limit here", request->body_max_bytes);
         return false;
     }
     return true;
@@ -231,11 +231,11 @@ static bool check_body(struct http_request *request, const struct heads *heads)
 bool http_admit(struct http_request *request, const char *method, const char *version, bool *early)
 {
     struct heads heads = {0};
-    MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, look_at, &heads);
+    MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, headers_collect, &heads);
     uint64_t length = heads.content_length ? strtoull(heads.content_length, NULL, 10) : 0;
-    /* Of two lengths libmicrohttpd believes the first, and somebody in front of us maybe the other:
-     * what one of them takes for the body is a request for the other. Of too many headers not all
-     * were looked at. */
+    /* Of two lengths libmicrohttpd uses the first, a proxy before us perhaps the other: one's
+     * body is the other's next request (request smuggling). With too many headers, not all were
+     * read. */
     bool unclear = heads.twice || heads.count > LIMIT_HTTP_HEADERS;
     request->has_body = unclear || heads.transfer_encoding || length > 0;
     *early = unclear || heads.transfer_encoding || length > HTTP_DISCARD_BYTES || heads.expect;
@@ -243,13 +243,13 @@ bool http_admit(struct http_request *request, const char *method, const char *ve
     request->method = method_of(method, &request->head);
     take_id(request, heads.request_id);
     if (!heads.host && strcmp(version, "HTTP/1.0") != 0)
-        return refuse(request, 400, "malformed", "the request has no Host");
+        return request_refuse(request, 400, "malformed", "the request has no Host");
     if (!check_form(request, &heads) ||
         !check_route(request, &heads, strcmp(method, "OPTIONS") == 0))
         return false;
     if (atomic_load(&request->server->stopping)) {
         http_refuse_for(&request->response, 503, HTTP_STOP_RETRY_AFTER_S, "stopping",
-                        "the server stops");
+                        "the server is stopping");
         return false;
     }
     return check_body(request, &heads);

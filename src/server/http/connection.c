@@ -29,7 +29,7 @@ static void name_remote(const struct sockaddr *address, char out[INET6_ADDRSTRLE
     snprintf(out, INET6_ADDRSTRLEN, "%s", four ? text + sizeof mapped - 1 : text);
 }
 
-/* With the server's lock held. */
+/* With the server's lock. */
 static bool is_too_many(const struct http_server *server, const char *remote)
 {
     int64_t max = server->settings->server_max_per_address, count = 0;
@@ -61,7 +61,7 @@ void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, vo
     metric_shift(server->connections, 1);
     *context = connection;
     http_connection_watch(connection, false);
-    http_connection_due(connection, server->settings->server_header_timeout_ms);
+    http_connection_set_deadline(connection, server->settings->server_header_timeout_ms);
     if (many) {
         pthread_mutex_lock(&connection->lock);
         connection->phase = PHASE_DEAD;
@@ -76,7 +76,7 @@ void http_connection_resume(struct http_connection *connection)
     http_loop_wake(connection->loop);
 }
 
-void http_connection_due(struct http_connection *connection, int64_t after_ms)
+void http_connection_set_deadline(struct http_connection *connection, int64_t after_ms)
 {
     int64_t due_ns = after_ms < 0 ? HTTP_TIMER_NEVER : clock_now_ns() + after_ms * 1000000;
     if (http_timers_set(&connection->server->timers, &connection->timer, due_ns))
@@ -92,11 +92,11 @@ bool http_connection_enter(struct http_connection *connection, enum http_phase p
         connection->phase = phase;
     pthread_mutex_unlock(&connection->lock);
     if (alive)
-        http_connection_due(connection, after_ms);
+        http_connection_set_deadline(connection, after_ms);
     return alive;
 }
 
-void http_connection_last_words(struct http_connection *connection, struct http_request *request,
+void http_connection_send_final(struct http_connection *connection, struct http_request *request,
                                 int status, const char *code, const char *text)
 {
     struct http_response response;
@@ -105,7 +105,7 @@ void http_connection_last_words(struct http_connection *connection, struct http_
     http_response_init(&response, connection->server, request);
     http_refuse(&response, status, code, "%s", text);
     http_response_write(&response, &bytes);
-    /* What does not fit into an empty socket at once is nobody's loss. */
+    /* Bytes that do not fit into the empty socket buffer are dropped. */
     ssize_t sent = send(connection->fd, bytes.data, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)sent;
     shutdown(connection->fd, SHUT_WR);
@@ -116,8 +116,8 @@ void http_connection_last_words(struct http_connection *connection, struct http_
     buf_deinit(&bytes);
 }
 
-/* Edge-triggered, for the connection's whole life. libmicrohttpd would not do: it asks for no word
- * of the other side's end, and misses it when it comes together with the last bytes. */
+/* Edge-triggered, for the connection's whole life. libmicrohttpd does not ask for the peer's
+ * shutdown event, and misses it when it arrives together with the last bytes. */
 void http_connection_watch(struct http_connection *connection, bool again)
 {
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = connection};
@@ -125,8 +125,8 @@ void http_connection_watch(struct http_connection *connection, bool again)
                     connection->fd, &event);
 }
 
-/* What has come is still read; then libmicrohttpd finds the end. */
-void http_connection_no_more(struct http_connection *connection)
+/* Pending input is still read; then libmicrohttpd finds the end. */
+void http_connection_shut_reading(struct http_connection *connection)
 {
     shutdown(connection->fd, SHUT_RD);
 }
@@ -134,12 +134,12 @@ void http_connection_no_more(struct http_connection *connection)
 /* -------------------------------------------------------------------------------------- the end */
 
 struct ending {
-    bool peer_open;  /* it has not said that it sends no more */
-    bool said;       /* something that is not read yet, or ever */
-    bool unanswered; /* it said something, and we nothing */
+    bool peer_open;  /* it has not shut down its side */
+    bool said;       /* it sent something that is unread */
+    bool unanswered; /* it sent something, and got no answer */
 };
 
-static struct ending look(const struct http_connection *connection)
+static struct ending ending_inspect(const struct http_connection *connection)
 {
     char byte;
     struct tcp_info info = {0};
@@ -156,19 +156,19 @@ static struct ending look(const struct http_connection *connection)
     return ending;
 }
 
-/* libmicrohttpd is about to close the socket. A line that is no request line it just hangs up on:
- * the first one of a connection gets our answer here. And where a client is still sending, closing
- * would reset the connection, and take from it the answer that it has not read yet: then the
- * watcher gets a descriptor of its own, and reads on for a moment. */
+/* libmicrohttpd is about to close the socket. On a malformed request line it closes without an
+ * answer: for the first one of a connection the answer is sent here. And if a client is still
+ * sending, closing would reset the connection and discard the answer that it has not read yet:
+ * then the watcher gets a duplicate of the descriptor, and drains it for a moment. */
 void http_connection_close(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
     bool stopping = atomic_load(&server->stopping);
     pthread_mutex_lock(&connection->lock);
-    struct ending ending = look(connection);
+    struct ending ending = ending_inspect(connection);
     if (connection->phase == PHASE_IDLE && connection->answered == 0 && ending.unanswered &&
         !stopping) {
-        http_connection_last_words(connection, NULL, 400, "malformed",
+        http_connection_send_final(connection, NULL, 400, "malformed",
                                    "this is not an HTTP request");
         connection->linger = true;
     }
@@ -204,8 +204,8 @@ void http_connection_free(struct http_connection *connection)
 
 /* ------------------------------------------------------------------------------- of the watcher */
 
-/* A closed connection has come to the watcher, which alone knows it from here on: no locks. */
-void http_connection_bury(struct http_connection *connection)
+/* Passes a closed connection to the watcher, its only user from here on: no locks. */
+void http_connection_free_closed(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = connection};
@@ -215,10 +215,10 @@ void http_connection_bury(struct http_connection *connection)
         return;
     }
     server->lingering++;
-    connection->buried = true;
-    connection->answered = 0; /* bytes thrown away, from here on */
+    connection->freed = true;
+    connection->answered = 0; /* from here on: bytes drained */
     shutdown(connection->fd, SHUT_WR);
-    http_connection_due(connection, LINGER_MS);
+    http_connection_set_deadline(connection, LINGER_MS);
 }
 
 static void end_linger(struct http_connection *connection)
@@ -228,7 +228,7 @@ static void end_linger(struct http_connection *connection)
     http_connection_free(connection);
 }
 
-static void throw_away(struct http_connection *connection)
+static void linger_drain(struct http_connection *connection)
 {
     char bytes[16384];
     ssize_t count = recv(connection->fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -239,8 +239,8 @@ static void throw_away(struct http_connection *connection)
         end_linger(connection);
 }
 
-/* Whether the client has said anything since its last answer. */
-static bool began(const struct http_connection *connection)
+/* Whether the client has sent anything since its last answer. */
+static bool request_has_begun(const struct http_connection *connection)
 {
     struct tcp_info info = {0};
     socklen_t count = sizeof info;
@@ -251,11 +251,11 @@ static bool began(const struct http_connection *connection)
            info.tcpi_bytes_received > 0;
 }
 
-static void time_out_reading(struct http_connection *connection)
+static void request_timed_out(struct http_connection *connection)
 {
     struct http_request *request = connection->phase == PHASE_BODY ? connection->request : NULL;
-    if (request || began(connection))
-        http_connection_last_words(connection, request, 408, "too_slow",
+    if (request || request_has_begun(connection))
+        http_connection_send_final(connection, request, 408, "too_slow",
                                    "the request took too long to arrive");
     connection->phase = PHASE_DEAD;
     shutdown(connection->fd, SHUT_RDWR);
@@ -264,7 +264,7 @@ static void time_out_reading(struct http_connection *connection)
 void http_connection_timeout(struct http_connection *connection, int64_t now_ns)
 {
     struct http_request *request = NULL;
-    if (connection->buried) {
+    if (connection->freed) {
         end_linger(connection);
         return;
     }
@@ -274,7 +274,7 @@ void http_connection_timeout(struct http_connection *connection, int64_t now_ns)
     if (due && (phase == PHASE_WAIT || phase == PHASE_STREAM) && connection->request)
         request = http_request_ref(connection->request);
     else if (due && (phase == PHASE_IDLE || phase == PHASE_BODY))
-        time_out_reading(connection);
+        request_timed_out(connection);
     else if (due && phase == PHASE_SEND) {
         connection->phase = PHASE_DEAD;
         shutdown(connection->fd, SHUT_RDWR);
@@ -285,8 +285,8 @@ void http_connection_timeout(struct http_connection *connection, int64_t now_ns)
     if (phase == PHASE_WAIT) {
         http_waiter_late(request, now_ns);
     } else {
-        http_connection_due(connection, HTTP_HEARTBEAT_NS / 1000000);
-        http_stream_beat(request->stream);
+        http_connection_set_deadline(connection, HTTP_HEARTBEAT_NS / 1000000);
+        http_stream_heartbeat(request->stream);
     }
     http_request_unref(request);
 }
@@ -294,8 +294,8 @@ void http_connection_timeout(struct http_connection *connection, int64_t now_ns)
 void http_connection_event(struct http_connection *connection)
 {
     struct http_request *request = NULL;
-    if (connection->buried) {
-        throw_away(connection);
+    if (connection->freed) {
+        linger_drain(connection);
         return;
     }
     pthread_mutex_lock(&connection->lock);
@@ -305,7 +305,7 @@ void http_connection_event(struct http_connection *connection)
         if (connection->request && (phase == PHASE_WAIT || phase == PHASE_STREAM))
             request = http_request_ref(connection->request);
         else if (phase == PHASE_IDLE || phase == PHASE_BODY)
-            http_connection_no_more(connection);
+            http_connection_shut_reading(connection);
     }
     pthread_mutex_unlock(&connection->lock);
     if (!request)

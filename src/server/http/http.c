@@ -22,7 +22,7 @@ static const struct metric rows[ROW_COUNT] = {
                       NULL,
                       0},
     [ROW_SECONDS] = {"warpgym_http_request_seconds",
-                     "From a request's first line to the end of its response, waiting included.",
+                     "From a request's first line to the end of its response, including waits.",
                      METRIC_HISTOGRAM,
                      {"route"},
                      metric_seconds,
@@ -35,12 +35,8 @@ static const struct metric rows[ROW_COUNT] = {
                      {NULL},
                      NULL,
                      0},
-    [ROW_STREAMS] = {"warpgym_http_streams",
-                     "Clients that follow server-sent events.",
-                     METRIC_GAUGE,
-                     {NULL},
-                     NULL,
-                     0},
+    [ROW_STREAMS] =
+        {"warpgym_http_streams", "Clients of server-sent events.", METRIC_GAUGE, {NULL}, NULL, 0},
 };
 
 /* --------------------------------------------------------------------------------------- server */
@@ -50,10 +46,11 @@ static int check_token(const struct settings *settings, const struct http_listen
 {
     if (listen->loopback || *settings->server_token || settings->server_insecure)
         return 0;
-    return err_set(err, ERR_INPUT,
-                   "others can reach %.100s: set a token (server.token, WARPGYM_TOKEN), "
-                   "or server.insecure=true if everybody there may run code on this machine",
-                   settings->server_listen);
+    return err_set(
+        err, ERR_INPUT,
+        "%.100s is reachable from other machines: set a token (server.token, WARPGYM_TOKEN), or "
+        "server.insecure=true if everyone there may run code on this machine",
+        settings->server_listen);
 }
 
 int http_open(const struct settings *settings, const struct http_options *options,
@@ -91,15 +88,15 @@ int http_add(struct http_server *server, const struct http_route *routes, size_t
     return http_routes_add(&server->routes, routes, count, context, err);
 }
 
-static void tell_loops(struct http_server *server, enum http_command command)
+static void command_loops(struct http_server *server, enum http_command command)
 {
     for (size_t i = 0; i < server->loop_count; i++)
-        http_loop_tell(&server->loops[i], command);
+        http_loop_command(&server->loops[i], command);
 }
 
 static void stop_loops(struct http_server *server)
 {
-    tell_loops(server, HTTP_QUIT);
+    command_loops(server, HTTP_QUIT);
     for (size_t i = 0; i < server->loop_count; i++)
         http_loop_join(&server->loops[i]);
     mem_free(server->loops);
@@ -107,7 +104,7 @@ static void stop_loops(struct http_server *server)
     server->loop_count = 0;
 }
 
-/* As many connections as the settings say need as many descriptors, whatever the shell's limit. */
+/* Raises the limit of descriptors as far as the configured connections need. */
 static unsigned connections_max(const struct settings *settings)
 {
     struct rlimit limit;
@@ -120,12 +117,12 @@ static unsigned connections_max(const struct settings *settings)
     }
     if (limit.rlim_cur >= wanted)
         return (unsigned)settings->server_max_connections;
-    log_write(LOG_LEVEL_WARN, "http", "no more than %llu connections: the limit of descriptors",
+    log_write(LOG_LEVEL_WARN, "http", "the limit of descriptors allows only %llu connections",
               (unsigned long long)(limit.rlim_cur / 2));
     return (unsigned)(limit.rlim_cur / 2);
 }
 
-/* All loops, or none. */
+/* Starts all loops, or none. */
 static int start_loops(struct http_server *server, struct err *err)
 {
     size_t count = (size_t)server->settings->server_threads;
@@ -148,11 +145,11 @@ int http_start(struct http_server *server, struct err *err)
     int result = http_watch_start(server, err);
     if (result < 0)
         return result;
-    server->pool = pool_new((size_t)settings->server_handler_threads,
-                            (size_t)settings->server_handler_queue);
+    server->pool = task_pool_new((size_t)settings->server_handler_threads,
+                                 (size_t)settings->server_handler_queue);
     result = start_loops(server, err);
     if (result < 0) {
-        pool_free(server->pool);
+        task_pool_free(server->pool);
         http_watch_stop(server);
         return result;
     }
@@ -177,7 +174,7 @@ bool http_stopping(const struct http_server *server)
 
 /* ------------------------------------------------------------------------------------- the end */
 
-struct under_way {
+struct unfinished {
     struct {
         struct http_request *request;
         bool stream;
@@ -185,10 +182,10 @@ struct under_way {
     size_t count, capacity;
 };
 
-/* Requests that somebody has to end, and an end to connections that have none. */
-static struct under_way collect(struct http_server *server)
+/* References to the requests that need an end; shuts down connections without one. */
+static struct unfinished collect_unfinished(struct http_server *server)
 {
-    struct under_way found = {0};
+    struct unfinished found = {0};
     pthread_mutex_lock(&server->lock);
     for (struct http_connection *at = server->live; at; at = at->next) {
         pthread_mutex_lock(&at->lock);
@@ -200,7 +197,7 @@ static struct under_way collect(struct http_server *server)
             found.items[found.count].stream = at->phase == PHASE_STREAM;
             found.items[found.count++].request = http_request_ref(at->request);
         } else if (at->phase == PHASE_IDLE && !at->closed)
-            http_connection_no_more(at);
+            http_connection_shut_reading(at);
         pthread_mutex_unlock(&at->lock);
     }
     pthread_mutex_unlock(&server->lock);
@@ -209,7 +206,7 @@ static struct under_way collect(struct http_server *server)
 
 static void end_waits(struct http_server *server)
 {
-    struct under_way found = collect(server);
+    struct unfinished found = collect_unfinished(server);
     for (size_t i = 0; i < found.count; i++) {
         struct http_request *request = found.items[i].request;
         if (found.items[i].stream)
@@ -221,7 +218,7 @@ static void end_waits(struct http_server *server)
     mem_free(found.items);
 }
 
-static bool wait_for_calm(struct http_server *server, int64_t deadline_ns)
+static bool wait_until_idle(struct http_server *server, int64_t deadline_ns)
 {
     pthread_mutex_lock(&server->lock);
     while (server->active > 0 && clock_left_ms(deadline_ns) > 0) {
@@ -233,8 +230,8 @@ static bool wait_for_calm(struct http_server *server, int64_t deadline_ns)
     return calm;
 }
 
-/* Who does not read holds up what is being sent to him. */
-static void hang_up(struct http_server *server)
+/* Clients that do not read block what is being sent to them: cuts them off. */
+static void disconnect_all(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
     for (struct http_connection *at = server->live; at; at = at->next) {
@@ -252,13 +249,13 @@ int http_stop(struct http_server *server, int64_t timeout_ms, struct err *err)
     const int64_t deadline_ns = now_ns + 2 * half_ns;
     if (!server->started || atomic_exchange(&server->stopping, true))
         return 0;
-    tell_loops(server, HTTP_QUIET);
+    command_loops(server, HTTP_QUIET);
     http_listen_close(&server->listen);
     end_waits(server);
-    if (wait_for_calm(server, now_ns + half_ns))
+    if (wait_until_idle(server, now_ns + half_ns))
         return 0;
-    hang_up(server);
-    if (wait_for_calm(server, deadline_ns))
+    disconnect_all(server);
+    if (wait_until_idle(server, deadline_ns))
         return 0;
     return err_set(err, ERR_TIMEOUT, "requests are still running after %lld ms",
                    (long long)timeout_ms);
@@ -272,7 +269,7 @@ void http_free(struct http_server *server)
     if (server->started) {
         if (!http_stopping(server))
             (void)!http_stop(server, 0, &ignored);
-        pool_free(server->pool);
+        task_pool_free(server->pool);
         stop_loops(server);
         http_watch_stop(server);
     }

@@ -14,8 +14,8 @@
 #define BACKLOG 1024
 #define NAME_BYTES 256
 
-/* "[ADDRESS]:PORT", "ADDRESS:PORT" or "ADDRESS"; a bare address of version 6 has no port. */
-static int split(const char *text, char name[NAME_BYTES], long *port, struct err *err)
+/* "[ADDRESS]:PORT", "ADDRESS:PORT" or "ADDRESS"; a bare IPv6 address has no port. */
+static int split_address(const char *text, char name[NAME_BYTES], long *port, struct err *err)
 {
     const char *colon = strrchr(text, ':'), *end;
     bool bracket = *text == '[';
@@ -35,7 +35,7 @@ static int split(const char *text, char name[NAME_BYTES], long *port, struct err
         char *rest;
         *port = strtol(colon + 1, &rest, 10);
         if (colon[1] < '0' || colon[1] > '9' || *rest || *port > 65535)
-            return err_set(err, ERR_INPUT, "'%.100s' is no port", colon + 1);
+            return err_set(err, ERR_INPUT, "'%.100s' is not a port", colon + 1);
     }
     if (end == text || (size_t)(end - text) >= NAME_BYTES)
         return err_set(err, ERR_INPUT, "'%.100s' is not ADDRESS:PORT", text);
@@ -51,7 +51,7 @@ int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t 
     long port = 0;
     *out = (struct sockaddr_storage){0};
     *count = 0;
-    int result = split(text, name, &port, err);
+    int result = split_address(text, name, &port, err);
     if (result < 0)
         return result;
     snprintf(service, sizeof service, "%ld", port);
@@ -59,8 +59,7 @@ int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t 
         wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     int code = getaddrinfo(name, service, &wanted, &found);
     if (code != 0)
-        return err_set(err, ERR_INPUT, "there is no address '%.100s': %s", name,
-                       gai_strerror(code));
+        return err_set(err, ERR_INPUT, "cannot resolve '%.100s': %s", name, gai_strerror(code));
     memcpy(out, found->ai_addr, found->ai_addrlen);
     *count = found->ai_addrlen;
     freeaddrinfo(found);
@@ -79,8 +78,8 @@ bool http_listen_is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
-/* What was really bound: port 0 has become one. */
-static void name_it(struct http_listen *listen)
+/* Reads the bound address: port 0 has become a real one. */
+static void read_bound_address(struct http_listen *listen)
 {
     union {
         struct sockaddr any;
@@ -111,11 +110,11 @@ int http_listen_open(const char *text, struct http_listen *out, struct err *err)
     out->loopback = http_listen_is_loopback(&address);
     out->fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (out->fd < 0)
-        return err_sys(err, errno, "cannot make a socket for %.100s", text);
+        return err_sys(err, errno, "cannot create a socket for %.100s", text);
     setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    /* Of accepted sockets, too: a client whose machine is gone must not stay for ever. */
+    /* Accepted sockets inherit it: clients whose machine is gone are closed some day. */
     setsockopt(out->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    if (address.ss_family == AF_INET6) /* "[::]" serves both versions */
+    if (address.ss_family == AF_INET6) /* "[::]" serves IPv4 too */
         setsockopt(out->fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
     if (bind(out->fd, (const struct sockaddr *)&address, count) < 0 ||
         listen(out->fd, BACKLOG) < 0) {
@@ -123,7 +122,7 @@ int http_listen_open(const char *text, struct http_listen *out, struct err *err)
         http_listen_close(out);
         return result;
     }
-    name_it(out);
+    read_bound_address(out);
     return 0;
 }
 
@@ -134,7 +133,7 @@ void http_listen_close(struct http_listen *listen)
     listen->fd = -1;
 }
 
-bool http_is_listed(const char *name, size_t count, const char *names)
+bool http_list_contains(const char *name, size_t count, const char *names)
 {
     while (*names) {
         names += strspn(names, ", ");
@@ -146,13 +145,14 @@ bool http_is_listed(const char *name, size_t count, const char *names)
     return false;
 }
 
-bool http_host_fits(const char *host, const char *names)
+bool http_host_is_listed(const char *host, const char *names)
 {
     char name[NAME_BYTES] = "";
     long port;
     struct in6_addr ignored;
-    if (split(host, name, &port, NULL) < 0)
+    if (split_address(host, name, &port, NULL) < 0)
         return false;
     return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &ignored) == 1 ||
-           inet_pton(AF_INET6, name, &ignored) == 1 || http_is_listed(name, strlen(name), names);
+           inet_pton(AF_INET6, name, &ignored) == 1 ||
+           http_list_contains(name, strlen(name), names);
 }

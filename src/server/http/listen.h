@@ -1,9 +1,8 @@
-/* http_listen: the address that a server is bound to, and who may be meant by it.
+/* http_listen: the address that a server is bound to, and the Host names that it accepts.
  *
- * Who is bound to loopback answers only to names that mean loopback (and to those of
- * server.allowed_hosts): a page in a browser on this machine may make its own name resolve to
- * 127.0.0.1, and would otherwise read every answer (DNS rebinding).
- */
+ * A server on loopback answers only to names of loopback (and those in server.allowed_hosts): a
+ * page in a browser on this machine can make its own name resolve to 127.0.0.1, and would
+ * otherwise read every answer (DNS rebinding). */
 #ifndef WARPGYM_SERVER_HTTP_LISTEN_H
 #define WARPGYM_SERVER_HTTP_LISTEN_H
 
@@ -23,8 +22,7 @@ struct http_listen {
     char address[INET6_ADDRSTRLEN + 16]; /* "http://[::1]:10907" */
 };
 
-/* "127.0.0.1:10907", "[::1]:0", "::1", "localhost": ERR_INPUT for what is none. Names are looked
- * up. */
+/* "127.0.0.1:10907", "[::1]:0", "::1", "localhost"; else ERR_INPUT. Resolves names. */
 NODISCARD int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t *count,
                                 struct err *err);
 bool http_listen_is_loopback(const struct sockaddr_storage *address);
@@ -34,8 +32,8 @@ void http_listen_close(struct http_listen *listen);
 
 /* Whether a Host header names this machine: localhost, a literal address, or one of `names`
  * (separated by commas). */
-bool http_host_fits(const char *host, const char *names);
-/* Whether `name` is among `names`, separated by commas; case does not count. */
-bool http_is_listed(const char *name, size_t count, const char *names);
+bool http_host_is_listed(const char *host, const char *names);
+/* Whether `name` is among `names`, separated by commas; ignores case. */
+bool http_list_contains(const char *name, size_t count, const char *names);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Of each connection: request line, headers, trailers, and what is read of a body at a time. */
+/* Per connection: request line, headers, trailers, and the part of a body read at a time. */
 #define CONNECTION_MEMORY_BYTES ((size_t)32 << 10)
 
 /* ------------------------------------------------------------------- called by libmicrohttpd */
@@ -37,7 +37,8 @@ static size_t leave_escaped(void *context, struct MHD_Connection *mhd, char *tex
     return strlen(text);
 }
 
-static enum MHD_Result begin(struct http_request *request, const char *method, const char *version)
+static enum MHD_Result request_begin(struct http_request *request, const char *method,
+                                     const char *version)
 {
     struct http_connection *connection = request->connection;
     bool early;
@@ -60,7 +61,7 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
     struct http_request *request = *request_context;
     (void)context, (void)mhd, (void)url;
     if (!request->admitted)
-        return begin(request, method, version);
+        return request_begin(request, method, version);
     if (*count > 0) {
         size_t given = *count;
         *count = 0;
@@ -69,7 +70,7 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
     return http_turn_proceed(request);
 }
 
-static void account(const struct http_request *request)
+static void request_account(const struct http_request *request)
 {
     struct http_server *server = request->server;
     char status[16], spent[32];
@@ -77,7 +78,7 @@ static void account(const struct http_request *request)
     double seconds = clock_ms_since(request->started_ns) * 1e-3;
     snprintf(status, sizeof status, "%d", request->status);
     if (request->status == 0)
-        snprintf(status, sizeof status, "none"); /* the client was gone first */
+        snprintf(status, sizeof status, "none"); /* the client disconnected first */
     metrics_count(server->metrics, ROW_REQUESTS, (const char *[]){route, status}, 1);
     metrics_observe(server->metrics, ROW_SECONDS, &route, seconds);
     if (!log_enabled(LOG_LEVEL_DEBUG))
@@ -88,8 +89,8 @@ static void account(const struct http_request *request)
               spent, NULL);
 }
 
-/* Sent, or the client is gone; in any case libmicrohttpd is done with the request. */
-static void complete(struct http_connection *connection, struct http_request *request)
+/* The response is sent, or the client is gone; libmicrohttpd is done with the request. */
+static void request_complete(struct http_connection *connection, struct http_request *request)
 {
     struct http_server *server = request->server;
     connection->answered++;
@@ -101,12 +102,12 @@ static void complete(struct http_connection *connection, struct http_request *re
     if (connection->phase != PHASE_DEAD)
         connection->phase = PHASE_IDLE;
     if (connection->gone)
-        http_connection_no_more(connection);
+        http_connection_shut_reading(connection);
     pthread_mutex_unlock(&connection->lock);
-    http_connection_due(connection, server->settings->server_idle_timeout_ms);
+    http_connection_set_deadline(connection, server->settings->server_idle_timeout_ms);
     if (request->stream)
         http_stream_over(request->stream);
-    account(request);
+    request_account(request);
     bool active = request->active;
     http_request_unref(request);
     pthread_mutex_lock(&server->lock);
@@ -120,7 +121,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
                          enum MHD_RequestTerminationCode code)
 {
     (void)context, (void)code;
-    complete(connection_of(mhd), *request_context);
+    request_complete(connection_of(mhd), *request_context);
 }
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
@@ -131,8 +132,8 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
         http_connection_open(context, mhd, socket_context);
         return;
     }
-    if (connection->request) /* out of memory in the middle: nobody told that it is over */
-        complete(connection, connection->request);
+    if (connection->request) /* out of memory in the middle: the end was not reported */
+        request_complete(connection, connection->request);
     http_connection_close(connection);
 }
 
@@ -149,9 +150,9 @@ static void on_log(void *context, const char *format, va_list args)
 
 /* ---------------------------------------------------------------------------------- the thread */
 
-/* A loop of our own around MHD_run, which never waits: libmicrohttpd's own thread (0.9.75) goes to
- * sleep with 128 events in its hands when there are exactly that many, until another one comes. */
-static void *run(void *argument)
+/* Our own loop around MHD_run, which never waits: libmicrohttpd's own thread (0.9.75) sleeps
+ * with 128 events unhandled when there are exactly that many, until another one arrives. */
+static void *loop_thread_main(void *argument)
 {
     struct http_loop *loop = argument;
     int epoll_fd = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -166,8 +167,7 @@ static void *run(void *argument)
             quiet = true;
             close(MHD_quiesce_daemon(loop->daemon));
         }
-        /* No connection has a timeout of libmicrohttpd's: either something is to be done, or not.
-         * */
+        /* No connection has a timeout of libmicrohttpd's: either there is work now, or none. */
         bool busy = MHD_get_timeout(loop->daemon, &left_ms) == MHD_YES && left_ms == 0;
         if (poll(polled, 2, busy ? 0 : -1) > 0 && polled[1].revents)
             (void)!read(loop->wake_fd, &ignored, sizeof ignored);
@@ -186,8 +186,8 @@ int http_loop_start(struct http_loop *loop, struct http_server *server, unsigned
     loop->server = server;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC);
     atomic_init(&loop->command, HTTP_RUN);
-    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it
-     * closes: http_connection_close still has something to say there. */
+    /* TURBO also keeps libmicrohttpd from shutting down its side of a socket before it reports
+     * the close: http_connection_close may still send there. */
     if (listen_fd >= 0 && loop->wake_fd >= 0)
         loop->daemon = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, NULL,
@@ -198,7 +198,7 @@ int http_loop_start(struct http_loop *loop, struct http_server *server, unsigned
             MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED,
             on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, loop,
             MHD_OPTION_END);
-    int code = loop->daemon ? pthread_create(&loop->thread, NULL, run, loop) : errno;
+    int code = loop->daemon ? pthread_create(&loop->thread, NULL, loop_thread_main, loop) : errno;
     if (loop->daemon && code == 0)
         return 0;
     if (loop->daemon)
@@ -210,14 +210,14 @@ int http_loop_start(struct http_loop *loop, struct http_server *server, unsigned
     return err_sys(err, code, "cannot start the HTTP server at %s", http_address(server));
 }
 
-/* In a loop of ours libmicrohttpd has no way to wake it. */
+/* libmicrohttpd cannot wake an external loop. */
 void http_loop_wake(struct http_loop *loop)
 {
     uint64_t one = 1;
     (void)!write(loop->wake_fd, &one, sizeof one);
 }
 
-void http_loop_tell(struct http_loop *loop, enum http_command command)
+void http_loop_command(struct http_loop *loop, enum http_command command)
 {
     atomic_store(&loop->command, command);
     http_loop_wake(loop);

@@ -72,7 +72,7 @@ static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const
     return copying->count < LIMIT_HTTP_HEADERS ? MHD_YES : MHD_NO;
 }
 
-/* libmicrohttpd's memory goes with the connection; a waiter's request may outlive that. */
+/* libmicrohttpd's memory ends with the connection; a waiter's request may outlive it. */
 void http_request_keep_headers(struct http_request *request)
 {
     struct copying copying = {.request = request};
@@ -234,8 +234,7 @@ json_t *http_json(struct http_request *request, struct http_response *response)
         return NULL;
     }
     if (!is_json(http_header(request, "Content-Type"))) {
-        http_refuse(response, 415, "not_json",
-                    "the body must come as Content-Type: application/json");
+        http_refuse(response, 415, "not_json", "Content-Type must be application/json");
         return NULL;
     }
     if (json_parse("body", request->body.data, request->body.len, &request->json, &err) < 0)

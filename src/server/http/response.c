@@ -89,8 +89,8 @@ void http_set_json(struct http_response *response, json_t *value)
     json_decref(value);
 }
 
-/* Whatever a value holds, it ends neither the line nor the header. */
-static char *clean(const char *value)
+/* Keeps any value from ending the line or the header. */
+static char *header_value_copy(const char *value)
 {
     char *copy = mem_strdup(value);
     for (char *at = copy; *at; at++)
@@ -115,12 +115,12 @@ void http_set_header(struct http_response *response, const char *name, const cha
         i++;
     if (i == response->header_count) {
         response->headers = mem_resize(response->headers, (i + 1) * sizeof *response->headers);
-        response->headers[i].name = clean(name);
+        response->headers[i].name = header_value_copy(name);
         response->header_count++;
     } else {
         mem_free(response->headers[i].value);
     }
-    response->headers[i].value = clean(value);
+    response->headers[i].value = header_value_copy(value);
 }
 
 /* ------------------------------------------------------------------------------------- refusing */
@@ -137,8 +137,8 @@ void http_envelope_own(void *context, const struct http_error *error,
     http_set_json(response, outer);
 }
 
-static void refuse(struct http_response *response, int status, int retry_after_s, const char *code,
-                   const char *format, va_list args)
+static void response_refuse(struct http_response *response, int status, int retry_after_s,
+                            const char *code, const char *format, va_list args)
 {
     char text[ERR_TEXT_MAX];
     vsnprintf(text, sizeof text, format, args);
@@ -159,7 +159,7 @@ void http_refuse(struct http_response *response, int status, const char *code, c
 {
     va_list args;
     va_start(args, format);
-    refuse(response, status, 0, code, format, args);
+    response_refuse(response, status, 0, code, format, args);
     va_end(args);
 }
 
@@ -168,7 +168,7 @@ void http_refuse_for(struct http_response *response, int status, int retry_after
 {
     va_list args;
     va_start(args, format);
-    refuse(response, status, retry_after_s, code, format, args);
+    response_refuse(response, status, retry_after_s, code, format, args);
     va_end(args);
 }
 
@@ -192,7 +192,7 @@ void http_refuse_err(struct http_response *response, const struct err *err)
 
 /* --------------------------------------------------------------------------------------- making */
 
-static void add(struct MHD_Response *made, const char *name, const char *value)
+static void add_header(struct MHD_Response *made, const char *name, const char *value)
 {
     if (value && *value)
         MHD_add_response_header(made, name, value);
@@ -201,19 +201,19 @@ static void add(struct MHD_Response *made, const char *name, const char *value)
 static void add_headers(const struct http_response *response, struct MHD_Response *made)
 {
     const struct http_request *request = response->request;
-    add(made, "Content-Type", response->type);
-    add(made, "X-Request-Id", request->id);
+    add_header(made, "Content-Type", response->type);
+    add_header(made, "X-Request-Id", request->id);
     for (size_t i = 0; i < response->header_count; i++)
-        add(made, response->headers[i].name, response->headers[i].value);
+        add_header(made, response->headers[i].name, response->headers[i].value);
     if (request->origin) {
-        add(made, "Access-Control-Allow-Origin", request->origin);
-        add(made, "Vary", "Origin");
+        add_header(made, "Access-Control-Allow-Origin", request->origin);
+        add_header(made, "Vary", "Origin");
     }
     if (atomic_load(&request->server->stopping))
-        add(made, "Connection", "close");
+        add_header(made, "Connection", "close");
 }
 
-/* Takes the body. NULL: no memory. */
+/* Takes the body. NULL: out of memory. */
 struct MHD_Response *http_response_make(struct http_response *response)
 {
     struct MHD_Response *made = NULL;
@@ -248,10 +248,10 @@ void http_response_write(const struct http_response *response, struct buf *out)
 
 /* ----------------------------------------------------------------- libmicrohttpd's own refusals */
 
-/* What libmicrohttpd can't read it refuses by itself, with a page of HTML and without a word to us,
- * and it makes that page with the function of its interface that is defined here: a program's own
- * definition comes before a library's. Where a library is linked so that it keeps to its own,
- * status and headers are the same and the page stays. We never call this function. */
+/* libmicrohttpd answers requests that it cannot parse by itself, with a page of HTML and no
+ * callback. It makes that page with this function of its interface: a program's own definition
+ * precedes a library's. If the library is linked so that it uses its own, status and headers are
+ * the same and the page stays. We never call this function. */
 struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
                                                      enum MHD_ResponseMemoryMode mode)
 {
@@ -261,12 +261,12 @@ struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
         {"was too big", "header_too_large", "the request line or the headers are too long"},
         {"version", "version_unsupported", "the server speaks HTTP/1.0 and HTTP/1.1"},
         {"chunk size", "body_too_large", "the body is too large"},
-        {"chunked", "malformed", "the body is not in chunks as Transfer-Encoding says"},
+        {"chunked", "malformed", "the body is not chunked as Transfer-Encoding requires"},
         {"syntactically", "malformed", "this is not an HTTP request"},
     };
     (void)mode;
-    /* A length that is no number is refused by 0.9.75 with the head of the response twice: without
-     * a body, the second is behind the end and hurts nobody. */
+    /* libmicrohttpd 0.9.75 answers an invalid length with the head of the response twice:
+     * without a body, the second head is behind the end and harmless. */
     if (memmem(buffer, size, "Content-Length", strlen("Content-Length")))
         return MHD_create_response_from_buffer_with_free_callback(0, mem_strdup(""), mem_free);
     size_t i = 0, count = COUNT(rows);

@@ -11,8 +11,8 @@ void http_routes_deinit(struct http_routes *routes)
     arena_deinit(&routes->arena);
 }
 
-static int split(struct arena *arena, const char *pattern, struct http_binding *binding,
-                 struct err *err)
+static int pattern_split(struct arena *arena, const char *pattern, struct http_binding *binding,
+                         struct err *err)
 {
     const char *at = pattern;
     while (*at == '/') {
@@ -30,17 +30,17 @@ static int split(struct arena *arena, const char *pattern, struct http_binding *
     return 0;
 }
 
-static int rank(const char *segment)
+static int segment_rank(const char *segment)
 {
     return *segment == '*' ? 2 : *segment == ':' ? 1 : 0;
 }
 
-/* Names of parameters make no difference. */
-static int compare(const struct http_binding *a, const struct http_binding *b)
+/* Names of parameters do not distinguish patterns. */
+static int binding_compare(const struct http_binding *a, const struct http_binding *b)
 {
     for (size_t i = 0; i < a->segment_count && i < b->segment_count; i++) {
-        int difference = rank(a->segments[i]) - rank(b->segments[i]);
-        if (difference == 0 && rank(a->segments[i]) == 0)
+        int difference = segment_rank(a->segments[i]) - segment_rank(b->segments[i]);
+        if (difference == 0 && segment_rank(a->segments[i]) == 0)
             difference = strcmp(a->segments[i], b->segments[i]);
         if (difference != 0)
             return difference;
@@ -52,7 +52,7 @@ static int add_row(struct http_routes *routes, const struct http_route *row, voi
                    struct err *err)
 {
     struct http_binding added = {.route = row, .context = context};
-    int result = split(&routes->arena, row->pattern, &added, err);
+    int result = pattern_split(&routes->arena, row->pattern, &added, err);
     if (result < 0)
         return result;
     if (row->methods == 0 || row->methods & ~(unsigned)ALL_METHODS || !row->handler)
@@ -60,7 +60,7 @@ static int add_row(struct http_routes *routes, const struct http_route *row, voi
     size_t at = routes->count;
     for (; at > 0; at--) {
         const struct http_binding *before = &routes->bindings[at - 1];
-        int order = compare(before, &added);
+        int order = binding_compare(before, &added);
         if (order == 0 && before->route->methods & row->methods)
             return err_set(err, ERR_INTERNAL, "%s and %s are the same for one method",
                            before->route->pattern, row->pattern);
@@ -85,7 +85,7 @@ int http_routes_add(struct http_routes *routes, const struct http_route *rows, s
     return 0;
 }
 
-static bool fits(const struct http_binding *binding, const struct http_target *target)
+static bool binding_matches(const struct http_binding *binding, const struct http_target *target)
 {
     for (size_t i = 0; i < binding->segment_count; i++) {
         const char *wanted = binding->segments[i];
@@ -107,7 +107,7 @@ const struct http_binding *http_routes_find(const struct http_routes *routes,
     *allowed = 0;
     for (size_t i = 0; i < routes->count; i++) {
         const struct http_binding *binding = &routes->bindings[i];
-        if (!fits(binding, target))
+        if (!binding_matches(binding, target))
             continue;
         if (binding->route->methods & (unsigned)method)
             return binding;
@@ -122,7 +122,7 @@ const char *http_routes_parameter(const struct http_binding *binding,
     const char *rest = target->path;
     for (size_t i = 0; i < binding->segment_count; i++) {
         const char *segment = binding->segments[i];
-        if (rank(segment) > 0 && strcmp(segment + 1, name) == 0)
+        if (segment_rank(segment) > 0 && strcmp(segment + 1, name) == 0)
             return *segment == ':' ? target->segments[i] : *rest ? rest + 1 : rest;
         if (i < target->segment_count)
             rest += 1 + strlen(target->segments[i]);

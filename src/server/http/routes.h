@@ -1,9 +1,8 @@
-/* http_routes: which row of which table a path belongs to.
+/* http_routes: finds the row for a path.
  *
- * Rows are kept in the order in which they are tried: plain segments before ":name" before "*name",
- * at the leftmost place where two patterns differ. Built before the server starts, and only read
- * then.
- */
+ * Rows are sorted in the order in which they are tried: plain segments before ":name" before
+ * "*name", at the leftmost difference of two patterns. Built before the server starts, and only
+ * read then. */
 #ifndef WARPGYM_SERVER_HTTP_ROUTES_H
 #define WARPGYM_SERVER_HTTP_ROUTES_H
 
@@ -28,12 +27,12 @@ void http_routes_deinit(struct http_routes *routes);
 NODISCARD int http_routes_add(struct http_routes *routes, const struct http_route *rows,
                               size_t count, void *context, struct err *err);
 
-/* The row for path and method, or NULL; *allowed is then every method that the path has (0: no such
+/* The row for path and method, or NULL; *allowed is then every method of the path (0: no such
  * path). */
 const struct http_binding *http_routes_find(const struct http_routes *routes,
                                             const struct http_target *target,
                                             enum http_method method, unsigned *allowed);
-/* What the path has in place of ":name" or "*name"; NULL: the pattern has no such name. */
+/* The path's value of ":name" or "*name"; NULL: the pattern has no such name. */
 const char *http_routes_parameter(const struct http_binding *binding,
                                   const struct http_target *target, const char *name);
 

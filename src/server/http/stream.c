@@ -8,10 +8,11 @@
 
 #define BACKLOG_BYTES ((size_t)1 << 20)
 #define BLOCK_BYTES ((size_t)16 << 10)
-#define BEATS_MAX 4 /* without a byte read by the client, though there were some: it is dropped */
+/* heartbeats without a byte read by the client although some were pending: it is dropped */
+#define HEARTBEATS_MAX 4
 
-/* Freed with its request. The layer's reference goes when libmicrohttpd is done with the response.
- * */
+/* Freed with its request. The layer's reference ends when libmicrohttpd is done with the
+ * response. */
 struct http_stream {
     struct http_request *request;
     struct http_stream_options options;
@@ -19,11 +20,11 @@ struct http_stream {
 
     pthread_mutex_t lock; /* all below */
     struct buf backlog;
-    size_t sent; /* of the backlog */
-    int beats;   /* since a byte was sent */
-    bool parked; /* libmicrohttpd has the connection suspended until there is something */
-    bool closed; /* by the handle's owner */
-    bool lost;   /* the client went, or was dropped */
+    size_t sent;    /* of the backlog */
+    int heartbeats; /* since the last byte was sent */
+    bool parked;    /* libmicrohttpd has the connection suspended until there is data */
+    bool closed;    /* by the handle's owner */
+    bool lost;      /* the client disconnected, or was dropped */
     bool stopped;
 };
 
@@ -48,14 +49,14 @@ struct http_stream *http_stream_open(struct http_request *request,
     return stream;
 }
 
-static void unref(struct http_stream *stream)
+static void stream_unref(struct http_stream *stream)
 {
     if (atomic_fetch_sub(&stream->refs, 1) != 1)
         return;
     struct http_request *request = stream->request;
     if (stream->options.release)
         stream->options.release(stream->options.context);
-    http_request_unref(request); /* frees the stream, unless the watcher is at it */
+    http_request_unref(request); /* frees the stream, unless the watcher uses it */
 }
 
 void http_stream_free(struct http_stream *stream)
@@ -83,7 +84,7 @@ static ssize_t read_some(void *context, uint64_t position, char *out, size_t max
     } else if (count > 0) {
         memcpy(out, backlog->data + stream->sent, count);
         stream->sent += count;
-        stream->beats = 0;
+        stream->heartbeats = 0;
         if (stream->sent == backlog->len) {
             buf_reset(backlog);
             stream->sent = 0;
@@ -112,8 +113,8 @@ struct MHD_Response *http_stream_response(struct http_request *request)
     return made;
 }
 
-/* With the lock held: parked means that the connection is there. */
-static void wake(struct http_stream *stream)
+/* With the lock. A parked stream has its connection. */
+static void stream_wake(struct http_stream *stream)
 {
     if (!stream->parked)
         return;
@@ -121,8 +122,8 @@ static void wake(struct http_stream *stream)
     http_connection_resume(stream->request->connection);
 }
 
-/* With the lock held: whoever is stuck in sending notices by the socket. */
-static void drop(struct http_stream *stream)
+/* With the lock. The socket's shutdown interrupts a blocked send. */
+static void stream_drop(struct http_stream *stream)
 {
     struct http_request *request = stream->request;
     stream->lost = true;
@@ -135,12 +136,12 @@ static void drop(struct http_stream *stream)
         pthread_mutex_unlock(&connection->lock);
     }
     pthread_mutex_unlock(&request->lock);
-    wake(stream);
+    stream_wake(stream);
 }
 
 /* --------------------------------------------------------------------------------------- events */
 
-/* A line of its own for each line of the value; what ends a line is "\n", "\r" or "\r\n". */
+/* One line per line of the value; "\n", "\r" and "\r\n" end a line. */
 static void append_lines(struct buf *out, const char *field, const char *text)
 {
     do {
@@ -165,8 +166,8 @@ static void append_event(struct buf *out, const struct http_event *event)
     buf_puts(out, "\n");
 }
 
-/* What was sent already makes room first. */
-static void compact(struct http_stream *stream)
+/* Drops the part of the backlog that is sent. */
+static void stream_compact(struct http_stream *stream)
 {
     struct buf *backlog = &stream->backlog;
     if (stream->sent < backlog->len / 2)
@@ -181,12 +182,12 @@ bool http_stream_send(struct http_stream *stream, const struct http_event *event
     pthread_mutex_lock(&stream->lock);
     bool open = !stream->lost && !stream->stopped;
     if (open) {
-        compact(stream);
+        stream_compact(stream);
         append_event(&stream->backlog, event);
         if (stream->backlog.cut)
-            drop(stream);
+            stream_drop(stream);
         else
-            wake(stream);
+            stream_wake(stream);
         open = !stream->lost;
     }
     pthread_mutex_unlock(&stream->lock);
@@ -197,21 +198,21 @@ void http_stream_close(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->closed = true;
-    wake(stream);
+    stream_wake(stream);
     pthread_mutex_unlock(&stream->lock);
-    unref(stream);
+    stream_unref(stream);
 }
 
 /* ----------------------------------------------------------------------------- from the watcher */
 
-void http_stream_beat(struct http_stream *stream)
+void http_stream_heartbeat(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     if (stream->backlog.len == stream->sent && !stream->lost) {
         buf_puts(&stream->backlog, ":\n\n");
-        wake(stream);
-    } else if (++stream->beats >= BEATS_MAX && !stream->lost) {
-        drop(stream);
+        stream_wake(stream);
+    } else if (++stream->heartbeats >= HEARTBEATS_MAX && !stream->lost) {
+        stream_drop(stream);
     }
     pthread_mutex_unlock(&stream->lock);
 }
@@ -220,7 +221,7 @@ void http_stream_lost(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->lost = true;
-    wake(stream);
+    stream_wake(stream);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -228,7 +229,7 @@ void http_stream_stop(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->stopped = true;
-    wake(stream);
+    stream_wake(stream);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -241,5 +242,5 @@ void http_stream_over(struct http_stream *stream)
     metric_shift(stream->request->server->streams, -1);
     if (tell && stream->options.gone)
         stream->options.gone(stream->options.context);
-    unref(stream);
+    stream_unref(stream);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int digit(char byte)
+static int hex_digit(char byte)
 {
     if (byte >= '0' && byte <= '9')
         return byte - '0';
@@ -14,9 +14,9 @@ static int digit(char byte)
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-/* `what` is "path" or "query"; '+' is a space in a query alone. *out gets a string of the arena. */
-static int decode(const char *what, const char *text, size_t count, struct arena *arena,
-                  const char **out, struct err *err)
+/* `what` is "path" or "query"; '+' is a space only in a query. *out is a string of the arena. */
+static int percent_decode(const char *what, const char *text, size_t count, struct arena *arena,
+                          const char **out, struct err *err)
 {
     bool query = *what == 'q';
     char *decoded = arena_alloc(arena, count + 1);
@@ -24,20 +24,20 @@ static int decode(const char *what, const char *text, size_t count, struct arena
     for (size_t i = 0; i < count; i++) {
         char byte = text[i];
         if (byte == '%') {
-            int high = i + 1 < count ? digit(text[i + 1]) : -1;
-            int low = high >= 0 && i + 2 < count ? digit(text[i + 2]) : -1;
+            int high = i + 1 < count ? hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 && i + 2 < count ? hex_digit(text[i + 2]) : -1;
             if (low < 0)
-                return err_set(err, ERR_INPUT, "a %% in the %s has no two hexadecimal digits",
-                               what);
+                return err_set(err, ERR_INPUT,
+                               "a %% in the %s is not followed by two hexadecimal digits", what);
             byte = (char)(high << 4 | low);
             i += 2;
             if (byte == '/' && !query)
-                return err_set(err, ERR_INPUT, "the path holds an encoded /");
+                return err_set(err, ERR_INPUT, "the path contains an encoded /");
         } else if (byte == '+' && query) {
             byte = ' ';
         }
         if (byte == '\0' || (!query && ((unsigned char)byte < ' ' || byte == 0x7F)))
-            return err_set(err, ERR_INPUT, "the %s holds an encoded %s", what,
+            return err_set(err, ERR_INPUT, "the %s contains an encoded %s", what,
                            byte ? "control character" : "NUL");
         decoded[used++] = byte;
     }
@@ -59,11 +59,11 @@ static int parse_path(const char *text, size_t count, struct arena *arena, struc
             return err_set(err, ERR_LIMIT, "the path has more than %d segments",
                            LIMIT_HTTP_SEGMENTS);
         const char **segment = &out->segments[out->segment_count++];
-        int result = decode("path", text + start, length, arena, segment, err);
+        int result = percent_decode("path", text + start, length, arena, segment, err);
         if (result < 0)
             return result;
         if (strcmp(*segment, ".") == 0 || strcmp(*segment, "..") == 0)
-            return err_set(err, ERR_INPUT, "the path holds a segment \"%s\"", *segment);
+            return err_set(err, ERR_INPUT, "the path contains a segment \"%s\"", *segment);
         start += length + 1;
         if (start > count)
             return 0;
@@ -88,15 +88,15 @@ static int add_pair(const char *text, size_t count, struct arena *arena, struct 
     struct http_pair pair = {"", ""};
     const char *equals = memchr(text, '=', count);
     size_t length = equals ? (size_t)(equals - text) : count;
-    int result = decode("query", text, length, arena, &pair.name, err);
+    int result = percent_decode("query", text, length, arena, &pair.name, err);
     if (result < 0)
         return result;
     size_t rest = equals ? length + 1 : count;
-    result = decode("query", text + rest, count - rest, arena, &pair.value, err);
+    result = percent_decode("query", text + rest, count - rest, arena, &pair.value, err);
     if (result < 0)
         return result;
     if (http_target_query(out, pair.name))
-        return err_set(err, ERR_INPUT, "the query names '%.64s' twice", pair.name);
+        return err_set(err, ERR_INPUT, "the query has '%.64s' twice", pair.name);
     if (out->query_count == LIMIT_HTTP_QUERY)
         return err_set(err, ERR_LIMIT, "the query has more than %d names", LIMIT_HTTP_QUERY);
     out->query[out->query_count++] = pair;
@@ -130,11 +130,11 @@ int http_target_parse(const char *text, struct arena *arena, struct http_target 
     }
     for (const char *at = text; *at; at++)
         if ((unsigned char)*at <= ' ' || *at == 0x7F || *at == '#')
-            return err_set(err, ERR_INPUT, "the target holds a byte 0x%02x", (unsigned char)*at);
+            return err_set(err, ERR_INPUT, "the target contains a byte 0x%02x", (unsigned char)*at);
     size_t count = strcspn(text, "?");
     if (*text != '/')
         return err_set(err, ERR_INPUT, "the target does not begin with /");
-    out->path = arena_strndup(arena, text, count); /* as it came, for who refuses it */
+    out->path = arena_strndup(arena, text, count); /* as received, for refusals */
     int result = parse_path(text, count, arena, out, err);
     if (result < 0)
         return result;

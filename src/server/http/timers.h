@@ -1,12 +1,11 @@
 /* http_timers: deadlines that are moved far more often than they pass.
  *
- * A heap whose order is allowed to be too early: moving a deadline later only stores it, and the
- * heap finds out when the old one comes up. So a keep-alive connection, which moves its deadline
- * several times per request, takes no lock for it.
+ * A heap whose keys may be too early: moving a deadline later only stores it, and the heap finds
+ * out when the old one comes up. So a keep-alive connection, which moves its deadline several
+ * times per request, takes no lock for it.
  *
- * Ownership: a timer is its user's storage, and must be removed before that goes. Threads:
- * http_timers_set from any, for one timer from one at a time; the others from any.
- */
+ * Ownership: a timer is its user's storage, and must be removed before that is freed. Threads:
+ * http_timers_set from any, for one timer from one at a time; the others from any. */
 #ifndef WARPGYM_SERVER_HTTP_TIMERS_H
 #define WARPGYM_SERVER_HTTP_TIMERS_H
 
@@ -20,7 +19,7 @@
 
 struct http_timer {
     _Atomic int64_t due_ns;
-    _Atomic int64_t queued_ns; /* where the heap has it; HTTP_TIMER_NEVER: it is not in there */
+    _Atomic int64_t queued_ns; /* its key in the heap; HTTP_TIMER_NEVER: not in the heap */
     size_t place;
 };
 
@@ -34,11 +33,11 @@ void http_timers_init(struct http_timers *timers);
 void http_timers_deinit(struct http_timers *timers);
 
 void http_timer_init(struct http_timer *timer);
-/* Whether it became the earliest of all: who sleeps until that one must be woken. */
+/* True: it became the earliest of all, so a thread that sleeps until then must be woken. */
 bool http_timers_set(struct http_timers *timers, struct http_timer *timer, int64_t due_ns);
 void http_timers_remove(struct http_timers *timers, struct http_timer *timer);
-/* One that is due at `now_ns`, taken out; or NULL, and *next_ns is when to ask again at the latest.
- * */
+/* Removes one that is due at `now_ns`; or NULL, and *next_ns is when to call again at the
+ * latest. */
 struct http_timer *http_timers_pop(struct http_timers *timers, int64_t now_ns, int64_t *next_ns);
 
 #endif

@@ -9,7 +9,7 @@ static void set_turn(struct http_request *request, enum http_turn turn)
     pthread_mutex_unlock(&request->lock);
 }
 
-/* On the thread of the connection. */
+/* On the connection's thread. */
 enum MHD_Result http_turn_queue(struct http_request *request)
 {
     struct http_connection *connection = request->connection;
@@ -18,8 +18,8 @@ enum MHD_Result http_turn_queue(struct http_request *request)
                                stream ? HTTP_HEARTBEAT_NS / 1000000
                                       : request->server->settings->server_send_timeout_ms))
         return MHD_NO;
-    /* After the phase is there to be seen: then http_stop finds the stream, or it finds http_stop.
-     * */
+    /* Check after publishing the phase: either http_stop finds the stream, or this finds
+     * http_stop. */
     if (stream && atomic_load(&request->server->stopping))
         http_stream_stop(request->stream);
     request->status = request->reply->status;
@@ -36,7 +36,7 @@ static void call_handler(struct http_request *request)
     const struct http_binding *binding = request->binding;
     binding->route->handler(binding->context, request, &request->response);
     if (!request->postponed && !request->stream && !request->response.filled)
-        http_refuse(&request->response, 500, "internal", "the server has no answer to this");
+        http_refuse(&request->response, 500, "internal", "the handler gave no answer");
 }
 
 static void call_late(struct http_request *request)
@@ -44,11 +44,11 @@ static void call_late(struct http_request *request)
     struct http_waiter *waiter = &request->waiter;
     waiter->wait.late(waiter->wait.context, request, &request->response);
     if (!request->response.filled)
-        http_refuse(&request->response, 500, "internal", "the server has no answer to this");
+        http_refuse(&request->response, 500, "internal", "the handler gave no answer");
     http_waiter_unref(waiter);
 }
 
-static enum MHD_Result start(struct http_request *request)
+static enum MHD_Result request_start(struct http_request *request)
 {
     if (!http_connection_enter(request->connection, PHASE_WORK, -1))
         return MHD_NO;
@@ -66,13 +66,13 @@ static enum MHD_Result start(struct http_request *request)
         set_turn(request, TURN_READY);
         return http_turn_queue(request);
     }
-    /* Before it is pushed: the handler may be through before this returns. */
+    /* Set before submitting: the handler may be done before this returns. */
     request->pooled = true;
     MHD_suspend_connection(request->connection->mhd);
     if (http_request_push(request))
         return MHD_YES;
     http_refuse_for(&request->response, 503, HTTP_RETRY_AFTER_S, "busy",
-                    "too many requests wait already");
+                    "too many requests are waiting");
     set_turn(request, TURN_READY);
     http_connection_resume(request->connection);
     return MHD_YES;
@@ -85,7 +85,7 @@ enum MHD_Result http_turn_proceed(struct http_request *request)
     pthread_mutex_unlock(&request->lock);
     switch (turn) {
     case TURN_READ:
-        return start(request);
+        return request_start(request);
     case TURN_LATE:
         call_late(request);
         set_turn(request, TURN_READY);
@@ -95,7 +95,7 @@ enum MHD_Result http_turn_proceed(struct http_request *request)
     case TURN_GONE:
         return MHD_NO;
     default:
-        /* Not ours: whoever has the turn resumes the connection. */
+        /* Not ours: the owner of the turn resumes the connection. */
         MHD_suspend_connection(request->connection->mhd);
         return MHD_YES;
     }
@@ -118,9 +118,9 @@ static void run_turn(struct http_request *request)
     pthread_mutex_unlock(&request->lock);
 }
 
-static void run_work(struct pool_work *work)
+static void run_work(struct pool_task *work)
 {
-    struct http_request *request = POOL_WHOLE(work, struct http_request, work);
+    struct http_request *request = TASK_CONTAINER(work, struct http_request, work);
     run_turn(request);
     http_request_unref(request);
 }
@@ -129,7 +129,7 @@ bool http_request_push(struct http_request *request)
 {
     http_request_ref(request);
     request->work.run = run_work;
-    if (pool_push(request->server->pool, &request->work))
+    if (task_pool_submit(request->server->pool, &request->work))
         return true;
     http_request_unref(request);
     return false;
@@ -146,11 +146,11 @@ enum MHD_Result http_turn_receive(struct http_request *request, const char *byte
         buf_append(&request->body, bytes, count);
         return MHD_YES;
     }
-    /* In the middle of a body libmicrohttpd takes no response. */
+    /* In the middle of a body libmicrohttpd accepts no response. */
     pthread_mutex_lock(&connection->lock);
     if (connection->phase != PHASE_DEAD)
-        http_connection_last_words(connection, request, 413, "body_too_large",
-                                   "the body is larger than what is read here");
+        http_connection_send_final(connection, request, 413, "body_too_large",
+                                   "the body exceeds the limit here");
     connection->linger = true;
     pthread_mutex_unlock(&connection->lock);
     return MHD_NO;

@@ -29,9 +29,9 @@ struct http_waiter *http_postpone(struct http_request *request, const struct htt
     if (connection->gone)
         http_connection_watch(connection, true);
     pthread_mutex_unlock(&connection->lock);
-    /* After the turn is there to be seen: then http_stop finds it, or it finds http_stop. */
+    /* Check after publishing the turn: either http_stop finds it, or this finds http_stop. */
     bool stopping = atomic_load(&request->server->stopping);
-    http_connection_due(connection, stopping ? 0 : wait->timeout_ms);
+    http_connection_set_deadline(connection, stopping ? 0 : wait->timeout_ms);
     pthread_mutex_unlock(&request->lock);
     return waiter;
 }
@@ -45,8 +45,8 @@ void http_waiter_unref(struct http_waiter *waiter)
     http_request_unref(waiter->request);
 }
 
-/* With the request's lock held: ends the wait, if it is still on. */
-static bool leave(struct http_request *request, enum http_turn turn)
+/* With the request's lock: ends the wait, if it has not ended. */
+static bool wait_leave(struct http_request *request, enum http_turn turn)
 {
     if (request->turn != TURN_WAIT)
         return false;
@@ -57,7 +57,7 @@ static bool leave(struct http_request *request, enum http_turn turn)
     if (connection->phase == PHASE_WAIT)
         connection->phase = PHASE_WORK;
     pthread_mutex_unlock(&connection->lock);
-    http_connection_due(connection, -1);
+    http_connection_set_deadline(connection, -1);
     return true;
 }
 
@@ -65,16 +65,16 @@ bool http_answer(struct http_waiter *waiter, struct http_response *response)
 {
     struct http_request *request = waiter->request;
     pthread_mutex_lock(&request->lock);
-    bool delivered = leave(request, TURN_READY);
+    bool delivered = wait_leave(request, TURN_READY);
     if (delivered) {
         if (!response->filled)
-            http_refuse(response, 500, "internal", "the server has no answer to this");
+            http_refuse(response, 500, "internal", "the request got no answer");
         request->reply = response;
         http_connection_resume(request->connection);
     }
     pthread_mutex_unlock(&request->lock);
     if (delivered)
-        http_waiter_unref(waiter); /* nobody else will call back */
+        http_waiter_unref(waiter); /* no callback will follow */
     else
         http_response_free(response);
     http_waiter_unref(waiter);
@@ -84,21 +84,21 @@ bool http_answer(struct http_waiter *waiter, struct http_response *response)
 void http_drop(struct http_waiter *waiter)
 {
     struct http_response *response = http_response_new(waiter);
-    http_refuse(response, 500, "internal", "the server has no answer to this");
+    http_refuse(response, 500, "internal", "the request got no answer");
     (void)http_answer(waiter, response);
 }
 
-/* With the request's lock held. Where the handler may block, so may `late`, and never on a loop's
- * thread: while all handlers are busy and have a full queue, the answer is a little later. */
-static void be_late(struct http_request *request)
+/* With the request's lock. If the handler may block, so may `late`, and never on a loop's
+ * thread: while the handlers' queue is full, the answer is a little later. */
+static void wait_expire(struct http_request *request)
 {
     if (!(request->binding->route->flags & HTTP_BLOCKS)) {
-        (void)leave(request, TURN_LATE);
+        (void)wait_leave(request, TURN_LATE);
         http_connection_resume(request->connection);
     } else if (http_request_push(request)) {
-        (void)leave(request, TURN_LATE);
+        (void)wait_leave(request, TURN_LATE);
     } else {
-        http_connection_due(request->connection, BUSY_MS);
+        http_connection_set_deadline(request->connection, BUSY_MS);
     }
 }
 
@@ -110,19 +110,19 @@ void http_waiter_late(struct http_request *request, int64_t now_ns)
     }
     pthread_mutex_lock(&request->lock);
     if (now_ns >= request->waiter.deadline_ns && request->turn == TURN_WAIT)
-        be_late(request);
+        wait_expire(request);
     pthread_mutex_unlock(&request->lock);
 }
 
-static void end(struct http_request *request, enum http_turn turn)
+static void wait_end(struct http_request *request, enum http_turn turn)
 {
     struct http_waiter *waiter = &request->waiter;
     pthread_mutex_lock(&request->lock);
-    bool ended = leave(request, turn);
+    bool ended = wait_leave(request, turn);
     if (ended && turn == TURN_READY) {
         request->reply = http_response_new(waiter);
         http_refuse_for(request->reply, 503, HTTP_STOP_RETRY_AFTER_S, "stopping",
-                        "the server stops");
+                        "the server is stopping");
     }
     if (ended)
         http_connection_resume(request->connection);
@@ -136,10 +136,10 @@ static void end(struct http_request *request, enum http_turn turn)
 
 void http_waiter_gone(struct http_request *request)
 {
-    end(request, TURN_GONE);
+    wait_end(request, TURN_GONE);
 }
 
 void http_waiter_stop(struct http_request *request)
 {
-    end(request, TURN_READY);
+    wait_end(request, TURN_READY);
 }

@@ -17,8 +17,8 @@ void http_watch_wake(struct http_server *server)
     (void)ignored;
 }
 
-/* What is due, and how long to sleep then. */
-static int keep_deadlines(struct http_server *server)
+/* Handles expired deadlines; returns how long to sleep. */
+static int handle_deadlines(struct http_server *server)
 {
     int64_t next_ns, now_ns = clock_now_ns();
     struct http_timer *timer;
@@ -27,8 +27,8 @@ static int keep_deadlines(struct http_server *server)
     return next_ns == HTTP_TIMER_NEVER ? -1 : clock_left_ms(next_ns);
 }
 
-/* After the events of this round, which may name them; there can be no later ones. */
-static void bury_dead(struct http_server *server)
+/* After the events of this round, which may refer to them; later ones cannot. */
+static void free_closed(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
     struct http_connection *dead = server->dead;
@@ -36,7 +36,7 @@ static void bury_dead(struct http_server *server)
     pthread_mutex_unlock(&server->lock);
     while (dead) {
         struct http_connection *next = dead->next;
-        http_connection_bury(dead);
+        http_connection_free_closed(dead);
         dead = next;
     }
 }
@@ -49,21 +49,21 @@ static bool has_quit(struct http_server *server)
     return quit;
 }
 
-static void *watch(void *argument)
+static void *watch_thread_main(void *argument)
 {
     struct http_server *server = argument;
     struct epoll_event events[EVENTS];
     while (!has_quit(server)) {
-        int sleep_ms = keep_deadlines(server);
+        int sleep_ms = handle_deadlines(server);
         int count = epoll_wait(server->epoll_fd, events, EVENTS, sleep_ms);
         for (int i = 0; i < count; i++) {
             uint64_t ignored;
             if (events[i].data.ptr)
                 http_connection_event(events[i].data.ptr);
             else if (read(server->wake_fd, &ignored, sizeof ignored) < 0)
-                continue; /* somebody else's wake was in the same read */
+                continue; /* the same read consumed another thread's wake-up */
         }
-        bury_dead(server);
+        free_closed(server);
     }
     return NULL;
 }
@@ -76,11 +76,11 @@ int http_watch_start(struct http_server *server, struct err *err)
     if (server->epoll_fd < 0 || server->wake_fd < 0 ||
         epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, server->wake_fd, &event) < 0)
         return err_sys(err, errno, "cannot watch connections");
-    int code = pthread_create(&server->watcher, NULL, watch, server);
+    int code = pthread_create(&server->watcher, NULL, watch_thread_main, server);
     return code == 0 ? 0 : err_sys(err, code, "cannot start the thread that watches connections");
 }
 
-/* libmicrohttpd is gone, so no connection is live; those that linger are cut off. */
+/* libmicrohttpd has stopped, so no connection is live; those that linger are cut off. */
 void http_watch_stop(struct http_server *server)
 {
     int64_t next_ns;
@@ -90,7 +90,7 @@ void http_watch_stop(struct http_server *server)
     pthread_mutex_unlock(&server->lock);
     http_watch_wake(server);
     pthread_join(server->watcher, NULL);
-    bury_dead(server);
+    free_closed(server);
     while ((timer = http_timers_pop(&server->timers, HTTP_TIMER_NEVER - 1, &next_ns)))
         http_connection_timeout((struct http_connection *)timer, HTTP_TIMER_NEVER - 1);
 }

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "server/internal.h"
 #include "server/kernelgym/report.h"
 #include "server/kernelgym/routes.h"
-#include "server/service_internal.h"
 
 #include <string.h>
 #include <time.h>
@@ -77,7 +77,7 @@ static const char *quarantine_of(const json_t *worker)
 
 static void answer_workers(struct service *service, bool health, struct http_response *response)
 {
-    json_t *notes = fleet_workers(service->fleet);
+    json_t *notes = worker_registry_json(service->workers);
     size_t count = json_array_size(notes), i;
     struct kernelgym_worker *workers = mem_alloc((count + 1) * sizeof *workers);
     json_t *note;

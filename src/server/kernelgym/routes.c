@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/long_poll.h"
 #include "server/submit.h"
-#include "server/waiting.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void kernelgym_send(struct http_response *response, struct kernelgym_reply *repl
 struct task {
     struct kernelgym_job job;
     enum kernelgym_part part;
-    struct view *view;
+    struct evaluation_json *view;
     json_t *notes, *verdict;
 };
 
@@ -45,7 +45,7 @@ static json_t *parse(const char *text)
 
 static void task_deinit(struct task *task)
 {
-    view_unref(task->view);
+    evaluation_json_unref(task->view);
     json_decref(task->notes);
     json_decref(task->verdict);
 }
@@ -56,12 +56,14 @@ static int task_find(struct service *service, const char *id, struct task *task,
     char base[QUEUE_ID_BYTES];
     size_t base_bytes;
     *task = (struct task){.part = KERNELGYM_WHOLE};
-    int result = views_get(service->views, service->queue, id, &task->view, err);
+    int result = evaluation_json_get(service->evaluation_jsons, service->queue, id, &task->view,
+                                     err);
     if (result == ERR_MISSING && kernelgym_part(id, &base_bytes) != KERNELGYM_WHOLE &&
         base_bytes < sizeof base) {
         snprintf(base, sizeof base, "%.*s", (int)base_bytes, id);
         task->part = kernelgym_part(id, &base_bytes);
-        result = views_get(service->views, service->queue, base, &task->view, err);
+        result = evaluation_json_get(service->evaluation_jsons, service->queue, base, &task->view,
+                                     err);
     }
     if (result < 0)
         return result;
@@ -70,7 +72,7 @@ static int task_find(struct service *service, const char *id, struct task *task,
     task->verdict = parse(task->view->verdict);
     task->job = (struct kernelgym_job){
         .id = job->id,
-        .state = view_ended(job)               ? KERNELGYM_ENDED
+        .state = evaluation_has_ended(job)     ? KERNELGYM_ENDED
                  : job->state == QUEUE_RUNNING ? KERNELGYM_PROCESSING
                                                : KERNELGYM_PENDING,
         .cancelled = job->state == QUEUE_CANCELLED,
@@ -170,13 +172,13 @@ static void wait_for(struct service *service, struct tasks *tasks, struct http_r
     const char **ids = mem_alloc(tasks->count * sizeof *ids);
     for (size_t i = 0; i < tasks->count; i++)
         ids[i] = tasks->ids[i];
-    const struct waiting waiting = {.ids = ids,
-                                    .count = tasks->count,
-                                    .timeout_ms = PATIENCE_MS,
-                                    .answer = answer_tasks,
-                                    .release = tasks_free,
-                                    .context = tasks};
-    waiting_begin(service, request, &waiting);
+    const struct long_poll waiting = {.ids = ids,
+                                      .count = tasks->count,
+                                      .timeout_ms = PATIENCE_MS,
+                                      .answer = answer_tasks,
+                                      .release = tasks_free,
+                                      .context = tasks};
+    long_poll_begin(service, request, &waiting);
     mem_free(ids);
 }
 

@@ -138,7 +138,7 @@ int lm_api_open(struct lm_api **out, const struct lm_api_options *options, struc
     api->options.model = api->model;
     api->created = clock_wall_ms() / 1000;
     api->metrics = metrics_new();
-    api->pool = pool_new(WRITERS, SIZE_MAX);
+    api->pool = task_pool_new(WRITERS, SIZE_MAX);
     pthread_mutex_init(&api->lock, NULL);
     pthread_cond_init(&api->idle, NULL);
     int result = start(api, err);
@@ -189,7 +189,7 @@ void lm_api_free(struct lm_api *api)
 {
     if (!api)
         return;
-    pool_free(api->pool);
+    task_pool_free(api->pool);
     http_free(api->http);
     metrics_free(api->metrics);
     pthread_mutex_destroy(&api->lock);

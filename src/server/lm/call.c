@@ -43,7 +43,7 @@ struct call {
     struct part *parts;
     struct lm_api_choice *choices; /* of all parts */
     size_t choice_count, reserved;
-    struct pool_work ending;
+    struct pool_task ending;
 
     pthread_mutex_t lock; /* all below, the choices, and what is scored */
     size_t left;          /* choices that have not ended */
@@ -207,9 +207,9 @@ static void end_waiter(struct call *call, struct http_waiter *waiter)
 }
 
 /* The call is over, and nobody else touches it. */
-static void end(struct pool_work *work)
+static void end(struct pool_task *work)
 {
-    struct call *call = POOL_WHOLE(work, struct call, ending);
+    struct call *call = TASK_CONTAINER(work, struct call, ending);
     if (call->stream)
         end_stream(call, call->stream);
     else
@@ -228,7 +228,7 @@ static void end_if_over(struct call *call)
         return;
     atomic_fetch_add(&call->refs, 1);
     call->ending.run = end;
-    if (!pool_push(call->api->pool, &call->ending))
+    if (!task_pool_submit(call->api->pool, &call->ending))
         end(&call->ending);
 }
 

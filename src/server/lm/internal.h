@@ -5,7 +5,7 @@
 #include "base/metrics.h"
 #include "server/http/http.h"
 #include "server/lm/api.h"
-#include "server/pool.h"
+#include "server/task_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ struct lm_api {
     int64_t created; /* seconds */
     struct http_server *http;
     struct metrics *metrics;
-    struct pool *pool; /* writes answers, so that the engine need not */
+    struct task_pool *pool; /* writes answers, so that the engine need not */
     atomic_bool draining;
     atomic_size_t choices; /* under way */
     atomic_ullong calls;   /* ever; part of their ids */

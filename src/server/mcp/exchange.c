@@ -137,9 +137,9 @@ static bool call_over(struct mcp_call *call)
     return wanted;
 }
 
-void mcp_call_run(struct pool_work *work)
+void mcp_call_run(struct pool_task *work)
 {
-    struct mcp_call *call = POOL_WHOLE(work, struct mcp_call, work);
+    struct mcp_call *call = TASK_CONTAINER(work, struct mcp_call, work);
     json_t *result = NULL, *answer;
     struct err err = {0};
     int code = call->stop ? err_set(&err, ERR_CANCELLED, "the server stops")
@@ -163,7 +163,7 @@ static bool start(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
     bool blocks = call->method->flags & MCP_BLOCKS;
-    struct pool *pool = mcp_method_is_long(call) ? mcp->judging : mcp->quick;
+    struct task_pool *pool = mcp_method_is_long(call) ? mcp->judging : mcp->quick;
     pthread_mutex_lock(&mcp->lock);
     bool taken = !mcp->stopping && !(call->session && call->session->over);
     if (taken) {
@@ -171,7 +171,7 @@ static bool start(struct mcp_call *call)
         mcp->calls = call;
         if (call->session)
             call->session->calls++;
-        taken = !blocks || pool_push(pool, &call->work);
+        taken = !blocks || task_pool_submit(pool, &call->work);
         if (!taken) {
             mcp->calls = call->next;
             if (call->session)

@@ -3,10 +3,10 @@
  *   session ─┬─ track (problem, language) ─ episode ─ turns
  *            └─ track …
  *
- * A submission is a turn: its source, fenced, is the answer of an episode (gym/episode/episode.h), which an
- * evaluator judges. An episode that is full is followed by another. One that is judging takes no
- * second answer: who submits meanwhile waits. A submission that is cancelled, or that nobody could
- * judge, is no turn.
+ * A submission is a turn: its source, fenced, is the answer of an episode (gym/episode/episode.h),
+ * which an evaluator judges. An episode that is full is followed by another. One that is judging
+ * takes no second answer: who submits meanwhile waits. A submission that is cancelled, or that
+ * nobody could judge, is no turn.
  *
  * A session of ours belongs to one of the protocol's, or, where there is none, to whoever knows its
  * id: the first submission makes one up. It ends with the protocol's, after `mcp.idle_ms` without

@@ -9,7 +9,7 @@
 #include "server/mcp/mcp.h"
 #include "server/mcp/message.h"
 #include "server/mcp/version.h"
-#include "server/pool.h"
+#include "server/task_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ struct mcp_session {
 struct mcp {
     const struct settings *settings;
     const struct mcp_service *service;
-    struct pool *quick, *judging;
+    struct task_pool *quick, *judging;
     pthread_t keeper;
     pthread_mutex_t lock;
     pthread_cond_t wake; /* of the keeper */
@@ -57,7 +57,7 @@ struct mcp_exchange {
 struct mcp_method;
 
 struct mcp_call {
-    struct pool_work work;
+    struct pool_task work;
     struct mcp *mcp;
     struct mcp_exchange *exchange; /* a reference */
     struct mcp_session *session;   /* the exchange's; NULL */
@@ -107,6 +107,6 @@ void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t
 void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message);
 
 /* exchange.c: runs a call and ends it. */
-void mcp_call_run(struct pool_work *work);
+void mcp_call_run(struct pool_task *work);
 
 #endif

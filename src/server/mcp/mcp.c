@@ -291,8 +291,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *er
         return err_sys(err, code, "cannot start a thread");
     }
     size_t at_once = options->at_once < LIMIT_MCP_THREADS ? options->at_once : LIMIT_MCP_THREADS;
-    mcp->quick = pool_new(QUICK_THREADS, LIMIT_MCP_CALLS);
-    mcp->judging = pool_new(at_once > 0 ? at_once : 1, LIMIT_MCP_CALLS);
+    mcp->quick = task_pool_new(QUICK_THREADS, LIMIT_MCP_CALLS);
+    mcp->judging = task_pool_new(at_once > 0 ? at_once : 1, LIMIT_MCP_CALLS);
     *out = mcp;
     return 0;
 }
@@ -326,8 +326,8 @@ void mcp_stop(struct mcp *mcp)
     if (!first)
         return;
     pthread_join(mcp->keeper, NULL);
-    pool_free(mcp->judging);
-    pool_free(mcp->quick);
+    task_pool_free(mcp->judging);
+    task_pool_free(mcp->quick);
     while ((session = find_any(mcp))) {
         mcp_session_end(session);
         mcp_session_unref(session);

@@ -1,30 +1,29 @@
-/* service_internal: what the files of the service share, and nobody else includes.
+/* internal: what the service's files share.
  *
- * A route's handler that asks the queue is marked HTTP_BLOCKS: queues are files and networks. Who
- * waits holds no thread: see feed.h.
- */
+ * Handlers that access the queue are marked HTTP_BLOCKS: queues are files and networks. A
+ * waiting request holds no thread: see job_events.h. */
 #ifndef WARPGYM_SERVER_SERVICE_INTERNAL_H
 #define WARPGYM_SERVER_SERVICE_INTERNAL_H
 
 #include "device/load.h"
 #include "server/catalogue.h"
-#include "server/feed.h"
-#include "server/fleet.h"
+#include "server/evaluation_json.h"
 #include "server/http/http.h"
-#include "server/pool.h"
+#include "server/job_events.h"
 #include "server/service.h"
-#include "server/view.h"
+#include "server/task_pool.h"
+#include "server/worker_registry.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define SERVICE_RETRY_AFTER_S 2 /* where the store is away or full */
+#define SERVICE_RETRY_AFTER_S 2 /* if the store is unreachable or full */
 
-/* Of this machine, between the keeper's last two looks. */
+/* Of this machine, between the last two refreshes of the maintenance thread. */
 struct service_load {
     struct load now;
-    double cpu_percent; /* negative: not known yet */
+    double cpu_percent; /* negative: not measured yet */
 };
 
 struct service {
@@ -32,26 +31,26 @@ struct service {
     const struct settings *settings;
     struct queue *queue;
     struct http_server *http;
-    struct feed *feed;
-    struct views *views;
-    struct fleet *fleet;
+    struct job_events *job_events;
+    struct evaluation_json_cache *evaluation_jsons;
+    struct worker_registry *workers;
     struct catalogue *catalogue;
     struct metric_table *metrics;
-    struct pool *finishers; /* of episodes whose evaluation has ended */
+    struct task_pool *finishers; /* of episodes whose evaluation has ended */
     int64_t opened_ns;
 
-    pthread_t keeper;
-    bool keeping;
-    pthread_mutex_t keeper_lock;
-    pthread_cond_t keeper_wake;
+    pthread_t maintenance_thread;
+    bool maintenance_started;
+    pthread_mutex_t maintenance_lock;
+    pthread_cond_t maintenance_wake;
     bool quit;                  /* likewise */
-    struct queue_stats stats;   /* as it was last; likewise */
+    struct queue_stats stats;   /* as of the last refresh; likewise */
     bool stats_known;           /* likewise */
     struct service_load load;   /* likewise */
-    _Atomic uint64_t put_since; /* jobs, since those statistics */
+    _Atomic uint64_t put_since; /* jobs put since those statistics */
 };
 
-/* Tables of routes, one for each api_*.c; ended by a row without methods. */
+/* Route tables, one for each file of api/; a row without methods ends each. */
 extern const struct http_route api_evaluations_routes[];
 extern const struct http_route api_batches_routes[];
 extern const struct http_route api_episodes_routes[];
@@ -65,13 +64,13 @@ extern const struct http_route kernelgym_monitoring_routes[];
 /* All of those tables; ends with NULL. */
 extern const struct http_route *const service_tables[];
 
-/* What the keeper saw last; false: nothing yet. */
+/* As of the last refresh; false: none yet. */
 bool service_stats(struct service *service, struct queue_stats *stats);
 struct service_load service_load(struct service *service);
-/* Of an error of the queue: 404 no such job, 400, 503 with Retry-After where the store is away or
- * full. */
+/* Refuses with an error of the queue: 404 no such job, 400, 503 with Retry-After if the store is
+ * unreachable or full. */
 void service_refuse_queue(struct http_response *response, const struct err *err);
-/* The envelope of refusals, by whose route it is. */
+/* The format of refusals, which depends on the route. */
 void service_envelope(void *context, const struct http_error *error,
                       const struct http_request *request, struct http_response *response);
 /* As queue_cancel. */
@@ -82,10 +81,10 @@ bool service_wait_ms(const struct http_request *request, struct http_response *r
                      int64_t *wait_ms);
 
 /* maintenance.c */
-NODISCARD int keeper_start(struct service *service, struct err *err);
-void keeper_stop(struct service *service);
-/* Reads what the keeper keeps, in the caller's thread. */
-NODISCARD int keeper_look(struct service *service, struct err *err);
-void keeper_metrics(struct service *service);
+NODISCARD int maintenance_start(struct service *service, struct err *err);
+void maintenance_stop(struct service *service);
+/* Refreshes in the caller's thread. */
+NODISCARD int maintenance_refresh(struct service *service, struct err *err);
+void maintenance_add_metrics(struct service *service);
 
 #endif

@@ -1,8 +1,8 @@
-/* batch: what the members of a batch add up to. Implemented in batches.c. */
+/* batch: aggregate state of a batch's members. Implemented in api/batches.c. */
 #ifndef WARPGYM_SERVER_BATCH_H
 #define WARPGYM_SERVER_BATCH_H
 
-#include "server/service_internal.h"
+#include "server/internal.h"
 
 struct batch_counts {
     size_t count, states[QUEUE_STATES];
@@ -17,7 +17,7 @@ void batch_counts_add(struct batch_counts *counts, const struct queue_job *job);
 bool batch_counts_ended(const struct batch_counts *counts);
 /* {"id", "count", "states", "outcomes"} */
 json_t *batch_counts_json(const char *id, const struct batch_counts *counts);
-/* Every member, the newest first. ERR_MISSING where there is none. */
+/* Calls `each` for every member, newest first. ERR_MISSING: no member. */
 NODISCARD int batch_each(struct service *service, const char *id,
                          void (*each)(void *context, const struct queue_job *job), void *context,
                          struct err *err);

@@ -1,4 +1,4 @@
-#include "server/fleet.h"
+#include "server/worker_registry.h"
 
 #include "base/array.h"
 #include "base/json.h"
@@ -9,41 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODELS 1024 /* of all workers, each as often as it is there */
+#define MODELS 1024 /* of all workers, with repetitions */
 
 static const char *const needs_names[] = {"cpu", "gpu", "any"};
 #define NEEDS COUNT(needs_names)
 
 struct snapshot {
     json_t *workers;
-    size_t taking, taking_gpu;
+    size_t claiming, claiming_gpu;
     bool claimed[NEEDS];
     char models[NEEDS][HASH_HEX_BYTES];
 };
 
-struct fleet {
+struct worker_registry {
     pthread_mutex_t lock;
     struct snapshot now; /* the lock */
 };
 
-struct fleet *fleet_new(void)
+struct worker_registry *worker_registry_new(void)
 {
-    struct fleet *fleet = mem_alloc(sizeof *fleet);
-    pthread_mutex_init(&fleet->lock, NULL);
-    fleet->now.workers = json_array();
-    return fleet;
+    struct worker_registry *registry = mem_alloc(sizeof *registry);
+    pthread_mutex_init(&registry->lock, NULL);
+    registry->now.workers = json_array();
+    return registry;
 }
 
-void fleet_free(struct fleet *fleet)
+void worker_registry_free(struct worker_registry *registry)
 {
-    if (!fleet)
+    if (!registry)
         return;
-    json_decref(fleet->now.workers);
-    pthread_mutex_destroy(&fleet->lock);
-    mem_free(fleet);
+    json_decref(registry->now.workers);
+    pthread_mutex_destroy(&registry->lock);
+    mem_free(registry);
 }
 
-static bool holds(const json_t *list, const char *text)
+static bool list_contains(const json_t *list, const char *text)
 {
     size_t i;
     json_t *item;
@@ -73,7 +73,7 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Models that are there twice count once: a second card of the same kind changes no result. */
+/* Duplicates count once: a second card of the same kind changes no result. */
 static void hash_models(const char **models, size_t count, char hex[HASH_HEX_BYTES])
 {
     struct hash *hash = hash_new();
@@ -84,7 +84,7 @@ static void hash_models(const char **models, size_t count, char hex[HASH_HEX_BYT
     hash_finish(hash, hex);
 }
 
-static void read_models(struct snapshot *snapshot, size_t needs)
+static void snapshot_read_models(struct snapshot *snapshot, size_t needs)
 {
     const char *models[MODELS];
     size_t count = 0, i, j;
@@ -92,7 +92,7 @@ static void read_models(struct snapshot *snapshot, size_t needs)
     json_array_foreach(snapshot->workers, i, worker)
     {
         if (json_is_true(json_object_get(worker, "draining")) ||
-            !holds(json_object_get(worker, "claims"), needs_names[needs]))
+            !list_contains(json_object_get(worker, "claims"), needs_names[needs]))
             continue;
         snapshot->claimed[needs] = true;
         bool gpu = has_gpu(worker) && needs != 0;
@@ -107,7 +107,7 @@ static void read_models(struct snapshot *snapshot, size_t needs)
     hash_models(models, count, snapshot->models[needs]);
 }
 
-static void summarise(struct snapshot *snapshot)
+static void snapshot_count_workers(struct snapshot *snapshot)
 {
     size_t i;
     json_t *worker;
@@ -115,71 +115,73 @@ static void summarise(struct snapshot *snapshot)
     {
         if (json_is_true(json_object_get(worker, "draining")))
             continue;
-        snapshot->taking++;
-        if (has_gpu(worker) && holds(json_object_get(worker, "claims"), "gpu"))
-            snapshot->taking_gpu++;
+        snapshot->claiming++;
+        if (has_gpu(worker) && list_contains(json_object_get(worker, "claims"), "gpu"))
+            snapshot->claiming_gpu++;
     }
     for (size_t needs = 0; needs < NEEDS; needs++)
-        read_models(snapshot, needs);
+        snapshot_read_models(snapshot, needs);
 }
 
-int fleet_refresh(struct fleet *fleet, struct queue *queue, struct err *err)
+int worker_registry_refresh(struct worker_registry *registry, struct queue *queue, struct err *err)
 {
-    struct queue_registration *notes = NULL;
+    struct queue_registration *registrations = NULL;
     size_t count = 0;
     struct err bad;
-    int result = queue_registrations(queue, &notes, &count, err);
+    int result = queue_registrations(queue, &registrations, &count, err);
     if (result < 0)
         return result;
     struct snapshot next = {.workers = json_array()};
     for (size_t i = 0; i < count; i++) {
         json_t *worker = NULL;
-        if (json_parse(notes[i].name, notes[i].bytes, notes[i].count, &worker, &bad) == 0 &&
+        if (json_parse(registrations[i].name, registrations[i].bytes, registrations[i].count,
+                       &worker, &bad) == 0 &&
             json_is_object(worker)) {
             if (!json_is_string(json_object_get(worker, "name")))
-                json_put(worker, "name", json_text(notes[i].name));
+                json_put(worker, "name", json_text(registrations[i].name));
             json_array_append_new(next.workers, worker);
         } else {
             json_decref(worker);
-            log_event(LOG_LEVEL_DEBUG, "server", "a note that tells of no worker", "name",
-                      notes[i].name, NULL);
+            log_event(LOG_LEVEL_DEBUG, "server", "ignored an invalid worker registration", "name",
+                      registrations[i].name, NULL);
         }
     }
-    queue_registrations_free(notes, count);
-    summarise(&next);
-    pthread_mutex_lock(&fleet->lock);
-    json_t *old = fleet->now.workers;
-    fleet->now = next;
-    pthread_mutex_unlock(&fleet->lock);
+    queue_registrations_free(registrations, count);
+    snapshot_count_workers(&next);
+    pthread_mutex_lock(&registry->lock);
+    json_t *old = registry->now.workers;
+    registry->now = next;
+    pthread_mutex_unlock(&registry->lock);
     json_decref(old);
     return 0;
 }
 
-json_t *fleet_workers(struct fleet *fleet)
+json_t *worker_registry_json(struct worker_registry *registry)
 {
-    pthread_mutex_lock(&fleet->lock);
-    json_t *copy = json_deep_copy(fleet->now.workers);
-    pthread_mutex_unlock(&fleet->lock);
+    pthread_mutex_lock(&registry->lock);
+    json_t *copy = json_deep_copy(registry->now.workers);
+    pthread_mutex_unlock(&registry->lock);
     return copy;
 }
 
-size_t fleet_taking(struct fleet *fleet, bool gpu)
+size_t worker_registry_count(struct worker_registry *registry, bool gpu)
 {
-    pthread_mutex_lock(&fleet->lock);
-    size_t count = gpu ? fleet->now.taking_gpu : fleet->now.taking;
-    pthread_mutex_unlock(&fleet->lock);
+    pthread_mutex_lock(&registry->lock);
+    size_t count = gpu ? registry->now.claiming_gpu : registry->now.claiming;
+    pthread_mutex_unlock(&registry->lock);
     return count;
 }
 
-bool fleet_models(struct fleet *fleet, const char *needs, char hex[HASH_HEX_BYTES])
+bool worker_registry_models_hash(struct worker_registry *registry, const char *needs,
+                                 char hex[HASH_HEX_BYTES])
 {
     bool claimed = false;
-    pthread_mutex_lock(&fleet->lock);
+    pthread_mutex_lock(&registry->lock);
     for (size_t i = 0; i < NEEDS; i++)
         if (strcmp(needs, needs_names[i]) == 0) {
-            claimed = fleet->now.claimed[i];
-            memcpy(hex, fleet->now.models[i], HASH_HEX_BYTES);
+            claimed = registry->now.claimed[i];
+            memcpy(hex, registry->now.models[i], HASH_HEX_BYTES);
         }
-    pthread_mutex_unlock(&fleet->lock);
+    pthread_mutex_unlock(&registry->lock);
     return claimed;
 }

@@ -1,22 +1,22 @@
-#include "server/pool.h"
+#include "server/task_pool.h"
 
 #include "base/mem.h"
 
 #include <pthread.h>
 
-struct pool {
+struct task_pool {
     pthread_mutex_t lock; /* all below */
     pthread_cond_t work;
-    struct pool_work *first, **last;
+    struct pool_task *first, **last;
     size_t queued, queue_max;
     pthread_t *threads;
     size_t thread_count, threads_max, idle;
     bool quit;
 };
 
-struct pool *pool_new(size_t threads_max, size_t queue_max)
+struct task_pool *task_pool_new(size_t threads_max, size_t queue_max)
 {
-    struct pool *pool = mem_alloc(sizeof *pool);
+    struct task_pool *pool = mem_alloc(sizeof *pool);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pool->last = &pool->first;
@@ -26,14 +26,14 @@ struct pool *pool_new(size_t threads_max, size_t queue_max)
     return pool;
 }
 
-static struct pool_work *next(struct pool *pool)
+static struct pool_task *pool_next_task(struct task_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->idle++;
     while (!pool->first && !pool->quit)
         pthread_cond_wait(&pool->work, &pool->lock);
     pool->idle--;
-    struct pool_work *work = pool->first;
+    struct pool_task *work = pool->first;
     if (work) {
         pool->first = work->next;
         if (!pool->first)
@@ -44,24 +44,24 @@ static struct pool_work *next(struct pool *pool)
     return work;
 }
 
-static void *run(void *argument)
+static void *pool_thread_main(void *argument)
 {
-    struct pool_work *work;
-    while ((work = next(argument)))
+    struct pool_task *work;
+    while ((work = pool_next_task(argument)))
         work->run(work);
     return NULL;
 }
 
-/* With the lock held: whether somebody is or will be there for one more. */
-static bool has_thread(struct pool *pool)
+/* With the lock: whether a thread is idle or can be started. */
+static bool has_thread(struct task_pool *pool)
 {
     if (pool->idle <= pool->queued && pool->thread_count < pool->threads_max &&
-        pthread_create(&pool->threads[pool->thread_count], NULL, run, pool) == 0)
+        pthread_create(&pool->threads[pool->thread_count], NULL, pool_thread_main, pool) == 0)
         pool->thread_count++;
     return pool->thread_count > 0;
 }
 
-bool pool_push(struct pool *pool, struct pool_work *work)
+bool task_pool_submit(struct task_pool *pool, struct pool_task *work)
 {
     work->next = NULL;
     pthread_mutex_lock(&pool->lock);
@@ -76,7 +76,7 @@ bool pool_push(struct pool *pool, struct pool_work *work)
     return room;
 }
 
-void pool_free(struct pool *pool)
+void task_pool_free(struct task_pool *pool)
 {
     if (!pool)
         return;

@@ -88,7 +88,7 @@ def _failure_of(error, default, file_name):
     return Failure(default, text)
 
 
-def _bias(tensor):
+def _shift(tensor):
     """One of its smallest or one of its largest values for each element, as a biased coin says: the
     mean, the spread and the order of magnitude of what a candidate has seen so far are no help
     (catalogue H10). Why of either kind there are many: src/judge/measure/input_shift.h."""
@@ -96,8 +96,8 @@ def _bias(tensor):
         return
     sampled = tensor.reshape(-1)[:SAMPLE].sort().values
     tail = max(1, len(sampled) // TAIL)
-    bias = torch.rand(()).item() * 0.6 + 0.2
-    large = torch.rand(tensor.shape, device=tensor.device) < bias
+    share = torch.rand(()).item() * 0.6 + 0.2
+    large = torch.rand(tensor.shape, device=tensor.device) < share
     rank = torch.randint(tail, tensor.shape, device=tensor.device)
     tensor.copy_(sampled[torch.where(large, len(sampled) - 1 - rank, rank)])
 
@@ -387,10 +387,10 @@ class Child:
         self.inputs = [structure.put_together(described, tensors) for tensors in self.tensors]
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
-    def fill(self, bias, seed):
-        biased = range(len(self.tensors)) if bias == wire.BIASED else ()
-        if bias == wire.ONE_BIASED:
-            biased = (seed % len(self.tensors),)
+    def fill(self, shift, seed):
+        shifted = range(len(self.tensors)) if shift == wire.SHIFTED else ()
+        if shift == wire.ONE_SHIFTED:
+            shifted = (seed % len(self.tensors),)
         for slot, mine in enumerate(self.tensors):
             torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
             made = []
@@ -402,8 +402,8 @@ class Child:
                 if into.shape != tensor.shape or into.dtype != tensor.dtype:
                     raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
                 into.copy_(tensor)
-                if slot in biased:
-                    _bias(into)
+                if slot in shifted:
+                    _shift(into)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))

@@ -96,7 +96,7 @@ def start_nothing():
     subprocess._fork_exec = refuse
 
 
-def become_side(library, sandbox, channel, layers, serve):
+def become_child(library, sandbox, channel, layers, serve):
     """In the sandboxed process."""
     if library.server_enter(sandbox, channel, ctypes.byref(layers)) != 0:
         os._exit(CHILD_FAILED)
@@ -171,7 +171,7 @@ def main():
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, sandbox, channel.value, layers, serve)
+            become_child(library, sandbox, channel.value, layers, serve)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

@@ -1,5 +1,5 @@
 """The PyTorch candidates of tests/gpu, as far as they can be looked at without a GPU: what they say
-of themselves, and that the words of the side's code which they attack are still there."""
+of themselves, and that the words of the child's code which they attack are still there."""
 
 import re
 import sys
@@ -11,9 +11,9 @@ sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 import corpus
 
 CANDIDATES = corpus.candidates()
-SIDE = "".join(
+CHILD = "".join(
     (ROOT / "python" / "warpgym" / f"{name}.py").read_text(encoding="utf-8")
-    for name in ("side", "gpu", "wire", "triton_build")
+    for name in ("child", "gpu", "wire", "triton_build")
 )
 MINIMUM_HACKS = 80
 MINIMUM_HONEST = 35
@@ -42,7 +42,7 @@ def test_candidate(one):
     }
     assert {one.keys["needs"]} == needs if "needs" in one.keys else not needs
     for word in one.keys.get("touches", "").split():
-        assert re.search(rf"\b{word}\b", SIDE), f"the side has no {word} any more"
+        assert re.search(rf"\b{word}\b", CHILD), f"the child has no {word} any more"
     if one.honest:
         assert one.keys["expect"] == "passed"
         assert not {"code", "warning", "speedup_below"} & set(one.keys)

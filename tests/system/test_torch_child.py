@@ -1,4 +1,4 @@
-"""The side of PyTorch alone, without a box, a judge or a GPU: what it makes, maps, fills and calls.
+"""The PyTorch child alone, without sandbox, judge or GPU: what it makes, maps, fills and calls.
 
 Its device is the CPU, or one that only counts what is asked of it.
 """
@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from warpgym import gpu, side, structure, wire  # noqa: E402
+from warpgym import child, gpu, structure, wire  # noqa: E402
 
 SLOT_BYTES = 4096
 PROBLEM = """import torch
@@ -65,7 +65,7 @@ def scratch(tmp_path, monkeypatch):
 
 
 def opened(precision=None, source=PROBLEM, device=None):
-    made = side.Side(Channel())
+    made = child.Child(Channel())
     made.layers = 0
     made.precision = precision
     if device:
@@ -100,7 +100,7 @@ def outputs_of(made):
 
 @pytest.mark.parametrize("precision", [None, torch.float16, torch.bfloat16, torch.float32])
 def test_place(precision):
-    made = side.Side(Channel())
+    made = child.Child(Channel())
     made.precision = precision
     kept = torch.arange(3)
     value = {"a": [torch.ones(2), (kept, 1.5)], "b": "text", "c": None, "d": torch.ones(1).double()}
@@ -115,39 +115,39 @@ def test_place(precision):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_bias(dtype):
+def test_shift(dtype):
     """Values of both tails, and nothing between them."""
     torch.manual_seed(3)
     tensor = torch.randn(70, 100).to(dtype)
-    ordered = tensor.reshape(-1)[: side.SAMPLE].sort().values
-    low, high = ordered[: side.SAMPLE // side.TAIL], ordered[-(side.SAMPLE // side.TAIL) :]
-    side._bias(tensor)
+    ordered = tensor.reshape(-1)[: child.SAMPLE].sort().values
+    low, high = ordered[: child.SAMPLE // child.TAIL], ordered[-(child.SAMPLE // child.TAIL) :]
+    child._shift(tensor)
     assert set(tensor.unique().tolist()) <= set(low.tolist()) | set(high.tolist())
     share = (tensor >= high.min()).double().mean().item()
     assert 0.15 < share < 0.85
 
 
-def test_bias_of_few():
+def test_shift_of_few():
     tensor = torch.tensor([2.0, 3.0, 1.0])
-    side._bias(tensor)
+    child._shift(tensor)
     assert set(tensor.tolist()) <= {1.0, 3.0}
 
 
-def test_biased_sums_do_not_drift():
+def test_shifted_sums_do_not_drift():
     """A sum of 4000 in float32, one after another: with two values alone it errs to one side."""
     torch.manual_seed(5)
     for _ in range(20):
         tensor = torch.randn(64, 4000)
-        side._bias(tensor)
+        child._shift(tensor)
         terms = tensor.exp()
         error = terms.cumsum(1)[:, -1].double() / terms.double().sum(1) - 1
         assert error.abs().max() < 1e-5
 
 
-def test_bias_leaves_the_rest():
+def test_shift_leaves_the_rest():
     for tensor in (torch.arange(100), torch.ones(1), torch.ones(0), torch.ones(9) > 0):
         before = tensor.clone()
-        side._bias(tensor)
+        child._shift(tensor)
         assert torch.equal(tensor, before)
 
 
@@ -172,9 +172,9 @@ def test_slots(precision):
     assert not torch.equal(first[0], first[1]) and not torch.equal(first[1], first[2])
     made.fill(0, 1 << 63)  # the same seed, the same inputs
     assert all(torch.equal(a, inputs[0]) for a, inputs in zip(first, made.inputs, strict=True))
-    made.fill(wire.BIASED, 5)
+    made.fill(wire.SHIFTED, 5)
     assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [True, True, True]
-    made.fill(wire.ONE_BIASED, 5)
+    made.fill(wire.ONE_SHIFTED, 5)
     assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [False, False, True]
     assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 4 * [wire.FILLED]
 
@@ -219,7 +219,7 @@ def test_inputs_that_change(inputs, words):
     message, descriptor, _ = map_message(made, 2)
     made.map(message, [descriptor])
     made.module.get_inputs = lambda: eval(inputs)
-    with pytest.raises(side.Failure, match=words) as caught:
+    with pytest.raises(child.Failure, match=words) as caught:
         made.fill(0, 1)
     assert caught.value.failure == wire.FAILED_RUN
 
@@ -233,8 +233,8 @@ def test_inputs_that_change(inputs, words):
     ],
 )
 def test_outputs_refused(outputs, words):
-    made = side.Side(Channel())
-    with pytest.raises(side.Failure, match=words):
+    made = child.Child(Channel())
+    with pytest.raises(child.Failure, match=words):
         made.describe(outputs)
     made.answer(made.describe([torch.ones(1)] * wire.OUTPUTS), 1)
     assert len(outputs_of(made)) == wire.OUTPUTS
@@ -312,7 +312,7 @@ def test_arguments_that_do_not_fit(counted):
     counted.device.library.segments_map = lambda *_: 0
     message, descriptor, slot_bytes = map_message(counted, 2)
     message = message[: -wire.MAP_TAIL.size] + wire.MAP_TAIL.pack(0, 0, 2 * slot_bytes)
-    with pytest.raises(side.Failure) as caught:
+    with pytest.raises(child.Failure) as caught:
         counted.map(message, [descriptor])
     assert caught.value.failure == wire.FAILED_MEMORY
 
@@ -321,7 +321,7 @@ def test_pytorch_without_cuda(monkeypatch):
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
     with pytest.raises(gpu.Unavailable) as caught:
         gpu.Gpu(None, None, 3)
-    failure = side._failure_of(caught.value, wire.FAILED_LOAD, "candidate.py")
+    failure = child._failure_of(caught.value, wire.FAILED_LOAD, "candidate.py")
     assert failure.failure == wire.FAILED_UNSUPPORTED
     assert str(failure) == (
         f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or set "
@@ -344,10 +344,10 @@ def warm_message():
 
 
 def served(heard, open_gpu):
-    """What is said in answer, and how often the box was locked."""
+    """What is said in answer, and how often the sandbox was locked."""
     locked = []
     channel = Channel(heard)
-    side.serve(channel, 0, lambda: locked.append(1) or 5, open_gpu)
+    child.serve(channel, 0, lambda: locked.append(1) or 5, open_gpu)
     return channel, len(locked)
 
 
@@ -468,7 +468,7 @@ def test_pool_comes_back(pool):
 
 def test_one_memory_for_several_calls_stays_one():
     """As a CUDA graph's output, which the judge's pool does not hold: it is copied into that."""
-    one = side.Side(Channel())
+    one = child.Child(Channel())
     one.device = types.SimpleNamespace(hold=lambda tensor: tensor.clone())
     kept = torch.arange(6.0)
     first, second, third, fourth = one._hold([kept, kept[:], [kept[1:], kept.view(2, 3)]])
@@ -485,8 +485,8 @@ def test_a_graph_s_answer_outlives_the_next_call(monkeypatch):
         return lambda x: [buffer.copy_(model(x)), {"again": buffer}]
 
     monkeypatch.setattr(torch, "compile", compiled)
-    monkeypatch.setattr(side.triton_build, "install", lambda _: None)
-    one = side.Side(Channel())
+    monkeypatch.setattr(child.triton_build, "install", lambda _: None)
+    one = child.Child(Channel())
     one.model, one.compile_mode = torch.nn.Identity(), "reduce-overhead"
     one._compile([torch.ones(3)])
     first = one.model(torch.full((3,), 1.0))

@@ -87,9 +87,9 @@ class Judge:
 MOVE = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.argv[2:])"
 
 
-def side(*arguments, descriptors=()):
+def run_child(*arguments, descriptors=()):
     run = subprocess.run(
-        [sys.executable, HERE / "triton_side.py", *map(str, arguments)],
+        [sys.executable, HERE / "triton_child.py", *map(str, arguments)],
         env={"PYTHONPATH": f"{ROOT / 'python'}:{HERE}", "PATH": "/usr/bin:/bin", "CC": "gcc"},
         pass_fds=descriptors,
         capture_output=True,
@@ -124,12 +124,12 @@ def built(place):
     stock, cold, warm, cache = made = [place / name for name in ("stock", "cold", "warm", "cache")]
     for directory in made:
         directory.mkdir()
-    side("stock", stock)
+    run_child("stock", stock)
     for directory in (cold, warm) if HEADERS else ():
         fake_driver(directory)
     with Judge(cache) as judge:
         number = judge.channel.fileno()
-        side("boxed", LIBRARY, number, cold, warm, descriptors=[number])
+        run_child("sandboxed", LIBRARY, number, cold, warm, descriptors=[number])
     return made
 
 

@@ -1,9 +1,10 @@
 """One process that compiles Triton kernels, for test_triton.py.
 
-    triton_child.py stock DIRECTORY                    as Triton does it by itself
-    triton_child.py boxed LIBRARY CHANNEL DIRECTORY…   for each directory a child, forked behind the
-                                                      system-call filter, that asks the judge
-                                                      (descriptor CHANNEL) for what is to be built
+    triton_child.py stock DIRECTORY
+        as Triton does it by itself
+    triton_child.py sandboxed LIBRARY CHANNEL DIRECTORY…
+        for each directory a child, forked behind the system-call filter, that sends the judge
+        (descriptor CHANNEL) requests for what is to be built
 
 Leaves NAME.ptx and NAME.cubin, or NAME.error, for each kernel in DIRECTORY, which is the working
 directory, too; and at last a file `done`.
@@ -50,7 +51,7 @@ def load_driver_module():
     pathlib.Path("driver.json").write_text(json.dumps(names))
 
 
-def close_box(library):
+def lock_sandbox(library):
     fence = ctypes.CDLL(library)
     error = ctypes.create_string_buffer(4096)
     ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -68,7 +69,7 @@ def child(library, channel, directory):
 
     os.chdir(directory)
     judge = wire.Channel(os.dup(channel))
-    close_box(library)
+    lock_sandbox(library)
     triton_build.install(judge)
     compile_all()
     if os.path.exists("libcuda.so.1"):
@@ -76,7 +77,7 @@ def child(library, channel, directory):
     pathlib.Path("done").touch()
 
 
-def boxed(library, channel, *directories):
+def sandboxed(library, channel, *directories):
     from warpgym import triton_build
 
     if not triton_build.prepare():
@@ -104,4 +105,4 @@ def stock(directory):
 
 
 if __name__ == "__main__":
-    {"stock": stock, "boxed": boxed}[sys.argv[1]](*sys.argv[2:])
+    {"stock": stock, "sandboxed": sandboxed}[sys.argv[1]](*sys.argv[2:])

@@ -112,7 +112,7 @@ $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/child/src/device/nvrtc_headers.o: \
 # changes what NaN, infinity or the order of operations mean.
 VECTORS := $(call objects,$(wildcard src/lm/cpu/loops_*.c))
 $(VECTORS): CFLAGS += -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math \
-	$(if $(SAN),-Wno-pass-failed) # clang tells of each loop that a sanitizer keeps it from
+	$(if $(SAN),-Wno-pass-failed) # clang warns of each loop that a sanitizer keeps it from vectorising
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 $(OBJ)/src/lm/cpu/loops_avx2.o: CFLAGS += -mavx2 -mfma
 $(OBJ)/src/lm/cpu/loops_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma

@@ -41,7 +41,7 @@ struct judge {
     struct gpu_pool gpus;
     struct busy_time cpu_busy;
     struct reference_cache references;
-    pthread_mutex_t work_lock; /* while the judge's own kernels are compiled: gpu/gpu_work.c */
+    pthread_mutex_t work_lock; /* while the judge's own kernels are compiled: reference/native.c */
     /* found out on the way */
     _Atomic int tracing;      /* 1: launches can be traced here; -1: they cannot; 0: unknown */
     _Atomic int sessions;     /* how many were made */

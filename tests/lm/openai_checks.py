@@ -312,14 +312,14 @@ def test_many_at_once(served):
 
 
 REFUSED = [
-    ("chat/completions", {"messages": CHAT, "model": "gpt"}, 404, "model", "there is no model"),
+    ("chat/completions", {"messages": CHAT, "model": "gpt"}, 404, "model", "no model"),
     ("chat/completions", {"model": "tiny"}, 400, "messages", "is missing"),
     ("chat/completions", {"messages": []}, 400, "messages", "at least one"),
     ("chat/completions", {"messages": "hi"}, 400, "messages", "no list"),
     ("chat/completions", {"messages": [{"role": "user"}]}, 400, "messages", "content"),
     ("chat/completions", {"messages": CHAT, "temperature": "hot"}, 400, "temperature", "number"),
     ("chat/completions", {"messages": CHAT, "max_tokens": 600}, 400, None, "512 tokens in all"),
-    ("chat/completions", {"messages": CHAT, "prompt": "a"}, 400, "prompt", "no parameter"),
+    ("chat/completions", {"messages": CHAT, "prompt": "a"}, 400, "prompt", "unknown parameter"),
     ("completions", {"prompt": "a" * 3000}, 400, None, "512 tokens in all"),
     ("completions", {"prompt": ""}, 400, None, "the prompt is empty"),
     ("completions", {"prompt": [VOCAB]}, 400, None, str(VOCAB)),
@@ -366,7 +366,7 @@ def test_refused_by_the_layer_in_the_same_words(served):
         assert answer.json()["error"]["type"] == kind
     with pytest.raises(openai.AuthenticationError):
         openai.OpenAI(base_url=served.url, api_key="wrong", max_retries=0).models.list()
-    with pytest.raises(openai.BadRequestError, match="'n': is no whole number"):
+    with pytest.raises(openai.BadRequestError, match="'n': must be a whole number"):
         chat(served, n=0)
 
 

@@ -130,7 +130,7 @@ async def play(agent, mode):
     relu = {"problem": "relu", "source": RIGHT}
     await agent.fails("submit", relu | {"source": " "}, "source")
     await agent.fails("submit", relu | {"language": "triton"}, "does not solve native problems")
-    await agent.fails("submit", relu | {"session": "0" * 32}, "not there")
+    await agent.fails("submit", relu | {"session": "0" * 32}, "may have ended")
     wrong = await submit(agent, WRONG)
     assert (wrong["status"], wrong["turn"], wrong["best"]) == ("wrong", 0, None), wrong
     assert wrong["compiled"] and not wrong["correct"] and wrong["feedback"], wrong

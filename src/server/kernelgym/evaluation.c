@@ -1,5 +1,5 @@
-/* kernelgym_evaluation: a request of KernelGYM's as an evaluation request of ours, and what its
- * content alone says against it. Declared in request.h. */
+/* kernelgym_evaluation: turns KernelGYM's request into an evaluation request of ours, and checks
+ * its content. */
 #include "server/kernelgym/request.h"
 
 #include "base/array.h"
@@ -17,7 +17,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Not only a name that begins so: `class ModelNew` is no `class Model`. */
+/* Not a prefix alone: `class ModelNew` does not define `class Model`. */
 static bool defines_class(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -31,7 +31,7 @@ static bool defines_class(const char *text, const char *name)
     return false;
 }
 
-/* Of the candidate. "" where the entry point is no name. */
+/* Of the candidate. "" if the entry point is not an identifier. */
 static void kernel_class(const struct kernelgym_request *request, char name[CLASS_NAME_BYTES])
 {
     const char *given = request->entry_point;
@@ -50,7 +50,7 @@ static void kernel_class(const struct kernelgym_request *request, char name[CLAS
         snprintf(name, CLASS_NAME_BYTES, "%s", given);
 }
 
-/* {"valid", "error", "entry_point"} of one text; the error goes into the list, too. */
+/* {"valid", "error", "entry_point"} of one text; also appends the error to the list. */
 static json_t *check_class(const char *what, const char *text, const char *name,
                            const char *entry_point, json_t *errors)
 {
@@ -172,7 +172,7 @@ static json_t *settings_json(const struct kernelgym_request *request,
     return values;
 }
 
-/* What an answer repeats of its question, and how it is to be told. */
+/* What the answer repeats of the request, and how it is formatted. */
 static json_t *notes_json(const struct kernelgym_request *request)
 {
     json_t *notes = json_object();
@@ -196,7 +196,7 @@ static json_t *notes_json(const struct kernelgym_request *request)
     return json_pack("{s:o}", "kernelgym", notes);
 }
 
-/* Texts that nobody bounds would not fit among the notes. */
+/* Texts without a bound of their own must fit among the notes. */
 static const char *too_long(const struct kernelgym_request *request)
 {
     const struct {
@@ -218,8 +218,8 @@ static const char *too_long(const struct kernelgym_request *request)
     return NULL;
 }
 
-/* Nothing of it is judged: the texts are not kept either. */
-static void refuse(json_t *evaluation, const char *why, bool keep_notes)
+/* Makes it a refusal: nothing is evaluated, and the texts are not kept. */
+static void evaluation_refuse(json_t *evaluation, const char *why, bool keep_notes)
 {
     json_object_del(evaluation, "problem");
     json_object_del(evaluation, "candidate");
@@ -247,7 +247,7 @@ json_t *kernelgym_evaluation(const struct kernelgym_request *request,
     json_put(evaluation, "fresh", json_boolean(request->force_refresh));
     json_put(evaluation, "notes", notes_json(request));
     if (why || large)
-        refuse(evaluation, large ? large : why, !large);
+        evaluation_refuse(evaluation, large ? large : why, !large);
     json_decref(validation);
     return evaluation;
 }

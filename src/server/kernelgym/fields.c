@@ -49,7 +49,7 @@ void kernelgym_fields_complain(json_t *errors, const json_t *at, const char *nam
 #define COMPLAIN(reading, field, ...)                                                              \
     kernelgym_fields_complain((reading)->errors, (reading)->at, (field)->name, __VA_ARGS__)
 
-static const char *plural(int64_t count)
+static const char *plural_s(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -65,10 +65,10 @@ static void read_text(struct reading *reading, const struct kernelgym_field *fie
     int64_t length = (int64_t)kernelgym_characters(text);
     if (length < field->low)
         COMPLAIN(reading, field, "string_too_short", "String should have at least %lld character%s",
-                 (long long)field->low, plural(field->low));
+                 (long long)field->low, plural_s(field->low));
     else if (field->high > 0 && length > field->high)
         COMPLAIN(reading, field, "string_too_long", "String should have at most %lld character%s",
-                 (long long)field->high, plural(field->high));
+                 (long long)field->high, plural_s(field->high));
     else
         *out = text;
 }
@@ -98,7 +98,7 @@ static void read_choice(struct reading *reading, const struct kernelgym_field *f
     COMPLAIN(reading, field, "enum", "Input should be %s", list);
 }
 
-/* NULL, or why the value is no integer. */
+/* NULL, or why the value is not an integer. */
 static const char *integer_of(const json_t *value, int64_t *out, const char **type)
 {
     *type = "int_type";
@@ -147,7 +147,7 @@ static void read_integer(struct reading *reading, const struct kernelgym_field *
         *out = number < field->low ? field->low : number > field->high ? field->high : number;
 }
 
-/* 1, 0, or -1: it is no boolean. */
+/* 1, 0, or -1: not a boolean. */
 static int boolean_of(const json_t *value)
 {
     static const char *const words[] = {"false", "true", "0", "1", "no", "yes",
@@ -190,11 +190,11 @@ static void read_container(struct reading *reading, const struct kernelgym_field
     else if (list && count < field->low)
         COMPLAIN(reading, field, "too_short",
                  "List should have at least %lld item%s after validation, not %lld",
-                 (long long)field->low, plural(field->low), (long long)count);
+                 (long long)field->low, plural_s(field->low), (long long)count);
     else if (list && field->high > 0 && count > field->high)
         COMPLAIN(reading, field, "too_long",
                  "List should have at most %lld item%s after validation, not %lld",
-                 (long long)field->high, plural(field->high), (long long)count);
+                 (long long)field->high, plural_s(field->high), (long long)count);
     else
         *out = value;
 }

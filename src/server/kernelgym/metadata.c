@@ -1,5 +1,4 @@
-/* kernelgym_metadata: the `metadata` of a result, and the profile in KernelGYM's names. Declared in
- * result.h. */
+/* kernelgym_metadata: the `metadata` of a result, and the profile in KernelGYM's names. */
 #include "server/kernelgym/result.h"
 
 #include "base/array.h"
@@ -9,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const json_t *at(const json_t *object, const char *first, const char *second)
+static const json_t *member_at(const json_t *object, const char *first, const char *second)
 {
     return json_object_get(json_object_get(object, first), second);
 }
 
-/* A number, or 0 where there is none. */
+/* A number, or 0 if there is none. */
 static json_t *number_or_zero(const json_t *value)
 {
     return json_is_number(value) ? json_deep_copy(value) : json_integer(0);
@@ -31,7 +30,7 @@ void kernelgym_put_coverage(json_t *object, const json_t *verdict)
     static const char *const names[] = {"num_custom_kernels", "num_total_kernels",
                                         "custom_kernel_cuda_time_in_profiling_us",
                                         "total_kernel_run_time_in_profiling_us"};
-    const json_t *traced = at(verdict, "profile", "kernelgym");
+    const json_t *traced = member_at(verdict, "profile", "kernelgym");
     for (size_t i = 0; i < COUNT(names); i++)
         json_put(object, names[i], number_or_zero(json_object_get(traced, names[i])));
 }
@@ -90,7 +89,7 @@ static void put_device(json_t *metadata, const char *device)
         json_put(metadata, "gpu_name", json_text(name));
 }
 
-/* The class of an exception, which Python puts before its text: "torch.OutOfMemoryError: …". */
+/* The class of an exception, which Python writes before its text: "torch.OutOfMemoryError: …". */
 static json_t *error_name(const json_t *verdict)
 {
     const char *message = json_text_at(json_object_get(verdict, "error"), "message");
@@ -112,7 +111,7 @@ static void put_named(json_t *metadata, const char *key, const json_t *verdict, 
     json_put(metadata, name, error_name(verdict));
 }
 
-/* The texts that tell the author of a candidate what is wrong with it. */
+/* The texts that help the author of a candidate. */
 static void put_errors(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms,
                        const struct kernelgym_outcome *outcome)
 {
@@ -144,7 +143,7 @@ static json_t *six_decimals(const json_t *value)
 static void put_issue(json_t *metadata, const json_t *verdict)
 {
     const char *message = json_text_at(json_object_get(verdict, "error"), "message");
-    const json_t *mismatch = at(verdict, "correctness", "first_mismatch");
+    const json_t *mismatch = member_at(verdict, "correctness", "first_mismatch");
     char text[1024];
     if (strcmp(json_text_at(verdict, "status"), "wrong") != 0)
         return;
@@ -154,7 +153,8 @@ static void put_issue(json_t *metadata, const json_t *verdict)
     json_put(metadata, "correctness_issue_name", json_text("correctness_issue"));
     if (values)
         json_put(metadata, "max_difference",
-                 json_pack("[o]", six_decimals(at(verdict, "correctness", "max_absolute_error"))));
+                 json_pack("[o]",
+                           six_decimals(member_at(verdict, "correctness", "max_absolute_error"))));
 }
 
 static void put_correctness(json_t *metadata, const json_t *verdict)
@@ -190,7 +190,7 @@ static void put_reference(json_t *metadata, const struct kernelgym_job *job,
         json_put(metadata, "uuid", json_text(terms->uuid));
 }
 
-/* Which cases there were, and which of them failed. */
+/* All cases, and those that failed. */
 static void put_cases(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms)
 {
     const json_t *cases = json_object_get(verdict, "cases");
@@ -204,20 +204,20 @@ static void put_cases(json_t *metadata, const json_t *verdict, const struct kern
         json_put(metadata, "correctness_skipped", json_text("no_expected_outputs"));
     if (!terms->timing)
         json_put(metadata, "performance_skipped", json_true());
-    put_copy(metadata, "runtime_stats", at(verdict, "timing", "candidate"));
+    put_copy(metadata, "runtime_stats", member_at(verdict, "timing", "candidate"));
 }
 
 static void put_profile(json_t *metadata, const json_t *verdict,
                         const struct kernelgym_terms *terms)
 {
-    const json_t *traced = at(verdict, "profile", "kernelgym");
+    const json_t *traced = member_at(verdict, "profile", "kernelgym");
     kernelgym_put_coverage(metadata, verdict);
     put_copy(metadata, "triton_kernel_coverage", json_object_get(traced, "triton_kernel_coverage"));
     put_copy(metadata, "custom_kernel_cuda_time_coverage",
              json_object_get(traced, "custom_kernel_cuda_time_coverage"));
     if (!terms->profiling || !traced)
         return;
-    const json_t *kernels = at(verdict, "profile", "kernels");
+    const json_t *kernels = member_at(verdict, "profile", "kernels");
     json_t *own = json_array();
     for (size_t i = 0; i < json_array_size(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
@@ -236,11 +236,10 @@ static void put_untimed(json_t *metadata, const json_t *verdict,
     const char *note = json_text_at(json_object_get(verdict, "timing"), "note");
     bool timed = outcome->candidate_ms > 0 || outcome->reference_ms > 0;
     if (outcome->correct && terms->timing && !timed)
-        json_put(metadata, "error_during_performance",
-                 json_text(*note ? note : "it was not timed"));
+        json_put(metadata, "error_during_performance", json_text(*note ? note : "not timed"));
 }
 
-static json_t *ours(const struct kernelgym_job *job)
+static json_t *own_metadata(const struct kernelgym_job *job)
 {
     static const char *const keys[] = {"id", "status", "correctness", "timing", "stages_ms"};
     json_t *object = json_object();
@@ -270,6 +269,6 @@ json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelg
     if (terms->device_preference)
         json_put(metadata, "device_preference", json_text(terms->device_preference));
     put_copy(metadata, "integrity", json_object_get(job->verdict, "integrity"));
-    json_put(metadata, "warpgym", ours(job));
+    json_put(metadata, "warpgym", own_metadata(job));
     return metadata;
 }

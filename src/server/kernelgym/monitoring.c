@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-static void root(void *context, struct http_request *request, struct http_response *response)
+static void root_get(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
     http_set_json(response, kernelgym_root(clock_wall_ms()));
@@ -40,7 +40,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* "2026-01-31T12:00:00.123Z" to ms; 0 for what is none. */
+/* "2026-01-31T12:00:00.123Z" to ms; 0 if invalid. */
 static int64_t time_of(const char *text)
 {
     struct tm parts = {0};
@@ -150,8 +150,9 @@ static void other_worker(void *context, struct http_request *request,
     answer_worker(request, false, response);
 }
 
-/* Nodes need no ids here; who asks for one gets the name that it brought. */
-static void allocate(void *context, struct http_request *request, struct http_response *response)
+/* Nodes need no ids here; the answer repeats the requested name. */
+static void node_allocate(void *context, struct http_request *request,
+                          struct http_response *response)
 {
     struct kernelgym_node_query asked;
     struct kernelgym_reply reply;
@@ -167,8 +168,9 @@ static void allocate(void *context, struct http_request *request, struct http_re
 
 /* ----------------------------------------------------------------------------------- monitoring */
 
-/* Candidates that crash a device cost nobody but themselves: no history of them is needed. */
-static void problematic(void *context, struct http_request *request, struct http_response *response)
+/* A candidate that crashes a device harms only itself, so no history is kept. */
+static void problematic_codes(void *context, struct http_request *request,
+                              struct http_response *response)
 {
     struct kernelgym_reply reply;
     int64_t min_errors = 0;
@@ -181,8 +183,8 @@ static void problematic(void *context, struct http_request *request, struct http
     json_decref(query);
 }
 
-/* A job that comes back keeps its place in the queue: nothing is scheduled apart. */
-static void retries(void *context, struct http_request *request, struct http_response *response)
+/* A job that is queued again keeps its position: nothing is scheduled separately. */
+static void retry_queue(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
     http_set_json(response, kernelgym_retries(NULL, 0));
@@ -195,19 +197,19 @@ static void clear_errors(void *context, struct http_request *request,
     http_set_json(response, kernelgym_cleared(http_parameter(request, "hash")));
 }
 
-#define OPTIONAL HTTP_BODY_OPTIONAL, HTTP_BODY_STANDARD /* which nobody reads */
+#define OPTIONAL HTTP_BODY_OPTIONAL, HTTP_BODY_STANDARD /* the body is ignored */
 
 const struct http_route kernelgym_monitoring_routes[] = {
-    {HTTP_GET, "/", root, 0, 0},
+    {HTTP_GET, "/", root_get, 0, 0},
     {HTTP_GET, "/queue/status", queue_status, HTTP_BLOCKS, 0},
     {HTTP_GET, "/workers/status", workers_status, 0, 0},
-    {HTTP_POST, "/node/allocate", allocate, OPTIONAL},
+    {HTTP_POST, "/node/allocate", node_allocate, OPTIONAL},
     {HTTP_POST, "/worker/register", register_worker, OPTIONAL},
     {HTTP_POST, "/worker/unregister", other_worker, OPTIONAL},
     {HTTP_POST, "/worker/heartbeat", other_worker, OPTIONAL},
     {HTTP_POST, "/worker/evict_from_lb", other_worker, OPTIONAL},
-    {HTTP_GET, "/monitoring/problematic-codes", problematic, 0, 0},
-    {HTTP_GET, "/monitoring/retry-queue", retries, 0, 0},
+    {HTTP_GET, "/monitoring/problematic-codes", problematic_codes, 0, 0},
+    {HTTP_GET, "/monitoring/retry-queue", retry_queue, 0, 0},
     {HTTP_GET, "/monitoring/worker-health", worker_health, 0, 0},
     {HTTP_POST, "/monitoring/clear-error-history/:hash", clear_errors, OPTIONAL},
     {0},

@@ -1,12 +1,12 @@
-/* kernelgym_reply: what KernelGYM answers when it refuses, in its own shapes.
+/* kernelgym_reply: refusals in KernelGYM's formats.
  *
- * Its clients tell three kinds apart, and so do we: a request that does not validate (400 and an
- * envelope with error_code), any other refusal (a status and {"detail": text}), and a defect of the
- * server (500 and an envelope). A failed evaluation is none of these: that is a result.
+ * There are three kinds, as its clients distinguish them: a request that does not validate (400
+ * and an envelope with error_code), any other refusal (a status and {"detail": text}), and a
+ * defect of the server (500 and an envelope). A failed evaluation is none of these: it is a
+ * result.
  *
- * Ownership: `body` is the caller's (json_decref); error_code is static. Pure functions: what time
- * it is, the caller says, in milliseconds since 1970.
- */
+ * Ownership: `body` is the caller's (json_decref); error_code is static. Pure functions: the
+ * caller passes the time, in milliseconds since 1970. */
 #ifndef WARPGYM_SERVER_KERNELGYM_REPLY_H
 #define WARPGYM_SERVER_KERNELGYM_REPLY_H
 
@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* X(symbol, name): its ErrorCode, as far as we give it */
+/* X(symbol, name): its ErrorCode, as far as we use it */
 #define KERNELGYM_CODES(X)                                                                         \
     X(KERNELGYM_NO_CODE, NULL)                                                                     \
     X(KERNELGYM_VALIDATION, "VALIDATION_ERROR")                                                    \
@@ -41,12 +41,12 @@ struct kernelgym_reply {
     json_t *body;
 };
 
-/* 400: `errors` is a list of {"type", "loc", "msg"}. Takes it over. Returns ERR_INPUT. */
+/* 400: `errors` is a list of {"type", "loc", "msg"}, which it takes. Returns ERR_INPUT. */
 int kernelgym_refuse_request(struct kernelgym_reply *reply, json_t *errors, int64_t now_ms);
 /* {"detail": text}. Returns ERR_INPUT. */
 int kernelgym_refuse(struct kernelgym_reply *reply, int status, enum kernelgym_code code,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* 500 for what is our own fault. */
+/* 500 for a failure of the server. */
 void kernelgym_refuse_fault(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);
 /* 400 for a body that json_parse refused. Returns ERR_INPUT. */
 int kernelgym_refuse_body(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);

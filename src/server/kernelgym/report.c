@@ -63,8 +63,8 @@ json_t *kernelgym_health(const struct kernelgym_health *health)
     return answer;
 }
 
-/* Clients read numbers here: what is not known yet is 0. */
-static json_t *known(double value)
+/* Clients expect numbers here: unknown values are 0. */
+static json_t *known_or_zero(double value)
 {
     return json_real(value > 0 ? value : 0.0);
 }
@@ -74,13 +74,15 @@ json_t *kernelgym_metrics(const struct kernelgym_metrics *metrics)
     json_t *answer = json_object();
     json_put(answer, "timestamp", json_time(metrics->now_ms));
     json_put(answer, "performance_metrics",
-             json_pack("{s:o, s:o, s:o}", "avg_processing_time", known(metrics->processing_time_s),
-                       "throughput_per_hour", known(metrics->throughput_per_hour), "success_rate",
-                       known(metrics->success_rate)));
+             json_pack("{s:o, s:o, s:o}", "avg_processing_time",
+                       known_or_zero(metrics->processing_time_s), "throughput_per_hour",
+                       known_or_zero(metrics->throughput_per_hour), "success_rate",
+                       known_or_zero(metrics->success_rate)));
     json_put(answer, "resource_metrics",
-             json_pack("{s:o, s:o, s:o}", "avg_gpu_utilization", known(metrics->gpu_percent),
-                       "memory_usage_percent", known(metrics->memory_percent), "cpu_usage_percent",
-                       known(metrics->cpu_percent)));
+             json_pack("{s:o, s:o, s:o}", "avg_gpu_utilization",
+                       known_or_zero(metrics->gpu_percent), "memory_usage_percent",
+                       known_or_zero(metrics->memory_percent), "cpu_usage_percent",
+                       known_or_zero(metrics->cpu_percent)));
     json_put(answer, "queue_metrics",
              json_pack("{s:I, s:I, s:I}", "pending_tasks", (json_int_t)metrics->pending,
                        "active_tasks", (json_int_t)metrics->active, "completed_tasks",
@@ -171,8 +173,8 @@ int kernelgym_worker_parse(const json_t *query, bool wants_device, int64_t now_m
 void kernelgym_refuse_worker(struct kernelgym_reply *reply)
 {
     (void)kernelgym_refuse(reply, 501, KERNELGYM_NO_CODE,
-                           "workers of warpgym take jobs from the queue and do not register: start "
-                           "`warpgym worker --queue URL` on that machine");
+                           "workers of warpgym claim jobs from the queue and do not register: "
+                           "start `warpgym worker --queue URL` on that machine");
 }
 
 json_t *kernelgym_node(const char *node_id, const char *hostname)

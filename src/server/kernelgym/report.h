@@ -1,10 +1,9 @@
-/* kernelgym_report: the routes of KernelGYM that tell of the service itself, in its shapes.
+/* kernelgym_report: KernelGYM's routes about the service itself, in its formats.
  *
- * The caller gathers the facts, these functions only word them. Where the original always answers
- * 0, or for the process that happened to be asked, the facts are those of the whole queue.
+ * The caller passes the facts, these functions format them. Where the original always answers 0,
+ * or for the process that answers, the facts are those of the whole queue.
  *
- * Ownership: new references; facts are borrowed. Pure functions; any thread.
- */
+ * Ownership: new references; facts are borrowed. Pure functions; any thread. */
 #ifndef WARPGYM_SERVER_KERNELGYM_REPORT_H
 #define WARPGYM_SERVER_KERNELGYM_REPORT_H
 
@@ -18,7 +17,7 @@
 /* GET / */
 json_t *kernelgym_root(int64_t now_ms);
 
-/* What nobody knows is negative, and null in the answer. */
+/* Unknown values are negative, and null in the answer. */
 struct kernelgym_gpu {
     const char *device; /* "cuda:0" */
     const char *name;
@@ -29,7 +28,7 @@ struct kernelgym_gpu {
 
 struct kernelgym_health {
     int64_t now_ms;
-    const char *trouble; /* why it is not healthy; NULL: it is */
+    const char *trouble; /* why it is not healthy; NULL: healthy */
     const struct kernelgym_gpu *gpus;
     size_t gpu_count;
     int64_t pending, processing, completed;
@@ -37,18 +36,18 @@ struct kernelgym_health {
     double uptime_s;
 };
 
-/* GET /health: `healthy` is what clients wait for; "unhealthy" goes with 503 and says why. */
+/* GET /health: clients wait for `healthy`; "unhealthy" goes with 503 and the reason. */
 json_t *kernelgym_health(const struct kernelgym_health *health);
 
 struct kernelgym_metrics {
     int64_t now_ms;
-    double processing_time_s, throughput_per_hour, success_rate; /* negative: not known yet */
+    double processing_time_s, throughput_per_hour, success_rate; /* negative: unknown */
     double gpu_percent, memory_percent, cpu_percent;
     int64_t pending, active, completed;
     int64_t compilation_errors, runtime_errors, timeout_errors;
 };
 
-/* GET /metrics for who accepts application/json. */
+/* GET /metrics for clients that accept application/json. */
 json_t *kernelgym_metrics(const struct kernelgym_metrics *metrics);
 
 /* GET /queue/status */
@@ -57,7 +56,7 @@ json_t *kernelgym_queue(int64_t high, int64_t normal, int64_t low);
 struct kernelgym_worker {
     const char *id, *device, *status, *node_id, *hostname; /* status: "online", "offline" */
     int64_t heartbeat_ms;
-    const char *shutdown_reason; /* a device that was taken out of use; NULL */
+    const char *shutdown_reason; /* of a device taken out of service; NULL */
     int64_t shutdown_ms;
 };
 
@@ -66,7 +65,7 @@ json_t *kernelgym_workers(const struct kernelgym_worker *workers, size_t count, 
 
 /* The query of /worker/… and /node/allocate, an object of texts. */
 struct kernelgym_node_query {
-    const char *worker_id, *device, *node_id, *hostname, *node_name; /* NULL where absent */
+    const char *worker_id, *device, *node_id, *hostname, *node_name; /* NULL if absent */
 };
 
 /* POST /node/allocate: hostname is required. 400 in `reply` otherwise. */
@@ -76,12 +75,12 @@ NODISCARD int kernelgym_node_parse(const json_t *query, int64_t now_ms,
 NODISCARD int kernelgym_worker_parse(const json_t *query, bool wants_device, int64_t now_ms,
                                      struct kernelgym_node_query *out,
                                      struct kernelgym_reply *reply);
-/* Workers of warpgym take jobs from the queue and register with nobody; workers of KernelGYM's
- * would find none here. 501 says so. */
+/* 501: workers of warpgym claim jobs from the queue and do not register; workers of KernelGYM
+ * would find no jobs here. */
 void kernelgym_refuse_worker(struct kernelgym_reply *reply);
 json_t *kernelgym_node(const char *node_id, const char *hostname);
 
-/* GET /monitoring/problematic-codes: min_errors, 3 where it is absent. */
+/* GET /monitoring/problematic-codes: min_errors, 3 if absent. */
 NODISCARD int kernelgym_problematic_parse(const json_t *query, int64_t now_ms, int64_t *min_errors,
                                           struct kernelgym_reply *reply);
 
@@ -90,7 +89,7 @@ struct kernelgym_code_errors {
     int64_t count;
 };
 
-/* Those with fewer errors are left out; the most come first. */
+/* Leaves out codes with fewer errors; most errors first. */
 json_t *kernelgym_problematic(const struct kernelgym_code_errors *codes, size_t count,
                               int64_t min_errors);
 

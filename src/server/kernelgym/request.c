@@ -81,10 +81,10 @@ static const struct kernelgym_field fields[] = {
     {.name = "resources", .kind = FIELD_OBJECT, .offset = AT(resources), .nullable = true},
 };
 
-/* Of a payload: whether its task_id is missing, the envelope says. */
+/* Of a payload; the envelope checks whether task_id is missing. */
 static const struct kernelgym_field payload_id = MAYBE_TEXT("task_id", payload_id);
 
-/* Names are looked up without blanks around them and whatever their case. */
+/* Names are compared without surrounding blanks and case. */
 static bool is_called(const char *given, const char *name)
 {
     given += strspn(given, " \t\r\n");
@@ -104,7 +104,7 @@ static bool find_workflow(struct kernelgym_request *request)
            is_called(request->workflow_name, "kernelbench");
 }
 
-static void lower(const char *from, char *to, size_t to_bytes)
+static void copy_lower_case(const char *from, char *to, size_t to_bytes)
 {
     from += strspn(from, " \t\r\n");
     snprintf(to, to_bytes, "%s", from);
@@ -126,8 +126,8 @@ static void find_names(struct kernelgym_request *request)
         request->unregistered = request->backend_adapter;
 }
 
-/* A workflow is the client's mistake, anything else is one of submitting, which begins with
- * `prefix`. The text is Python's of a KeyError, quotes included. */
+/* An unknown workflow is the client's mistake, any other name an error of submitting, prefixed
+ * with `prefix`. The text is that of Python's KeyError, quotes included. */
 static int check_names(struct kernelgym_request *request, const char *prefix,
                        struct kernelgym_reply *reply)
 {
@@ -135,7 +135,7 @@ static int check_names(struct kernelgym_request *request, const char *prefix,
     find_names(request);
     if (!request->unregistered)
         return 0;
-    lower(request->unregistered, name, sizeof name);
+    copy_lower_case(request->unregistered, name, sizeof name);
     bool workflow = request->unregistered == request->workflow_name;
     return kernelgym_refuse(reply, workflow ? 400 : 500,
                             workflow ? KERNELGYM_NO_CODE : KERNELGYM_SYSTEM,
@@ -169,7 +169,7 @@ static void check_code(const char *name, const char *text, const json_t *at, jso
                                   CODE_MOST);
 }
 
-/* What its model says of one field with another, and what our queue asks of an id. */
+/* KernelGYM's checks across fields, and our queue's on ids. */
 static void check_texts(struct kernelgym_request *request, const json_t *at, json_t *errors)
 {
     if (!request->task_id || !request->kernel_code)
@@ -285,7 +285,7 @@ static bool has_text(const json_t *payload, const char *key)
     return json_is_string(json_object_get(payload, key));
 }
 
-/* What a task of the workflow cannot be made without. */
+/* The required arguments of the workflow's tasks. */
 static int check_payload(const struct kernelgym_request *request, const json_t *payload,
                          struct kernelgym_reply *reply)
 {
@@ -300,7 +300,7 @@ static int check_payload(const struct kernelgym_request *request, const json_t *
                             "Failed to submit workflow: missing required argument: '%s'", missing);
 }
 
-/* Payloads know no limits, so numbers come to the nearest one instead of being refused. */
+/* Payloads have no limits, so numbers are clamped instead of refused. */
 static void read_payload(const json_t *payload, const struct envelope *envelope,
                          struct kernelgym_request *request, json_t *errors)
 {
@@ -348,7 +348,7 @@ int kernelgym_workflow_parse(const json_t *body, int64_t now_ms, struct kernelgy
     if (json_array_size(errors) == 0) {
         read_payload(payload, &envelope, request, errors);
         if (json_array_size(errors) == 1 && !json_object_get(payload, "kernel_code"))
-            json_array_clear(errors); /* a missing argument has an answer of its own */
+            json_array_clear(errors); /* a missing argument has its own answer */
     }
     if (json_array_size(errors) > 0) {
         result = kernelgym_refuse_request(reply, errors, now_ms);
@@ -369,7 +369,7 @@ bool kernelgym_wants_timing(const struct kernelgym_request *request)
     return wanted != 0;
 }
 
-/* Its detection is for Triton unless asked for, and its profile marks whatever it covers. */
+/* Detection is on for Triton unless requested otherwise; the profile covers all kernels. */
 bool kernelgym_wants_decoys(const struct kernelgym_request *request)
 {
     int wanted = request->run_triton_detection >= 0 ? request->run_triton_detection

@@ -1,16 +1,15 @@
-/* kernelgym_request: what KernelGYM's clients send, and what we make of it.
+/* kernelgym_request: reads the requests of KernelGYM's clients, and translates them.
  *
  * POST /evaluate, /evaluate/batch and /debug/validate carry EvaluationRequests; POST
- * /workflow/submit carries one inside an envelope, with neither limits on its numbers nor a fixed
- * list of backends. Either becomes the same struct, and that becomes one evaluation request of our
- * own (judge/request/request.h), which a queue can keep.
+ * /workflow/submit carries one inside an envelope, with neither limits on its numbers nor a
+ * fixed list of backends. Either becomes the same struct, and that becomes one evaluation
+ * request of our own (judge/request/request.h), which a queue can keep.
  *
- * What is wrong with a request comes in two kinds. A mistake of form is a reply (400) and no job.
- * A mistake of content (no class of that name) is a failed evaluation: kernelgym_evaluation then
- * carries the reason in `refused`, so that the job ends with it and /status and /results agree.
+ * A mistake of form is a reply (400) and no job. A mistake of content (no class of that name) is
+ * a failed evaluation: kernelgym_evaluation then carries the reason in `refused`, so that the
+ * job ends with it and /status and /results agree.
  *
- * Ownership: a request borrows from the body that it was read from. Pure functions; any thread.
- */
+ * Ownership: a request borrows from the body that it was read from. Pure functions; any thread. */
 #ifndef WARPGYM_SERVER_KERNELGYM_REQUEST_H
 #define WARPGYM_SERVER_KERNELGYM_REQUEST_H
 
@@ -28,7 +27,7 @@ enum kernelgym_workflow { KERNELGYM_KERNELBENCH, KERNELGYM_SIMPLE };
 
 struct kernelgym_request {
     const char *task_id;
-    const char *reference_code; /* NULL where there is none: kernel_simple */
+    const char *reference_code; /* NULL if there is none: kernel_simple */
     const char *kernel_code;
     const char *toolkit, *backend_adapter, *backend;
     int64_t num_correct_trials, num_perf_trials, num_warmup;
@@ -40,7 +39,7 @@ struct kernelgym_request {
     const char *reference_backend;
     const char *uuid;
     bool use_reference_cache, is_valid;
-    /* As sent: -1 where nothing was said. */
+    /* As sent; -1: absent. */
     int verbose_errors, enable_profiling, enable_triton_detection, measure_performance;
     int run_correctness, run_triton_detection, run_performance;
     const char *cases_code;
@@ -48,11 +47,11 @@ struct kernelgym_request {
     const char *workflow_name; /* as sent */
     const json_t *resources;   /* an object, or NULL */
     const char *payload_id;    /* of a workflow's payload */
-    const char *unregistered;  /* name of a workflow, toolkit or backend that there is not; NULL */
+    const char *unregistered;  /* an unknown workflow, toolkit or backend; NULL */
     enum kernelgym_workflow workflow;
 };
 
-/* X(symbol, method, path, what is asked with its body or query): every route of KernelGYM's */
+/* X(symbol, method, path, parser of its body or query): every route of KernelGYM */
 #define KERNELGYM_ROUTES(X)                                                                        \
     X(ROOT, "GET", "/", "nothing")                                                                 \
     X(EVALUATE, "POST", "/evaluate", "kernelgym_request_parse")                                    \
@@ -81,8 +80,8 @@ struct kernelgym_request {
 typedef int kernelgym_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
                             struct kernelgym_reply *reply);
 NODISCARD kernelgym_parse kernelgym_request_parse;
-/* The same for POST /debug/validate, which submits nothing: what there is no toolkit or backend
- * for is its answer's to tell (`unregistered`), and no reply. */
+/* The same for POST /debug/validate, which submits nothing: an unknown toolkit or backend is
+ * part of its answer (`unregistered`), not a reply. */
 NODISCARD kernelgym_parse kernelgym_validate_parse;
 
 struct kernelgym_batch {
@@ -91,18 +90,18 @@ struct kernelgym_batch {
     size_t count;
 };
 
-/* One invalid task refuses the whole batch; one with a name that is not registered fails alone. */
+/* One invalid task refuses the whole batch; a task with an unknown name fails alone. */
 NODISCARD int kernelgym_batch_parse(const json_t *body, int64_t now_ms,
                                     struct kernelgym_batch *batch, struct kernelgym_reply *reply);
 
-/* The envelope of /workflow/submit: its task_id and resources stand in the request. */
+/* The envelope of /workflow/submit: its task_id and resources are stored in the request. */
 NODISCARD kernelgym_parse kernelgym_workflow_parse;
 
-/* The answer of POST /debug/validate: `valid`, `errors`, and of each part whether it is. */
+/* The answer of POST /debug/validate: `valid`, `errors`, and the validity of each part. */
 json_t *kernelgym_validation(const struct kernelgym_request *request);
 
-/* What evaluation_request_parse takes, with the request's terms in `notes` for result.h.
- * `settings` are the server's: samples do not go below its least. */
+/* An object for evaluation_request_parse, with the request's terms in `notes` for result.h.
+ * `settings` are the server's: the number of samples does not go below its minimum. */
 json_t *kernelgym_evaluation(const struct kernelgym_request *request,
                              const struct settings *settings);
 
@@ -113,7 +112,7 @@ bool kernelgym_wants_decoys(const struct kernelgym_request *request);
 /* A task and the parts that KernelGYM makes of it: "x_kernel" and "x_ref" are parts of "x". */
 enum kernelgym_part { KERNELGYM_WHOLE, KERNELGYM_KERNEL_PART, KERNELGYM_REFERENCE_PART };
 
-/* *base_bytes: of `id` without its suffix. Try the id itself first: it may be somebody's. */
+/* *base_bytes: of `id` without its suffix. Try the id itself first: it may be a task's. */
 enum kernelgym_part kernelgym_part(const char *id, size_t *base_bytes);
 
 #endif

@@ -9,9 +9,8 @@
 
 #define MESSAGE_BYTES ((size_t)64 << 10)
 
-/* How a status of ours is told: by the last column once the candidate is loaded, by the first
- * before. */
-struct telling {
+/* KernelGYM's terms for each of our statuses: before the candidate is loaded, and after. */
+struct translation {
     const char *status;
     enum kernelgym_code code;
     const char *prefix;
@@ -19,8 +18,8 @@ struct telling {
 
 static const struct {
     const char *name;
-    bool compiled; /* says that it was, whatever the verdict knows */
-    struct telling before, after;
+    bool compiled; /* the status implies it, whatever the verdict has */
+    struct translation before, after;
 } tellings[] = {
     {"passed",
      true,
@@ -137,7 +136,7 @@ static void read_times(const json_t *verdict, struct kernelgym_outcome *outcome)
         outcome->speedup = speedup;
 }
 
-static bool warns(const json_t *verdict, const char *code)
+static bool has_warning(const json_t *verdict, const char *code)
 {
     const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
     for (size_t i = 0; i < json_array_size(warnings); i++)
@@ -146,8 +145,8 @@ static bool warns(const json_t *verdict, const char *code)
     return false;
 }
 
-/* Nothing of the work is the candidate's own: told by the trace of its launches, or where nothing
- * was traced by its having no kernel at all. Of kernel_simple nobody says so. */
+/* All of the work is PyTorch's: according to the trace of launches, or without a trace because
+ * the candidate has no kernel at all. Not reported for kernel_simple. */
 static bool is_decoy(const json_t *verdict, const struct kernelgym_terms *terms)
 {
     const json_t *profile = json_object_get(verdict, "profile");
@@ -157,24 +156,25 @@ static bool is_decoy(const json_t *verdict, const struct kernelgym_terms *terms)
         return false;
     if (traced)
         return bool_of(traced, "decoy_kernel", false);
-    return json_is_number(share) && json_number_value(share) == 0 && warns(verdict, "H41");
+    return json_is_number(share) && json_number_value(share) == 0 && has_warning(verdict, "H41");
 }
 
-/* First the code of an error of ours where it says more than the status. */
-static enum kernelgym_code code_of(const json_t *verdict, const struct telling *telling)
+/* The code of our error class first, if it is more specific than the status. */
+static enum kernelgym_code code_of(const json_t *verdict, const struct translation *translation)
 {
     const char *class = text_of(json_object_get(verdict, "error"), "class", "");
     bool ours = strcmp(class, "validation") == 0 || strcmp(class, "format") == 0;
-    return telling->code == KERNELGYM_RESOURCE && ours ? KERNELGYM_VALIDATION : telling->code;
+    return translation->code == KERNELGYM_RESOURCE && ours ? KERNELGYM_VALIDATION
+                                                           : translation->code;
 }
 
 static json_t *message_of(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
-                          const struct telling *telling)
+                          const struct translation *translation)
 {
     const char *class = text_of(json_object_get(job->verdict, "error"), "class", "");
     const char *text = kernelgym_error_text(job->verdict, terms->verbose);
     const char *prefix = strcmp(class, "reference") == 0 ? "Reference evaluation failed"
-                                                         : telling->prefix;
+                                                         : translation->prefix;
     struct buf whole;
     if (!prefix)
         return json_null();
@@ -211,19 +211,20 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
     outcome->compiled = tellings[i].compiled || bool_of(job->verdict, "compiled", false);
     if (strcmp(name, "compile_error") == 0 || job->cancelled)
         outcome->compiled = false;
-    const struct telling *telling = outcome->compiled ? &tellings[i].after : &tellings[i].before;
-    outcome->status = telling->status;
-    /* kernel_simple knows no result of a run that failed. */
-    if (terms->simple && telling->code == KERNELGYM_RUNTIME)
+    const struct translation *translation = outcome->compiled ? &tellings[i].after
+                                                              : &tellings[i].before;
+    outcome->status = translation->status;
+    /* kernel_simple has no result for a run that failed. */
+    if (terms->simple && translation->code == KERNELGYM_RUNTIME)
         outcome->status = "failed";
-    outcome->code = code_of(job->verdict, telling);
+    outcome->code = code_of(job->verdict, translation);
     outcome->correct = strcmp(name, "passed") == 0 && bool_of(job->verdict, "correct", false);
     const json_t *cases = json_object_get(job->verdict, "cases");
     if (terms->simple && outcome->correct && (!terms->compare || !int_of(cases, "expected", 1)))
         outcome->correct = -1;
     bool refused = strcmp(name, "violation") == 0;
     outcome->decoy = refused || (outcome->correct && is_decoy(job->verdict, terms));
-    outcome->message = message_of(job, terms, telling);
+    outcome->message = message_of(job, terms, translation);
     read_times(job->verdict, outcome);
 }
 
@@ -270,7 +271,7 @@ json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part pa
     return answer;
 }
 
-/* Of a part only what that part of KernelGYM's measures. */
+/* Keeps only what that part measures in KernelGYM. */
 static void keep_part(struct kernelgym_outcome *outcome, enum kernelgym_part part)
 {
     if (part == KERNELGYM_WHOLE)
@@ -284,7 +285,7 @@ static void keep_part(struct kernelgym_outcome *outcome, enum kernelgym_part par
     outcome->decoy = false;
 }
 
-/* What /results and a workflow's answer share. */
+/* Common to /results and a workflow's answer. */
 static json_t *result_json(const struct kernelgym_job *job, enum kernelgym_part part,
                            struct kernelgym_outcome *outcome)
 {

@@ -39,19 +39,20 @@ enum kernelgym_state { KERNELGYM_PENDING, KERNELGYM_PROCESSING, KERNELGYM_ENDED 
 struct kernelgym_job {
     const char *id;
     enum kernelgym_state state;
-    bool cancelled;                       /* of one that ended: because somebody asked to */
+    bool cancelled;                       /* it ended because of a cancellation */
     int64_t put_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
-    int64_t queue_position;               /* of a pending one, from 0; -1: not known */
+    int64_t queue_position;               /* of a pending job, from 0; -1: unknown */
     const char *worker;                   /* NULL */
-    const char *reason;    /* why it ended without a worker's result, or came back; NULL */
-    const json_t *notes;   /* of its evaluation request; NULL: not one of KernelGYM's */
+    const char *reason; /* why it ended without a worker's result, or was queued again; NULL */
+    /* of its evaluation request; NULL: not submitted through KernelGYM's routes */
+    const json_t *notes;
     const json_t *verdict; /* NULL: none yet, or none at all */
 };
 
 /* TaskStatusResponse. */
 json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part part);
 
-/* EvaluationResponse; of one that has not ended, NULL: 404. A part is told under its own id. */
+/* EvaluationResponse; NULL before the end: 404. A part appears under its own id. */
 json_t *kernelgym_result(const struct kernelgym_job *job, enum kernelgym_part part);
 
 /* WorkflowResponse; NULL likewise. */
@@ -66,9 +67,9 @@ void kernelgym_not_found(struct kernelgym_reply *reply, const char *id);
 /* {"message": …} of DELETE /tasks/{id}. */
 json_t *kernelgym_cancelled(const char *id);
 
-/* Between the files of this translation. */
+/* Shared by the files of this translation. */
 
-struct kernelgym_terms { /* from `notes`; defaults where there are none */
+struct kernelgym_terms { /* from `notes`, with defaults */
     const char *workflow, *backend, *reference_backend, *uuid, *device_preference;
     int64_t num_correct_trials, num_perf_trials;
     bool verbose, profiling, decoys, timing, compare, is_valid, simple;
@@ -77,7 +78,7 @@ struct kernelgym_terms { /* from `notes`; defaults where there are none */
 struct kernelgym_outcome {
     const char *status;
     bool compiled;
-    int correct; /* -1: nobody compared */
+    int correct; /* -1: not compared */
     bool decoy;
     enum kernelgym_code code;
     json_t *message; /* a text or null; the caller's */
@@ -87,14 +88,14 @@ struct kernelgym_outcome {
 void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms);
 void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                      struct kernelgym_outcome *outcome);
-/* The text of the verdict's error: with the excerpt where it is wanted and there is one. */
+/* The text of the verdict's error, with the excerpt if it is requested and present. */
 const char *kernelgym_error_text(const json_t *verdict, bool verbose);
 json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                            const struct kernelgym_outcome *outcome);
-/* What a client may want to find at the top level: the four numbers of a profile, and `profiling`
- * where there is one. */
+/* For clients that read them at the top level: the four numbers of a profile, and `profiling` if
+ * present. */
 void kernelgym_put_coverage(json_t *object, const json_t *verdict);
-/* NULL where nothing was traced. */
+/* NULL if nothing was traced. */
 json_t *kernelgym_profiling(const json_t *verdict);
 
 #endif

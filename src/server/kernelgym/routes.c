@@ -1,8 +1,8 @@
-/* kernelgym_routes: KernelGYM's evaluations over our queue. What is asked and answered is worded by
- * request.h and result.h; here it meets the jobs.
+/* kernelgym_routes: KernelGYM's evaluations over our queue. request.h and result.h translate
+ * requests and answers; this file connects them to jobs.
  *
- * As in the original, POST /evaluate answers when the task has ended. Its clients bring their own
- * patience, so ours is the longest that there is; a task whose client has left goes on. */
+ * As in the original, POST /evaluate answers when the task has ended. Its clients set their own
+ * timeouts, so ours is the longest possible; a task continues when its client disconnects. */
 #include "server/kernelgym/routes.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -34,7 +34,7 @@ struct task {
     json_t *notes, *verdict;
 };
 
-static json_t *parse(const char *text)
+static json_t *parse_json(const char *text)
 {
     struct err err;
     json_t *value = NULL;
@@ -50,7 +50,7 @@ static void task_deinit(struct task *task)
     json_decref(task->verdict);
 }
 
-/* An id with a suffix may be somebody's own; else it is a part of a task. */
+/* An id with a suffix may be a task's own; else it names a part of a task. */
 static int task_find(struct service *service, const char *id, struct task *task, struct err *err)
 {
     char base[QUEUE_ID_BYTES];
@@ -68,8 +68,8 @@ static int task_find(struct service *service, const char *id, struct task *task,
     if (result < 0)
         return result;
     const struct queue_job *job = &task->view->job;
-    task->notes = parse(task->view->notes);
-    task->verdict = parse(task->view->verdict);
+    task->notes = parse_json(task->view->notes);
+    task->verdict = parse_json(task->view->verdict);
     task->job = (struct kernelgym_job){
         .id = job->id,
         .state = evaluation_has_ended(job)     ? KERNELGYM_ENDED
@@ -88,7 +88,7 @@ static int task_find(struct service *service, const char *id, struct task *task,
     return 0;
 }
 
-/* 404 in KernelGYM's words. */
+/* 404 in KernelGYM's format. */
 static void refuse_task(struct http_response *response, const char *id, const struct err *err)
 {
     struct kernelgym_reply reply;
@@ -100,7 +100,7 @@ static void refuse_task(struct http_response *response, const char *id, const st
     kernelgym_send(response, &reply);
 }
 
-/* `answer`: NULL where there is none yet. */
+/* `answer`: NULL if there is none yet. */
 static void send_or_missing(struct http_response *response, const char *id, json_t *answer)
 {
     const struct err missing = {.code = ERR_MISSING};
@@ -115,7 +115,7 @@ static void send_or_missing(struct http_response *response, const char *id, json
 struct tasks {
     char (*ids)[QUEUE_ID_BYTES];
     size_t count;
-    char batch[QUEUE_ID_BYTES]; /* theirs */
+    char batch[QUEUE_ID_BYTES]; /* the client's */
     bool is_batch, is_workflow;
     int64_t put_ms;
 };
@@ -215,7 +215,7 @@ static struct tasks *put_all(struct service *service, const struct kernelgym_req
     return tasks;
 }
 
-/* NULL: `response` says why. */
+/* NULL: `response` is a refusal. */
 static struct tasks *put_one(struct service *service, struct http_request *request,
                              struct http_response *response, kernelgym_parse *read)
 {
@@ -230,7 +230,8 @@ static struct tasks *put_one(struct service *service, struct http_request *reque
     return NULL;
 }
 
-static void evaluate(void *context, struct http_request *request, struct http_response *response)
+static void tasks_evaluate(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct tasks *tasks = put_one(context, request, response, kernelgym_request_parse);
     if (tasks)
@@ -269,7 +270,8 @@ static void evaluate_batch(void *context, struct http_request *request,
     mem_free(batch);
 }
 
-static void validate(void *context, struct http_request *request, struct http_response *response)
+static void tasks_validate(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct kernelgym_request asked;
     struct kernelgym_reply reply;
@@ -285,7 +287,7 @@ static void validate(void *context, struct http_request *request, struct http_re
 
 /* -------------------------------------------------------------------------------------- looking */
 
-static void status(void *context, struct http_request *request, struct http_response *response)
+static void task_status(void *context, struct http_request *request, struct http_response *response)
 {
     const char *id = http_parameter(request, "id");
     struct task task;
@@ -297,7 +299,7 @@ static void status(void *context, struct http_request *request, struct http_resp
     task_deinit(&task);
 }
 
-static void result(void *context, struct http_request *request, struct http_response *response)
+static void task_result(void *context, struct http_request *request, struct http_response *response)
 {
     const char *id = http_parameter(request, "id");
     struct task task;
@@ -322,8 +324,8 @@ static void workflow_result(void *context, struct http_request *request,
     task_deinit(&task);
 }
 
-/* A part is no job of its own: its task is what can be cancelled. */
-static void cancel(void *context, struct http_request *request, struct http_response *response)
+/* A part is not a job: cancels its task. */
+static void task_cancel(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
     const char *id = http_parameter(request, "id");
@@ -341,13 +343,13 @@ static void cancel(void *context, struct http_request *request, struct http_resp
 }
 
 const struct http_route kernelgym_routes[] = {
-    {HTTP_POST, "/evaluate", evaluate, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/evaluate", tasks_evaluate, HTTP_BLOCKS, HTTP_BODY_STANDARD},
     {HTTP_POST, "/evaluate/batch", evaluate_batch, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/debug/validate", validate, 0, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/debug/validate", tasks_validate, 0, HTTP_BODY_STANDARD},
     {HTTP_POST, "/workflow/submit", submit_workflow, HTTP_BLOCKS, HTTP_BODY_STANDARD},
     {HTTP_GET, "/workflow/results/:id", workflow_result, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/results/:id", result, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/status/:id", status, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/tasks/:id", cancel, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/results/:id", task_result, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/status/:id", task_status, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/tasks/:id", task_cancel, HTTP_BLOCKS, 0},
     {0},
 };

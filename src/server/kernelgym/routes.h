@@ -5,7 +5,7 @@
 #include "server/http/http.h"
 #include "server/kernelgym/result.h"
 
-/* Status, header and body of a reply, which is deinitialised. */
+/* Sends status, header and body of a reply, and deinitialises it. */
 void kernelgym_send(struct http_response *response, struct kernelgym_reply *reply);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WRITERS 2 /* threads that write whole answers */
+#define WRITERS 2 /* threads that write complete answers */
 #define LOOK_MS 50
 
 /* ------------------------------------------------------------------------------------- refusals */
@@ -40,8 +40,8 @@ void lm_api_refuse(struct http_response *response, int status, const char *param
     http_set_json(response, lm_api_error(status, param, code, text));
 }
 
-static void envelope(void *context, const struct http_error *error,
-                     const struct http_request *request, struct http_response *response)
+static void openai_envelope(void *context, const struct http_error *error,
+                            const struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
     http_set_json(response, lm_api_error(error->status, NULL, error->code, error->text));
@@ -74,16 +74,17 @@ static void show_model(void *context, struct http_request *request, struct http_
     if (strcmp(name, api->model) == 0)
         http_set_json(response, model_json(api));
     else
-        http_refuse(response, 404, "model_not_found", "there is no model '%.200s', but '%.200s'",
+        http_refuse(response, 404, "model_not_found", "no model '%.200s'; this server has '%.200s'",
                     name, api->model);
 }
 
-static void chat(void *context, struct http_request *request, struct http_response *response)
+static void chat_completions(void *context, struct http_request *request,
+                             struct http_response *response)
 {
     lm_api_call(context, true, request, response);
 }
 
-static void complete(void *context, struct http_request *request, struct http_response *response)
+static void completions(void *context, struct http_request *request, struct http_response *response)
 {
     lm_api_call(context, false, request, response);
 }
@@ -110,8 +111,8 @@ static void show_metrics(void *context, struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/v1/chat/completions", chat, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/v1/completions", complete, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/v1/chat/completions", chat_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/v1/completions", completions, HTTP_BLOCKS, HTTP_BODY_STANDARD},
     {HTTP_GET, "/v1/models", list_models, 0, 0},
     {HTTP_GET, "/v1/models/*name", show_model, 0, 0},
     {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0},
@@ -120,9 +121,9 @@ static const struct http_route routes[] = {
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static int start(struct lm_api *api, struct err *err)
+static int server_start(struct lm_api *api, struct err *err)
 {
-    const struct http_options options = {.envelope = envelope, .metrics = api->metrics};
+    const struct http_options options = {.envelope = openai_envelope, .metrics = api->metrics};
     int result = http_open(api->options.settings, &options, &api->http, err);
     if (result == 0)
         result = http_add(api->http, routes, COUNT(routes), api, err);
@@ -141,7 +142,7 @@ int lm_api_open(struct lm_api **out, const struct lm_api_options *options, struc
     api->pool = task_pool_new(WRITERS, SIZE_MAX);
     pthread_mutex_init(&api->lock, NULL);
     pthread_cond_init(&api->idle, NULL);
-    int result = start(api, err);
+    int result = server_start(api, err);
     if (result < 0) {
         lm_api_free(api);
         return result;
@@ -156,7 +157,7 @@ const char *lm_api_address(const struct lm_api *api)
     return api->address;
 }
 
-/* Until no call is left. */
+/* Waits until no call is left. */
 static bool wait_idle(struct lm_api *api, int64_t timeout_ms, const _Atomic int *stop)
 {
     const int64_t began_ns = clock_now_ns();
@@ -181,7 +182,7 @@ int lm_api_stop(struct lm_api *api, int64_t timeout_ms, struct err *err)
     atomic_store(&api->draining, true);
     int result = http_stop(api->http, timeout_ms, err);
     if (result == 0 && !wait_idle(api, timeout_ms, NULL))
-        result = err_set(err, ERR_TIMEOUT, "the engine does not let go of a request");
+        result = err_set(err, ERR_TIMEOUT, "the engine still holds a request");
     return result;
 }
 

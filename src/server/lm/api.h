@@ -1,14 +1,13 @@
-/* lm_api: a model over HTTP, as OpenAI's clients ask for one.
+/* lm_api: a model over HTTP, with OpenAI's API.
  *
  *   POST /v1/chat/completions   POST /v1/completions   GET /v1/models   GET /v1/models/NAME
  *   GET /health                 GET /metrics
  *
- * A request's choices go to the engine; what comes back wakes whoever waits, or goes out as
- * events. A client that goes away cancels its choices. Refusals are {"error": {message, type,
+ * A request's choices go to the engine; its tokens complete a waiting answer, or are sent as
+ * events. A disconnect cancels the request's choices. Refusals are {"error": {message, type,
  * param, code}}.
  *
- * Ownership: engine, tokenizer and settings are the caller's and outlive it.
- */
+ * Ownership: engine, tokenizer and settings are the caller's and outlive it. */
 #ifndef WARPGYM_SERVER_LM_API_H
 #define WARPGYM_SERVER_LM_API_H
 
@@ -25,17 +24,17 @@ struct lm_api_options {
     const char *model; /* its name; copied */
     enum chat_style style;
     size_t positions;   /* of the longest sequence */
-    size_t choices_max; /* under way and waiting; above it 429 */
+    size_t choices_max; /* running and waiting; above it 429 */
 };
 
 NODISCARD int lm_api_open(struct lm_api **out, const struct lm_api_options *options,
                           struct err *err);
 /* "http://127.0.0.1:8000/v1" */
 const char *lm_api_address(const struct lm_api *api);
-/* New requests get 503 from here on; waits until those under way have ended, *stop is non-zero or
- * the time is over. */
+/* Answers new requests with 503 from here on; waits until running ones have ended, *stop is
+ * non-zero or the time is over. */
 void lm_api_drain(struct lm_api *api, int64_t timeout_ms, const _Atomic int *stop);
-/* What is under way is cancelled. ERR_TIMEOUT: a request hangs, and nothing may be freed. */
+/* Cancels running requests. ERR_TIMEOUT: a request hangs, and nothing may be freed. */
 NODISCARD int lm_api_stop(struct lm_api *api, int64_t timeout_ms, struct err *err);
 /* After lm_api_stop; the engine still runs. NULL is fine. */
 void lm_api_free(struct lm_api *api);

@@ -1,13 +1,12 @@
 /* One request to a model.
  *
- *   handler    reads, encodes, submits a part for each prompt, then waits or opens a stream
- *   engine     its thread brings tokens; they are kept, and told to a stream at once
- *   end        when all choices have ended and the handler is through: the answer, or last events
- *   client     gone: the parts are cancelled, and end as all others do
+ *   handler    reads, encodes, submits a part per prompt, then waits or opens a stream
+ *   engine     its thread delivers tokens; they are stored, and sent to a stream at once
+ *   end        when all choices have ended and the handler has returned: the answer, or last events
+ *   client     disconnects: the parts are cancelled, and end as all others do
  *
- * References: the handler has one, each part one until its last choice has ended, the HTTP layer
- * one until `release`.
- */
+ * References: the handler's, each part's until its last choice has ended, the HTTP layer's until
+ * `release`. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -28,7 +27,7 @@ struct part {
     struct lm_api_scored scored;
     struct lm_api_choice *choices; /* the request's samples */
     size_t left;                   /* choices that have not ended; with the call's lock */
-    uint64_t id;                   /* at the engine */
+    uint64_t id;                   /* the engine's */
     bool submitted;
 };
 
@@ -39,15 +38,15 @@ struct call {
     char id[64];
     int64_t created;
     struct arena arena;
-    struct lm_api_request request; /* its texts are the body's: for the handler alone */
+    struct lm_api_request request; /* its texts are in the body: for the handler alone */
     struct part *parts;
     struct lm_api_choice *choices; /* of all parts */
     size_t choice_count, reserved;
     struct pool_task ending;
 
-    pthread_mutex_t lock; /* all below, the choices, and what is scored */
+    pthread_mutex_t lock; /* all below, the choices, and the scores */
     size_t left;          /* choices that have not ended */
-    bool attached;        /* the handler is through */
+    bool attached;        /* the handler has returned */
     bool over;
     struct http_waiter *waiter;
     struct http_stream *stream;
@@ -86,7 +85,7 @@ static void free_parts(struct call *call)
     mem_free(call->parts);
 }
 
-static void unref(struct call *call)
+static void call_unref(struct call *call)
 {
     struct lm_api *api = call->api;
     if (atomic_fetch_sub(&call->refs, 1) != 1)
@@ -102,7 +101,7 @@ static void unref(struct call *call)
     pthread_mutex_unlock(&api->lock);
 }
 
-static void cancel(const struct call *call)
+static void call_cancel(const struct call *call)
 {
     for (size_t i = 0; i < call->request.prompt_count; i++)
         if (call->parts[i].submitted)
@@ -111,7 +110,7 @@ static void cancel(const struct call *call)
 
 /* -------------------------------------------------------------------------------------- answers */
 
-static json_t *usage(const struct call *call)
+static json_t *usage_json(const struct call *call)
 {
     json_int_t prompt = 0, completion = 0;
     for (size_t i = 0; i < call->request.prompt_count; i++)
@@ -128,7 +127,7 @@ static json_t *prompt_ids(const struct call *call)
     return json_integers(ids->ids, ids->count);
 }
 
-/* What all answers and chunks begin with. */
+/* The common first members of all answers and chunks. */
 static json_t *begin_answer(const struct call *call, json_t *choices)
 {
     const char *object = call->request.stream ? "chat.completion.chunk" : "chat.completion";
@@ -150,13 +149,13 @@ static json_t *whole_answer(struct call *call)
     json_t *answer = begin_answer(call, choices);
     if (call->request.token_ids && call->request.prompt_count == 1)
         json_put(answer, "prompt_token_ids", prompt_ids(call));
-    json_put(answer, "usage", usage(call));
+    json_put(answer, "usage", usage_json(call));
     return answer;
 }
 
 /* -------------------------------------------------------------------------------------- streams */
 
-/* Takes the event. A client that is gone is told so by `gone`. */
+/* Takes the event. A closed connection is reported by `gone`. */
 static void send_event(struct http_stream *stream, json_t *event)
 {
     struct buf text;
@@ -169,8 +168,8 @@ static void send_event(struct http_stream *stream, json_t *event)
     json_decref(event);
 }
 
-/* With the lock held: what is new of a choice. */
-static void tell(struct call *call, struct lm_api_choice *choice)
+/* With the lock: sends what is new of a choice. */
+static void call_send_new(struct call *call, struct lm_api_choice *choice)
 {
     json_t *delta = call->chat ? lm_api_chat_delta(choice) : lm_api_completion_delta(choice);
     if (!delta)
@@ -189,7 +188,7 @@ static void end_stream(struct call *call, struct http_stream *stream)
         send_event(stream, lm_api_error(500, NULL, "internal", call->why));
     } else if (call->request.usage) {
         json_t *chunk = begin_answer(call, json_array());
-        json_put(chunk, "usage", usage(call));
+        json_put(chunk, "usage", usage_json(call));
         send_event(stream, chunk);
     }
     (void)http_stream_send(stream, &(struct http_event){.data = "[DONE]"});
@@ -206,18 +205,18 @@ static void end_waiter(struct call *call, struct http_waiter *waiter)
     (void)http_answer(waiter, response);
 }
 
-/* The call is over, and nobody else touches it. */
-static void end(struct pool_task *work)
+/* The call has ended; nothing else accesses it. */
+static void call_end(struct pool_task *work)
 {
     struct call *call = TASK_CONTAINER(work, struct call, ending);
     if (call->stream)
         end_stream(call, call->stream);
     else
         end_waiter(call, call->waiter);
-    unref(call);
+    call_unref(call);
 }
 
-/* Whoever is last, engine or handler, begins the end. */
+/* The last of engine and handlers begins the end. */
 static void end_if_over(struct call *call)
 {
     pthread_mutex_lock(&call->lock);
@@ -227,21 +226,21 @@ static void end_if_over(struct call *call)
     if (!ours)
         return;
     atomic_fetch_add(&call->refs, 1);
-    call->ending.run = end;
+    call->ending.run = call_end;
     if (!task_pool_submit(call->api->pool, &call->ending))
-        end(&call->ending);
+        call_end(&call->ending);
 }
 
 /* ------------------------------------------------------------------------------ from the engine */
 
-static void fail(struct call *call, const char *why)
+static void call_fail(struct call *call, const char *why)
 {
     if (!call->failed)
         snprintf(call->why, sizeof call->why, "%s", why);
     call->failed = true;
 }
 
-static void on_news(void *context, size_t index, const struct lm_sample *sample)
+static void on_sample(void *context, size_t index, const struct lm_sample *sample)
 {
     struct part *part = context;
     struct call *call = part->call;
@@ -249,13 +248,14 @@ static void on_news(void *context, size_t index, const struct lm_sample *sample)
     struct err err;
     pthread_mutex_lock(&call->lock);
     if (lm_api_choice_take(choice, sample, &err) < 0)
-        fail(call, err.text);
+        call_fail(call, err.text);
     if (sample->finish == LM_FAILED)
-        fail(call, "the model failed: its numbers are not finite, or its device gave an error");
+        call_fail(call,
+                  "the model failed: its numbers are not finite, or its device gave an error");
     if (sample->finish == LM_CANCELLED)
-        fail(call, "the request was cancelled: the server is stopping");
+        call_fail(call, "the request was cancelled: the server is stopping");
     if (call->stream && !call->failed)
-        tell(call, choice);
+        call_send_new(call, choice);
     bool ended = sample->finish != LM_RUNNING;
     bool last = ended && --part->left == 0;
     call->left -= ended;
@@ -263,7 +263,7 @@ static void on_news(void *context, size_t index, const struct lm_sample *sample)
     if (!last)
         return;
     end_if_over(call);
-    unref(call);
+    call_unref(call);
 }
 
 static void on_scored(void *context, const float *logprobs, const struct lm_top *top)
@@ -311,11 +311,11 @@ static int check_length(const struct call *call, size_t count, struct err *err)
     if (count < positions && wanted <= positions - count)
         return 0;
     return err_set(err, ERR_LIMIT,
-                   "the model takes %zu tokens in all: the prompt has %zu, and %zu are to be added",
+                   "the model takes %zu tokens in all: the prompt has %zu, and %zu are requested",
                    positions, count, wanted ? wanted : 1);
 }
 
-/* A request of a hundred bytes must not make an answer of gigabytes. */
+/* A request of a hundred bytes must not produce an answer of gigabytes. */
 static int check_listed(const struct call *call, struct err *err)
 {
     const struct lm_api_request *request = &call->request;
@@ -331,12 +331,12 @@ static int check_listed(const struct call *call, struct err *err)
     if (!request->logprobs || listed <= LIMIT_LM_LISTED)
         return 0;
     return err_set(err, ERR_INPUT,
-                   "up to %zu log-probabilities would be listed, and %d is the most: ask for fewer "
+                   "up to %zu log-probabilities would be listed; the limit is %d: ask for fewer "
                    "tokens, choices or alternatives",
                    listed, LIMIT_LM_LISTED);
 }
 
-/* A part of each prompt, with its choices; nothing is submitted yet. */
+/* Makes a part for each prompt, with its choices; submits nothing yet. */
 static int make_parts(struct call *call, struct err *err)
 {
     const struct lm_api_request *request = &call->request;
@@ -359,7 +359,7 @@ static int make_parts(struct call *call, struct err *err)
     return result < 0 ? result : check_listed(call, err);
 }
 
-static int submit(struct call *call, struct part *part, struct err *err)
+static int part_submit(struct call *call, struct part *part, struct err *err)
 {
     const struct lm_request request = {
         .prompt = part->scored.ids.ids,
@@ -367,7 +367,7 @@ static int submit(struct call *call, struct part *part, struct err *err)
         .samples = call->request.samples,
         .sampling = call->request.sampling,
         .tokenizer = call->api->options.tokenizer,
-        .on_event = on_news,
+        .on_event = on_sample,
         .scored = on_scored,
         .context = part,
     };
@@ -375,7 +375,7 @@ static int submit(struct call *call, struct part *part, struct err *err)
     int result = lm_engine_submit(call->api->options.engine, &request, &part->id, err);
     part->submitted = result == 0;
     if (result < 0)
-        unref(call);
+        call_unref(call);
     return result;
 }
 
@@ -383,23 +383,23 @@ static int submit(struct call *call, struct part *part, struct err *err)
 
 static void on_gone(void *context)
 {
-    cancel(context);
+    call_cancel(context);
 }
 
 static void on_release(void *context)
 {
-    unref(context);
+    call_unref(context);
 }
 
 static void on_late(void *context, struct http_request *request, struct http_response *response)
 {
     (void)request;
-    cancel(context);
+    call_cancel(context);
     lm_api_refuse(response, 504, NULL, "timeout", "the answer took more than a day");
 }
 
-/* From here on the answer goes its own way. */
-static void attach(struct call *call, struct http_request *request)
+/* After this the answer does not need the handler. */
+static void call_attach(struct call *call, struct http_request *request)
 {
     const struct http_wait wait = {.timeout_ms = LATE_MS,
                                    .late = on_late,
@@ -417,7 +417,7 @@ static void attach(struct call *call, struct http_request *request)
     else
         call->waiter = http_postpone(request, &wait);
     for (size_t i = 0; call->stream && !call->failed && i < call->choice_count; i++)
-        tell(call, &call->choices[i]);
+        call_send_new(call, &call->choices[i]);
     call->attached = true;
     pthread_mutex_unlock(&call->lock);
     end_if_over(call);
@@ -425,7 +425,7 @@ static void attach(struct call *call, struct http_request *request)
 
 /* -------------------------------------------------------------------------------------- handler */
 
-static void refuse(struct http_response *response, const char *param, const struct err *err)
+static void refuse_request(struct http_response *response, const char *param, const struct err *err)
 {
     const char *code = err->code == ERR_UNSUPPORTED ? "unsupported_parameter" : "invalid_value";
     if (err->code == ERR_INTERNAL || err->code == ERR_IO)
@@ -436,14 +436,14 @@ static void refuse(struct http_response *response, const char *param, const stru
                       err->text);
 }
 
-/* Room for its choices; a draw of its seed. */
-static bool admit(struct call *call, struct http_response *response)
+/* Reserves its choices; draws a seed. */
+static bool call_admit(struct call *call, struct http_response *response)
 {
     struct lm_api *api = call->api;
     struct lm_api_request *request = &call->request;
     if (request->model && strcmp(request->model, api->model) != 0) {
         char text[512];
-        snprintf(text, sizeof text, "there is no model '%.200s', but '%.200s'", request->model,
+        snprintf(text, sizeof text, "no model '%.200s'; this server has '%.200s'", request->model,
                  api->model);
         lm_api_refuse(response, 404, "model", "model_not_found", text);
         return false;
@@ -452,8 +452,7 @@ static bool admit(struct call *call, struct http_response *response)
     if (atomic_fetch_add(&api->choices, call->reserved) + call->reserved >
         api->options.choices_max) {
         http_refuse_for(response, 429, RETRY_AFTER_S, "queue_full",
-                        "%zu choices are under way or wait, and no more are taken",
-                        api->options.choices_max);
+                        "%zu choices are running or waiting, the limit", api->options.choices_max);
         return false;
     }
     if (!request->seeded &&
@@ -462,7 +461,7 @@ static bool admit(struct call *call, struct http_response *response)
     return true;
 }
 
-/* A turn ends a chat's answer even where the model's own config knows another end (of a text). */
+/* The end of a turn ends a chat's answer even if the model's config has another end (of a text). */
 static void stop_at_turns(struct call *call)
 {
     struct lm_sampling *sampling = &call->request.sampling;
@@ -484,9 +483,9 @@ static int submit_all(struct call *call, struct err *err)
     int result = make_parts(call, err);
     stop_at_turns(call);
     for (size_t i = 0; i < call->request.prompt_count && result == 0; i++)
-        result = submit(call, &call->parts[i], err);
+        result = part_submit(call, &call->parts[i], err);
     if (result < 0)
-        cancel(call);
+        call_cancel(call);
     return result;
 }
 
@@ -505,12 +504,12 @@ void lm_api_call(struct lm_api *api, bool chat, struct http_request *request,
     struct call *call = call_new(api, chat);
     if (lm_api_request_read(body, chat, &call->arena, &call->request, param, &err) < 0) {
         call->request.prompt_count = 0;
-        refuse(response, param, &err);
-    } else if (admit(call, response)) {
+        refuse_request(response, param, &err);
+    } else if (call_admit(call, response)) {
         if (submit_all(call, &err) < 0)
-            refuse(response, "", &err);
+            refuse_request(response, "", &err);
         else
-            attach(call, request);
+            call_attach(call, request);
     }
-    unref(call);
+    call_unref(call);
 }

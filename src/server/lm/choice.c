@@ -33,7 +33,7 @@ static bool is_over(const struct lm_api_choice *choice)
 
 /* --------------------------------------------------------------------------------------- taking */
 
-static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
+static void choice_add_tokens(struct lm_api_choice *choice, const struct lm_sample *sample)
 {
     const size_t from = choice->count, more = sample->count - from;
     const size_t width = choice->request->sampling.top_logprobs;
@@ -53,7 +53,7 @@ static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
     choice->count = sample->count;
 }
 
-/* Of the text from a byte on; it may hold NULs. */
+/* Of the text from byte `from` on; it may contain NULs. */
 static size_t count_characters(const struct buf *text, size_t from)
 {
     size_t count = 0;
@@ -62,8 +62,8 @@ static size_t count_characters(const struct buf *text, size_t from)
     return count;
 }
 
-/* A text that is cut short by its ceiling has no more characters told, but its tokens go on. */
-static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
+/* At the ceiling of its length, a text gets no more characters, but its tokens continue. */
+static int choice_decode(struct lm_api_choice *choice, size_t from, struct err *err)
 {
     int result = 0;
     for (size_t i = from; i < choice->count && result == 0; i++) {
@@ -86,8 +86,8 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
     if (choice->request->score_only)
         return 0;
     if (sample->count > from)
-        keep(choice, sample);
-    int result = decode(choice, from, err);
+        choice_add_tokens(choice, sample);
+    int result = choice_decode(choice, from, err);
     choice->text_safe = choice->text.len;
     if (choice->request->sampling.stop_count > 0 && sample->text_end < choice->text.len)
         choice->text_safe = sample->text_end;
@@ -96,7 +96,7 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
 
 /* ------------------------------------------------------------------------------------- logprobs */
 
-/* A token that is no whole character has no text of its own. */
+/* A token that is not a whole character has no text of its own. */
 static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
 {
     size_t count;
@@ -157,9 +157,9 @@ struct lists {
     json_t *tokens, *logprobs, *top, *offsets;
 };
 
-/* The most probable tokens, and the one that stands there. */
-static json_t *alternatives(const struct lm_api_choice *choice, int32_t id, double logprob,
-                            const struct lm_top *top)
+/* The most probable tokens, and the sampled one. */
+static json_t *alternatives_json(const struct lm_api_choice *choice, int32_t id, double logprob,
+                                 const struct lm_top *top)
 {
     const size_t width = choice->request->sampling.top_logprobs;
     if (isnan(logprob) || width == 0 || !top)
@@ -180,10 +180,10 @@ static void add_token(const struct lm_api_choice *choice, struct lists *lists, i
     json_array_append_new(lists->offsets, json_integer((json_int_t)offset));
     json_array_append_new(lists->tokens, token_text(choice, id));
     json_array_append_new(lists->logprobs, json_number(logprob));
-    json_array_append_new(lists->top, alternatives(choice, id, logprob, top));
+    json_array_append_new(lists->top, alternatives_json(choice, id, logprob, top));
 }
 
-/* The characters of the prompt's text; its tokens go into the lists, where there are any. */
+/* Counts the characters of the prompt's text; adds its tokens to the lists, if any. */
 static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *lists)
 {
     const size_t width = choice->request->sampling.top_logprobs;
@@ -240,7 +240,7 @@ static json_t *ids_from(const struct lm_api_choice *choice, size_t from)
                                 : json_array();
 }
 
-/* What all kinds of choices end with. */
+/* The common members of all kinds of choices. */
 static json_t *begin_choice(const struct lm_api_choice *choice)
 {
     json_t *object = json_object();
@@ -280,10 +280,10 @@ static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
     for (size_t i = 0; i < ids->count && result == 0; i++)
         result = tokenizer_stream_put(choice->tokenizer, &stream, ids->ids[i], false, text, NULL);
     if (result < 0 || tokenizer_stream_end(&stream, text, NULL) < 0)
-        buf_reset(text); /* there is no room for that much text */
+        buf_reset(text); /* the text exceeds the limit */
 }
 
-/* The prompt's text first, where it is to be echoed. */
+/* The prompt's text first, if it is echoed. */
 static json_t *completion_text(const struct lm_api_choice *choice, size_t from, bool prompt)
 {
     struct buf text;
@@ -307,48 +307,48 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice)
 
 /* --------------------------------------------------------------------------------------- deltas */
 
-/* Whether there is something to tell. */
-static bool has_news(const struct lm_api_choice *choice)
+/* Whether there is something to send. */
+static bool has_unsent(const struct lm_api_choice *choice)
 {
     const struct lm_api_request *request = choice->request;
     if (choice->closed)
         return false;
-    return is_over(choice) || choice->text_safe > choice->text_told ||
-           ((request->logprobs || request->token_ids) && choice->count > choice->tokens_told);
+    return is_over(choice) || choice->text_safe > choice->text_sent ||
+           ((request->logprobs || request->token_ids) && choice->count > choice->tokens_sent);
 }
 
-static void told(struct lm_api_choice *choice)
+static void choice_mark_sent(struct lm_api_choice *choice)
 {
-    choice->text_told = choice->text_safe;
-    choice->tokens_told = choice->count;
+    choice->text_sent = choice->text_safe;
+    choice->tokens_sent = choice->count;
     choice->opened = true;
     choice->closed = is_over(choice);
 }
 
 json_t *lm_api_chat_delta(struct lm_api_choice *choice)
 {
-    if (!has_news(choice))
+    if (!has_unsent(choice))
         return NULL;
     json_t *object = begin_choice(choice), *delta = json_object();
     if (!choice->opened)
         json_put(delta, "role", json_text("assistant"));
-    if (!choice->opened || choice->text_safe > choice->text_told)
-        json_put(delta, "content", text_from(choice, choice->text_told));
+    if (!choice->opened || choice->text_safe > choice->text_sent)
+        json_put(delta, "content", text_from(choice, choice->text_sent));
     json_put(object, "delta", delta);
-    end_choice(choice, object, chat_logprobs(choice, choice->tokens_told), choice->tokens_told);
-    told(choice);
+    end_choice(choice, object, chat_logprobs(choice, choice->tokens_sent), choice->tokens_sent);
+    choice_mark_sent(choice);
     return object;
 }
 
 json_t *lm_api_completion_delta(struct lm_api_choice *choice)
 {
     const bool prompt = choice->request->echo && !choice->opened;
-    if (!has_news(choice))
+    if (!has_unsent(choice))
         return NULL;
     json_t *object = begin_choice(choice);
-    json_put(object, "text", completion_text(choice, choice->text_told, prompt));
-    end_choice(choice, object, completion_logprobs(choice, choice->tokens_told, prompt),
-               choice->tokens_told);
-    told(choice);
+    json_put(object, "text", completion_text(choice, choice->text_sent, prompt));
+    end_choice(choice, object, completion_logprobs(choice, choice->tokens_sent, prompt),
+               choice->tokens_sent);
+    choice_mark_sent(choice);
     return object;
 }

@@ -1,18 +1,17 @@
-/* lm_api_choice: one sample as it grows, and what a client is told of it.
+/* lm_api_choice: one sample as it grows, and the part of it sent to the client.
  *
- *   tokens (engine) ─► text, whole characters ─► what no stop string can take back ─► told
+ *   tokens (engine) ─► text, whole characters ─► text that no stop string can remove ─► sent
  *
- * Threads: one at a time.
- */
+ * Threads: one at a time. */
 #ifndef WARPGYM_SERVER_LM_CHOICE_H
 #define WARPGYM_SERVER_LM_CHOICE_H
 
 #include "server/lm/request.h"
 
-/* What the choices of one prompt share. */
+/* Shared by the choices of one prompt. */
 struct lm_api_scored {
     struct tokens ids;  /* of the prompt */
-    float *logprobs;    /* [ids.count], or NULL: not asked for, or not known yet */
+    float *logprobs;    /* [ids.count], or NULL: not requested, or not known yet */
     struct lm_top *top; /* [ids.count, top_logprobs] or NULL */
 };
 
@@ -29,10 +28,10 @@ struct lm_api_choice {
     enum lm_finish finish;
     struct tokenizer_stream stream;
     struct buf text;
-    size_t text_safe;              /* of the text: will not be taken back */
-    size_t text_told, tokens_told; /* to a client that follows a stream */
+    size_t text_safe;              /* of the text: final */
+    size_t text_sent, tokens_sent; /* sent to a streaming client */
     size_t characters;             /* of the text */
-    bool opened, closed;           /* likewise: its first and its last chunk are out */
+    bool opened, closed;           /* likewise: its first and its last chunk are sent */
 };
 
 void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
@@ -40,15 +39,15 @@ void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
                         const struct lm_api_scored *prompt);
 void lm_api_choice_deinit(struct lm_api_choice *choice);
 
-/* Takes what is new of a sample. */
+/* Adds the new part of a sample. */
 NODISCARD int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sample,
                                  struct err *err);
 
-/* Of "choices" in an answer; the choice is over. New references. */
+/* An item of "choices" in an answer, after the choice has ended. New references. */
 json_t *lm_api_chat_choice(struct lm_api_choice *choice);
 json_t *lm_api_completion_choice(struct lm_api_choice *choice);
-/* Of "choices" in a chunk: what was not told yet; NULL: nothing. The call before the last one
- * that gives NULL has a finish_reason. */
+/* An item of "choices" in a chunk: what is not sent yet; NULL: nothing. The call before the last
+ * one that gives NULL has a finish_reason. */
 json_t *lm_api_chat_delta(struct lm_api_choice *choice);
 json_t *lm_api_completion_delta(struct lm_api_choice *choice);
 

@@ -1,4 +1,4 @@
-/* lm_api_internal: what the routes and the calls share. */
+/* lm_api_internal: shared by routes and calls. */
 #ifndef WARPGYM_SERVER_LM_INTERNAL_H
 #define WARPGYM_SERVER_LM_INTERNAL_H
 
@@ -16,10 +16,10 @@ struct lm_api {
     int64_t created; /* seconds */
     struct http_server *http;
     struct metrics *metrics;
-    struct task_pool *pool; /* writes answers, so that the engine need not */
+    struct task_pool *pool; /* writes answers, to keep the engine's thread free */
     atomic_bool draining;
-    atomic_size_t choices; /* under way */
-    atomic_ullong calls;   /* ever; part of their ids */
+    atomic_size_t choices; /* running and waiting */
+    atomic_ullong calls;   /* in total; part of their ids */
     pthread_mutex_t lock;  /* all below */
     pthread_cond_t idle;
     size_t running; /* calls that have not been freed */

@@ -13,7 +13,7 @@
 
 enum { CHAT = 1, COMPLETION = 2, BOTH = 3 };
 
-/* What is read beside the result, until all parameters are known. */
+/* Read beside the result, until all parameters are known. */
 struct reading {
     struct lm_api_request *out;
     struct arena *arena;
@@ -29,12 +29,13 @@ struct row {
     int (*read)(struct reading *reading, const struct row *row, const json_t *value);
     size_t offset; /* in struct lm_api_request, or in struct reading */
     double low, high;
-    const char *neutral; /* the only values, as a list in JSON, of what is not known here */
+    /* for a parameter without support: the only accepted values, as a JSON list */
+    const char *neutral;
 };
 
 /* -------------------------------------------------------------------------------------- numbers */
 
-static void *place(struct reading *reading, const struct row *row)
+static void *parameter_target(struct reading *reading, const struct row *row)
 {
     return (char *)reading->out + row->offset;
 }
@@ -43,8 +44,9 @@ static int read_number(struct reading *reading, const struct row *row, const jso
 {
     double number = json_number_value(value);
     if (!json_is_number(value) || !(number >= row->low && number <= row->high))
-        return err_set(reading->err, ERR_INPUT, "is no number from %g to %g", row->low, row->high);
-    *(double *)place(reading, row) = number;
+        return err_set(reading->err, ERR_INPUT, "must be a number from %g to %g", row->low,
+                       row->high);
+    *(double *)parameter_target(reading, row) = number;
     return 0;
 }
 
@@ -53,15 +55,15 @@ static int read_integer(struct reading *reading, const struct row *row, const js
 {
     double number = (double)json_integer_value(value);
     if (!json_is_integer(value) || number < row->low || number > row->high)
-        return err_set(reading->err, ERR_INPUT, "is no whole number from %.0f to %.0f", row->low,
-                       row->high);
+        return err_set(reading->err, ERR_INPUT, "must be a whole number from %.0f to %.0f",
+                       row->low, row->high);
     *out = (size_t)json_integer_value(value);
     return 0;
 }
 
 static int read_count(struct reading *reading, const struct row *row, const json_t *value)
 {
-    return read_integer(reading, row, value, place(reading, row));
+    return read_integer(reading, row, value, parameter_target(reading, row));
 }
 
 static int read_own_count(struct reading *reading, const struct row *row, const json_t *value)
@@ -75,7 +77,7 @@ static int read_max_tokens(struct reading *reading, const struct row *row, const
     return read_count(reading, row, value);
 }
 
-/* -1, as 0, takes nothing away. */
+/* -1, like 0, removes nothing. */
 static int read_top_k(struct reading *reading, const struct row *row, const json_t *value)
 {
     if (json_is_integer(value) && json_integer_value(value) == -1)
@@ -87,7 +89,7 @@ static int read_seed(struct reading *reading, const struct row *row, const json_
 {
     (void)row;
     if (!json_is_integer(value))
-        return err_set(reading->err, ERR_INPUT, "is no whole number");
+        return err_set(reading->err, ERR_INPUT, "must be a whole number");
     reading->out->sampling.seed = (uint64_t)json_integer_value(value);
     reading->out->seeded = true;
     return 0;
@@ -96,12 +98,12 @@ static int read_seed(struct reading *reading, const struct row *row, const json_
 static int read_flag(struct reading *reading, const struct row *row, const json_t *value)
 {
     if (!json_is_boolean(value))
-        return err_set(reading->err, ERR_INPUT, "is neither true nor false");
-    *(bool *)place(reading, row) = json_is_true(value);
+        return err_set(reading->err, ERR_INPUT, "must be true or false");
+    *(bool *)parameter_target(reading, row) = json_is_true(value);
     return 0;
 }
 
-/* A completion's: how many beside the token itself. */
+/* Of a completion: how many beside the token itself. */
 static int read_logprobs(struct reading *reading, const struct row *row, const json_t *value)
 {
     reading->out->logprobs = true;
@@ -114,7 +116,7 @@ static int read_model(struct reading *reading, const struct row *row, const json
 {
     (void)row;
     reading->out->model = json_string_value(value);
-    return json_is_string(value) ? 0 : err_set(reading->err, ERR_INPUT, "is no text");
+    return json_is_string(value) ? 0 : err_set(reading->err, ERR_INPUT, "must be a text");
 }
 
 static int read_stop(struct reading *reading, const struct row *row, const json_t *value)
@@ -123,14 +125,14 @@ static int read_stop(struct reading *reading, const struct row *row, const json_
     const char **stops = arena_alloc(reading->arena, (count + 1) * sizeof *stops);
     (void)row;
     if (count > LM_STOPS_MAX)
-        return err_set(reading->err, ERR_INPUT, "has %zu texts, of at most %d", count,
+        return err_set(reading->err, ERR_INPUT, "has %zu texts; at most %d are allowed", count,
                        LM_STOPS_MAX);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
         stops[i] = json_string_value(item);
         if (!stops[i] || !stops[i][0] || json_string_length(item) > LIMIT_LM_STOP_BYTES)
             return err_set(reading->err, ERR_INPUT,
-                           "is neither a text nor a list of texts, of 1 to %d bytes each",
+                           "must be a text or a list of texts, of 1 to %d bytes each",
                            LIMIT_LM_STOP_BYTES);
     }
     reading->out->sampling.stops = stops;
@@ -138,7 +140,7 @@ static int read_stop(struct reading *reading, const struct row *row, const json_
     return 0;
 }
 
-/* A list of ids; whether they are the model's is for others to say. */
+/* A list of ids; the caller checks that the model has them. */
 static int read_ids(struct reading *reading, const json_t *list, const int32_t **ids, size_t *count)
 {
     size_t i;
@@ -148,7 +150,7 @@ static int read_ids(struct reading *reading, const json_t *list, const int32_t *
     {
         json_int_t id = json_integer_value(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
-            return err_set(reading->err, ERR_INPUT, "item %zu is no token id", i);
+            return err_set(reading->err, ERR_INPUT, "item %zu is not a token id", i);
         made[i] = (int32_t)id;
     }
     *ids = made;
@@ -161,7 +163,8 @@ static int read_stop_ids(struct reading *reading, const struct row *row, const j
     struct lm_sampling *sampling = &reading->out->sampling;
     (void)row;
     if (!json_is_array(value) || json_array_size(value) > LM_STOPS_MAX)
-        return err_set(reading->err, ERR_INPUT, "is no list of at most %d token ids", LM_STOPS_MAX);
+        return err_set(reading->err, ERR_INPUT, "must be a list of at most %d token ids",
+                       LM_STOPS_MAX);
     return read_ids(reading, value, &sampling->stop_tokens, &sampling->stop_token_count);
 }
 
@@ -182,7 +185,7 @@ static int read_one_prompt(struct reading *reading, const json_t *value, struct 
         return 0;
     if (!json_is_array(value) || !json_is_integer(json_array_get(value, 0)))
         return err_set(reading->err, ERR_INPUT,
-                       "is no text, list of texts, list of token ids or list of such lists");
+                       "must be a text, list of texts, list of token ids or list of such lists");
     return read_ids(reading, value, &out->ids, &out->count);
 }
 
@@ -194,8 +197,8 @@ static int read_prompt(struct reading *reading, const struct row *row, const jso
     (void)row;
     out->prompt_count = many ? json_array_size(value) : 1;
     if (out->prompt_count > LIMIT_LM_CHOICES)
-        return err_set(reading->err, ERR_INPUT, "has %zu prompts, of at most %d", out->prompt_count,
-                       LIMIT_LM_CHOICES);
+        return err_set(reading->err, ERR_INPUT, "has %zu prompts; at most %d are allowed",
+                       out->prompt_count, LIMIT_LM_CHOICES);
     out->prompts = arena_alloc(reading->arena, out->prompt_count * sizeof *out->prompts);
     int result = 0;
     for (size_t i = 0; i < out->prompt_count && result == 0; i++)
@@ -209,7 +212,7 @@ static int read_prompt(struct reading *reading, const struct row *row, const jso
 static int read_flag_of(struct reading *reading, const json_t *object, const char *key, bool *out)
 {
     if (!json_is_object(object))
-        return err_set(reading->err, ERR_INPUT, "is no object");
+        return err_set(reading->err, ERR_INPUT, "must be an object");
     int result = json_check_keys(object, &key, 1, reading->err);
     return result < 0 ? result : json_find_bool(object, key, out, reading->err);
 }
@@ -253,7 +256,7 @@ static int read_neutral(struct reading *reading, const struct row *row, const js
         fine |= is_same(item, value);
     }
     json_decref(list);
-    return fine ? 0 : err_set(reading->err, ERR_UNSUPPORTED, "is not supported here: leave it out");
+    return fine ? 0 : err_set(reading->err, ERR_UNSUPPORTED, "is not supported: leave it out");
 }
 
 /* ---------------------------------------------------------------------------------------- table */
@@ -336,14 +339,14 @@ static int refuse_unknown(const char *name, unsigned where, struct err *err)
 
 /* ------------------------------------------------------------------------------------ the whole */
 
-static int blame(char param[LM_API_PARAM_MAX], const char *name, struct err *err)
+static int blame_parameter(char param[LM_API_PARAM_MAX], const char *name, struct err *err)
 {
     snprintf(param, LM_API_PARAM_MAX, "%s", name);
     return err_prefix(err, "'%.40s'", name);
 }
 
-/* What no parameter says alone. */
-static int settle(struct reading *reading, unsigned where, char param[LM_API_PARAM_MAX])
+/* Checks across parameters. */
+static int check_combinations(struct reading *reading, unsigned where, char param[LM_API_PARAM_MAX])
 {
     struct lm_api_request *out = reading->out;
     struct lm_sampling *sampling = &out->sampling;
@@ -352,21 +355,19 @@ static int settle(struct reading *reading, unsigned where, char param[LM_API_PAR
         const char *name, *why;
     } rules[] = {
         {out->prompt_count == 0, where == CHAT ? "messages" : "prompt", "is missing"},
-        {reading->stream_options && !out->stream, "stream_options", "is for streams alone"},
+        {reading->stream_options && !out->stream, "stream_options", "requires 'stream'"},
         {where == CHAT && sampling->top_logprobs > 0 && !out->logprobs, "top_logprobs",
-         "needs 'logprobs' to be true"},
-        {reading->best_of > 0 && reading->best_of != out->samples, "best_of",
-         "may only be what 'n' is"},
+         "requires 'logprobs' to be true"},
+        {reading->best_of > 0 && reading->best_of != out->samples, "best_of", "must equal 'n'"},
         {out->prompt_count * out->samples > LIMIT_LM_CHOICES, "n",
-         "with so many prompts gives too "
-         "many choices"},
+         "with so many prompts requests too many choices"},
         {reading->max_tokens_told && where == COMPLETION && sampling->max_tokens == 0 && !out->echo,
          "max_tokens", "may be 0 only with 'echo'"},
     };
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i].wrong) {
             err_set(reading->err, ERR_INPUT, "%s", rules[i].why);
-            return blame(param, rules[i].name, reading->err);
+            return blame_parameter(param, rules[i].name, reading->err);
         }
     if (reading->max_completion_tokens > 0)
         sampling->max_tokens = reading->max_completion_tokens;
@@ -391,7 +392,7 @@ int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
                                    .sampling = lm_sampling_defaults};
     param[0] = '\0';
     if (!json_is_object(body))
-        return err_set(err, ERR_INPUT, "the body is no JSON object");
+        return err_set(err, ERR_INPUT, "the body must be a JSON object");
     out->sampling.temperature = 1;
     out->sampling.max_tokens = 0;
     json_object_foreach((json_t *)body, name, value)
@@ -403,7 +404,7 @@ int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
         else if (!json_is_null(value))
             result = row->read(&reading, row, value);
         if (result < 0)
-            return blame(param, name, err);
+            return blame_parameter(param, name, err);
     }
-    return settle(&reading, where, param);
+    return check_combinations(&reading, where, param);
 }

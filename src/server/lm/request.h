@@ -1,9 +1,8 @@
-/* lm_api_request: what a client asks a model for, in OpenAI's words, as the sampler's settings.
+/* lm_api_request: a client's request in OpenAI's format, as the sampler's settings.
  *
- * Every parameter is taken, known to change nothing, or refused by name: none is dropped in
- * silence. Parameters that OpenAI's API does not have (top_k, min_p, stop_token_ids, ignore_eos,
- * return_token_ids, chat_template_kwargs) are called as vLLM calls them.
- */
+ * Every parameter is applied, known to change nothing, or refused by name: none is silently
+ * dropped. Parameters that OpenAI's API does not have (top_k, min_p, stop_token_ids, ignore_eos,
+ * return_token_ids, chat_template_kwargs) have vLLM's names. */
 #ifndef WARPGYM_SERVER_LM_REQUEST_H
 #define WARPGYM_SERVER_LM_REQUEST_H
 
@@ -13,7 +12,7 @@
 #include "lm/tokenizer/chat.h"
 
 #define LM_API_PARAM_MAX 48
-#define LM_API_COMPLETION_TOKENS 16 /* where a completion's request does not say */
+#define LM_API_COMPLETION_TOKENS 16 /* a completion's default */
 
 /* A text, or ids. */
 struct lm_api_prompt {
@@ -23,24 +22,23 @@ struct lm_api_prompt {
 };
 
 struct lm_api_request {
-    const char *model; /* NULL: whichever there is */
+    const char *model; /* NULL: the server's model */
     /* A chat's conversation, or a completion's prompts. */
     struct chat_message *messages;
     size_t message_count;
-    bool thinking; /* asked for, or left open */
+    bool thinking; /* requested, or unspecified */
     struct lm_api_prompt *prompts;
     size_t prompt_count; /* 1 of a chat */
     size_t samples;      /* of each prompt */
     struct lm_sampling sampling;
-    bool seeded;     /* else sampling.seed is the caller's to draw */
-    bool score_only; /* nothing is to be sampled: max_tokens is 0, and the prompt is echoed */
+    bool seeded;     /* else the caller draws sampling.seed */
+    bool score_only; /* sample nothing: max_tokens is 0, and the prompt is echoed */
     bool echo, logprobs, token_ids;
-    bool stream, usage; /* usage: in a chunk of its own at the stream's end */
+    bool stream, usage; /* usage: in a separate chunk at the stream's end */
 };
 
-/* All that `out` points to lies in the arena or in `body`. On an error `param` names the
- * parameter ("" where none is to blame) and ERR_UNSUPPORTED says that it is one that this server
- * does not have. */
+/* All that `out` points to is in the arena or in `body`. On an error `param` names the parameter
+ * ("" if none is at fault); ERR_UNSUPPORTED: the server does not support it. */
 NODISCARD int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
                                   struct lm_api_request *out, char param[LM_API_PARAM_MAX],
                                   struct err *err);

@@ -1,5 +1,4 @@
-/* mcp_catalogue: catalogue.json, which lies in the program as it is: tools with their schemas,
- * templates of resources, prompts. */
+/* mcp_catalogue: catalogue.json as text: tools with their schemas, resource templates, prompts. */
 #ifndef WARPGYM_SERVER_MCP_CATALOGUE_H
 #define WARPGYM_SERVER_MCP_CATALOGUE_H
 

@@ -1,4 +1,4 @@
-/* One message, or a batch of them: read, given to calls, answered when all of them have ended. */
+/* One message or a batch: reads it, starts its calls, and answers when all of them have ended. */
 #include "server/mcp/internal.h"
 
 #include "base/clock.h"
@@ -41,7 +41,7 @@ void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message)
     pthread_mutex_unlock(&exchange->lock);
 }
 
-/* One less is open; `answer` may be NULL. */
+/* Counts one call as ended; `answer` may be NULL. */
 static void add_answer(struct mcp_exchange *exchange, json_t *answer)
 {
     pthread_mutex_lock(&exchange->lock);
@@ -66,8 +66,8 @@ static void open_one(struct mcp_exchange *exchange)
     pthread_mutex_unlock(&exchange->lock);
 }
 
-static void refuse(struct mcp_exchange *exchange, const json_t *id, int code, const char *text,
-                   json_t *data)
+static void exchange_refuse(struct mcp_exchange *exchange, const json_t *id, int code,
+                            const char *text, json_t *data)
 {
     open_one(exchange);
     add_answer(exchange, mcp_message_error(id, code, text, data));
@@ -86,8 +86,8 @@ static void put_server(json_t *result)
              json_pack("{s:s, s:s}", "name", "warpgym", "version", WARPGYM_VERSION));
 }
 
-/* What a result of a request that speaks for itself says beside. */
-static void decorate(const struct mcp_call *call, json_t *result)
+/* Adds what the results of stateless requests carry. */
+static void result_add_metadata(const struct mcp_call *call, json_t *result)
 {
     unsigned flags = call->method->flags;
     if (!call->version->stateless)
@@ -119,7 +119,7 @@ static void call_free(struct mcp_call *call)
     mem_free(call);
 }
 
-/* Takes it out of the server's list; true: its client wants an answer. */
+/* Removes it from the server's list; true: its client expects an answer. */
 static bool call_over(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
@@ -142,10 +142,10 @@ void mcp_call_run(struct pool_task *work)
     struct mcp_call *call = TASK_CONTAINER(work, struct mcp_call, work);
     json_t *result = NULL, *answer;
     struct err err = {0};
-    int code = call->stop ? err_set(&err, ERR_CANCELLED, "the server stops")
+    int code = call->stop ? err_set(&err, ERR_CANCELLED, "the server is stopping")
                           : call->method->run(call, &result, &err);
     if (code == 0) {
-        decorate(call, result);
+        result_add_metadata(call, result);
         answer = mcp_message_result(call->id, result);
     } else {
         answer = error_of(call, &err);
@@ -158,8 +158,8 @@ void mcp_call_run(struct pool_task *work)
     call_free(call);
 }
 
-/* Into the server's list and onto its way; false: there is no room for it. */
-static bool start(struct mcp_call *call)
+/* Lists it and starts it; false: the lanes are full. */
+static bool call_start(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
     bool blocks = call->method->flags & MCP_BLOCKS;
@@ -201,7 +201,7 @@ static struct mcp_call *call_new(struct mcp_exchange *exchange, const struct mcp
         call->token = json_deep_copy(token);
     call->level = MCP_LEVEL_COUNT;
     call->begun_ns = clock_now_ns();
-    call->told = -1e-3;
+    call->sent_progress = -1e-3;
     if (version->stateless) {
         mcp_client_text(json_object_get(message->meta, MCP_META "clientInfo"), call->client);
         call->level = mcp_level_of(
@@ -234,26 +234,28 @@ static void read_request(struct mcp_exchange *exchange, const struct mcp_message
     json_t *data = NULL;
     int code;
     if (stateless && !(version = mcp_version_of(message, &code, &data, &err))) {
-        refuse(exchange, message->id, code, err.text, data);
+        exchange_refuse(exchange, message->id, code, err.text, data);
         return;
     }
     const struct mcp_method *method = mcp_method_find(message->method, stateless);
     if (!method) {
-        err_set(&err, ERR_MISSING, "there is no method '%.100s'", message->method);
-        refuse(exchange, message->id, MCP_NO_METHOD, err.text, NULL);
+        err_set(&err, ERR_MISSING, "unknown method '%.100s'", message->method);
+        exchange_refuse(exchange, message->id, MCP_NO_METHOD, err.text, NULL);
         return;
     }
     if (!version && !(method->flags & MCP_ANY_TIME)) {
-        refuse(exchange, message->id, MCP_INVALID_REQUEST, "`initialize` comes first", NULL);
+        exchange_refuse(exchange, message->id, MCP_INVALID_REQUEST, "`initialize` must come first",
+                        NULL);
         return;
     }
     struct mcp_call *call = call_new(exchange, message, version ? version : mcp_versions);
     call->method = method;
     open_one(exchange);
-    if (start(call))
+    if (call_start(call))
         return;
-    add_answer(exchange, mcp_message_error(message->id, MCP_INTERNAL_ERROR,
-                                           "the server is full or stops; try again later", NULL));
+    add_answer(exchange,
+               mcp_message_error(message->id, MCP_INTERNAL_ERROR,
+                                 "the server is busy or stopping; try again later", NULL));
     call_free(call);
 }
 
@@ -262,7 +264,7 @@ static void read_message(struct mcp_exchange *exchange, const json_t *object)
     struct mcp_message message;
     struct err err;
     if (mcp_message_read(object, &message, &err) < 0)
-        refuse(exchange, message.id, MCP_INVALID_REQUEST, err.text, NULL);
+        exchange_refuse(exchange, message.id, MCP_INVALID_REQUEST, err.text, NULL);
     else if (message.kind == MCP_REQUEST)
         read_request(exchange, &message);
     else if (message.kind == MCP_NOTIFICATION &&
@@ -274,13 +276,14 @@ void mcp_exchange_receive(struct mcp_exchange *exchange, const json_t *document)
 {
     const struct mcp_version *version = version_of_session(exchange);
     size_t count = json_array_size(document);
-    atomic_fetch_add(&exchange->refs, 1); /* `done` may be its owner's last use of it */
+    atomic_fetch_add(&exchange->refs, 1); /* `done` may free its owner */
     if (!json_is_array(document)) {
         read_message(exchange, document);
     } else if (!version || !version->batches) {
-        refuse(exchange, NULL, MCP_INVALID_REQUEST, "this version has no batches", NULL);
+        exchange_refuse(exchange, NULL, MCP_INVALID_REQUEST,
+                        "this version does not support batches", NULL);
     } else if (count == 0 || count > LIMIT_MCP_BATCH) {
-        refuse(exchange, NULL, MCP_INVALID_REQUEST, "a batch has 1 to 100 messages", NULL);
+        exchange_refuse(exchange, NULL, MCP_INVALID_REQUEST, "a batch has 1 to 100 messages", NULL);
     } else {
         exchange->batch = true;
         for (size_t i = 0; i < count; i++)
@@ -290,7 +293,7 @@ void mcp_exchange_receive(struct mcp_exchange *exchange, const json_t *document)
     mcp_exchange_unref(exchange);
 }
 
-static bool wants(const json_t *object)
+static bool wants_notifications(const json_t *object)
 {
     const json_t *meta = json_object_get(json_object_get(object, "params"), "_meta");
     return json_object_get(meta, "progressToken") || json_object_get(meta, MCP_META "logLevel");
@@ -298,13 +301,13 @@ static bool wants(const json_t *object)
 
 bool mcp_wants_notifications(struct mcp_session *session, const json_t *document)
 {
-    bool wanted = wants(document);
+    bool wanted = wants_notifications(document);
     if (session) {
         pthread_mutex_lock(&session->mcp->lock);
         wanted = wanted || session->level != MCP_LEVEL_COUNT;
         pthread_mutex_unlock(&session->mcp->lock);
     }
     for (size_t i = 0; i < json_array_size(document); i++)
-        wanted = wanted || wants(json_array_get(document, i));
+        wanted = wanted || wants_notifications(json_array_get(document, i));
     return wanted;
 }

@@ -42,59 +42,59 @@ static int call_tool(void *context, struct mcp_call *call, const char *name,
     for (size_t i = 0; i < TOOLS; i++)
         if (strcmp(tools[i].name, name) == 0)
             return tools[i].run(context, call, arguments, answer, err);
-    return err_set(err, ERR_INTERNAL, "tool '%s' is listed, but not there", name);
+    return err_set(err, ERR_INTERNAL, "tool '%s' is listed but not implemented", name);
 }
 
-static void session_over(void *context, const char *id)
+static void end_peer_sessions(void *context, const char *id)
 {
-    mcp_seat_over(context, id);
+    mcp_agent_session_end_peer(context, id);
 }
 
-static void tick(void *context)
+static void end_idle_sessions(void *context)
 {
-    mcp_seat_end_idle(context);
+    mcp_agent_session_end_idle(context);
 }
 
 int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, struct err *err)
 {
-    struct mcp_gym *house = mem_alloc(sizeof *house);
-    house->options = *options;
-    pthread_mutex_init(&house->lock, NULL);
-    pthread_cond_init(&house->freed, NULL);
-    house->service = (struct mcp_service){.context = house,
-                                          .tool_is_long = tool_is_long,
-                                          .call_tool = call_tool,
-                                          .list_resources = mcp_list_resources,
-                                          .read_resource = mcp_read_resource,
-                                          .get_prompt = mcp_get_prompt,
-                                          .session_over = session_over,
-                                          .tick = tick};
+    struct mcp_gym *mcp_gym = mem_alloc(sizeof *mcp_gym);
+    mcp_gym->options = *options;
+    pthread_mutex_init(&mcp_gym->lock, NULL);
+    pthread_cond_init(&mcp_gym->freed, NULL);
+    mcp_gym->service = (struct mcp_service){.context = mcp_gym,
+                                            .tool_is_long = tool_is_long,
+                                            .call_tool = call_tool,
+                                            .list_resources = mcp_list_resources,
+                                            .read_resource = mcp_read_resource,
+                                            .get_prompt = mcp_get_prompt,
+                                            .session_over = end_peer_sessions,
+                                            .tick = end_idle_sessions};
     int result = json_parse("catalogue.json", mcp_catalogue_json, strlen(mcp_catalogue_json),
-                            &house->catalogue, err);
-    house->service.catalogue = house->catalogue;
+                            &mcp_gym->catalogue, err);
+    mcp_gym->service.catalogue = mcp_gym->catalogue;
     if (result == 0 && options->record)
-        result = mcp_record_open(&house->record, options->record, options->gym, err);
+        result = mcp_record_open(&mcp_gym->record, options->record, options->gym, err);
     if (result < 0) {
-        mcp_gym_close(house);
+        mcp_gym_close(mcp_gym);
         return result;
     }
-    *out = house;
+    *out = mcp_gym;
     return 0;
 }
 
-const struct mcp_service *mcp_gym_service(const struct mcp_gym *house)
+const struct mcp_service *mcp_gym_service(const struct mcp_gym *mcp_gym)
 {
-    return &house->service;
+    return &mcp_gym->service;
 }
 
-void mcp_gym_close(struct mcp_gym *house)
+void mcp_gym_close(struct mcp_gym *mcp_gym)
 {
-    if (!house)
+    if (!mcp_gym)
         return;
-    mcp_seat_end_all(house);
-    mcp_record_close(house->record);
-    json_decref(house->catalogue);
-    pthread_cond_destroy(&house->freed);
-    pthread_mutex_destroy(&house->lock);
-    mem_free(house);
+    mcp_agent_session_end_all(mcp_gym);
+    mcp_record_close(mcp_gym->record);
+    json_decref(mcp_gym->catalogue);
+    pthread_cond_destroy(&mcp_gym->freed);
+    pthread_mutex_destroy(&mcp_gym->lock);
+    mem_free(mcp_gym);
 }

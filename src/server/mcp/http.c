@@ -1,5 +1,5 @@
-/* The protocol over HTTP: each POST is an exchange, answered with JSON, or with events where the
- * client follows what happens. There is nothing that a server here would say unasked, so no GET. */
+/* The protocol over HTTP: each POST is an exchange, answered with JSON, or with events if the
+ * client follows its notifications. There is no GET: the server sends nothing unsolicited. */
 #include "server/mcp/internal.h"
 
 #include "base/array.h"
@@ -22,7 +22,7 @@ struct mcp_http {
     char *address;
 };
 
-/* One POST: its handler has a reference, its exchange, and the layer below while it waits. */
+/* One POST. References: its handler's, its exchange's, and the HTTP layer's while it waits. */
 struct post {
     atomic_int refs;
     struct mcp *mcp;
@@ -30,7 +30,7 @@ struct post {
     struct mcp_exchange *exchange;
     bool stateless, begins; /* `begins`: it is an `initialize` */
     pthread_mutex_t lock;   /* all below */
-    json_t *early;          /* notifications before there was a stream */
+    json_t *early;          /* notifications before the stream was opened */
     json_t *answer;
     bool over;
     struct http_waiter *waiter;
@@ -66,7 +66,7 @@ static void fill_json(struct http_response *response, int status, json_t *answer
 }
 
 /* Takes the answer. */
-static void fill(struct post *post, struct http_response *response, json_t *answer)
+static void post_fill(struct post *post, struct http_response *response, json_t *answer)
 {
     if (post->begins && json_object_get(answer, "result")) {
         http_set_header(response, SESSION_HEADER, mcp_session_id(post->session));
@@ -89,7 +89,8 @@ static void send_event(struct http_stream *stream, const json_t *message)
     if (json_line_write(message, &text, NULL) == 0) {
         text.data[text.len - 1] = '\0';
         const struct http_event event = {.data = text.data};
-        (void)http_stream_send(stream, &event); /* who is gone is told so by `gone` */
+        /* a closed connection is reported by its callback */
+        (void)http_stream_send(stream, &event);
     }
     buf_deinit(&text);
 }
@@ -106,7 +107,7 @@ static void post_unref(struct post *post)
     mem_free(post);
 }
 
-static void notify(void *context, const json_t *message)
+static void post_notify(void *context, const json_t *message)
 {
     struct post *post = context;
     pthread_mutex_lock(&post->lock);
@@ -117,7 +118,7 @@ static void notify(void *context, const json_t *message)
     pthread_mutex_unlock(&post->lock);
 }
 
-static void done(void *context, json_t *answer)
+static void post_done(void *context, json_t *answer)
 {
     struct post *post = context;
     pthread_mutex_lock(&post->lock);
@@ -125,12 +126,12 @@ static void done(void *context, json_t *answer)
     struct http_stream *stream = post->stream;
     post->over = true;
     if (!waiter && !stream)
-        post->answer = answer; /* the handler is still there */
+        post->answer = answer; /* the handler has not returned */
     pthread_mutex_unlock(&post->lock);
     if (waiter) {
         struct http_response *response = http_response_new(waiter);
-        fill(post, response, answer);
-        (void)http_answer(waiter, response); /* a client that is gone needs none */
+        post_fill(post, response, answer);
+        (void)http_answer(waiter, response); /* a client that disconnected needs none */
     } else if (stream) {
         if (answer)
             send_event(stream, answer);
@@ -142,34 +143,35 @@ static void done(void *context, json_t *answer)
 
 /* -------------------------------------------------------------------------------------- waiting */
 
-static void gone(void *context)
+static void post_gone(void *context)
 {
     struct post *post = context;
     mcp_exchange_abandon(post->exchange);
 }
 
-static void release(void *context)
+static void post_release(void *context)
 {
     post_unref(context);
 }
 
-static void late(void *context, struct http_request *request, struct http_response *response)
+static void post_late(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
     http_refuse(response, 504, "timeout", "this took longer than a day");
 }
 
-/* With the lock held: it is not over. */
-static void wait_for_it(struct post *post, struct http_request *request)
+/* With the lock. The exchange is not over. */
+static void post_wait(struct post *post, struct http_request *request)
 {
     atomic_fetch_add(&post->refs, 1);
     if (post->early) {
-        const struct http_stream_options options = {STREAM_BYTES, gone, release, post};
+        const struct http_stream_options options = {STREAM_BYTES, post_gone, post_release, post};
         post->stream = http_stream_open(request, &options);
         for (size_t i = 0; i < json_array_size(post->early); i++)
             send_event(post->stream, json_array_get(post->early, i));
     } else {
-        const struct http_wait wait = {LIMIT_EVALUATION_MS, late, gone, release, post};
+        const struct http_wait wait = {LIMIT_EVALUATION_MS, post_late, post_gone, post_release,
+                                       post};
         post->waiter = http_postpone(request, &wait);
     }
 }
@@ -181,12 +183,12 @@ static bool accepts_events(const struct http_request *request)
 }
 
 /* Takes the reference of `session`. */
-static void exchange(struct mcp *mcp, struct mcp_session *session, const json_t *document,
-                     struct http_request *request, struct http_response *response)
+static void exchange_begin(struct mcp *mcp, struct mcp_session *session, const json_t *document,
+                           struct http_request *request, struct http_response *response)
 {
     const char *method = json_string_value(json_object_get(document, "method"));
     struct post *post = mem_alloc(sizeof *post);
-    const struct mcp_sink sink = {notify, done, post};
+    const struct mcp_sink sink = {post_notify, post_done, post};
     atomic_init(&post->refs, 2);
     pthread_mutex_init(&post->lock, NULL);
     post->mcp = mcp;
@@ -200,10 +202,10 @@ static void exchange(struct mcp *mcp, struct mcp_session *session, const json_t 
     pthread_mutex_lock(&post->lock);
     bool over = post->over;
     if (!over)
-        wait_for_it(post, request);
+        post_wait(post, request);
     pthread_mutex_unlock(&post->lock);
     if (over) {
-        fill(post, response, post->answer);
+        post_fill(post, response, post->answer);
         post->answer = NULL;
     }
     post_unref(post);
@@ -211,7 +213,7 @@ static void exchange(struct mcp *mcp, struct mcp_session *session, const json_t 
 
 /* ----------------------------------------------------------- requests that speak for themselves */
 
-/* Whether a header's value is that text, which it may carry in base64. */
+/* Whether a header has that text as its value, plain or in base64. */
 static bool header_is(const char *value, const char *text)
 {
     static const char begin[] = "=?base64?", end[] = "?=";
@@ -222,7 +224,7 @@ static bool header_is(const char *value, const char *text)
     size_t bytes = strlen(text), encoded_bytes = 4 * ((bytes + 2) / 3);
     if (encoded_bytes != length - around)
         return false;
-    /* There is one way to write it: comparing what is written spares reading a stranger's. */
+    /* base64 is unique: comparing the encoded text saves decoding untrusted input. */
     unsigned char *encoded = mem_alloc(encoded_bytes + 1);
     EVP_EncodeBlock(encoded, (const unsigned char *)text, (int)bytes);
     bool same = memcmp(encoded, value + sizeof begin - 1, encoded_bytes) == 0;
@@ -241,7 +243,7 @@ static const char *name_of(const struct mcp_message *message)
     return NULL;
 }
 
-/* What stands beside the body must say the same as the body does. */
+/* The headers must agree with the body. */
 static int check_headers(const struct http_request *request, const struct mcp_message *message,
                          struct err *err)
 {
@@ -254,8 +256,7 @@ static int check_headers(const struct http_request *request, const struct mcp_me
     for (size_t i = 0; i < COUNT(rows); i++) {
         const char *value = http_header(request, rows[i].header);
         if (rows[i].wanted && (!value || !header_is(value, rows[i].wanted)))
-            return err_set(err, ERR_INPUT, "the header %s is not what the body says",
-                           rows[i].header);
+            return err_set(err, ERR_INPUT, "the header %s contradicts the body", rows[i].header);
     }
     return 0;
 }
@@ -269,7 +270,7 @@ static bool check_stateless(const struct http_request *request, const json_t *do
     json_t *data = NULL;
     int code;
     if (mcp_message_read(document, &message, &err) < 0 || message.kind != MCP_REQUEST)
-        return true; /* refused, or passed over, as all such are */
+        return true; /* refused, or ignored, as all such are */
     const struct mcp_version *version = mcp_version_of(&message, &code, &data, &err);
     if (version || code == MCP_UNSUPPORTED_VERSION) {
         struct err mismatch;
@@ -288,7 +289,7 @@ static bool check_stateless(const struct http_request *request, const json_t *do
 
 /* ------------------------------------------------------------------------------------- sessions */
 
-static void refuse(struct http_response *response, int status, const char *text)
+static void refuse_message(struct http_response *response, int status, const char *text)
 {
     fill_json(response, status, mcp_message_error(NULL, MCP_INVALID_REQUEST, text, NULL));
 }
@@ -299,7 +300,7 @@ static bool begins_session(const json_t *document)
     return method && strcmp(method, "initialize") == 0;
 }
 
-/* That a request belongs to, or one of its own. A reference; NULL: the response is a refusal. */
+/* The request's session, or a new one. A reference; NULL: the response is a refusal. */
 static struct mcp_session *session_of(struct mcp *mcp, const struct http_request *request,
                                       const json_t *document, struct http_response *response)
 {
@@ -310,9 +311,11 @@ static struct mcp_session *session_of(struct mcp *mcp, const struct http_request
         if (mcp_session_new(mcp, false, &session, &err) < 0)
             http_refuse_for(response, 503, 10, "full", "%s", err.text);
     } else if (!id) {
-        refuse(response, 400, "the header Mcp-Session-Id is missing: `initialize` gives one");
+        refuse_message(response, 400,
+                       "the header Mcp-Session-Id is missing: `initialize` returns one");
     } else if (!(session = mcp_session_find(mcp, id))) {
-        refuse(response, 404, "there is no such session any longer; `initialize` gives one");
+        refuse_message(response, 404,
+                       "no such session (it may have ended); `initialize` begins one");
     }
     return session;
 }
@@ -325,12 +328,12 @@ static bool is_json(const struct http_request *request, struct http_response *re
     const char *type = http_header(request, "Content-Type");
     if (type && strncasecmp(type, wanted, sizeof wanted - 1) == 0)
         return true;
-    http_refuse(response, 415, "unsupported_type", "the body must be application/json");
+    http_refuse(response, 415, "unsupported_type", "Content-Type must be application/json");
     return false;
 }
 
-static void take(struct mcp *mcp, const json_t *document, struct http_request *request,
-                 struct http_response *response)
+static void post_receive(struct mcp *mcp, const json_t *document, struct http_request *request,
+                         struct http_response *response)
 {
     const char *named = http_header(request, VERSION_HEADER);
     const struct mcp_version *version = mcp_version_named(named);
@@ -339,7 +342,7 @@ static void take(struct mcp *mcp, const json_t *document, struct http_request *r
                      (version && version->stateless);
     if (stateless) {
         if (check_stateless(request, document, response))
-            exchange(mcp, NULL, document, request, response);
+            exchange_begin(mcp, NULL, document, request, response);
     } else if (named && !version) {
         json_t *data = json_pack("{s:o, s:o}", "supported", mcp_version_names(), "requested",
                                  json_text(named));
@@ -349,7 +352,7 @@ static void take(struct mcp *mcp, const json_t *document, struct http_request *r
     } else {
         struct mcp_session *session = session_of(mcp, request, document, response);
         if (session)
-            exchange(mcp, session, document, request, response);
+            exchange_begin(mcp, session, document, request, response);
     }
 }
 
@@ -366,17 +369,18 @@ static void post(void *context, struct http_request *request, struct http_respon
         fill_json(response, 400, mcp_message_error(NULL, MCP_PARSE_ERROR, err.text, NULL));
         return;
     }
-    take(http->mcp, document, request, response);
+    post_receive(http->mcp, document, request, response);
     json_decref(document);
 }
 
-static void end(void *context, struct http_request *request, struct http_response *response)
+static void session_delete(void *context, struct http_request *request,
+                           struct http_response *response)
 {
     struct mcp_http *http = context;
     const char *id = http_header(request, SESSION_HEADER);
     struct mcp_session *session = id ? mcp_session_find(http->mcp, id) : NULL;
     if (!session) {
-        refuse(response, id ? 404 : 400, "there is no such session (any longer)");
+        refuse_message(response, id ? 404 : 400, "no such session (it may have ended)");
         return;
     }
     mcp_session_end(session);
@@ -386,7 +390,7 @@ static void end(void *context, struct http_request *request, struct http_respons
 
 static const struct http_route routes[] = {
     {HTTP_POST, "/mcp", post, HTTP_BLOCKS, LIMIT_MCP_MESSAGE_BYTES},
-    {HTTP_DELETE, "/mcp", end, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/mcp", session_delete, HTTP_BLOCKS, 0},
 };
 
 int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err)

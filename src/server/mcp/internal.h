@@ -1,8 +1,7 @@
-/* mcp_internal: what the files of the protocol share, and nobody else includes.
+/* internal: what the files of the protocol share.
  *
- * Locks: the server's guards sessions and calls; an exchange's guards what it answers, and is held
- * while its sink is called. The server's is never held while another is taken.
- */
+ * Locks: the server's guards sessions and calls; an exchange's guards its answers, and is held
+ * while its sink is called. No other lock is taken under the server's. */
 #ifndef WARPGYM_SERVER_MCP_INTERNAL_H
 #define WARPGYM_SERVER_MCP_INTERNAL_H
 
@@ -19,7 +18,7 @@ struct mcp_session {
     char id[MCP_SESSION_BYTES];
     atomic_int refs;
     bool lasting;
-    /* The server's lock: all below. */
+    /* Under the server's lock: all below. */
     struct mcp_session *next;
     const struct mcp_version *version; /* NULL: before `initialize` */
     char client[MCP_CLIENT_BYTES];
@@ -33,9 +32,9 @@ struct mcp {
     const struct settings *settings;
     const struct mcp_service *service;
     struct task_pool *quick, *judging;
-    pthread_t keeper;
+    pthread_t maintenance_thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* of the keeper */
+    pthread_cond_t wake; /* of the maintenance thread */
     bool stopping;
     struct mcp_session *sessions;
     size_t session_count;
@@ -50,7 +49,7 @@ struct mcp_exchange {
     atomic_bool abandoned;
     pthread_mutex_t lock; /* all below */
     json_t *answers;      /* of a batch, or the only one; NULL: none yet */
-    size_t open;          /* calls, and one while the messages are read */
+    size_t open;          /* open calls, plus one while the messages are read */
     bool batch, over;
 };
 
@@ -64,26 +63,26 @@ struct mcp_call {
     const struct mcp_method *method;
     const struct mcp_version *version;
     json_t *id, *params; /* params may be NULL */
-    json_t *token;       /* of progress; NULL: nobody follows it */
+    json_t *token;       /* of progress; NULL: no progress requested */
     char client[MCP_CLIENT_BYTES];
     enum mcp_level level;
     int64_t begun_ns;
-    int code; /* of the error, where err's own would not do; 0 */
+    int code; /* JSON-RPC code of the error, if err's would not do; 0 */
     json_t *data;
     _Atomic int stop;
-    struct mcp_call *next; /* the server's lock: all below */
-    bool cancelled;        /* by the client: it wants no answer */
+    struct mcp_call *next; /* under the server's lock: all below */
+    bool cancelled;        /* by the client: it expects no answer */
     const char *doing;
-    double told; /* progress */
+    double sent_progress; /* progress last sent */
 };
 
 enum mcp_method_flag {
-    MCP_ANY_TIME = 1,  /* before `initialize`, too */
+    MCP_ANY_TIME = 1,  /* allowed before `initialize`, too */
     MCP_BLOCKS = 2,    /* not on a transport's thread */
-    MCP_HANDSHAKE = 4, /* not for requests that speak for themselves */
-    MCP_STATELESS = 8, /* for no others */
-    MCP_PUBLIC = 16,   /* its answer may be kept and shown to everybody */
-    MCP_PRIVATE = 32,  /* to whoever asked */
+    MCP_HANDSHAKE = 4, /* not for stateless requests */
+    MCP_STATELESS = 8, /* for stateless requests alone */
+    MCP_PUBLIC = 16,   /* its answer may be cached for all clients */
+    MCP_PRIVATE = 32,  /* cached for the same client alone */
 };
 
 struct mcp_method {
@@ -93,13 +92,13 @@ struct mcp_method {
     int (*run)(struct mcp_call *call, json_t **result, struct err *err);
 };
 
-/* methods.c: NULL: there is none of that name for such a request. */
+/* methods.c: NULL: no such method for this kind of request. */
 const struct mcp_method *mcp_method_find(const char *name, bool stateless);
-/* Whether it is to run in the lane of those that judge. */
+/* Whether it runs in the lane of evaluations. */
 bool mcp_method_is_long(const struct mcp_call *call);
-/* "name version" of an object of a client's. */
+/* "name version" of a client's info object. */
 void mcp_client_text(const json_t *info, char text[MCP_CLIENT_BYTES]);
-/* MCP_LEVEL_COUNT: there is no such level. */
+/* MCP_LEVEL_COUNT: unknown. */
 enum mcp_level mcp_level_of(const char *name);
 
 /* mcp.c */

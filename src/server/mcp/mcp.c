@@ -34,7 +34,7 @@ int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, str
     pthread_mutex_unlock(&mcp->lock);
     if (!room) {
         mem_free(session);
-        return err_set(err, ERR_LIMIT, "the server has as many sessions as it takes");
+        return err_set(err, ERR_LIMIT, "the server's limit of sessions is reached");
     }
     *out = session;
     return 0;
@@ -89,7 +89,7 @@ void mcp_session_end(struct mcp_session *session)
     mcp_session_unref(session);
 }
 
-/* One that nobody has used for long, as a reference. */
+/* An idle session, as a reference. */
 static struct mcp_session *find_idle(struct mcp *mcp)
 {
     pthread_mutex_lock(&mcp->lock);
@@ -153,16 +153,16 @@ void mcp_exchange_abandon(struct mcp_exchange *exchange)
     pthread_mutex_unlock(&mcp->lock);
 }
 
-/* With the lock held. What is told must grow, whatever the clock says. */
+/* With the lock. Progress must increase, whatever the clock does. */
 static json_t *progress_of(struct mcp_call *call)
 {
     double seconds = floor(clock_ms_since(call->begun_ns)) * 1e-3;
-    call->told = seconds > call->told ? seconds : call->told + 1e-3;
+    call->sent_progress = seconds > call->sent_progress ? seconds : call->sent_progress + 1e-3;
     json_t *params = json_object();
     json_put(params, "progressToken", json_deep_copy(call->token));
-    json_put(params, "progress", json_number(call->told));
+    json_put(params, "progress", json_number(call->sent_progress));
     if (call->version->annotations) {
-        char *text = mem_printf("%s, %.0f s", call->doing, call->told);
+        char *text = mem_printf("%s, %.0f s", call->doing, call->sent_progress);
         json_put(params, "message", json_text(text));
         mem_free(text);
     }
@@ -211,37 +211,37 @@ void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data)
 
 /* --------------------------------------------------------------------------------------- keeper */
 
-struct told {
+struct sent_progress {
     struct mcp_exchange *exchange;
     json_t *message;
 };
 
-/* A client that does not read must not keep the lock: first all is written, then sent. */
-static void tell_progress(struct mcp *mcp)
+/* A client that does not read must not block the lock: collect all first, then send. */
+static void send_progress(struct mcp *mcp)
 {
     size_t count = 0;
     pthread_mutex_lock(&mcp->lock);
     for (const struct mcp_call *call = mcp->calls; call; call = call->next)
         count++;
-    struct told *told = mem_alloc((count + 1) * sizeof *told);
+    struct sent_progress *sent_progress = mem_alloc((count + 1) * sizeof *sent_progress);
     count = 0;
     for (struct mcp_call *call = mcp->calls; call; call = call->next) {
         if (!call->token || !call->doing || call->cancelled)
             continue;
         atomic_fetch_add(&call->exchange->refs, 1);
-        told[count++] = (struct told){call->exchange, progress_of(call)};
+        sent_progress[count++] = (struct sent_progress){call->exchange, progress_of(call)};
     }
     pthread_mutex_unlock(&mcp->lock);
     for (size_t i = 0; i < count; i++) {
-        mcp_exchange_notify(told[i].exchange, told[i].message);
-        mcp_exchange_unref(told[i].exchange);
-        json_decref(told[i].message);
+        mcp_exchange_notify(sent_progress[i].exchange, sent_progress[i].message);
+        mcp_exchange_unref(sent_progress[i].exchange);
+        json_decref(sent_progress[i].message);
     }
-    mem_free(told);
+    mem_free(sent_progress);
 }
 
 /* False: the server stops. */
-static bool sleep_a_while(struct mcp *mcp)
+static bool maintenance_wait(struct mcp *mcp)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -254,11 +254,11 @@ static bool sleep_a_while(struct mcp *mcp)
     return goes_on;
 }
 
-static void *keep(void *argument)
+static void *maintenance_main(void *argument)
 {
     struct mcp *mcp = argument;
-    while (sleep_a_while(mcp)) {
-        tell_progress(mcp);
+    while (maintenance_wait(mcp)) {
+        send_progress(mcp);
         end_idle(mcp);
         mcp->service->tick(mcp->service->context);
     }
@@ -267,7 +267,7 @@ static void *keep(void *argument)
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static void deinit(struct mcp *mcp)
+static void mcp_deinit(struct mcp *mcp)
 {
     pthread_cond_destroy(&mcp->wake);
     pthread_mutex_destroy(&mcp->lock);
@@ -285,14 +285,15 @@ int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *er
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&mcp->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    int code = pthread_create(&mcp->keeper, NULL, keep, mcp);
+    int code = pthread_create(&mcp->maintenance_thread, NULL, maintenance_main, mcp);
     if (code != 0) {
-        deinit(mcp);
+        mcp_deinit(mcp);
         return err_sys(err, code, "cannot start a thread");
     }
-    size_t at_once = options->at_once < LIMIT_MCP_THREADS ? options->at_once : LIMIT_MCP_THREADS;
+    size_t max_in_flight = options->max_in_flight < LIMIT_MCP_THREADS ? options->max_in_flight
+                                                                      : LIMIT_MCP_THREADS;
     mcp->quick = task_pool_new(QUICK_THREADS, LIMIT_MCP_CALLS);
-    mcp->judging = task_pool_new(at_once > 0 ? at_once : 1, LIMIT_MCP_CALLS);
+    mcp->judging = task_pool_new(max_in_flight > 0 ? max_in_flight : 1, LIMIT_MCP_CALLS);
     *out = mcp;
     return 0;
 }
@@ -302,7 +303,7 @@ const struct settings *mcp_settings(const struct mcp *mcp)
     return mcp->settings;
 }
 
-/* The first of those that are left, as a reference. */
+/* The first remaining session, as a reference. */
 static struct mcp_session *find_any(struct mcp *mcp)
 {
     pthread_mutex_lock(&mcp->lock);
@@ -325,7 +326,7 @@ void mcp_stop(struct mcp *mcp)
     pthread_mutex_unlock(&mcp->lock);
     if (!first)
         return;
-    pthread_join(mcp->keeper, NULL);
+    pthread_join(mcp->maintenance_thread, NULL);
     task_pool_free(mcp->judging);
     task_pool_free(mcp->quick);
     while ((session = find_any(mcp))) {
@@ -337,5 +338,5 @@ void mcp_stop(struct mcp *mcp)
 void mcp_free(struct mcp *mcp)
 {
     if (mcp)
-        deinit(mcp);
+        mcp_deinit(mcp);
 }

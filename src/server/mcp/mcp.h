@@ -1,27 +1,26 @@
-/* mcp: a server of the Model Context Protocol, over whatever carries its messages.
+/* mcp: a server of the Model Context Protocol, independent of the transport.
  *
  *   transport (stdio.c, http.c)        service (gym.h)
  *        │ JSON text                                ▲ tools, resources, prompts
  *        ▼                                          │
- *   exchange ── a message, or a batch of them ──► calls ── on threads of their own where they block
+ *   exchange ── a message, or a batch of them ──► calls ── on separate threads if they block
  *        ▲                                          │
  *        └── notifications while they run, then one answer
  *
- * The protocol knows nothing of kernels: what it serves is a struct mcp_service. Quick methods are
- * answered within mcp_exchange_receive; those that read files, and those that judge, run in two
- * lanes of threads, so that neither waits for the other and `ping` waits for nobody.
+ * The protocol is independent of kernels: it serves a struct mcp_service. Quick methods are
+ * answered within mcp_exchange_receive; methods that read files and methods that evaluate run in
+ * two lanes of threads, so that neither waits for the other and `ping` never waits.
  *
- * A *session* is what a client agreed on by `initialize`: one for a process on stdio, one for each
- * Mcp-Session-Id over HTTP. Requests that speak for themselves (version.h) need none. A session
- * that nobody uses for `mcp.idle_ms` is over.
+ * A session is what a client agreed on by `initialize`: one for a process on stdio, one for each
+ * Mcp-Session-Id over HTTP. Stateless requests (version.h) need none. A session that is unused
+ * for `mcp.idle_ms` ends.
  *
- * A call that is cancelled gets no answer, and what it does is told to stop (mcp_call_stop). Each
- * second the client of one that has a progress token hears how long it has been going.
+ * A cancelled call gets no answer, and its work is asked to stop (mcp_call_stop). A client that
+ * sent a progress token gets a notification with the elapsed time each second.
  *
- * Ownership: settings and service are borrowed for the server's life. Threads: every function may
- * be called from any; callbacks of a sink come from any thread, never two at a time for one sink,
- * and `done` is the last. Stopping: mcp_stop, then the transport's own end, then mcp_free.
- */
+ * Ownership: settings and service are borrowed for the server's life. Threads: any thread may
+ * call every function; callbacks of a sink come from any thread, never two at a time for one
+ * sink, and `done` is the last. Stopping: mcp_stop, then the transport's own end, then mcp_free. */
 #ifndef WARPGYM_SERVER_MCP_MCP_H
 #define WARPGYM_SERVER_MCP_MCP_H
 
@@ -43,23 +42,23 @@ struct mcp_call;
 
 /* ------------------------------------------------------------------------------------- service */
 
-/* What a tool found out. */
+/* A tool's result. */
 struct mcp_answer {
     char *text;         /* for a model to read; mem_free */
     json_t *structured; /* an object as the tool's outputSchema has it */
 };
 
-/* Errors of these: ERR_INPUT and ERR_MISSING (what was asked for), ERR_CANCELLED, others. A tool's
- * error is a result that says so; a resource's or prompt's is an error of the protocol. */
+/* Errors of these: ERR_INPUT and ERR_MISSING (in the request), ERR_CANCELLED, others. A tool's
+ * error is a result with isError; a resource's or prompt's is an error of the protocol. */
 struct mcp_service {
     void *context;
     /* {"title", "instructions", "tools", "resourceTemplates", "prompts"}: the lists as the newest
      * version has them. Tools' arguments are checked against their inputSchema before the call. */
     const json_t *catalogue;
-    bool (*tool_is_long)(void *context, const char *name); /* it judges */
+    bool (*tool_is_long)(void *context, const char *name); /* it runs an evaluation */
     int (*call_tool)(void *context, struct mcp_call *call, const char *name,
                      const json_t *arguments, struct mcp_answer *answer, struct err *err);
-    /* Appends up to `count` resources from the one with that number on; true: there are more. */
+    /* Appends up to `count` resources, starting at number `from`; *more: there are more. */
     int (*list_resources)(void *context, size_t from, size_t count, json_t *resources, bool *more,
                           struct err *err);
     int (*read_resource)(void *context, const char *uri, json_t **contents, struct err *err);
@@ -70,14 +69,14 @@ struct mcp_service {
     void (*tick)(void *context);                         /* about once a second */
 };
 
-/* Non-zero: nobody waits for it any more. */
+/* Non-zero: the call's result is no longer wanted. */
 const _Atomic int *mcp_call_stop(const struct mcp_call *call);
-/* NULL: the request stands for itself. */
+/* NULL: a stateless request. */
 const char *mcp_call_session(const struct mcp_call *call);
-/* "name version" of the client, "" where it did not say. */
+/* "name version" of the client, "" if unknown. */
 const char *mcp_call_client(const struct mcp_call *call);
-/* What it does now, for those who follow its progress: said at once, and again each second. `what`
- * is a literal. */
+/* What the call is doing, for progress notifications: sent at once, and again each second.
+ * `what` is a literal. */
 void mcp_call_progress(struct mcp_call *call, const char *what);
 
 #define MCP_LEVELS(X)                                                                              \
@@ -94,10 +93,10 @@ enum mcp_level {
 #define X(symbol, name) symbol,
     MCP_LEVELS(X)
 #undef X
-        MCP_LEVEL_COUNT /* nobody asked for a log */
+        MCP_LEVEL_COUNT /* the client requested no log */
 };
 
-/* notifications/message, where the client asked for that level. Takes `data`. */
+/* notifications/message, if the client requested that level. Takes `data`. */
 void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data);
 
 /* -------------------------------------------------------------------------------------- server */
@@ -105,11 +104,11 @@ void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data);
 struct mcp_options {
     const struct settings *settings;
     const struct mcp_service *service;
-    size_t at_once; /* calls that judge */
+    size_t max_in_flight; /* concurrent evaluations */
 };
 
 NODISCARD int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *err);
-/* Calls under way are told to stop and waited for, sessions end, new messages are refused. */
+/* Asks running calls to stop and waits for them, ends sessions, refuses new messages. */
 void mcp_stop(struct mcp *mcp);
 /* After mcp_stop. NULL is fine. */
 void mcp_free(struct mcp *mcp);
@@ -117,21 +116,21 @@ const struct settings *mcp_settings(const struct mcp *mcp);
 
 /* -------------------------------------------------------------------------------- transports */
 
-/* `lasting`: it does not end by being idle. ERR_LIMIT: there are LIMIT_MCP_SESSIONS. *out is a
- * reference of the caller's (mcp_session_unref). */
+/* `lasting`: does not end when idle. ERR_LIMIT: LIMIT_MCP_SESSIONS. *out is a reference of the
+ * caller's (mcp_session_unref). */
 NODISCARD int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out,
                               struct err *err);
-/* A reference; NULL: there is none (any longer). */
+/* A reference; NULL: no such session (it may have ended). */
 struct mcp_session *mcp_session_find(struct mcp *mcp, const char *id);
 const char *mcp_session_id(const struct mcp_session *session);
-/* Its calls are cancelled; it is not found any more. */
+/* Cancels its calls; mcp_session_find no longer returns it. */
 void mcp_session_end(struct mcp_session *session);
 void mcp_session_unref(struct mcp_session *session);
 
 struct mcp_sink {
-    /* Belongs to a call that runs. Borrowed. */
+    /* Sends a notification of a running call. Borrowed. */
     void (*notify)(void *context, const json_t *message);
-    /* All that was to be answered: an object, or an array for a batch; NULL: nothing. Taken. */
+    /* The whole answer: an object, or an array for a batch; NULL: none. Takes it. */
     void (*done)(void *context, json_t *answer);
     void *context;
 };
@@ -141,17 +140,17 @@ struct mcp_exchange *mcp_exchange_new(struct mcp *mcp, struct mcp_session *sessi
                                       const struct mcp_sink *sink);
 /* Once. `done` is called within, or later. */
 void mcp_exchange_receive(struct mcp_exchange *exchange, const json_t *document);
-/* Nobody listens any more; calls that speak for themselves are thereby cancelled. */
+/* The client is gone; cancels stateless calls. */
 void mcp_exchange_abandon(struct mcp_exchange *exchange);
 void mcp_exchange_unref(struct mcp_exchange *exchange);
 
-/* Whether its notifications may be of interest: a progress token or a log level came along. */
+/* Whether the client wants notifications: it sent a progress token or a log level. */
 bool mcp_wants_notifications(struct mcp_session *session, const json_t *document);
 
 /* ------------------------------------------------------------------------------------ carriers */
 
-/* Reads messages, one a line, until the end of `in` or until *cancelled, and answers on `out`. Then
- * the server is stopped. ERR_IO: `out` is broken. Both descriptors are the caller's. */
+/* Reads messages, one per line, until the end of `in` or until *cancelled, and answers on `out`.
+ * Then the server is stopped. ERR_IO: `out` failed. Both descriptors are the caller's. */
 NODISCARD int mcp_stdio_run(struct mcp *mcp, int in, int out, const _Atomic int *cancelled,
                             struct err *err);
 
@@ -161,8 +160,8 @@ struct mcp_http;
 NODISCARD int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err);
 /* "http://127.0.0.1:10907/mcp" */
 const char *mcp_http_address(const struct mcp_http *http);
-/* Answers nobody any more; the server is stopped. ERR_TIMEOUT: a handler is still running, and
- * nothing can be freed. */
+/* Stops answering; the server is stopped. ERR_TIMEOUT: a handler is still running, and nothing
+ * can be freed. */
 NODISCARD int mcp_http_stop(struct mcp_http *http, int64_t timeout_ms, struct err *err);
 void mcp_http_free(struct mcp_http *http);
 

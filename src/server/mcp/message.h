@@ -1,14 +1,13 @@
-/* mcp_message: JSON-RPC 2.0 messages as the Model Context Protocol has them.
+/* mcp_message: JSON-RPC 2.0 messages of the Model Context Protocol.
  *
- * One JSON text (a line of stdio, a body of HTTP) is one message, or a batch of them where the
- * version has batches. Reading checks the form alone: what a method's parameters must be is its own
- * affair. Ids are strings or integers; a request whose id is anything else is none.
+ * One JSON text (a line of stdio, a body of HTTP) is one message, or a batch of them in versions
+ * with batches. Reading checks the form alone; each method checks its parameters. Ids are
+ * strings or integers; any other id makes a request invalid.
  *
- * Ownership: a struct mcp_message borrows from the object that it was read from; what is made here
- * is a new reference, and takes over what it is made of, but for ids, of which it has copies: a
- * value that two threads hold is counted by both (jansson's counts are no barriers).
- * Threads: pure functions.
- */
+ * Ownership: a struct mcp_message borrows from the object that it was read from; the functions
+ * that make a message return a new reference and take ownership of their parts, except ids,
+ * which they copy: a value shared by two threads would be counted by both, and jansson's counts
+ * are not barriers. Threads: pure functions. */
 #ifndef WARPGYM_SERVER_MCP_MESSAGE_H
 #define WARPGYM_SERVER_MCP_MESSAGE_H
 
@@ -37,7 +36,7 @@ struct mcp_message {
     const json_t *meta;   /* params._meta, an object; NULL: none */
 };
 
-/* ERR_INPUT: it is none. Its id is there even then, where it has a good one. */
+/* ERR_INPUT: invalid. A valid id is filled in even then. */
 NODISCARD int mcp_message_read(const json_t *object, struct mcp_message *message, struct err *err);
 
 /* `id` is borrowed; NULL: it could not be read. */

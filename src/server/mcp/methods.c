@@ -1,4 +1,4 @@
-/* The methods of the protocol: a row each, and what it does. */
+/* The methods of the protocol, one row each, and their functions. */
 #include "server/mcp/internal.h"
 
 #include "base/array.h"
@@ -59,7 +59,7 @@ static int initialize(struct mcp_call *call, json_t **result, struct err *err)
     const struct mcp_version *version = mcp_version_agree(wanted);
     call->code = MCP_INVALID_REQUEST;
     if (!session)
-        return err_set(err, ERR_INPUT, "there is no session to initialize");
+        return err_set(err, ERR_INPUT, "no session to initialize");
     pthread_mutex_lock(&call->mcp->lock);
     bool again = session->version != NULL;
     if (!again) {
@@ -97,7 +97,7 @@ static int set_level(struct mcp_call *call, json_t **result, struct err *err)
         return err_prefix(err, "params");
     enum mcp_level level = mcp_level_of(name);
     if (level == MCP_LEVEL_COUNT)
-        return err_set(err, ERR_INPUT, "params.level: there is no level '%.40s'", name);
+        return err_set(err, ERR_INPUT, "params.level: unknown level '%.40s'", name);
     pthread_mutex_lock(&call->mcp->lock);
     call->session->level = level;
     pthread_mutex_unlock(&call->mcp->lock);
@@ -107,7 +107,7 @@ static int set_level(struct mcp_call *call, json_t **result, struct err *err)
 
 /* ---------------------------------------------------------------------------------------- lists */
 
-/* Where a page begins: cursors are numbers of ours. */
+/* The page's first index: cursors are our own numbers. */
 static int read_cursor(const struct mcp_call *call, size_t *from, struct err *err)
 {
     const char *cursor = NULL;
@@ -120,19 +120,19 @@ static int read_cursor(const struct mcp_call *call, size_t *from, struct err *er
     errno = 0;
     unsigned long value = strtoul(cursor, &end, 10);
     if (*cursor < '1' || *cursor > '9' || *end || errno || value > LIMIT_MCP_LIST)
-        return err_set(err, ERR_INPUT, "params.cursor: is none that was given here");
+        return err_set(err, ERR_INPUT, "params.cursor: unknown cursor");
     *from = value;
     return 0;
 }
 
-/* A list of the catalogue, whole, without what a version does not have. */
+/* A whole list of the catalogue, without keys that the version lacks. */
 static int list_of(struct mcp_call *call, const char *key, json_t **result, struct err *err)
 {
     const json_t *list = json_object_get(call->mcp->service->catalogue, key);
     size_t from;
     int code = read_cursor(call, &from, err);
     if (code == 0 && from > 0)
-        code = err_set(err, ERR_INPUT, "params.cursor: is none that was given here");
+        code = err_set(err, ERR_INPUT, "params.cursor: unknown cursor");
     if (code < 0)
         return code;
     json_t *items = json_array();
@@ -168,7 +168,7 @@ static int list_prompts(struct mcp_call *call, json_t **result, struct err *err)
 
 /* ---------------------------------------------------------------------------------------- tools */
 
-static const json_t *named(const struct mcp_call *call, const char *list, const char *name)
+static const json_t *catalogue_find(const struct mcp_call *call, const char *list, const char *name)
 {
     const json_t *items = json_object_get(call->mcp->service->catalogue, list);
     for (size_t i = 0; i < json_array_size(items); i++) {
@@ -179,8 +179,8 @@ static const json_t *named(const struct mcp_call *call, const char *list, const 
     return NULL;
 }
 
-static int no_such(const struct mcp_call *call, const char *list, const char *what,
-                   const char *name, struct err *err)
+static int unknown_name(const struct mcp_call *call, const char *list, const char *what,
+                        const char *name, struct err *err)
 {
     const json_t *items = json_object_get(call->mcp->service->catalogue, list);
     const char *names[NAMES_MAX];
@@ -196,7 +196,7 @@ static void put_block(json_t *content, json_t *text)
     json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text", text));
 }
 
-/* Versions without structured content have it as a second text. */
+/* Versions without structured content get it as a second text. */
 static json_t *tool_result(const struct mcp_call *call, struct mcp_answer *answer)
 {
     json_t *result = json_object(), *content = json_array();
@@ -233,9 +233,9 @@ static int call_tool(struct mcp_call *call, json_t **result, struct err *err)
     if (json_get_string(call->params, "name", &name, err) < 0 ||
         json_find_object(call->params, "arguments", &arguments, err) < 0)
         return err_prefix(err, "params");
-    const json_t *tool = named(call, "tools", name);
+    const json_t *tool = catalogue_find(call, "tools", name);
     if (!tool)
-        return no_such(call, "tools", "tool", name, err);
+        return unknown_name(call, "tools", "tool", name, err);
     if (!arguments)
         arguments = none = json_object();
     int code = mcp_schema_check(json_object_get(tool, "inputSchema"), arguments, "arguments", err);
@@ -306,9 +306,9 @@ static int get_prompt(struct mcp_call *call, json_t **result, struct err *err)
     if (json_get_string(call->params, "name", &name, err) < 0 ||
         json_find_object(call->params, "arguments", &arguments, err) < 0)
         return err_prefix(err, "params");
-    const json_t *prompt = named(call, "prompts", name);
+    const json_t *prompt = catalogue_find(call, "prompts", name);
     if (!prompt)
-        return no_such(call, "prompts", "prompt", name, err);
+        return unknown_name(call, "prompts", "prompt", name, err);
     int code = service->get_prompt(service->context, name, arguments, &messages, err);
     if (code < 0)
         return code;

@@ -1,4 +1,4 @@
-/* Problems as tools, resources and prompts tell them; examples that resemble one. */
+/* Problems as tools, resources and prompts present them; similar examples. */
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -20,26 +20,26 @@
 
 static const char *const known_languages[] = {"c", "cuda", "triton", "torch-cuda", "python"};
 
-int mcp_problem_load(struct mcp_gym *house, const char *id, struct problem *problem,
+int mcp_problem_load(struct mcp_gym *mcp_gym, const char *id, struct problem *problem,
                      struct err *err)
 {
-    const struct gym *gym = house->options.gym;
+    const struct gym *gym = mcp_gym->options.gym;
     return suite_load_id(gym->search_paths, gym->search_path_count, id, problem, err);
 }
 
 /* -------------------------------------------------------------------------------------- listing */
 
-static bool holds(const char *text, const char *part)
+static bool contains_text(const char *text, const char *part)
 {
     return text && strcasestr(text, part);
 }
 
-static json_t *row_of(struct mcp_gym *house, const struct suite_entry *entry)
+static json_t *row_of(struct mcp_gym *mcp_gym, const struct suite_entry *entry)
 {
     struct problem problem = {0};
     struct err err;
     json_t *row = json_object();
-    bool good = mcp_problem_load(house, entry->id, &problem, &err) == 0;
+    bool good = mcp_problem_load(mcp_gym, entry->id, &problem, &err) == 0;
     json_put(row, "id", json_text(entry->id));
     json_put(row, "format", json_text(entry->format == PROBLEM_NATIVE ? "native" : "torch"));
     json_put(row, "category", json_text(good && problem.category ? problem.category : ""));
@@ -50,12 +50,12 @@ static json_t *row_of(struct mcp_gym *house, const struct suite_entry *entry)
     return row;
 }
 
-static bool fits(const json_t *row, const char *filter, const char *format)
+static bool row_matches(const json_t *row, const char *filter, const char *format)
 {
     return (!format || strcmp(mcp_text_of(row, "format"), format) == 0) &&
-           (!filter || holds(mcp_text_of(row, "id"), filter) ||
-            holds(mcp_text_of(row, "category"), filter) ||
-            holds(mcp_text_of(row, "summary"), filter));
+           (!filter || contains_text(mcp_text_of(row, "id"), filter) ||
+            contains_text(mcp_text_of(row, "category"), filter) ||
+            contains_text(mcp_text_of(row, "summary"), filter));
 }
 
 static int64_t int_of(const json_t *arguments, const char *key, int64_t standard)
@@ -64,10 +64,11 @@ static int64_t int_of(const json_t *arguments, const char *key, int64_t standard
     return value ? json_integer_value(value) : standard;
 }
 
-/* All that fit, in the order of the suites. */
-static int find_all(struct mcp_gym *house, const json_t *arguments, json_t **rows, struct err *err)
+/* All matching problems, in the order of the suites. */
+static int find_all(struct mcp_gym *mcp_gym, const json_t *arguments, json_t **rows,
+                    struct err *err)
 {
-    const struct gym *gym = house->options.gym;
+    const struct gym *gym = mcp_gym->options.gym;
     const char *filter = mcp_text_of(arguments, "filter");
     const char *format = mcp_text_of(arguments, "format");
     struct suite suite;
@@ -76,8 +77,8 @@ static int find_all(struct mcp_gym *house, const json_t *arguments, json_t **row
         return result;
     *rows = json_array();
     for (size_t i = 0; i < suite.count; i++) {
-        json_t *row = row_of(house, &suite.entries[i]);
-        if (fits(row, filter, format))
+        json_t *row = row_of(mcp_gym, &suite.entries[i]);
+        if (row_matches(row, filter, format))
             json_array_append(*rows, row);
         json_decref(row);
     }
@@ -85,7 +86,7 @@ static int find_all(struct mcp_gym *house, const json_t *arguments, json_t **row
     return 0;
 }
 
-int mcp_tool_list_problems(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_list_problems(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                            struct mcp_answer *answer, struct err *err)
 {
     size_t from = (size_t)int_of(arguments, "from", 0);
@@ -93,7 +94,7 @@ int mcp_tool_list_problems(struct mcp_gym *house, struct mcp_call *call, const j
     json_t *all, *rows = json_array();
     struct buf text;
     (void)call;
-    int result = find_all(house, arguments, &all, err);
+    int result = find_all(mcp_gym, arguments, &all, err);
     if (result < 0) {
         json_decref(rows);
         return result;
@@ -111,7 +112,7 @@ int mcp_tool_list_problems(struct mcp_gym *house, struct mcp_call *call, const j
     if (more)
         buf_printf(&text, "… %zu more: from=%zu\n", total - next, next);
     else if (total == 0)
-        buf_puts(&text, "no problem fits\n");
+        buf_puts(&text, "no problem matches\n");
     answer->text = buf_take(&text);
     answer->structured = json_object();
     json_put(answer->structured, "problems", rows);
@@ -124,14 +125,14 @@ int mcp_tool_list_problems(struct mcp_gym *house, struct mcp_call *call, const j
 int mcp_list_resources(void *context, size_t from, size_t count, json_t *resources, bool *more,
                        struct err *err)
 {
-    struct mcp_gym *house = context;
-    const struct gym *gym = house->options.gym;
+    struct mcp_gym *mcp_gym = context;
+    const struct gym *gym = mcp_gym->options.gym;
     struct suite suite;
     int result = suite_open(&suite, gym->search_paths, gym->search_path_count, err);
     if (result < 0)
         return result;
     for (size_t i = from; i < suite.count && i - from < count; i++) {
-        json_t *row = row_of(house, &suite.entries[i]), *item = json_object();
+        json_t *row = row_of(mcp_gym, &suite.entries[i]), *item = json_object();
         char *uri = mem_printf("%s%s", URI, suite.entries[i].id);
         json_put(item, "uri", json_text(uri));
         json_put(item, "name", json_text(suite.entries[i].id));
@@ -148,7 +149,7 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
 
 /* -------------------------------------------------------------------------------------- reading */
 
-int mcp_problem_prompt(struct mcp_gym *house, const char *id, const char *language,
+int mcp_problem_prompt(struct mcp_gym *mcp_gym, const char *id, const char *language,
                        json_t **messages, char **chosen, struct err *err)
 {
     json_t *configuration = json_pack("{s:{s:o}}", "problem", "id", json_text(id));
@@ -157,7 +158,7 @@ int mcp_problem_prompt(struct mcp_gym *house, const char *id, const char *langua
     remote_draw_id(drawn);
     if (language)
         json_put(configuration, "language", json_text(language));
-    int result = episode_new(&episode, house->options.gym, drawn, configuration, err);
+    int result = episode_new(&episode, mcp_gym->options.gym, drawn, configuration, err);
     if (result == 0) {
         const json_t *resolved = json_object_get(episode_state(episode), "configuration");
         *chosen = mem_strdup(mcp_text_of(resolved, "language"));
@@ -170,8 +171,8 @@ int mcp_problem_prompt(struct mcp_gym *house, const char *id, const char *langua
     return result;
 }
 
-/* What a system message says goes before what the user says: MCP's prompts have no such role. */
-static char *joined(const json_t *messages)
+/* Puts the system message before the user's: MCP's prompts have no system role. */
+static char *join_messages(const json_t *messages)
 {
     struct buf text;
     buf_init(&text, LIMIT_PROMPT_BYTES);
@@ -191,25 +192,25 @@ static json_t *languages_of(enum problem_format format)
 }
 
 /* *task is the caller's (mem_free). */
-static int describe(struct mcp_gym *house, const char *id, const char *language, json_t **out,
-                    char **task, struct err *err)
+static int problem_describe(struct mcp_gym *mcp_gym, const char *id, const char *language,
+                            json_t **out, char **task, struct err *err)
 {
     struct problem problem = {0};
     json_t *messages = NULL;
     char *chosen = NULL;
-    int result = mcp_problem_load(house, id, &problem, err);
+    int result = mcp_problem_load(mcp_gym, id, &problem, err);
     if (result == 0)
-        result = mcp_problem_prompt(house, id, language, &messages, &chosen, err);
+        result = mcp_problem_prompt(mcp_gym, id, language, &messages, &chosen, err);
     if (result == 0) {
-        *task = joined(messages);
+        *task = join_messages(messages);
         *out = json_object();
         json_put(*out, "problem", prompt_problem(&problem));
         json_put(*out, "languages", languages_of(problem.format));
         json_put(*out, "language", json_text(chosen));
         json_put(*out, "task", json_text(*task));
         json_put(*out, "device",
-                 house->options.elsewhere ? json_null()
-                                          : json_deep_copy(house->options.gym->device));
+                 mcp_gym->options.elsewhere ? json_null()
+                                            : json_deep_copy(mcp_gym->options.gym->device));
         mem_free(chosen);
         json_decref(messages);
     }
@@ -217,12 +218,13 @@ static int describe(struct mcp_gym *house, const char *id, const char *language,
     return result;
 }
 
-int mcp_tool_read_problem(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_read_problem(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                           struct mcp_answer *answer, struct err *err)
 {
     (void)call;
-    return describe(house, mcp_text_of(arguments, "problem"), mcp_text_of(arguments, "language"),
-                    &answer->structured, &answer->text, err);
+    return problem_describe(mcp_gym, mcp_text_of(arguments, "problem"),
+                            mcp_text_of(arguments, "language"), &answer->structured, &answer->text,
+                            err);
 }
 
 int mcp_read_resource(void *context, const char *uri, json_t **contents, struct err *err)
@@ -231,9 +233,8 @@ int mcp_read_resource(void *context, const char *uri, json_t **contents, struct 
     char *task = NULL;
     struct buf text;
     if (strncmp(uri, URI, strlen(URI)) != 0 || strlen(uri) > strlen(URI) + LIMIT_NAME_BYTES)
-        return err_set(err, ERR_MISSING,
-                       "there is no resource of that kind: " URI "ID is a problem");
-    int result = describe(context, uri + strlen(URI), NULL, &object, &task, err);
+        return err_set(err, ERR_MISSING, "unknown resource:" URI "ID is a problem");
+    int result = problem_describe(context, uri + strlen(URI), NULL, &object, &task, err);
     if (result < 0)
         return result;
     buf_init(&text, TEXT_BYTES);
@@ -262,7 +263,7 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     int result = mcp_problem_prompt(context, problem, language, &told, &chosen, err);
     if (result < 0)
         return result;
-    char *text = joined(told);
+    char *text = join_messages(told);
     *messages = json_pack("[{s:s, s:{s:s, s:o}}]", "role", "user", "content", "type", "text",
                           "text", json_text(text));
     mem_free(text);
@@ -289,12 +290,12 @@ static char *examples_text(const json_t *examples)
         buf_printf(&text, ")\n\n%s\n", code ? code : "");
     }
     if (json_array_size(examples) == 0)
-        buf_puts(&text, "nothing in the index resembles that");
+        buf_puts(&text, "no similar example in the index");
     return buf_take(&text);
 }
 
-int mcp_tool_search_examples(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
-                             struct mcp_answer *answer, struct err *err)
+int mcp_tool_search_examples(struct mcp_gym *mcp_gym, struct mcp_call *call,
+                             const json_t *arguments, struct mcp_answer *answer, struct err *err)
 {
     const char *id = mcp_text_of(arguments, "problem");
     struct problem problem = {0};
@@ -303,16 +304,16 @@ int mcp_tool_search_examples(struct mcp_gym *house, struct mcp_call *call, const
                                     .count = (size_t)int_of(arguments, "count", EXAMPLES)};
     json_t *examples = NULL;
     (void)call;
-    if (!house->options.gym->retrieval)
+    if (!mcp_gym->options.gym->retrieval)
         return err_set(err, ERR_UNSUPPORTED,
                        "this server has no index of examples (`warpgym mcp --index DIR`)");
     if (!id && !query.text)
-        return err_set(err, ERR_INPUT, "name a problem, or words to look for");
-    int result = id ? mcp_problem_load(house, id, &problem, err) : 0;
+        return err_set(err, ERR_INPUT, "give a problem, or words to search for");
+    int result = id ? mcp_problem_load(mcp_gym, id, &problem, err) : 0;
     if (result == 0) {
         query.problem_id = id ? problem.id : NULL;
         query.text = query.text ? query.text : problem.reference_text;
-        result = retrieval_search(house->options.gym->retrieval, &query, &examples, err);
+        result = retrieval_search(mcp_gym->options.gym->retrieval, &query, &examples, err);
     }
     problem_deinit(&problem);
     if (result < 0)

@@ -27,13 +27,13 @@ struct mcp_record {
     struct gym *gym;
     char *directory;
     char *own; /* DIR/open/PROCESS */
-    int lock;  /* of own/lock: held as long as we live, and by no child of ours */
+    int lock;  /* of own/lock: held for our lifetime, and by no child process */
     pthread_mutex_t appending;
 };
 
 /* ------------------------------------------------------------------------------------ appending */
 
-/* POSIX locks, as the journals of rollouts use them: they end with the process. */
+/* POSIX locks, as for rollouts' journals: they end with the process. */
 static int try_lock(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -54,8 +54,8 @@ static int wait_lock(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* What a kill left of a last line is cut off. */
-static int mend(int fd, const char *path, struct err *err)
+/* Removes a partial last line that a killed process left. */
+static int cut_partial_line(int fd, const char *path, struct err *err)
 {
     char *bytes = mem_alloc(TAIL_BYTES);
     off_t end = lseek(fd, 0, SEEK_END), size = end;
@@ -71,7 +71,7 @@ static int mend(int fd, const char *path, struct err *err)
     }
     mem_free(bytes);
     if (end < size && ftruncate(fd, end > 0 ? end : 0) < 0)
-        return err_sys(err, errno, "cannot cut %s to its last whole line", path);
+        return err_sys(err, errno, "cannot truncate %s to its last whole line", path);
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int append_line(struct mcp_record *record, const struct buf *line, struct
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     int result = fd < 0 ? err_sys(err, errno, "cannot open %s", path) : wait_lock(fd, path, err);
     if (result == 0)
-        result = mend(fd, path, err);
+        result = cut_partial_line(fd, path, err);
     if (result == 0)
         result = file_write_fd(fd, path, line->data, line->len, err);
     if (result == 0 && fdatasync(fd) < 0)
@@ -94,7 +94,8 @@ static int append_line(struct mcp_record *record, const struct buf *line, struct
     return result;
 }
 
-static int append(struct mcp_record *record, const struct episode *episode, struct err *err)
+static int append_trajectory(struct mcp_record *record, const struct episode *episode,
+                             struct err *err)
 {
     json_t *trajectory = episode_trajectory(episode);
     struct buf line;
@@ -119,7 +120,7 @@ static char *path_of(const char *folder, const char *id)
     return mem_printf("%s/%s.json", folder, id);
 }
 
-int mcp_record_keep(struct mcp_record *record, const struct episode *episode, struct err *err)
+int mcp_record_save(struct mcp_record *record, const struct episode *episode, struct err *err)
 {
     char *path = path_of(record->own, id_of(episode));
     struct buf text;
@@ -141,7 +142,7 @@ void mcp_record_forget(struct mcp_record *record, const char *id)
 
 int mcp_record_end(struct mcp_record *record, const struct episode *episode, struct err *err)
 {
-    int result = episode_turn(episode) > 0 ? append(record, episode, err) : 0;
+    int result = episode_turn(episode) > 0 ? append_trajectory(record, episode, err) : 0;
     if (result == 0)
         mcp_record_forget(record, id_of(episode));
     return result;
@@ -149,8 +150,8 @@ int mcp_record_end(struct mcp_record *record, const struct episode *episode, str
 
 /* ---------------------------------------------------------------------- what the dead left open */
 
-/* A kill between the line and the removal of the state: the line is the last of its writer, and an
- * id is 128 drawn bits. */
+/* A process may be killed between writing the line and removing the state: then the line is its
+ * last, and an id is 128 random bits. */
 static bool is_written(const struct mcp_record *record, const char *id)
 {
     char *path = mem_printf("%s/trajectories.jsonl", record->directory);
@@ -181,12 +182,12 @@ static int adopt_state(struct mcp_record *record, const char *text, size_t count
     if (episode_phase(episode) != EPISODE_DONE)
         episode_end(episode, "expired");
     if (episode_turn(episode) > 0 && !is_written(record, id_of(episode)))
-        result = append(record, episode, err);
+        result = append_trajectory(record, episode, err);
     episode_free(episode);
     return result;
 }
 
-/* One that cannot be read, or whose problem is gone, stays where it is. */
+/* An unreadable state, or one whose problem is missing, stays. */
 static void adopt_file(struct mcp_record *record, const char *path)
 {
     char *text = NULL;
@@ -198,12 +199,12 @@ static void adopt_file(struct mcp_record *record, const char *path)
     if (result == 0)
         (void)unlink(path);
     else
-        log_event(LOG_LEVEL_WARN, "mcp", "an episode that was left open cannot be ended", "path",
-                  path, "why", err.text, NULL);
+        log_event(LOG_LEVEL_WARN, "mcp", "cannot end an episode that was left open", "path", path,
+                  "why", err.text, NULL);
     mem_free(text);
 }
 
-/* Where something stays in it, its lock stays, too: the next that comes tries again. */
+/* If a state stays in it, its lock stays too: the next process tries again. */
 static void remove_folder(const char *folder, const char *lock)
 {
     if (unlink(lock) < 0 || rmdir(folder) == 0)
@@ -254,7 +255,7 @@ static void adopt_all(struct mcp_record *record)
 
 /* ----------------------------------------------------------------------------------------- life */
 
-/* Nobody may see it before it is locked: what is not would be taken for a dead one's. */
+/* Locks it before it becomes visible: an unlocked folder counts as a dead process's. */
 static int make_own(struct mcp_record *record, const char *id, struct err *err)
 {
     char *hidden = mem_printf("%s/open/.%s", record->directory, id);

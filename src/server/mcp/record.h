@@ -1,15 +1,14 @@
-/* mcp_record: the episodes of agents, kept on disk.
+/* mcp_record: agents' episodes on disk.
  *
- *   DIR/trajectories.jsonl           docs/reference/trajectories.md: a line when an episode is over
- *   DIR/open/PROCESS/EPISODE.json    its state, while it is not; rewritten after each turn
+ *   DIR/trajectories.jsonl           docs/reference/trajectories.md: a line per ended episode
+ *   DIR/open/PROCESS/EPISODE.json    the state of an open one, rewritten after each turn
  *
- * Any number of processes may write to one directory at a time. What a killed one left open is
- * ended by the next that comes ("expired"), and appended: nothing of what an agent was told is
- * lost. A turn that was being judged then is.
+ * Any number of processes may write to one directory. The next process ends the episodes that a
+ * killed one left open ("expired") and appends them: no turn that an agent saw is lost, only a
+ * turn whose evaluation was running.
  *
- * Ownership: the gym is borrowed. Threads: any, for different episodes.
- * Errors: ERR_IO; of opening also ERR_INPUT.
- */
+ * Ownership: the gym is borrowed. Threads: any, for different episodes. Errors: ERR_IO; of
+ * opening also ERR_INPUT. */
 #ifndef WARPGYM_SERVER_MCP_RECORD_H
 #define WARPGYM_SERVER_MCP_RECORD_H
 
@@ -23,13 +22,13 @@ NODISCARD int mcp_record_open(struct mcp_record **out, const char *directory, st
 /* NULL is fine. */
 void mcp_record_close(struct mcp_record *record);
 
-/* A turn of it is over. */
-NODISCARD int mcp_record_keep(struct mcp_record *record, const struct episode *episode,
+/* Call after each turn. */
+NODISCARD int mcp_record_save(struct mcp_record *record, const struct episode *episode,
                               struct err *err);
-/* It is DONE: one that had a turn becomes a line. */
+/* The episode is DONE: writes a line if it had a turn. */
 NODISCARD int mcp_record_end(struct mcp_record *record, const struct episode *episode,
                              struct err *err);
-/* It is known by another id from now on. */
+/* The episode continues under another id. */
 void mcp_record_forget(struct mcp_record *record, const char *id);
 
 #endif

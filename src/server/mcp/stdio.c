@@ -1,4 +1,4 @@
-/* Messages of one client, a line each, as the parent of this process sends and reads them. */
+/* One client's messages, a line each, on standard input and output. */
 #include "server/mcp/internal.h"
 
 #include "base/buf.h"
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define READ_BYTES ((size_t)64 << 10)
-#define WRITE_BYTES 4096 /* PIPE_BUF: what a pipe that is ready takes without waiting */
+#define WRITE_BYTES 4096 /* PIPE_BUF: what a writable pipe accepts without blocking */
 #define LOOK_MS 100
-#define LAST_WORDS_MS 1000 /* for a client that no longer reads, once it is over */
+#define LAST_WORDS_MS 1000 /* longest write to a client that does not read, after the end */
 
 struct stdio {
     struct mcp *mcp;
@@ -23,15 +23,15 @@ struct stdio {
     int in, out;
     const _Atomic int *cancelled;
     struct buf line;
-    bool overlong;        /* the rest of the line is passed over */
+    bool overlong;        /* the rest of the line is skipped */
     pthread_mutex_t lock; /* of `out`, and all below */
-    struct err broken;    /* code 0: it is not */
+    struct err broken;    /* code 0: intact */
     int64_t deadline_ns;  /* of writing; 0: none */
 };
 
 /* -------------------------------------------------------------------------------------- writing */
 
-/* With the lock held: whether there is room; a client that reads late is waited for. */
+/* With the lock: waits until writing is possible. */
 static bool may_write(struct stdio *stdio)
 {
     for (;;) {
@@ -46,7 +46,7 @@ static bool may_write(struct stdio *stdio)
         if (*stdio->cancelled && stdio->deadline_ns == 0)
             stdio->deadline_ns = clock_now_ns() + (int64_t)LAST_WORDS_MS * 1000000;
         if (stdio->deadline_ns > 0 && clock_now_ns() > stdio->deadline_ns) {
-            err_set(&stdio->broken, ERR_TIMEOUT, "standard output: nobody reads it");
+            err_set(&stdio->broken, ERR_TIMEOUT, "standard output: the client does not read it");
             return false;
         }
     }
@@ -89,7 +89,7 @@ static void write_answer(void *context, json_t *answer)
 
 /* -------------------------------------------------------------------------------------- reading */
 
-static void refuse(struct stdio *stdio, int code, const char *text)
+static void stdio_refuse(struct stdio *stdio, int code, const char *text)
 {
     write_answer(stdio, mcp_message_error(NULL, code, text, NULL));
 }
@@ -104,7 +104,7 @@ static void take_line(struct stdio *stdio, const char *text, size_t count)
     if (count == 0)
         return;
     if (json_parse("message", text, count, &document, &err) < 0) {
-        refuse(stdio, MCP_PARSE_ERROR, err.text);
+        stdio_refuse(stdio, MCP_PARSE_ERROR, err.text);
         return;
     }
     struct mcp_exchange *exchange = mcp_exchange_new(stdio->mcp, stdio->session, &sink);
@@ -113,14 +113,14 @@ static void take_line(struct stdio *stdio, const char *text, size_t count)
     json_decref(document);
 }
 
-/* A part of a line; `ends`: it is the last one. */
+/* A part of a line; `ends`: the last part. */
 static void take_part(struct stdio *stdio, const char *part, size_t count, bool ends)
 {
     if (!stdio->overlong)
         buf_append(&stdio->line, part, count);
     if (stdio->line.cut && !stdio->overlong) {
         stdio->overlong = true;
-        refuse(stdio, MCP_INVALID_REQUEST, "a message has at most 8 MiB");
+        stdio_refuse(stdio, MCP_INVALID_REQUEST, "a message has at most 8 MiB");
     }
     if (!ends)
         return;

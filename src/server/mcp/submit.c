@@ -1,4 +1,4 @@
-/* Submissions: turns of episodes, and what a session remembers of them. */
+/* Submissions: turns of episodes, and a session's record of them. */
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -30,8 +30,8 @@ static size_t longest_run(const char *text, char what)
     return longest;
 }
 
-/* The source as a model would have answered it. */
-static char *fenced(const char *source, const char *language)
+/* The source as a model's answer. */
+static char *fence_source(const char *source, const char *language)
 {
     size_t run = longest_run(source, '`') + 1;
     int ticks = run < 3 ? 3 : (int)run;
@@ -44,7 +44,7 @@ static char *fenced(const char *source, const char *language)
     return text;
 }
 
-/* Whether what is to be judged is what was submitted, but for white space around it. */
+/* Whether the request's source is the submitted one, except for surrounding white space. */
 static bool is_same(const json_t *request, const char *source)
 {
     static const char white[] = " \t\r\n";
@@ -65,7 +65,7 @@ static bool is_same(const json_t *request, const char *source)
     return length == count && memcmp(source, taken, count) == 0;
 }
 
-static int begin_episode(struct mcp_gym *house, const struct mcp_call *call,
+static int begin_episode(struct mcp_gym *mcp_gym, const struct mcp_call *call,
                          struct mcp_track *track, struct err *err)
 {
     char id[REMOTE_ID_BYTES];
@@ -75,35 +75,35 @@ static int begin_episode(struct mcp_gym *house, const struct mcp_call *call,
                                       json_text(track->language), "turns", EPISODE_TURNS,
                                       "stop_speedup", 0.0, "history", "iterations", 1, "labels",
                                       "policy", "mcp", "model", json_text(mcp_call_client(call)));
-    int result = episode_new(&track->episode, house->options.gym, id, configuration, err);
+    int result = episode_new(&track->episode, mcp_gym->options.gym, id, configuration, err);
     json_decref(configuration);
     return result;
 }
 
-/* The episode as it was before an answer that came to nothing. A server may still know evaluations
- * of that answer by the episode's id, so it goes on by another. */
-static void take_back(struct mcp_gym *house, struct mcp_track *track, json_t *before)
+/* Restores the episode as it was before an answer that was not judged. A server may still have
+ * evaluations of that answer under the episode's id, so the episode gets a new one. */
+static void restore_episode(struct mcp_gym *mcp_gym, struct mcp_track *track, json_t *before)
 {
     char id[REMOTE_ID_BYTES];
     struct err err;
     const char *old = mcp_text_of(episode_state(track->episode), "id");
-    bool kept = house->record && episode_turn(track->episode) > 0;
-    if (house->record)
-        mcp_record_forget(house->record, old);
+    bool kept = mcp_gym->record && episode_turn(track->episode) > 0;
+    if (mcp_gym->record)
+        mcp_record_forget(mcp_gym->record, old);
     remote_draw_id(id);
     json_put(before, "id", json_string(id));
     episode_free(track->episode);
     track->episode = NULL;
-    if (episode_load(&track->episode, house->options.gym, before, &err) < 0 ||
-        (kept && mcp_record_keep(house->record, track->episode, &err) < 0))
-        log_event(LOG_LEVEL_ERROR, "mcp", "an episode cannot go on", "why", err.text, NULL);
+    if (episode_load(&track->episode, mcp_gym->options.gym, before, &err) < 0 ||
+        (kept && mcp_record_save(mcp_gym->record, track->episode, &err) < 0))
+        log_event(LOG_LEVEL_ERROR, "mcp", "cannot continue an episode", "why", err.text, NULL);
 }
 
-static int judge(struct mcp_gym *house, struct mcp_call *call, const json_t *request,
-                 json_t **verdict, struct err *err)
+static int evaluate_request(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *request,
+                            json_t **verdict, struct err *err)
 {
     mcp_call_progress(call, "judging");
-    int result = evaluator_evaluate_until(house->options.evaluator, request, mcp_call_stop(call),
+    int result = evaluator_evaluate_until(mcp_gym->options.evaluator, request, mcp_call_stop(call),
                                           verdict, err);
     if (result < 0)
         return result;
@@ -112,17 +112,17 @@ static int judge(struct mcp_gym *house, struct mcp_call *call, const json_t *req
     if (status && strcmp(status, "cancelled") == 0)
         result = err_set(err, ERR_CANCELLED, "cancelled");
     else if (status && strcmp(status, "infrastructure_error") == 0)
-        result = err_set(err, ERR_IO,
-                         "this could not be judged, which says nothing of your source: %s; submit "
-                         "it again",
-                         why ? why : "the judge failed");
+        result = err_set(
+            err, ERR_IO,
+            "the evaluation failed, which says nothing about your source: %s; submit it again",
+            why ? why : "the judge failed");
     return result;
 }
 
-static int answer_and_judge(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *track,
+static int answer_and_judge(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
                             const char *source, json_t **verdict, struct err *err)
 {
-    char *text = fenced(source, track->language);
+    char *text = fence_source(source, track->language);
     json_t *answer = json_pack("{s:o, s:s, s:o}", "text", json_text(text), "finish", "stop",
                                "model", json_text(mcp_call_client(call)));
     json_t *request = NULL;
@@ -130,10 +130,10 @@ static int answer_and_judge(struct mcp_gym *house, struct mcp_call *call, struct
     int result = episode_answer(track->episode, answer, &request, err);
     if (result == 0 && !is_same(request, source))
         result = err_set(err, ERR_INPUT,
-                         "this source cannot be told from an answer around it: take out what looks "
-                         "like <think> or <KERNEL> tags, and empty texts");
+                         "this source cannot be separated from an answer around it: remove what "
+                         "looks like <think> or <KERNEL> tags, and do not submit an empty text");
     if (result == 0)
-        result = judge(house, call, request, verdict, err);
+        result = evaluate_request(mcp_gym, call, request, verdict, err);
     if (result == 0)
         result = episode_verdict(track->episode, *verdict, err);
     json_decref(request);
@@ -141,7 +141,7 @@ static int answer_and_judge(struct mcp_gym *house, struct mcp_call *call, struct
     return result;
 }
 
-/* Of the turn that has just ended. */
+/* The row of the turn that has just ended. */
 static json_t *row_of(const struct mcp_track *track)
 {
     const json_t *record = episode_record(track->episode, episode_turn(track->episode) - 1);
@@ -160,23 +160,23 @@ static json_t *row_of(const struct mcp_track *track)
     return row;
 }
 
-/* *row is a new reference. On an error there was no turn. */
-static int play(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *track,
-                const char *source, json_t **row, json_t **verdict, struct err *err)
+/* *row is a new reference. After an error there was no turn. */
+static int play_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
+                     const char *source, json_t **row, json_t **verdict, struct err *err)
 {
-    int result = track->episode ? 0 : begin_episode(house, call, track, err);
+    int result = track->episode ? 0 : begin_episode(mcp_gym, call, track, err);
     if (result < 0)
         return result;
     json_t *before = json_deep_copy(episode_state(track->episode));
-    result = answer_and_judge(house, call, track, source, verdict, err);
+    result = answer_and_judge(mcp_gym, call, track, source, verdict, err);
     if (result < 0) {
-        take_back(house, track, before);
+        restore_episode(mcp_gym, track, before);
     } else {
         *row = row_of(track);
-        if (house->record)
-            result = mcp_record_keep(house->record, track->episode, err);
+        if (mcp_gym->record)
+            result = mcp_record_save(mcp_gym->record, track->episode, err);
         if (episode_phase(track->episode) == EPISODE_DONE)
-            mcp_track_end(house, track);
+            mcp_track_end(mcp_gym, track);
     }
     json_decref(before);
     return result;
@@ -195,30 +195,31 @@ static bool is_better(const json_t *row, const json_t *best)
            (!best || speedup_of(row) > speedup_of(best));
 }
 
-static void replace(json_t **place, json_t *value)
+static void replace_json(json_t **place, json_t *value)
 {
     json_decref(*place);
     *place = json_incref(value);
 }
 
-/* Copies: what the session holds is touched with its lock alone. *best is the caller's, NULL where
- * none was correct. */
-static void remember(struct mcp_gym *house, struct mcp_seat *seat, struct mcp_track *track,
-                     const json_t *row, const json_t *verdict, json_t **best)
+/* Copies: the session's own rows are accessed under its lock alone. *best is the caller's, NULL
+ * if none was correct. */
+static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent_session *session,
+                          struct mcp_track *track, const json_t *row, const json_t *verdict,
+                          json_t **best)
 {
     json_t *kept = json_deep_copy(row), *kept_verdict = json_deep_copy(verdict);
-    pthread_mutex_lock(&house->lock);
-    track->order = ++seat->total;
-    json_array_append_new(seat->turns, kept);
+    pthread_mutex_lock(&mcp_gym->lock);
+    track->order = ++session->total;
+    json_array_append_new(session->turns, kept);
     if (is_better(kept, track->best))
-        replace(&track->best, kept);
-    replace(&track->row, kept);
-    replace(&track->verdict, kept_verdict);
+        replace_json(&track->best, kept);
+    replace_json(&track->row, kept);
+    replace_json(&track->verdict, kept_verdict);
     json_decref(kept_verdict);
-    if (json_array_size(seat->turns) > LIMIT_MCP_HISTORY)
-        json_array_remove(seat->turns, 0);
+    if (json_array_size(session->turns) > LIMIT_MCP_HISTORY)
+        json_array_remove(session->turns, 0);
     *best = track->best ? json_deep_copy(track->best) : NULL;
-    pthread_mutex_unlock(&house->lock);
+    pthread_mutex_unlock(&mcp_gym->lock);
 }
 
 /* --------------------------------------------------------------------------------------- submit */
@@ -252,7 +253,7 @@ static json_t *copy_keys(const json_t *row, const char *const *keys, size_t coun
     return copy;
 }
 
-static json_t *submission_json(const struct mcp_seat *seat, const json_t *row,
+static json_t *submission_json(const struct mcp_agent_session *session, const json_t *row,
                                const json_t *verdict, const json_t *best)
 {
     static const char *const keys[] = {"episode", "problem", "language", "turn",    "status",
@@ -264,7 +265,7 @@ static json_t *submission_json(const struct mcp_seat *seat, const json_t *row,
     json_t *object = copy_keys(row, keys, COUNT(keys));
     bool timed = json_is_number(json_object_get(row, "speedup"));
     const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
-    json_put(object, "session", json_text(seat->id));
+    json_put(object, "session", json_text(session->id));
     json_put(object, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
     json_put(object, "speedup_low",
              timed && json_is_number(low) ? json_incref((json_t *)low) : json_null());
@@ -284,7 +285,7 @@ static void put_speedup(struct buf *text, const json_t *row)
         buf_printf(text, ", %.3gx as fast as the reference", speedup_of(row));
 }
 
-static char *submission_text(const struct mcp_call *call, const struct mcp_seat *seat,
+static char *submission_text(const struct mcp_call *call, const struct mcp_agent_session *session,
                              const json_t *row, const json_t *best)
 {
     struct buf text;
@@ -306,12 +307,12 @@ static char *submission_text(const struct mcp_call *call, const struct mcp_seat 
         buf_printf(&text, " with %.3gx.", speedup_of(best));
     if (!mcp_call_session(call))
         buf_printf(&text, "\nPass session=\"%s\" with the next submission, to history and profile.",
-                   seat->id);
+                   session->id);
     buf_printf(&text, "\n\n%s", mcp_text_of(row, "feedback"));
     return buf_take(&text);
 }
 
-/* The language that is meant; NULL: it does not solve such problems. */
+/* The language for the problem; NULL: it cannot solve such problems. */
 static const char *language_for(const struct problem *problem, const char *named,
                                 const char *source, struct err *err)
 {
@@ -325,23 +326,24 @@ static const char *language_for(const struct problem *problem, const char *named
     return NULL;
 }
 
-static int submit_to(struct mcp_gym *house, struct mcp_call *call, struct mcp_seat *seat,
-                     const char *problem, const char *language, const char *source,
-                     struct mcp_answer *answer, struct err *err)
+static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
+                     struct mcp_agent_session *session, const char *problem, const char *language,
+                     const char *source, struct mcp_answer *answer, struct err *err)
 {
     struct mcp_track *track;
     json_t *row = NULL, *verdict = NULL, *best = NULL;
     mcp_call_progress(call, "waiting");
-    int result = mcp_track_take(house, seat, problem, language, mcp_call_stop(call), &track, err);
+    int result = mcp_track_take(mcp_gym, session, problem, language, mcp_call_stop(call), &track,
+                                err);
     if (result < 0)
         return result;
-    result = play(house, call, track, source, &row, &verdict, err);
+    result = play_turn(mcp_gym, call, track, source, &row, &verdict, err);
     if (result == 0)
-        remember(house, seat, track, row, verdict, &best);
-    mcp_track_give_back(house, track);
+        remember_turn(mcp_gym, session, track, row, verdict, &best);
+    mcp_track_give_back(mcp_gym, track);
     if (result == 0) {
-        answer->structured = submission_json(seat, row, verdict, best);
-        answer->text = submission_text(call, seat, row, best);
+        answer->structured = submission_json(session, row, verdict, best);
+        answer->text = submission_text(call, session, row, best);
         mcp_call_log(call, MCP_INFO,
                      json_pack("{s:O, s:O, s:O}", "problem", json_object_get(row, "problem"),
                                "status", json_object_get(row, "status"), "speedup",
@@ -353,21 +355,22 @@ static int submit_to(struct mcp_gym *house, struct mcp_call *call, struct mcp_se
     return result;
 }
 
-int mcp_tool_submit(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_submit(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                     struct mcp_answer *answer, struct err *err)
 {
     const char *source = mcp_text_of(arguments, "source"), *language = NULL;
     struct problem problem = {0};
-    struct mcp_seat *seat;
-    int result = mcp_problem_load(house, mcp_text_of(arguments, "problem"), &problem, err);
+    struct mcp_agent_session *session;
+    int result = mcp_problem_load(mcp_gym, mcp_text_of(arguments, "problem"), &problem, err);
     if (result == 0 &&
         !(language = language_for(&problem, mcp_text_of(arguments, "language"), source, err)))
         result = err->code;
     if (result == 0)
-        result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), true, &seat, err);
+        result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), true,
+                                        &session, err);
     if (result == 0) {
-        result = submit_to(house, call, seat, problem.id, language, source, answer, err);
-        mcp_seat_unref(house, seat);
+        result = submit_to(mcp_gym, call, session, problem.id, language, source, answer, err);
+        mcp_agent_session_unref(mcp_gym, session);
     }
     problem_deinit(&problem);
     return result;
@@ -375,11 +378,12 @@ int mcp_tool_submit(struct mcp_gym *house, struct mcp_call *call, const json_t *
 
 /* -------------------------------------------------------------------------------------- profile */
 
-/* With the lock held: that of the last turn, on that problem where one is named. */
-static const struct mcp_track *latest(const struct mcp_seat *seat, const char *problem)
+/* With the lock: the track of the last turn, on `problem` if it is given. */
+static const struct mcp_track *latest_track(const struct mcp_agent_session *session,
+                                            const char *problem)
 {
     const struct mcp_track *found = NULL;
-    for (const struct mcp_track *track = seat->tracks; track; track = track->next)
+    for (const struct mcp_track *track = session->tracks; track; track = track->next)
         if (track->order > (found ? found->order : 0) &&
             (!problem || strcmp(track->problem, problem) == 0))
             found = track;
@@ -405,7 +409,7 @@ static char *profile_text_of(const json_t *profile, const json_t *row)
                    (long long)json_integer_value(json_object_get(kernel, "launches")));
     }
     if (!told && json_array_size(kernels) == 0)
-        buf_puts(&text, "It was not profiled: that comes after correctness and timing.");
+        buf_puts(&text, "No profile: profiling follows correctness and timing.");
     return buf_take(&text);
 }
 
@@ -421,19 +425,20 @@ static json_t *profile_json(const json_t *row, const json_t *profile, const char
     return object;
 }
 
-int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_profile(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                      struct mcp_answer *answer, struct err *err)
 {
     const char *problem = mcp_text_of(arguments, "problem");
-    struct mcp_seat *seat;
-    int result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), false, &seat, err);
+    struct mcp_agent_session *session;
+    int result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), false,
+                                        &session, err);
     if (result < 0)
         return result;
-    pthread_mutex_lock(&house->lock);
-    const struct mcp_track *track = latest(seat, problem);
+    pthread_mutex_lock(&mcp_gym->lock);
+    const struct mcp_track *track = latest_track(session, problem);
     json_t *row = track ? json_deep_copy(track->row) : NULL;
     json_t *verdict = track ? json_deep_copy(track->verdict) : NULL;
-    pthread_mutex_unlock(&house->lock);
+    pthread_mutex_unlock(&mcp_gym->lock);
     if (row) {
         const json_t *profile = json_object_get(verdict, "profile");
         answer->text = profile_text_of(profile, row);
@@ -444,20 +449,20 @@ int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t 
     }
     json_decref(row);
     json_decref(verdict);
-    mcp_seat_unref(house, seat);
+    mcp_agent_session_unref(mcp_gym, session);
     return result;
 }
 
 /* -------------------------------------------------------------------------------------- history */
 
-/* With the lock held: the newest `limit` of those that are meant. Says how many those are. */
-static size_t copy_rows(const struct mcp_seat *seat, const json_t *arguments, size_t limit,
-                        json_t *rows)
+/* With the lock: the newest `limit` matching rows. Returns the number of all matches. */
+static size_t copy_rows(const struct mcp_agent_session *session, const json_t *arguments,
+                        size_t limit, json_t *rows)
 {
     const char *problem = mcp_text_of(arguments, "problem");
     size_t total = 0;
-    for (size_t i = json_array_size(seat->turns); i-- > 0;) {
-        const json_t *row = json_array_get(seat->turns, i);
+    for (size_t i = json_array_size(session->turns); i-- > 0;) {
+        const json_t *row = json_array_get(session->turns, i);
         if (problem && strcmp(mcp_text_of(row, "problem"), problem) != 0)
             continue;
         if (total++ >= limit)
@@ -487,28 +492,29 @@ static void put_line(struct buf *text, const json_t *row)
         buf_printf(text, "%s\n", feedback);
 }
 
-int mcp_tool_history(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_history(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                      struct mcp_answer *answer, struct err *err)
 {
     const json_t *given = json_object_get(arguments, "limit");
     size_t limit = given ? (size_t)json_integer_value(given) : HISTORY;
-    struct mcp_seat *seat;
+    struct mcp_agent_session *session;
     struct buf text;
-    int result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), false, &seat, err);
+    int result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), false,
+                                        &session, err);
     if (result < 0)
         return result;
     json_t *rows = json_array();
-    pthread_mutex_lock(&house->lock);
-    size_t total = copy_rows(seat, arguments, limit, rows);
-    pthread_mutex_unlock(&house->lock);
+    pthread_mutex_lock(&mcp_gym->lock);
+    size_t total = copy_rows(session, arguments, limit, rows);
+    pthread_mutex_unlock(&mcp_gym->lock);
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < json_array_size(rows); i++)
         put_line(&text, json_array_get(rows, i));
     if (total == 0)
         buf_puts(&text, "nothing has been submitted yet");
     answer->text = buf_take(&text);
-    answer->structured = json_pack("{s:s, s:o, s:I}", "session", seat->id, "turns", rows, "total",
-                                   (json_int_t)total);
-    mcp_seat_unref(house, seat);
+    answer->structured = json_pack("{s:s, s:o, s:I}", "session", session->id, "turns", rows,
+                                   "total", (json_int_t)total);
+    mcp_agent_session_unref(mcp_gym, session);
     return 0;
 }

@@ -1,10 +1,9 @@
-/* mcp_version: the revisions of the Model Context Protocol that are spoken here.
+/* mcp_version: the supported revisions of the Model Context Protocol.
  *
- * Up to 2025-11-25 a connection begins with `initialize`, which agrees on a version for all of it.
- * From 2026-07-28 on each request names its version in params._meta, and there is no connection to
- * speak of: what needs memory goes by a handle. Both are served side by side; a request tells by
- * its _meta which of them it is.
- */
+ * Up to 2025-11-25 a connection begins with `initialize`, which agrees on a version for all of
+ * it. From 2026-07-28 on each request names its version in params._meta, and there is no
+ * connection state: whatever has state is addressed by a handle. Both are served side by side; a
+ * request's _meta decides which applies. */
 #ifndef WARPGYM_SERVER_MCP_VERSION_H
 #define WARPGYM_SERVER_MCP_VERSION_H
 
@@ -23,19 +22,19 @@ struct mcp_version {
     bool structured;  /* structuredContent, outputSchema, title */
 };
 
-/* The oldest first; the last one has no name. */
+/* Oldest first; the last one has no name. */
 extern const struct mcp_version mcp_versions[];
-/* NULL: nobody here speaks it. */
+/* NULL: not supported. */
 const struct mcp_version *mcp_version_named(const char *name);
-/* What `initialize` agrees on: the wanted one, or the newest that has a handshake. */
+/* The version that `initialize` agrees on: the requested one, or the newest with a handshake. */
 const struct mcp_version *mcp_version_agree(const char *wanted);
 /* All names, a new reference: for server/discover and refusals. */
 json_t *mcp_version_names(void);
 
-/* Whether a request speaks for itself: its _meta names a version. */
+/* Whether a request is stateless: its _meta names a version. */
 bool mcp_version_is_stateless(const struct mcp_message *message);
-/* Its version, after a look at what such a request must bring. NULL: *code, the text in err, and
- * *data (a new reference, or NULL) say why. */
+/* Its version, after checking what a stateless request must contain. NULL: *code, the text in
+ * err, and *data (a new reference, or NULL) give the reason. */
 const struct mcp_version *mcp_version_of(const struct mcp_message *message, int *code,
                                          json_t **data, struct err *err);
 

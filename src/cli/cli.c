@@ -162,8 +162,8 @@ int cli_settings_of(struct settings *settings, const char *file, const char *con
     return 0;
 }
 
-int cli_settings_with(struct settings *settings, const struct cli_words *assignments,
-                      const struct cli_alias *aliases, size_t count, struct err *err)
+static int settings_with_aliases(struct settings *settings, const struct cli_words *assignments,
+                                 const struct cli_alias *aliases, size_t count, struct err *err)
 {
     int result = cli_settings(settings, assignments, err);
     if (result < 0)
@@ -193,13 +193,36 @@ static void use_few_arenas(void)
     mallopt(M_ARENA_MAX, arenas);
 }
 
-void cli_be_service(const struct settings *settings)
+static void prepare_service(const struct settings *settings)
 {
     use_few_arenas();
     if (settings->origin[SETTING_log_level] == ORIGIN_DEFAULT)
         log_set_level(LOG_LEVEL_INFO);
     if (settings->origin[SETTING_log_format] == ORIGIN_DEFAULT)
         log_set_format(LOG_FORMAT_JSON);
+}
+
+int cli_run_with_settings(const struct cli_words *assignments, const struct cli_alias *aliases,
+                          size_t count, bool service,
+                          int (*run)(const void *arguments, const struct settings *settings),
+                          const void *arguments)
+{
+    struct settings settings;
+    struct err err;
+    if (settings_with_aliases(&settings, assignments, aliases, count, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (service)
+        prepare_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
+    settings_deinit(&settings);
+    return status;
+}
+
+int cli_unexpected_argument(const char *command, const char *argument)
+{
+    return cli_fail(EXIT_USAGE, "%s: unexpected argument '%.100s'; try `warpgym %s --help`",
+                    command, argument, command);
 }
 
 static void on_signal(int signal)

@@ -74,19 +74,23 @@ NODISCARD int cli_settings(struct settings *settings, const struct cli_words *as
 /* The same with a file of the caller's choice; NULL: the standard ones. */
 NODISCARD int cli_settings_of(struct settings *settings, const char *file,
                               const char *const *assignments, size_t count, struct err *err);
-/* The same as cli_settings, and then options that are settings by another name. */
+/* An option that is a setting by another name. */
 struct cli_alias {
     const char *option; /* "--workers" */
     enum settings_index setting;
     const char *value;    /* NULL: the option was not given */
     const char *standard; /* where nobody has set it; or NULL */
 };
-NODISCARD int cli_settings_with(struct settings *settings, const struct cli_words *assignments,
-                                const struct cli_alias *aliases, size_t count, struct err *err);
-
-/* For commands that run until they are stopped, before their first thread: the log is JSON at level
- * info, where no setting says otherwise, and memory stays within few arenas. */
-void cli_be_service(const struct settings *settings);
+/* Runs a command with its settings: reads them (aliases included), catches signals, calls `run`,
+ * and frees them. `service`: the command runs until it is stopped and standard output is its own,
+ * so the log is JSON at level info unless a setting says otherwise, and memory stays within few
+ * arenas; call it before the first thread. Returns the exit status. */
+int cli_run_with_settings(const struct cli_words *assignments, const struct cli_alias *aliases,
+                          size_t count, bool service,
+                          int (*run)(const void *arguments, const struct settings *settings),
+                          const void *arguments);
+/* The error of a command that takes no arguments; returns EXIT_USAGE. */
+int cli_unexpected_argument(const char *command, const char *argument);
 
 /* "warpgym: TEXT" on standard error; returns the status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

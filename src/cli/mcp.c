@@ -1,6 +1,7 @@
 /* mcp: the gym for coding agents, over the Model Context Protocol. */
 #include "cli/cli.h"
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/search_paths.h"
@@ -26,7 +27,7 @@ struct arguments {
 };
 
 /* What is served, in the order in which it is opened. */
-struct house {
+struct mcp_context {
     struct paths_list search_paths;
     struct gym *gym;
     struct evaluator *evaluator;
@@ -48,7 +49,7 @@ static int keep_streams(int *in, int *out, struct err *err)
     return 0;
 }
 
-static int talk(struct house *house, struct err *err)
+static int serve_stdio(struct mcp_context *server, struct err *err)
 {
     int in = -1, out = -1;
     if (isatty(STDIN_FILENO))
@@ -56,7 +57,7 @@ static int talk(struct house *house, struct err *err)
                         "`warpgym mcp --help` says how to add it to an agent\n");
     int result = keep_streams(&in, &out, err);
     if (result == 0)
-        result = mcp_stdio_run(house->mcp, in, out, &cli_cancelled, err);
+        result = mcp_stdio_run(server->mcp, in, out, &cli_cancelled, err);
     if (in >= 0)
         close(in);
     if (out >= 0)
@@ -64,10 +65,10 @@ static int talk(struct house *house, struct err *err)
     return result;
 }
 
-static int serve(struct house *house, struct err *err)
+static int serve_http(struct mcp_context *server, struct err *err)
 {
     struct mcp_http *http;
-    int result = mcp_http_open(&http, house->mcp, err);
+    int result = mcp_http_open(&http, server->mcp, err);
     if (result < 0)
         return result;
     printf("warpgym: serving MCP at %s\n", mcp_http_address(http));
@@ -85,72 +86,66 @@ static int serve(struct house *house, struct err *err)
 }
 
 static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
-                          struct house *house, bool *elsewhere, struct err *err)
+                          struct mcp_context *server, bool *elsewhere, struct err *err)
 {
     const struct evaluator_options options = {.settings = settings,
-                                              .search_paths = house->search_paths.items,
-                                              .search_path_count = house->search_paths.count,
+                                              .search_paths = server->search_paths.items,
+                                              .search_path_count = server->search_paths.count,
                                               .max_in_flight = (size_t)arguments->evaluations};
     *elsewhere = !arguments->local && (arguments->server || settings->client_url[0]);
-    return *elsewhere ? evaluator_open_remote(&house->evaluator, arguments->server, &options, err)
-                      : evaluator_open_local(&house->evaluator, &options, err);
+    return *elsewhere ? evaluator_open_remote(&server->evaluator, arguments->server, &options, err)
+                      : evaluator_open_local(&server->evaluator, &options, err);
 }
 
-static int open_house(const struct arguments *arguments, const struct settings *settings,
-                      struct house *house, struct err *err)
+static int mcp_context_open(const struct arguments *arguments, const struct settings *settings,
+                            struct mcp_context *server, struct err *err)
 {
-    const struct gym_options gym = {settings, house->search_paths.items, house->search_paths.count};
+    const struct gym_options gym = {settings, server->search_paths.items,
+                                    server->search_paths.count};
     struct mcp_gym_options service = {.record = arguments->record};
-    int result = gym_open(&house->gym, &gym, err);
+    int result = gym_open(&server->gym, &gym, err);
     if (result == 0)
-        result = open_evaluator(arguments, settings, house, &service.elsewhere, err);
-    service.gym = house->gym;
-    service.evaluator = house->evaluator;
+        result = open_evaluator(arguments, settings, server, &service.elsewhere, err);
+    service.gym = server->gym;
+    service.evaluator = server->evaluator;
     if (result == 0)
-        result = mcp_gym_open(&house->service, &service, err);
+        result = mcp_gym_open(&server->service, &service, err);
     if (result < 0)
         return result;
-    const struct mcp_options options = {settings, mcp_gym_service(house->service),
-                                        evaluator_capacity(house->evaluator)};
-    return mcp_open(&house->mcp, &options, err);
+    const struct mcp_options options = {settings, mcp_gym_service(server->service),
+                                        evaluator_capacity(server->evaluator)};
+    return mcp_open(&server->mcp, &options, err);
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings)
+static int mcp_run(const void *context, const struct settings *settings)
 {
-    struct house house = {0};
+    const struct arguments *arguments = context;
+    struct mcp_context server = {0};
     struct err err = {0};
-    int result = cli_search_paths(&arguments->search_paths, settings, &house.search_paths, &err);
+    int result = cli_search_paths(&arguments->search_paths, settings, &server.search_paths, &err);
     if (result < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    result = open_house(arguments, settings, &house, &err);
+    result = mcp_context_open(arguments, settings, &server, &err);
     if (result == 0)
-        result = arguments->listen ? serve(&house, &err) : talk(&house, &err);
-    if (house.mcp)
-        mcp_stop(house.mcp);
-    mcp_free(house.mcp);
-    mcp_gym_close(house.service);
-    evaluator_close(house.evaluator);
-    gym_close(house.gym);
-    paths_list_deinit(&house.search_paths);
+        result = arguments->listen ? serve_http(&server, &err) : serve_stdio(&server, &err);
+    if (server.mcp)
+        mcp_stop(server.mcp);
+    mcp_free(server.mcp);
+    mcp_gym_close(server.service);
+    evaluator_close(server.evaluator);
+    gym_close(server.gym);
+    paths_list_deinit(&server.search_paths);
     return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
 }
 
-static int run_with_settings(const struct arguments *arguments)
+static int mcp_with_settings(const struct arguments *arguments)
 {
     const struct cli_alias aliases[] = {
         {"--listen", SETTING_server_listen, arguments->listen, NULL},
         {"--index", SETTING_retrieval_directory, arguments->index, NULL},
     };
-    struct settings settings;
-    struct err err;
-    if (cli_settings_with(&settings, &arguments->sets, aliases, 2, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    if (arguments->listen)
-        cli_be_service(&settings);
-    cli_catch_signals();
-    int status = run(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
+    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), arguments->listen,
+                                 mcp_run, arguments);
 }
 
 int mcp_main(int argc, char **argv)
@@ -181,10 +176,9 @@ int mcp_main(int argc, char **argv)
     if (!cli_parse(mcp_main, options, argc, argv, &words, &status))
         return status;
     if (words.count > 0)
-        status = cli_fail(EXIT_USAGE, "mcp: '%.100s' is too much; try `warpgym mcp --help`",
-                          words.items[0]);
+        status = cli_unexpected_argument("mcp", words.items[0]);
     else
-        status = run_with_settings(&arguments);
+        status = mcp_with_settings(&arguments);
     cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&words);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/search_paths.h"
@@ -18,7 +19,7 @@ struct arguments {
 };
 
 /* What the parts share, and which of them run. */
-struct house {
+struct serve_context {
     const struct settings *settings;
     struct paths_list search_paths;
     struct queue *queue;
@@ -28,62 +29,62 @@ struct house {
     struct worker *worker; /* NULL: none here */
 };
 
-static int start_worker(struct house *house, struct err *err)
+static int start_worker(struct serve_context *serve, struct err *err)
 {
-    const struct worker_options options = {.settings = house->settings,
-                                           .queue = house->queue,
-                                           .search_paths = &house->search_paths,
-                                           .metrics = house->metrics};
-    return worker_start(&house->worker, &options, err);
+    const struct worker_options options = {.settings = serve->settings,
+                                           .queue = serve->queue,
+                                           .search_paths = &serve->search_paths,
+                                           .metrics = serve->metrics};
+    return worker_start(&serve->worker, &options, err);
 }
 
 /* Serves before the worker is there: what comes in meanwhile waits in the queue. */
-static int start(struct house *house, bool no_worker, struct err *err)
+static int serve_start(struct serve_context *serve, bool no_worker, struct err *err)
 {
-    const struct gym_options gym = {.settings = house->settings,
-                                    .search_paths = house->search_paths.items,
-                                    .search_path_count = house->search_paths.count};
-    int result = gym_open(&house->gym, &gym, err);
+    const struct gym_options gym = {.settings = serve->settings,
+                                    .search_paths = serve->search_paths.items,
+                                    .search_path_count = serve->search_paths.count};
+    int result = gym_open(&serve->gym, &gym, err);
     if (result < 0)
         return result;
-    const struct service_options options = {.settings = house->settings,
-                                            .queue = house->queue,
-                                            .gym = house->gym,
-                                            .metrics = house->metrics,
-                                            .search_paths = house->search_paths.items,
-                                            .search_path_count = house->search_paths.count};
-    result = service_open(&house->service, &options, err);
+    const struct service_options options = {.settings = serve->settings,
+                                            .queue = serve->queue,
+                                            .gym = serve->gym,
+                                            .metrics = serve->metrics,
+                                            .search_paths = serve->search_paths.items,
+                                            .search_path_count = serve->search_paths.count};
+    result = service_open(&serve->service, &options, err);
     if (result == 0)
-        result = service_start(house->service, err);
+        result = service_start(serve->service, err);
     if (result < 0)
         return result;
-    printf("warpgym: serving at %s, queue %s\n", service_address(house->service),
-           queue_name(house->queue));
+    printf("warpgym: serving at %s, queue %s\n", service_address(serve->service),
+           queue_name(serve->queue));
     fflush(stdout);
-    return no_worker ? 0 : start_worker(house, err);
+    return no_worker ? 0 : start_worker(serve, err);
 }
 
 /* Clients first: who waits is told to come again, and no more jobs come in. */
-static void stop(struct house *house)
+static void serve_stop(struct serve_context *serve)
 {
     struct err err;
-    if (house->service && service_stop(house->service, STOP_MS, &err) < 0) {
+    if (serve->service && service_stop(serve->service, STOP_MS, &err) < 0) {
         /* Something hangs in a request: nothing can be freed, and nothing acknowledged is lost. */
         log_event(LOG_LEVEL_ERROR, "serve", "stopped in the middle of a request", "why", err.text,
                   NULL);
         _Exit(EXIT_INFRASTRUCTURE);
     }
-    if (house->worker)
-        worker_drain(house->worker, house->settings->worker_drain_ms);
-    worker_free(house->worker);
-    service_free(house->service);
-    gym_close(house->gym);
+    if (serve->worker)
+        worker_drain(serve->worker, serve->settings->worker_drain_ms);
+    worker_free(serve->worker);
+    service_free(serve->service);
+    gym_close(serve->gym);
 }
 
-static int serve(struct house *house, bool no_worker)
+static int serve_until_signal(struct serve_context *serve, bool no_worker)
 {
     struct err err;
-    int result = start(house, no_worker, &err);
+    int result = serve_start(serve, no_worker, &err);
     int status = EXIT_PASSED;
     if (result < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
@@ -91,32 +92,33 @@ static int serve(struct house *house, bool no_worker)
         cli_wait_for_signal();
     if (result == 0)
         log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
-    stop(house);
+    serve_stop(serve);
     return status;
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings)
+static int serve_run(const void *context, const struct settings *settings)
 {
-    struct house house = {.settings = settings};
+    const struct arguments *arguments = context;
+    struct serve_context serve = {.settings = settings};
     struct queue_options options;
     struct err err;
-    if (cli_search_paths(&arguments->search_paths, settings, &house.search_paths, &err) < 0)
+    if (cli_search_paths(&arguments->search_paths, settings, &serve.search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     int status;
     queue_options_read(&options, settings);
-    if (queue_open(&house.queue, settings->queue_url, &options, &err) < 0) {
+    if (queue_open(&serve.queue, settings->queue_url, &options, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
     } else {
-        house.metrics = metrics_new();
-        status = serve(&house, arguments->no_worker);
-        metrics_free(house.metrics);
-        queue_close(house.queue);
+        serve.metrics = metrics_new();
+        status = serve_until_signal(&serve, arguments->no_worker);
+        metrics_free(serve.metrics);
+        queue_close(serve.queue);
     }
-    paths_list_deinit(&house.search_paths);
+    paths_list_deinit(&serve.search_paths);
     return status;
 }
 
-static int run_with_settings(struct arguments *arguments)
+static int serve_with_settings(struct arguments *arguments)
 {
     arguments->no_worker = arguments->workers && strcmp(arguments->workers, "none") == 0;
     const struct cli_alias aliases[] = {
@@ -124,15 +126,8 @@ static int run_with_settings(struct arguments *arguments)
         {"--queue", SETTING_queue_url, arguments->queue, NULL},
         {"--workers", SETTING_worker_slots, arguments->no_worker ? NULL : arguments->workers, NULL},
     };
-    struct settings settings;
-    struct err err;
-    if (cli_settings_with(&settings, &arguments->sets, aliases, 3, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    cli_be_service(&settings);
-    cli_catch_signals();
-    int status = run(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
+    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, serve_run,
+                                 arguments);
 }
 
 int serve_main(int argc, char **argv)
@@ -158,10 +153,9 @@ int serve_main(int argc, char **argv)
     if (!cli_parse(serve_main, options, argc, argv, &words, &status))
         return status;
     if (words.count > 0) {
-        status = cli_fail(EXIT_USAGE, "serve: '%s' is too much; try `warpgym serve --help`",
-                          words.items[0]);
+        status = cli_unexpected_argument("serve", words.items[0]);
     } else {
-        status = run_with_settings(&arguments);
+        status = serve_with_settings(&arguments);
     }
     cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);

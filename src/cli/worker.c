@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/array.h"
 #include "base/log.h"
 #include "cli/search_paths.h"
 #include "queue/queue.h"
@@ -13,29 +14,29 @@ struct arguments {
     struct cli_words search_paths, sets, rest;
 };
 
-static int why_not(void *context, struct err *err)
+static int worker_health(void *context, struct err *err)
 {
     return worker_check(context, err);
 }
 
-/* Says who it is, and where it is to be seen. */
-static int tell(struct worker *worker, const struct worker_options *options,
-                struct exporter **exporter, struct err *err)
+/* Prints the worker's name and the address of its metrics. */
+static int worker_announce(struct worker *worker, const struct worker_options *options,
+                           struct exporter **exporter, struct err *err)
 {
     const struct exporter_options seen = {.settings = options->settings,
                                           .listen = options->settings->worker_listen,
                                           .metrics = options->metrics,
-                                          .why_not = why_not,
+                                          .why_not = worker_health,
                                           .context = worker};
     if (*seen.listen && exporter_start(exporter, &seen, err) < 0)
         return err_prefix(err, "worker.listen");
-    printf("warpgym: %s takes jobs from %s%s%s\n", worker_name(worker), queue_name(options->queue),
+    printf("warpgym: %s claims jobs from %s%s%s\n", worker_name(worker), queue_name(options->queue),
            *exporter ? ", metrics at " : "", *exporter ? exporter_address(*exporter) : "");
     fflush(stdout);
     return 0;
 }
 
-static int work(const struct worker_options *options)
+static int work_until_signal(const struct worker_options *options)
 {
     const struct settings *settings = options->settings;
     struct worker *worker;
@@ -44,20 +45,21 @@ static int work(const struct worker_options *options)
     int status = EXIT_PASSED;
     if (worker_start(&worker, options, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    if (tell(worker, options, &exporter, &err) < 0)
+    if (worker_announce(worker, options, &exporter, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         cli_wait_for_signal();
-    log_write(LOG_LEVEL_INFO, "worker", "no more jobs; those under way have %g s",
+    log_write(LOG_LEVEL_INFO, "worker", "claiming no more jobs; running ones have %g s",
               (double)settings->worker_drain_ms * 1e-3);
     worker_drain(worker, settings->worker_drain_ms);
-    exporter_stop(exporter); /* it asks the worker */
+    exporter_stop(exporter); /* it reads the worker */
     worker_free(worker);
     return status;
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings)
+static int worker_run(const void *context, const struct settings *settings)
 {
+    const struct arguments *arguments = context;
     struct paths_list search_paths;
     struct queue_options options;
     struct queue *queue;
@@ -74,7 +76,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
                                         .search_paths = &search_paths,
                                         .metrics = metrics_new(),
                                         .name = arguments->name};
-        status = work(&worker);
+        status = work_until_signal(&worker);
         metrics_free(worker.metrics);
         queue_close(queue);
     }
@@ -82,22 +84,15 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return status;
 }
 
-static int run_with_settings(const struct arguments *arguments)
+static int worker_with_settings(const struct arguments *arguments)
 {
     const struct cli_alias aliases[] = {
         {"--queue", SETTING_queue_url, arguments->queue, NULL},
         {"--slots", SETTING_worker_slots, arguments->slots, NULL},
         {"--listen", SETTING_worker_listen, arguments->listen, NULL},
     };
-    struct settings settings;
-    struct err err;
-    if (cli_settings_with(&settings, &arguments->sets, aliases, 3, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    cli_be_service(&settings);
-    cli_catch_signals();
-    int status = run(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
+    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, worker_run,
+                                 arguments);
 }
 
 int worker_main(int argc, char **argv)
@@ -109,10 +104,9 @@ int worker_main(int argc, char **argv)
         OPTION_STRING(0, "slots", &arguments.slots, "N", "jobs at a time (setting worker.slots)"),
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "serve /metrics and /health there (setting worker.listen)"),
-        OPTION_STRING(0, "name", &arguments.name, "NAME",
-                      "how the queue knows it; must differ from all others'"),
+        OPTION_STRING(0, "name", &arguments.name, "NAME", "its name in the queue; must be unique"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_END,
@@ -120,9 +114,8 @@ int worker_main(int argc, char **argv)
     int status = EXIT_USAGE;
     if (!cli_parse(worker_main, options, argc, argv, &arguments.rest, &status))
         return status;
-    status = arguments.rest.count > 0
-                 ? cli_fail(EXIT_USAGE, "worker: takes no arguments; try `warpgym worker --help`")
-                 : run_with_settings(&arguments);
+    status = arguments.rest.count > 0 ? cli_unexpected_argument("worker", arguments.rest.items[0])
+                                      : worker_with_settings(&arguments);
     cli_words_deinit(&arguments.search_paths);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&arguments.rest);

@@ -34,7 +34,8 @@ void eval_report_deinit(struct eval_report *report);
  * same problem (its hash), candidate text and path. Returns how many. */
 size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
 
-/* One verdict (docs/reference/verdict.md), of this process or of a server. Not from two threads at a time. */
+/* One verdict (docs/reference/verdict.md), of this process or of a server. Not from two threads at
+ * a time. */
 void eval_report_json(struct eval_report *report, const json_t *verdict);
 
 /* For batch_run. */

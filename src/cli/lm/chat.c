@@ -34,7 +34,7 @@ struct message {
 
 struct talk {
     struct arguments *arguments;
-    struct lm_house house;
+    struct lm_context lm;
     struct lm_sampling sampling;
     struct chat_options style;
     int32_t end_token;
@@ -79,7 +79,7 @@ static int encode(struct talk *talk, struct tokens *ids, struct err *err)
     for (size_t i = 0; i < talk->count; i++)
         all[count++] = (struct chat_message){.role = talk->messages[i].role,
                                              .content = talk->messages[i].text};
-    int result = chat_encode(talk->house.tokenizer, all, count, &talk->style, ids, NULL, err);
+    int result = chat_encode(talk->lm.tokenizer, all, count, &talk->style, ids, NULL, err);
     mem_free(all);
     return result;
 }
@@ -100,17 +100,17 @@ static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
         .prompt_count = ids->count,
         .samples = 1,
         .sampling = talk->sampling,
-        .tokenizer = talk->house.tokenizer,
+        .tokenizer = talk->lm.tokenizer,
         .on_event = hear,
         .context = talk,
     };
     uint64_t id;
     bool busy = true;
-    int result = lm_sampler_submit(talk->house.sampler, &request, &id, err);
+    int result = lm_sampler_submit(talk->lm.sampler, &request, &id, err);
     while (result == 0 && busy) {
         if (interrupted || cli_cancelled)
-            lm_sampler_cancel(talk->house.sampler, id);
-        result = lm_sampler_step(talk->house.sampler, &busy, err);
+            lm_sampler_cancel(talk->lm.sampler, id);
+        result = lm_sampler_step(talk->lm.sampler, &busy, err);
     }
     return result;
 }
@@ -124,7 +124,7 @@ static int answer(struct talk *talk, const char *question)
     int status = EXIT_PASSED;
     interrupted = 0;
     add(talk, "user", question);
-    lm_text_init(&talk->answer, talk->house.tokenizer);
+    lm_text_init(&talk->answer, talk->lm.tokenizer);
     int result = encode(talk, &ids, &err);
     if (result == 0)
         result = drive(talk, &ids, &err);
@@ -293,7 +293,7 @@ static int converse(struct talk *talk)
 static int open_talk(struct talk *talk, struct err *err)
 {
     struct arguments *arguments = talk->arguments;
-    int result = lm_house_open(&talk->house, &arguments->where, true, err);
+    int result = lm_context_open(&talk->lm, &arguments->where, true, err);
     if (result == 0)
         result = chat_style_of(arguments->where.directory, &talk->style.style, err);
     if (result < 0)
@@ -302,12 +302,12 @@ static int open_talk(struct talk *talk, struct err *err)
     talk->style.thinking = arguments->thinking;
     talk->system = arguments->system ? mem_strdup(arguments->system) : NULL;
     talk->sampling = lm_manner_sampling(&arguments->manner);
-    talk->end_token = chat_end_token(talk->house.tokenizer);
+    talk->end_token = chat_end_token(talk->lm.tokenizer);
     if (talk->end_token >= 0) {
         talk->sampling.stop_tokens = &talk->end_token;
         talk->sampling.stop_token_count = 1;
     }
-    return lm_house_sampler(&talk->house, 1, talk->house.model->positions, err);
+    return lm_context_sampler(&talk->lm, 1, talk->lm.model->positions, err);
 }
 
 static void catch_signals(const struct talk *talk)
@@ -332,7 +332,7 @@ static int run(struct arguments *arguments)
     forget(&talk, 0);
     mem_free(talk.messages);
     mem_free(talk.system);
-    lm_house_close(&talk.house);
+    lm_context_close(&talk.lm);
     return status;
 }
 

@@ -12,45 +12,45 @@
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static int open_tokenizer(struct lm_house *house, const char *directory, bool wanted,
+static int open_tokenizer(struct lm_context *context, const char *directory, bool wanted,
                           struct err *err)
 {
     char *path = mem_printf("%s/tokenizer.json", directory);
-    int result = wanted || file_exists(path) ? tokenizer_open(&house->tokenizer, path, err) : 0;
+    int result = wanted || file_exists(path) ? tokenizer_open(&context->tokenizer, path, err) : 0;
     mem_free(path);
     return result;
 }
 
-int lm_house_open(struct lm_house *house, const struct lm_where *where, bool wants_tokenizer,
-                  struct err *err)
+int lm_context_open(struct lm_context *context, const struct lm_where *where, bool wants_tokenizer,
+                    struct err *err)
 {
     const struct lm_model_options options = {.training = LM_FROZEN,
                                              .adapter = where->adapter,
                                              .positions = (size_t)where->context};
-    *house = (struct lm_house){0};
-    int result = lm_backend_open(&house->backend, where->backend, (size_t)where->threads, err);
+    *context = (struct lm_context){0};
+    int result = lm_backend_open(&context->backend, where->backend, (size_t)where->threads, err);
     if (result == 0)
-        result = lm_model_open(&house->model, where->directory, house->backend, &options, err);
+        result = lm_model_open(&context->model, where->directory, context->backend, &options, err);
     if (result == 0)
-        result = open_tokenizer(house, where->directory, wants_tokenizer, err);
+        result = open_tokenizer(context, where->directory, wants_tokenizer, err);
     return result;
 }
 
-int lm_house_sampler(struct lm_house *house, size_t sequences, size_t tokens, struct err *err)
+int lm_context_sampler(struct lm_context *context, size_t sequences, size_t tokens, struct err *err)
 {
-    const struct lm_sampler_options options = lm_sampler_room(&house->model->config,
-                                                              house->backend->dtype, sequences,
+    const struct lm_sampler_options options = lm_sampler_room(&context->model->config,
+                                                              context->backend->dtype, sequences,
                                                               tokens, LM_CACHE_BYTES);
-    return lm_sampler_open(&house->sampler, house->model, &options, err);
+    return lm_sampler_open(&context->sampler, context->model, &options, err);
 }
 
-void lm_house_close(struct lm_house *house)
+void lm_context_close(struct lm_context *context)
 {
-    lm_sampler_close(house->sampler);
-    tokenizer_close(house->tokenizer);
-    lm_model_close(house->model);
-    lm_backend_close(house->backend);
-    *house = (struct lm_house){0};
+    lm_sampler_close(context->sampler);
+    tokenizer_close(context->tokenizer);
+    lm_model_close(context->model);
+    lm_backend_close(context->backend);
+    *context = (struct lm_context){0};
 }
 
 struct lm_sampling lm_manner_sampling(struct lm_manner *manner)

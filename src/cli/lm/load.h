@@ -25,19 +25,19 @@ struct lm_where {
         OPTION_INT(0, "threads", &(w)->threads, 0, 1024, "N",                                      \
                    "of the backend (one for each core)")
 
-struct lm_house {
+struct lm_context {
     struct lm_backend *backend;
     struct lm_model *model;
     struct tokenizer *tokenizer; /* NULL: the directory has none */
-    struct lm_sampler *sampler;  /* after lm_house_sampler */
+    struct lm_sampler *sampler;  /* after lm_context_sampler */
 };
 /* What was opened is to be closed after an error, too. */
-NODISCARD int lm_house_open(struct lm_house *house, const struct lm_where *where,
-                            bool wants_tokenizer, struct err *err);
+NODISCARD int lm_context_open(struct lm_context *context, const struct lm_where *where,
+                              bool wants_tokenizer, struct err *err);
 /* For `sequences` at once of up to `tokens` positions each, as far as a bound of memory allows. */
-NODISCARD int lm_house_sampler(struct lm_house *house, size_t sequences, size_t tokens,
-                               struct err *err);
-void lm_house_close(struct lm_house *house);
+NODISCARD int lm_context_sampler(struct lm_context *context, size_t sequences, size_t tokens,
+                                 struct err *err);
+void lm_context_close(struct lm_context *context);
 
 /* How tokens are chosen. */
 struct lm_manner {

@@ -26,7 +26,7 @@ struct arguments {
 /* One run of the command. */
 struct task {
     struct arguments *arguments;
-    struct lm_house house;
+    struct lm_context lm;
     struct lm_sampling sampling;
     struct tokens prompt;
     struct lm_text *texts; /* of each sample */
@@ -62,10 +62,10 @@ static int add_ids(struct task *task, const char *text, struct err *err)
 static int encode(struct task *task, const char *text, size_t count, struct err *err)
 {
     const struct tokenizer_encoding how = {.special = task->arguments->special, .begin = true};
-    const struct lm_config *config = &task->house.model->config;
-    int result = task->arguments->raw ? add_ids(task, text, err)
-                                      : tokenizer_encode(task->house.tokenizer, text, count, &how,
-                                                         &task->prompt, err);
+    const struct lm_config *config = &task->lm.model->config;
+    int result = task->arguments->raw
+                     ? add_ids(task, text, err)
+                     : tokenizer_encode(task->lm.tokenizer, text, count, &how, &task->prompt, err);
     if (result == 0 && task->prompt.count == 0 && config->begin_token >= 0)
         result = tokens_add(&task->prompt, config->begin_token, err);
     if (result == 0 && task->prompt.count == 0)
@@ -124,7 +124,7 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
     json_put(object, "sample", json_integer((json_int_t)index));
     json_put(object, "seed", json_integer((json_int_t)seed));
     json_put(object, "text",
-             task->house.tokenizer ? json_text_bytes(text->text.data, text->counted) : json_null());
+             task->lm.tokenizer ? json_text_bytes(text->text.data, text->counted) : json_null());
     json_put(object, "finish", json_text(lm_finish_name(sample->finish)));
     json_put(object, "prompt_tokens", json_integer((json_int_t)task->prompt.count));
     json_put(object, "tokens", json_integers(sample->tokens, sample->count));
@@ -165,7 +165,7 @@ static void hear(void *context, size_t index, const struct lm_sample *sample)
     const bool ended = sample->finish != LM_RUNNING, alone = task->arguments->samples == 1;
     if (task->first_ns == 0)
         task->first_ns = clock_now_ns();
-    if (task->house.tokenizer)
+    if (task->lm.tokenizer)
         lm_text_add(&task->texts[index], sample, task->sampling.stop_count > 0);
     if (ended) {
         task->tokens += sample->count;
@@ -228,27 +228,27 @@ static int drive(struct task *task, struct err *err)
         .prompt_count = task->prompt.count,
         .samples = (size_t)task->arguments->samples,
         .sampling = task->sampling,
-        .tokenizer = task->house.tokenizer,
+        .tokenizer = task->lm.tokenizer,
         .on_event = hear,
         .scored = hear_scores,
         .context = task,
     };
     bool busy = true, stopped = false;
     uint64_t id;
-    int result = lm_sampler_submit(task->house.sampler, &request, &id, err);
+    int result = lm_sampler_submit(task->lm.sampler, &request, &id, err);
     while (result == 0 && busy) {
         if (cli_cancelled && !stopped) {
-            lm_sampler_cancel(task->house.sampler, id);
+            lm_sampler_cancel(task->lm.sampler, id);
             stopped = true;
         }
-        result = lm_sampler_step(task->house.sampler, &busy, err);
+        result = lm_sampler_step(task->lm.sampler, &busy, err);
     }
     return result;
 }
 
 static void settle_length(struct task *task)
 {
-    const size_t positions = task->house.model->positions, prompt = task->prompt.count;
+    const size_t positions = task->lm.model->positions, prompt = task->prompt.count;
     if (task->arguments->manner.max_tokens < 0 && prompt < positions)
         task->sampling.max_tokens = positions - prompt < ANSWER_TOKENS ? positions - prompt
                                                                        : ANSWER_TOKENS;
@@ -257,7 +257,7 @@ static void settle_length(struct task *task)
 /* Positions that one sample may take; what is too long is the sampler's to refuse. */
 static size_t longest(const struct task *task)
 {
-    const size_t positions = task->house.model->positions;
+    const size_t positions = task->lm.model->positions;
     const size_t wanted = task->prompt.count + task->sampling.max_tokens;
     return task->sampling.max_tokens > 0 && wanted < positions ? wanted : positions;
 }
@@ -266,7 +266,7 @@ static int open_all(struct task *task, struct err *err)
 {
     struct arguments *arguments = task->arguments;
     const bool wants_tokenizer = !arguments->raw || arguments->manner.stops.count > 0;
-    int result = lm_house_open(&task->house, &arguments->where, wants_tokenizer, err);
+    int result = lm_context_open(&task->lm, &arguments->where, wants_tokenizer, err);
     if (result < 0)
         return result;
     task->sampling = lm_manner_sampling(&arguments->manner);
@@ -280,7 +280,7 @@ static int open_all(struct task *task, struct err *err)
     settle_length(task);
     size_t at_once = (size_t)(arguments->samples < arguments->at_once ? arguments->samples
                                                                       : arguments->at_once);
-    return lm_house_sampler(&task->house, at_once, longest(task), err);
+    return lm_context_sampler(&task->lm, at_once, longest(task), err);
 }
 
 static int run(struct arguments *arguments)
@@ -293,7 +293,7 @@ static int run(struct arguments *arguments)
     int status = EXIT_PASSED;
     int result = open_all(&task, &err);
     for (size_t i = 0; i < samples; i++)
-        lm_text_init(&task.texts[i], task.house.tokenizer);
+        lm_text_init(&task.texts[i], task.lm.tokenizer);
     if (result == 0) {
         task.start_ns = clock_now_ns();
         cli_catch_signals();
@@ -313,7 +313,7 @@ static int run(struct arguments *arguments)
     mem_free(task.prompt_logprobs);
     mem_free(task.prompt_top);
     tokens_deinit(&task.prompt);
-    lm_house_close(&task.house);
+    lm_context_close(&task.lm);
     return status;
 }
 

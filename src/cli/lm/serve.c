@@ -23,8 +23,8 @@ struct arguments {
 };
 
 /* In the order in which it is opened. */
-struct house {
-    struct lm_house lm;
+struct serve_context {
+    struct lm_context lm;
     struct lm_engine *engine;
     struct lm_api *api;
     size_t positions; /* of the longest sequence that fits both model and cache */
@@ -44,21 +44,22 @@ static size_t cache_tokens(const struct arguments *arguments, const struct lm_mo
     return (size_t)(tokens + PAGE - 1) / PAGE * PAGE;
 }
 
-static int open_engine(const struct arguments *arguments, struct house *house, struct err *err)
+static int open_engine(const struct arguments *arguments, struct serve_context *serve,
+                       struct err *err)
 {
-    int result = lm_house_open(&house->lm, &arguments->where, true, err);
+    int result = lm_context_open(&serve->lm, &arguments->where, true, err);
     if (result < 0)
         return result;
-    house->positions = house->lm.model->positions;
+    serve->positions = serve->lm.model->positions;
     const struct lm_sampler_options sampler = {
         .sequences = (size_t)arguments->sequences,
         .rows = (size_t)arguments->sequences + STEP_ROWS,
         .page = PAGE,
-        .cache_tokens = cache_tokens(arguments, house->lm.model),
+        .cache_tokens = cache_tokens(arguments, serve->lm.model),
     };
-    if (sampler.cache_tokens < house->positions)
-        house->positions = sampler.cache_tokens;
-    return lm_engine_open(&house->engine, house->lm.model, &sampler, err);
+    if (sampler.cache_tokens < serve->positions)
+        serve->positions = sampler.cache_tokens;
+    return lm_engine_open(&serve->engine, serve->lm.model, &sampler, err);
 }
 
 /* What the directory is called, where no name is given. */
@@ -76,21 +77,21 @@ static char *name_of(const struct arguments *arguments)
 }
 
 static int open_api(const struct arguments *arguments, const struct settings *settings,
-                    struct house *house, struct err *err)
+                    struct serve_context *serve, struct err *err)
 {
     struct lm_api_options options = {.settings = settings,
-                                     .engine = house->engine,
-                                     .tokenizer = house->lm.tokenizer,
-                                     .positions = house->positions,
+                                     .engine = serve->engine,
+                                     .tokenizer = serve->lm.tokenizer,
+                                     .positions = serve->positions,
                                      .choices_max = (size_t)arguments->queue};
     int result = chat_style_of(arguments->where.directory, &options.style, err);
     if (result < 0)
         return result;
     char *name = name_of(arguments);
     options.model = name;
-    result = lm_api_open(&house->api, &options, err);
+    result = lm_api_open(&serve->api, &options, err);
     if (result == 0) {
-        printf("warpgym: serving %s at %s\n", name, lm_api_address(house->api));
+        printf("warpgym: serving %s at %s\n", name, lm_api_address(serve->api));
         fflush(stdout);
     }
     mem_free(name);
@@ -99,53 +100,46 @@ static int open_api(const struct arguments *arguments, const struct settings *se
 
 /* -------------------------------------------------------------------------------------- serving */
 
-static void stop(const struct arguments *arguments, struct house *house)
+static void stop(const struct arguments *arguments, struct serve_context *serve)
 {
     struct err err;
-    if (house->api) {
+    if (serve->api) {
         log_event(LOG_LEVEL_INFO, "lm", "stopping", NULL);
-        lm_api_drain(house->api, arguments->drain_s * 1000, NULL);
+        lm_api_drain(serve->api, arguments->drain_s * 1000, NULL);
     }
-    if (house->api && lm_api_stop(house->api, STOP_MS, &err) < 0) {
+    if (serve->api && lm_api_stop(serve->api, STOP_MS, &err) < 0) {
         /* Something hangs in a request: nothing can be freed. */
         log_event(LOG_LEVEL_ERROR, "lm", "stopped in the middle of a request", "why", err.text,
                   NULL);
         _Exit(EXIT_INFRASTRUCTURE);
     }
-    lm_engine_close(house->engine);
-    lm_api_free(house->api);
-    lm_house_close(&house->lm);
+    lm_engine_close(serve->engine);
+    lm_api_free(serve->api);
+    lm_context_close(&serve->lm);
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings)
+static int lm_serve_run(const void *context, const struct settings *settings)
 {
-    struct house house = {0};
+    const struct arguments *arguments = context;
+    struct serve_context serve = {0};
     struct err err;
     int status = EXIT_PASSED;
-    int result = open_engine(arguments, &house, &err);
+    int result = open_engine(arguments, &serve, &err);
     if (result == 0)
-        result = open_api(arguments, settings, &house, &err);
+        result = open_api(arguments, settings, &serve, &err);
     if (result < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         cli_wait_for_signal();
-    stop(arguments, &house);
+    stop(arguments, &serve);
     return status;
 }
 
-static int serve(const struct arguments *arguments)
+static int serve_with_settings(const struct arguments *arguments)
 {
     const struct cli_alias listen = {"--listen", SETTING_server_listen, arguments->listen,
                                      STANDARD_LISTEN};
-    struct settings settings;
-    struct err err;
-    if (cli_settings_with(&settings, &arguments->sets, &listen, 1, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    cli_be_service(&settings);
-    cli_catch_signals();
-    int status = run(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
+    return cli_run_with_settings(&arguments->sets, &listen, 1, true, lm_serve_run, arguments);
 }
 
 int lm_serve_main(int argc, char **argv)
@@ -180,7 +174,7 @@ int lm_serve_main(int argc, char **argv)
         return status;
     if (words.count == 1) {
         arguments.where.directory = words.items[0];
-        status = serve(&arguments);
+        status = serve_with_settings(&arguments);
     } else {
         status = cli_fail(EXIT_USAGE, "lm serve: name one model's directory; try `warpgym lm serve "
                                       "--help`");

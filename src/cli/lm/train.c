@@ -8,6 +8,7 @@
 #include "lm/tokenizer/chat.h"
 #include "lm/train/sft.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,10 +19,20 @@
 #define RATE_ADAPTER 1e-4
 #define RATE_FRESH 1e-3
 
-static const char *const schedules[] = {"constant", "linear", "cosine", NULL};
-static const char *const longs[] = {"cut", "drop", "split", NULL};
-static const char *const styles[] = {"qwen2", "qwen3", "plain", "auto", NULL};
-enum { STYLE_AUTO = 3 };
+/* Words of options, by the enum that each stands for. */
+enum { STYLE_AUTO = CHAT_PLAIN + 1 };
+static const char *const style_names[] = {[CHAT_QWEN2] = "qwen2",
+                                          [CHAT_QWEN3] = "qwen3",
+                                          [CHAT_PLAIN] = "plain",
+                                          [STYLE_AUTO] = "auto",
+                                          NULL};
+static const char *const schedule_names[] = {
+    [LM_CONSTANT] = "constant", [LM_LINEAR] = "linear", [LM_COSINE] = "cosine", NULL};
+static const char *const too_long_names[] = {
+    [DATASET_CUT] = "cut", [DATASET_DROP] = "drop", [DATASET_SPLIT] = "split", NULL};
+static_assert(COUNT(style_names) == STYLE_AUTO + 2 && COUNT(schedule_names) == LM_COSINE + 2 &&
+                  COUNT(too_long_names) == DATASET_SPLIT + 2,
+              "each value has its word, and NULL ends each list");
 
 struct arguments {
     struct cli_words models, data, evaluations, targets;
@@ -49,7 +60,7 @@ struct training {
 
 /* ----------------------------------------------------------------------------------------- news */
 
-static void note(struct training *training, const struct sft_event_info *news)
+static void progress_show_loss(struct training *training, const struct sft_event_info *news)
 {
     char text[128];
     int used = snprintf(text, sizeof text, "loss %.4f", training->loss);
@@ -61,7 +72,7 @@ static void note(struct training *training, const struct sft_event_info *news)
     progress_note(training->progress, text);
 }
 
-static void hear(void *context, const struct sft_event_info *news)
+static void on_sft_event(void *context, const struct sft_event_info *news)
 {
     struct training *training = context;
     training->step = news->step;
@@ -76,12 +87,12 @@ static void hear(void *context, const struct sft_event_info *news)
     case SFT_STEPPED:
         training->loss = news->loss;
         training->tokens += news->tokens;
-        note(training, news);
+        progress_show_loss(training, news);
         progress_add(training->progress, !news->skipped);
         break;
     case SFT_EVALUATED:
         training->evaluation_loss = news->evaluation_loss;
-        note(training, news);
+        progress_show_loss(training, news);
         break;
     case SFT_SAVED:
         snprintf(training->saved, sizeof training->saved, "%s", news->path);
@@ -278,14 +289,14 @@ static int fine_tune(struct training *training, struct err *err)
     options.configuration = configuration;
     options.sidecars = training->tokenizer_directory;
     options.cancelled = &cli_cancelled;
-    options.on_event = hear;
+    options.on_event = on_sft_event;
     options.context = training;
     int result = sft_run(training->model, training->data, training->evaluation, &options, err);
     json_decref(configuration);
     return result;
 }
 
-static int run(const struct arguments *arguments)
+static int lm_train_run(const struct arguments *arguments)
 {
     struct training training = {.arguments = arguments,
                                 .tokenizer_directory = arguments->tokenizer
@@ -327,51 +338,6 @@ static const char *what_is_missing(const struct arguments *arguments)
     return arguments->out ? NULL : "--out is missing";
 }
 
-#define WHAT_OPTIONS(a)                                                                            \
-    OPTION_GROUP("What is trained"),                                                               \
-        OPTION_STRING(0, "fresh", &a->fresh, "CONFIG",                                             \
-                      "a model from nothing: a config.json, or a directory with one"),             \
-        OPTION_STRING(0, "tokenizer", &a->tokenizer, "DIR", "the tokenizer; the model's own"),     \
-        OPTION_INT(0, "lora", &a->lora, 1, LIMIT_LM_RANK, "RANK",                                  \
-                   "an adapter of that rank instead of all parameters"),                           \
-        OPTION_FLOAT(0, "alpha", &a->alpha, 1e-6, 1e6, "A",                                        \
-                     "the adapter's alpha; twice its rank"),                                       \
-        OPTION_LIST(0, "target", &a->targets, "NAME",                                              \
-                    "layers that the adapter sits on, such as q_proj; all; may be repeated"),      \
-        OPTION_INT(0, "seed", &a->seed, 0, INT64_MAX / 1024, "N",                                  \
-                   "of fresh parameters and the order of the examples; 0"),                        \
-        OPTION_GROUP("Examples"),                                                                  \
-        OPTION_CHOICE(0, "style", &a->style, styles, "NAME",                                       \
-                      "how messages become text: plain is ChatML alone, auto what the "            \
-                      "tokenizer's files say; auto"),                                              \
-        OPTION_FLAG(0, "thinking", &a->thinking, "qwen3: answers with thinking blocks"),           \
-        OPTION_INT(0, "max-tokens", &a->max_tokens, 1, LIMIT_LM_POSITIONS, "N",                    \
-                   "of one example; 2048, and what the model can"),                                \
-        OPTION_CHOICE(0, "too-long", &a->too_long, longs, "WHAT",                                  \
-                      "longer ones (split: of {\"text\"} alone); cut"),
-
-#define HOW_OPTIONS(a)                                                                             \
-    OPTION_GROUP("How"),                                                                           \
-        OPTION_INT(0, "epochs", &a->epochs, 1, 1000000, "N", "times through the data; 1"),         \
-        OPTION_INT(0, "steps", &a->steps, 1, 100000000, "N", "steps, whatever the epochs"),        \
-        OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",                        \
-                   "tokens of a step; 8192"),                                                      \
-        OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",                           \
-                   "tokens computed at once, which bounds memory; 2048, or the longest example"),  \
-        OPTION_FLAG(0, "recompute", &a->recompute,                                                 \
-                    "compute each layer again in the backward direction: less memory, same bits"), \
-        OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
-                     "learning rate at its peak; 1e-5, with --lora 1e-4, with --fresh 1e-3"),      \
-        OPTION_CHOICE(0, "schedule", &a->schedule, schedules, "NAME",                              \
-                      "of the rate, after the warmup; cosine"),                                    \
-        OPTION_INT(0, "warmup", &a->warmup, 0, 100000000, "N", "steps to the peak; 0"),            \
-        OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "part of the rate at the end; 0.1"),        \
-        OPTION_FLOAT(0, "decay", &a->decay, 0, 10, "D", "weight decay of matrices; 0.01"),         \
-        OPTION_FLOAT(0, "clip", &a->clip, 0, 1e9, "C",                                             \
-                     "bound of the gradient's norm; 1, 0 for none"),                               \
-        OPTION_STRING(0, "backend", &a->backend, "NAME", "cpu, or reference (slow)"),              \
-        OPTION_INT('j', "threads", &a->threads, 1, 4096, "N", "threads; one for each core"),
-
 int lm_train_main(int argc, char **argv)
 {
     struct arguments arguments = {.backend = "cpu",
@@ -395,7 +361,47 @@ int lm_train_main(int argc, char **argv)
                     "the same, for a loss on what is not trained on; may be repeated"),
         OPTION_STRING('o', "out", &a->out, "DIR",
                       "the run's directory; one that is there is gone on with"),
-        WHAT_OPTIONS(a) HOW_OPTIONS(a) OPTION_GROUP("Output"),
+        OPTION_GROUP("What is trained"),
+        OPTION_STRING(0, "fresh", &a->fresh, "CONFIG",
+                      "a model from nothing: a config.json, or a directory with one"),
+        OPTION_STRING(0, "tokenizer", &a->tokenizer, "DIR", "the tokenizer; the model's own"),
+        OPTION_INT(0, "lora", &a->lora, 1, LIMIT_LM_RANK, "RANK",
+                   "an adapter of that rank instead of all parameters"),
+        OPTION_FLOAT(0, "alpha", &a->alpha, 1e-6, 1e6, "A", "the adapter's alpha; twice its rank"),
+        OPTION_LIST(0, "target", &a->targets, "NAME",
+                    "layers that the adapter sits on, such as q_proj; all; may be repeated"),
+        OPTION_INT(0, "seed", &a->seed, 0, INT64_MAX / 1024, "N",
+                   "of fresh parameters and the order of the examples; 0"),
+        OPTION_GROUP("Examples"),
+        OPTION_CHOICE(0, "style", &a->style, style_names, "NAME",
+                      "how messages become text: plain is ChatML alone, auto what the "
+                      "tokenizer's files say; auto"),
+        OPTION_FLAG(0, "thinking", &a->thinking, "qwen3: answers with thinking blocks"),
+        OPTION_INT(0, "max-tokens", &a->max_tokens, 1, LIMIT_LM_POSITIONS, "N",
+                   "of one example; 2048, and what the model can"),
+        OPTION_CHOICE(0, "too-long", &a->too_long, too_long_names, "WHAT",
+                      "longer ones (split: of {\"text\"} alone); cut"),
+        OPTION_GROUP("How"),
+        OPTION_INT(0, "epochs", &a->epochs, 1, 1000000, "N", "times through the data; 1"),
+        OPTION_INT(0, "steps", &a->steps, 1, 100000000, "N", "steps, whatever the epochs"),
+        OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",
+                   "tokens of a step; 8192"),
+        OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",
+                   "tokens computed at once, which bounds memory; 2048, or the longest example"),
+        OPTION_FLAG(0, "recompute", &a->recompute,
+                    "compute each layer again in the backward direction: less memory, same bits"),
+        OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",
+                     "learning rate at its peak; 1e-5, with --lora 1e-4, with --fresh 1e-3"),
+        OPTION_CHOICE(0, "schedule", &a->schedule, schedule_names, "NAME",
+                      "of the rate, after the warmup; cosine"),
+        OPTION_INT(0, "warmup", &a->warmup, 0, 100000000, "N", "steps to the peak; 0"),
+        OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "part of the rate at the end; 0.1"),
+        OPTION_FLOAT(0, "decay", &a->decay, 0, 10, "D", "weight decay of matrices; 0.01"),
+        OPTION_FLOAT(0, "clip", &a->clip, 0, 1e9, "C",
+                     "bound of the gradient's norm; 1, 0 for none"),
+        OPTION_STRING(0, "backend", &a->backend, "NAME", "cpu, or reference (slow)"),
+        OPTION_INT('j', "threads", &a->threads, 1, 4096, "N", "threads; one for each core"),
+        OPTION_GROUP("Output"),
         OPTION_INT(0, "checkpoint-every", &a->checkpoint_every, 0, 100000000, "N",
                    "steps; 100, 0 for the last one alone"),
         OPTION_INT(0, "keep", &a->keep, 1, 1000000, "N", "checkpoints kept, the newest; 2"),
@@ -408,7 +414,7 @@ int lm_train_main(int argc, char **argv)
         return status;
     const char *missing = what_is_missing(a);
     status = missing ? cli_fail(EXIT_USAGE, "lm train: %s; try `warpgym lm train --help`", missing)
-                     : run(a);
+                     : lm_train_run(a);
     cli_words_deinit(&a->models);
     cli_words_deinit(&a->data);
     cli_words_deinit(&a->evaluations);

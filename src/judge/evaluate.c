@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "judge/build/device_code.h"
 #include "judge/fault.h"
+#include "judge/gpu/own_kernels.h"
 #include "judge/measure/check.h"
 #include "judge/measure/confirm.h"
 #include "judge/measure/profile.h"
@@ -181,7 +182,8 @@ static int evaluate(struct session *session)
     bool interpreted = !session->lease.gpu && session->job.language->interpreted;
     int result = session->job.language->open(session);
     if (result == 0 && session->lease.gpu)
-        session->reference.child.work = session->candidate.work = native_gpu_work(session);
+        session->reference.child.work = session->candidate.work =
+            own_kernels_get(&session->builds.context, session->lease.unit);
     if (result == 0)
         result = check_stage(session);
     if (result == 0 && interpreted)

@@ -4,8 +4,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/build/device_code.h"
+#include "judge/build/native_build.h"
 #include "judge/fault.h"
 #include "judge/gpu/memory_budget.h"
+#include "judge/gpu/own_kernels.h"
 #include "judge/process/start.h"
 #include "judge/reference/session_reference.h"
 #include "judge/session_internal.h"
@@ -31,34 +33,6 @@ static void find_largest(const struct problem *problem, struct layout *largest)
         if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest->bytes)
             *largest = layout;
     }
-}
-
-static int compile(struct session *session, enum compile_kind kind, const char *name,
-                   const char *text, size_t bytes, struct artifact *artifact, struct err *err)
-{
-    char architecture[16] = "90";
-    if (session->lease.gpu) /* 90 and later have instructions of their own only under an `a` */
-        snprintf(architecture, sizeof architecture, "%d%d%s", session->lease.gpu->facts.major,
-                 session->lease.gpu->facts.minor, session->lease.gpu->facts.major >= 9 ? "a" : "");
-    struct sandbox_runner runner = session->builds.context.runner; /* one for each thread */
-    const struct settings *settings = session->job.settings;
-    struct compile_request request = {.kind = kind,
-                                      .name = name,
-                                      .text = text,
-                                      .text_bytes = bytes,
-                                      .architecture = architecture,
-                                      .timeout_ms = settings->compile_timeout_ms,
-                                      .memory_bytes = settings->compile_memory_bytes,
-                                      .cache_max_bytes = settings->cache_max_bytes};
-    const char *cache = settings->cache_max_bytes ? session->judge->cache : NULL;
-    int result = kind == COMPILE_CUBIN ? judge_nvrtc(session->judge, &runner.resident, err) : 0;
-    if (result < 0)
-        return result;
-    result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request, artifact,
-                            err);
-    if (result == 0 && artifact->cache_problem)
-        log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
-    return result;
 }
 
 /* Getting a reference ready. The thread that does it touches nothing of the session but the
@@ -96,9 +70,10 @@ static int compile_part(struct preparation *preparation, enum compile_kind kind,
     if (result < 0)
         return result;
     preparation->fault = fault_judge;
-    result = compile(preparation->session, kind, cuda ? "reference.cu" : "reference.c",
-                     cuda ? problem->cuda_text : problem->reference_text,
-                     cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
+    result = native_build(&preparation->session->builds.context, kind,
+                          cuda ? "reference.cu" : "reference.c",
+                          cuda ? problem->cuda_text : problem->reference_text,
+                          cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
     if (result < 0 || artifact->ok)
         return result;
     preparation->fault = fault_reference;
@@ -275,7 +250,8 @@ static int compile_candidate(struct session *session, bool cuda, struct artifact
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
     }
-    if (compile(session, kind, name, text->text, text->bytes, artifact, &err) < 0)
+    if (native_build(&session->builds.context, kind, name, text->text, text->bytes, artifact,
+                     &err) < 0)
         return fault_judge(session, &err);
     verdict->build_cached = artifact->cached;
     if (!artifact->ok) {
@@ -314,50 +290,6 @@ static int compile_only(struct session *session)
     return -1;
 }
 
-/* Kernels of the judge's own, compiled for the GPU at hand; the caller's, NULL with an error. */
-static char *compile_own(struct session *session, const char *name, const char *source,
-                         struct err *err)
-{
-    struct artifact artifact = {0};
-    char *image = NULL;
-    size_t bytes;
-    int result = compile(session, COMPILE_CUBIN, name, source, strlen(source), &artifact, err);
-    if (result == 0 && !artifact.ok)
-        result = err_set(err, ERR_INTERNAL, "%.400s", artifact.diagnostics);
-    if (result == 0)
-        (void)!file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &image, &bytes, err);
-    artifact_deinit(&artifact);
-    return image;
-}
-
-/* Once for each GPU; whoever comes meanwhile waits. Without them the host does what they do, and
- * peaks are not measured. */
-static void prepare_work(struct session *session)
-{
-    struct judge *judge = session->judge;
-    struct gpu_unit *unit = session->lease.unit;
-    struct err err = {0};
-    pthread_mutex_lock(&judge->work_lock);
-    if (unit && !unit->work_tried) {
-        unit->work_tried = true;
-        char *image = compile_own(session, "gpu_work.cu", gpu_work_source, &err);
-        if (!image || gpu_work_open(&unit->work, session->lease.gpu, image, &err) < 0)
-            log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
-        mem_free(image);
-        if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, session->lease.gpu, judge->state))
-            unit->peaks_image = compile_own(session, "gpu_peaks.cu", gpu_peaks_source, &err);
-    }
-    pthread_mutex_unlock(&judge->work_lock);
-}
-
-const struct gpu_work *native_gpu_work(struct session *session)
-{
-    prepare_work(session);
-    return session->lease.unit && session->lease.unit->work.gpu == session->lease.gpu
-               ? &session->lease.unit->work
-               : NULL;
-}
-
 int native_open_reference(struct session *session)
 {
     struct preparation preparation = {.session = session};
@@ -383,7 +315,7 @@ int native_open_with(struct session *session, struct backend_ops *backend)
     start_ns = clock_now_ns();
     if (result == 0 && backend->open(backend, session, &err) < 0)
         result = fault_candidate(session, &err);
-    prepare_work(session);
+    (void)own_kernels_get(&session->builds.context, session->lease.unit);
     prepare_slot(&preparation);
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);

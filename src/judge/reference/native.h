@@ -13,11 +13,7 @@
 #include "base/err.h"
 
 struct session;
-struct gpu_work;
 
-/* The kernels that the judge itself runs on the session's GPU, compiled once for each; NULL: there
- * are none. */
-const struct gpu_work *native_gpu_work(struct session *session);
 /* The reference alone; nothing to do if the session has it. 0 or -1 (the verdict says why). */
 int native_open_reference(struct session *session);
 

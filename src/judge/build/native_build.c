@@ -1,0 +1,35 @@
+#include "judge/build/native_build.h"
+
+#include "base/log.h"
+#include "judge/build/device_code.h"
+#include "judge/judge_internal.h"
+
+#include <stdio.h>
+
+int native_build(const struct build_context *context, enum compile_kind kind, const char *name,
+                 const char *text, size_t bytes, struct artifact *artifact, struct err *err)
+{
+    char architecture[16] = "90";
+    if (context->gpu) /* 90 and later have instructions of their own only under an `a` */
+        snprintf(architecture, sizeof architecture, "%d%d%s", context->gpu->facts.major,
+                 context->gpu->facts.minor, context->gpu->facts.major >= 9 ? "a" : "");
+    struct sandbox_runner runner = context->runner; /* one for each thread */
+    const struct settings *settings = context->settings;
+    struct compile_request request = {.kind = kind,
+                                      .name = name,
+                                      .text = text,
+                                      .text_bytes = bytes,
+                                      .architecture = architecture,
+                                      .timeout_ms = settings->compile_timeout_ms,
+                                      .memory_bytes = settings->compile_memory_bytes,
+                                      .cache_max_bytes = settings->cache_max_bytes};
+    const char *cache = settings->cache_max_bytes ? context->judge->cache : NULL;
+    int result = kind == COMPILE_CUBIN ? judge_nvrtc(context->judge, &runner.resident, err) : 0;
+    if (result < 0)
+        return result;
+    result = compile_source(&context->judge->toolchain, &runner.runner, cache, &request, artifact,
+                            err);
+    if (result == 0 && artifact->cache_problem)
+        log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
+    return result;
+}

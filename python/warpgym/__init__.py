@@ -1,1 +1,1 @@
-"""The PyTorch side of warpgym: what runs in the sandboxed processes of torch problems."""
+"""The PyTorch part of warpgym: what runs in the sandboxed processes of torch problems."""

@@ -1,5 +1,5 @@
-"""Cases in the place of a reference (src/problem/simple.h): read from the module that brings them,
-told to the judge as JSON and tensors, and answered with by a child that runs none of their text.
+"""Cases instead of a reference (src/problem/simple.h): read from the module that brings them, sent
+to the judge as JSON and tensors, and answered by a child that runs none of their text.
 """
 
 import torch
@@ -10,12 +10,12 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5  # where a case says nothing of it
 
 
 class Case:
-    """As the answering child has it. `told` is what a candidate may know."""
+    """As the answering child has it. `public` is what a candidate may know."""
 
-    def __init__(self, inputs, expected, told):
+    def __init__(self, inputs, expected, public):
         self.inputs = inputs
         self.expected = expected
-        self.told = told
+        self.public = public
 
 
 def _arguments(inputs):
@@ -95,8 +95,8 @@ def put_together(described, values):
     for case in described:
         mine, inputs = inputs[: case["tensors"]], inputs[case["tensors"] :]
         expected, answers = answers[: case["expected"]], answers[case["expected"] :]
-        told = {"compared": case["expected"] > 0, "plain": case["plain"]}
-        made.append(Case(structure.put_together(case["inputs"], mine), expected, told))
+        public = {"compared": case["expected"] > 0, "plain": case["plain"]}
+        made.append(Case(structure.put_together(case["inputs"], mine), expected, public))
     return made
 
 
@@ -113,14 +113,14 @@ class Answers:
 class Runner:
     """A candidate on each of its cases in turn."""
 
-    def __init__(self, model, told, device):
+    def __init__(self, model, public, device):
         self.model = model
-        self.told = told
+        self.public = public
         self.device = device
 
     def __call__(self, *inputs):
         outputs = []
-        for case, mine in zip(self.told, inputs, strict=False):
+        for case, mine in zip(self.public, inputs, strict=False):
             result = self.model(**mine) if isinstance(mine, dict) else self.model(*mine)
             if case["compared"]:
                 outputs.append(_numbers(result).to(self.device) if case["plain"] else result)

@@ -1,4 +1,4 @@
-"""The far side of the fence for PyTorch: one sandboxed process, one module, calls when told.
+"""The child program for PyTorch: one sandboxed process, one module, one call for each CALL.
 
 The same program serves the reference (Model, and the inputs it makes) and the candidate (ModelNew).
 In the candidate's process nothing here is trusted by the judge: outputs are read from outside,
@@ -29,7 +29,7 @@ TAIL = 16  # one in so many is among the smallest, another among the largest
 
 
 class Failure(Exception):
-    """Ends the child; carries what the judge is told."""
+    """Ends the child; carries what it reports to the judge."""
 
     def __init__(self, failure, text):
         super().__init__(text)
@@ -197,7 +197,7 @@ class Child:
         made = cases.put_together(described["cases"], values)
         self.model = cases.Answers(made)
         self.get_inputs = lambda: [case.inputs for case in made]
-        self.description["cases"] = [case.told for case in made]
+        self.description["cases"] = [case.public for case in made]
         self._open_reference(described["init"], structure.numbered(values, "init"))
 
     def open_cases(self, source, compared):
@@ -472,8 +472,8 @@ class Child:
         return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
 
     def _hold(self, results):
-        """Where the judge can read them. Who gives the same memory to several calls (a CUDA graph)
-        gives it the judge once: it sees that, and makes one call at a time."""
+        """Where the judge can read them. Memory that a model gives several calls (a CUDA graph) is
+        passed on once: the judge sees that, and makes one call at a time."""
         tensors = [tensor for result in results for tensor in structure.flatten(result)]
         held = {}
         for tensor in tensors:
@@ -566,7 +566,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     try:
                         child.warm(*wire.GPU.unpack_from(message, wire.TYPE.size))
                         triton_build.ready()
-                    except Exception as error:  # noqa: BLE001 - told in answer to OPEN
+                    except Exception as error:  # noqa: BLE001 - reported in answer to OPEN
                         unready = error
                         for pipe in descriptors:  # rather another process than this one
                             os.write(pipe, b"!")

@@ -1,7 +1,7 @@
 """torch.utils.cpp_extension without a compiler in the candidate's process.
 
-load_inline and load are replaced by a request to the judge (src/judge/build/extension_request.h), which
-compiles the sources in a sandbox of its own and keeps the result; what comes back is imported as an
+A request to the judge (src/judge/build/extension_request.h) replaces load_inline and load. The
+judge compiles the sources in a sandbox and caches the result; what comes back is imported as an
 extension module.
 """
 

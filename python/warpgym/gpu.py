@@ -1,9 +1,9 @@
-"""Where the tensors of a sandboxed process lie: on the CPU, or on a GPU in memory that the judge knows.
+"""Where the tensors of a sandboxed process lie: on the CPU, or in GPU memory that the judge maps.
 
 On a GPU, PyTorch's caching allocator takes its segments from build/libwarpgym_child.so
-(src/judge/child/segments.h), which tells the judge of each: outputs are then read where they lie.
-What was allocated past that pool (by a CUDA graph, by another thread, by a library) is copied into
-it, which is on the candidate's time.
+(src/judge/child/segments.h), which announces each to the judge: outputs are then read where they
+lie. What was allocated past that pool (by a CUDA graph, by another thread, by a library) is copied
+into it, which is on the candidate's time.
 """
 
 import contextlib
@@ -72,8 +72,8 @@ def _allocator(library):
 
 
 class _Pool:
-    """The judge's pool for all of this thread's allocations, except where a CUDA graph or somebody
-    else has one of their own: PyTorch asks the pool that was begun first, so ours steps aside."""
+    """The judge's pool for all of this thread's allocations, except where a CUDA graph or other
+    code has its own: PyTorch asks the pool that was begun first, so ours steps aside."""
 
     def __init__(self, allocator, device):
         self.device = device
@@ -153,8 +153,8 @@ class Gpu:
         self._warm_up()
 
     def _warm_up(self):
-        """What the first use of PyTorch's own kernels takes, paid before anybody waits for it; of
-        libraries it is not, because each takes the driver 70 ms in which nobody gets a context."""
+        """Pays for the first use of PyTorch's own kernels before a call waits for it. Libraries are
+        left out: each takes the driver 70 ms in which it makes no context."""
         square = torch.randn(64, 64, device=self.name)
         torch.softmax(square, dim=-1).double().sum().item()
         for mark in self.marks:

@@ -1,8 +1,8 @@
 """Standby server with PyTorch in it: loads everything once, forks a sandboxed process on request.
 
 Started by warpgym with the control socket as descriptor 3; of no use by hand. The protocol and the
-sandbox are in C (build/libwarpgym_child.so, src/sandbox/server.h); Python only forks, by its own means,
-so that the interpreter of the child is in order.
+sandbox are in C (build/libwarpgym_child.so, src/sandbox/server.h); Python only forks, by its own
+means, so that the interpreter of the child is in order.
 """
 
 import ctypes
@@ -65,14 +65,14 @@ def preload():
 
     torch.cuda.is_available = kept
 
-    import warpgym.gpu
     import warpgym.child
+    import warpgym.gpu
     import warpgym.triton_build
 
     try:
         import triton
         import triton.language
-        import triton.runtime.interpreter  # noqa: F401 - loaded for those who come after
+        import triton.runtime.interpreter  # noqa: F401 - loaded for the children
     except ImportError:
         pass
     warpgym.triton_build.prepare()
@@ -86,8 +86,8 @@ def preload():
 
 
 def start_nothing():
-    """The sandbox lets no process start another. Libraries that look for a tool by running it know what
-    to do without it when it is not there; they do not when it is there and may not be started."""
+    """The sandbox lets no process start another. Libraries that look for a tool by running it know
+    what to do if it is missing; they do not know it if the tool is there and may not be started."""
 
     def refuse(arguments, *_):
         raise FileNotFoundError(errno.ENOENT, "no program can be started here", str(arguments[0]))
@@ -158,7 +158,7 @@ def main():
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page of PyTorch
     if library.server_ready(CONTROL) != 0:
-        os._exit(0)  # nobody waits any more; what Python says at its end is of no use to anybody
+        os._exit(0)  # no judge waits any more: Python's own exit would only print
     while library.server_receive(CONTROL, sandbox, ctypes.byref(channel)) > 0:
         for path in paths:
             library.sandbox_allow(sandbox, path)

@@ -1,5 +1,5 @@
-"""build/libwarpgym_trace.so (src/judge/trace/trace_library.h) in a sandboxed process: which kernels a
-pass launched, and whose they are."""
+"""build/libwarpgym_trace.so (src/judge/trace/trace_library.h) in a sandboxed process: which kernels
+a pass launched, and whose they are."""
 
 import contextlib
 import ctypes
@@ -20,7 +20,8 @@ class Unavailable(Exception):
 
 
 class Trace:
-    """Made before the driver starts and before the sandbox is closed; in the server, for its children.
+    """Made before the driver starts and before the sandbox is closed; in the server, for its
+    children.
     PyTorch must be there already: the CUPTI that it brings is the one to use. `cupti` names
     another, or is None."""
 

@@ -1,13 +1,13 @@
 """Triton in a process that may not start another one.
 
 Triton's front end, from Python's syntax tree down to PTX, is a library and runs where the candidate
-runs. What it would start as a program is asked of the judge instead: ptxas, and the C compiler for
-the modules that load and launch kernels. Everything else of Triton stays as it is: its own cache
+runs. The judge runs what Triton would start as a program: ptxas, and the C compiler for the modules
+that load and launch kernels. Everything else of Triton stays as it is: its own cache
 (in scratch, it dies with the sandbox), its autotuner, its errors.
 
 `prepare` is for the standby server, before it forks: it puts the hooks in place and compiles two
 kernels as far as PTX, so that children find everything read, parsed and initialised. `ready` is for
-a child with time to spare, `install` for the one that has its candidate: it says whom to ask.
+a child of a warm pool, `install` for one that has its candidate: it names the channel.
 """
 
 import contextlib
@@ -138,7 +138,7 @@ def _warm(kernels):
 
     target = GPUTarget("cuda", WARM_ARCHITECTURE, 32)
     for kernel, signature, constants in kernels:
-        # Nobody can be asked for ptxas yet: that is the end of what runs in here.
+        # There is no judge to request ptxas from yet: compilation ends here.
         with contextlib.suppress(triton.runtime.errors.PTXASError):
             triton.compile(ASTSource(kernel, signature, constants), target=target)
     gc.collect()  # MLIR's contexts: in Triton 3.5 each has threads, which no fork survives

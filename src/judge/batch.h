@@ -1,9 +1,11 @@
 /* batch: many evaluations at once, in this process.
  *
- * Each job thread owns a session and takes the next task until there is none or somebody cancels.
- * Verdicts come back one at a time (never from two threads at once), in the order in which they are
- * finished. One job takes tasks in the order given; among several each stays with its problem as
- * long as there are tasks of it, because its session's reference child then stands ready.
+ * Each job thread owns a session and takes the next task until there is none or the batch is
+ * cancelled. Verdicts come back one at a time (never from two threads at once), in the order in
+ * which they are finished. One job takes tasks in the order given. Of several, each stays with its
+ * problem as long as there are tasks of it, because its session has that reference.
+ *
+ * Ownership: tasks are the caller's. Threads: batch_run's own; it returns when they have ended.
  */
 #ifndef WARPGYM_JUDGE_BATCH_H
 #define WARPGYM_JUDGE_BATCH_H

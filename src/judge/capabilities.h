@@ -1,4 +1,4 @@
-/* examine: tries, on this machine, everything that judging will need. */
+/* capabilities: tries, on this machine, everything that judging needs. Plain data. Threads: any. */
 #ifndef WARPGYM_JUDGE_CAPABILITIES_H
 #define WARPGYM_JUDGE_CAPABILITIES_H
 

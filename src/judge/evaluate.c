@@ -37,7 +37,7 @@ static void identify(struct session *session)
     hash_bytes(text->text, text->bytes, verdict->candidate_hash);
 }
 
-/* What only its name tells is not for a compiler to find out: it would blame the text. */
+/* An ending that no language has is refused here: a compiler would blame the text. */
 static int admit_ending(struct session *session)
 {
     const char *path = session->job.candidate->path;
@@ -111,32 +111,33 @@ static int choose_for_native(struct session *session)
     return use_gpu(session);
 }
 
-/* Whether there would be more memory another time: others have some, or references had. */
-static bool make_room(struct session *session)
+/* Whether there would be more memory another time: other sessions have some, or cached references
+ * had. */
+static bool free_memory(struct session *session)
 {
     bool shared = gpu_pool_shared(&session->judge->gpus, session->lease.unit);
     return reference_cache_clear(&session->judge->references, session->lease.gpu) > 0 || shared;
 }
 
-/* Whether memory that others had may have been what was missing. */
+/* Whether memory that others had may have been missing. */
 static bool was_crowded(struct session *session)
 {
     bool lacked = session->lease.crowded || session->verdict->status == STATUS_OUT_OF_MEMORY;
     return session->lease.unit && lacked && session->lease.wanted != LEASE_ALONE &&
-           make_room(session);
+           free_memory(session);
 }
 
-/* Who is next need not wait for the end of a context, but for that of a candidate that still runs:
- * what it does would be on the clock of others. */
-static void let_go_early(struct session *session)
+/* The next session need not wait for the end of a context, but for that of a candidate that still
+ * runs: what it does would be on the clock of others. */
+static void unlock_early(struct session *session)
 {
     struct sandboxed *process = &session->candidate.process;
     if (process->pid <= 0 || process->frozen || sandboxed_ended(process))
         device_lease_unlock(&session->lease);
 }
 
-/* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another
- * one may do; or there was no room among others, and it shall have the GPU alone. */
+/* Gives the GPU back. True: judge it again, because the GPU was at fault and another one may do, or
+ * because there was too little memory beside other sessions and it is to have the GPU alone. */
 static bool leave_device(struct session *session, bool crowded)
 {
     struct verdict *verdict = session->verdict;
@@ -207,7 +208,7 @@ static int evaluate(struct session *session)
     return result;
 }
 
-/* True: it is worth another attempt, elsewhere. */
+/* True: it is worth another attempt. */
 static bool attempt(struct session *session)
 {
     struct verdict *verdict = session->verdict;
@@ -233,17 +234,17 @@ static bool attempt(struct session *session)
     verdict->correct &= !verdict->error_class; /* it may not have got its device again */
     if (result == 0 && !verdict->error_class)
         verdict->status = STATUS_PASSED;
-    let_go_early(session);
+    unlock_early(session);
     session_end_candidate(session);
     session_free_gpu_memory(session);
     bool crowded = was_crowded(session);
-    session_rest_reference(session); /* before its place and its GPU are another's */
+    session_rest_reference(session); /* before its slots and its GPU are another session's */
     device_lease_release(&session->lease);
     verdict->stages_ms[STAGE_QUEUE] += session->lease.waited_ms;
     return leave_device(session, crowded);
 }
 
-/* The stages and what lies between them take as long as the whole. */
+/* What the stages do not account for is STAGE_OTHER. */
 static void add_up(struct verdict *verdict, double whole_ms)
 {
     double sum_ms = 0;

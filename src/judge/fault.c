@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOG_PART 4 /* of a GPU's memory that no modest candidate has */
+#define HOG_PART 4 /* of a GPU's memory: a candidate that has more caused the lack */
 
 static const struct {
     enum verdict_status status;
@@ -20,8 +20,8 @@ static const struct {
     [FAILED_COMPILE] = {STATUS_COMPILE_ERROR, "compile_error"},
 };
 
-/* Whether a lack of memory on the GPU was the candidate's doing, who had taken most of what there
- * is: it is gone when this returns, and so is what it had. */
+/* Whether a lack of memory on the GPU was the candidate's doing, which had taken most of it: its
+ * process and its memory are gone when this returns. */
 static bool candidate_hogs(struct session *session, const struct err *err)
 {
     size_t before = 0;
@@ -70,7 +70,7 @@ int fault_judge(struct session *session, const struct err *err)
     return -1;
 }
 
-/* Its process was killed, which no reference brings about, or none could be made. */
+/* Its process was killed, which no reference causes, or none could be made. */
 static bool blames_machine(struct session *session, const struct err *err)
 {
     struct sandboxed *process = &session->reference.child.process;
@@ -103,8 +103,8 @@ int fault_cases(struct session *session, const struct child *child, const struct
     if (err->code == ERR_CANCELLED || err->code == ERR_IO)
         return fault_judge(session, err);
     bool own = strcmp(session->job.problem->cases_from, SIMPLE_OWN_CASES) == 0;
-    bool told = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || child->failed.failure;
-    if (own && told) {
+    bool reported = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || child->failed.failure;
+    if (own && reported) {
         session->candidate.failed = child->failed;
         return fault_candidate(session, err);
     }

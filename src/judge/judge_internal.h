@@ -1,8 +1,8 @@
 /* judge_internal: the inside of struct judge, and what judge.c defines for the rest of this module.
  *
  * Convention of the whole project: X.h declares what X.c defines, in its order. X_internal.h exists
- * only where X.h is for other modules and leaves a struct opaque, whose inside several files of this
- * module read; nothing outside of the module includes it.
+ * only where X.h is for other modules and leaves a struct opaque, whose inside several files of
+ * this module read; nothing outside of the module includes it.
  */
 #ifndef WARPGYM_JUDGE_JUDGE_INTERNAL_H
 #define WARPGYM_JUDGE_JUDGE_INTERNAL_H

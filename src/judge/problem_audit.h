@@ -1,9 +1,9 @@
-/* admission: can a problem be gamed?
+/* problem_audit: can a problem be gamed?
  *
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
- * problem is admitted when every attempt fails in at least one trial, as a candidate that made it
- * would. Trials are those of an evaluation: every check row and the first time row (native), three
- * draws of inputs (torch).
+ * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
+ * Trials are those of an evaluation: every check row and the first time row (native), three draws
+ * of inputs (torch).
  *
  *   zeros, constants (the answer's own mean), copies of inputs (or an inout left as it was)
  *   lower precision: floating inputs rounded to 10 bits of mantissa (TF32, half; 7 bits for half)
@@ -11,6 +11,8 @@
  *   deaf: one input drawn anew, one parameter set to zero: the answer must change
  *
  * The hacks that need such a problem: H07, H10, H13 and H14 of docs/design/hacks.md.
+ *
+ * Ownership: the result is the caller's (problem_audit_deinit). Threads: any.
  */
 #ifndef WARPGYM_JUDGE_PROBLEM_AUDIT_H
 #define WARPGYM_JUDGE_PROBLEM_AUDIT_H

@@ -1,5 +1,5 @@
-/* session: what one thread keeps from one evaluation to the next: above all the reference process of
- * the problem that it judged last. A candidate's process ends with its evaluation.
+/* session: what one thread keeps from one evaluation to the next: above all the reference process
+ * of the problem that it judged last. A candidate's process ends with its evaluation.
  *
  * Ownership: the caller's, until session_free. Threads: one at a time.
  */

@@ -1,6 +1,6 @@
 /* session_internal: the inside of struct session, and what session.c defines for the stages.
  *
- * Each member belongs to one floor, whose header says who writes it:
+ * Each member belongs to one floor:
  *
  *   job         request/evaluation.h    what is judged
  *   lease       gpu/device_lease.h      the device that it is judged on

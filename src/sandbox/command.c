@@ -67,7 +67,7 @@ static void describe_sandbox(const struct sandbox_runner *self, const struct com
         sandbox_allow(sandbox, *path);
 }
 
-/* Reads output until the process ends, the deadline passes or somebody cancels. */
+/* Reads output until the process ends, the deadline passes or it is cancelled. */
 static int follow(struct sandbox_runner *self, const struct command *command,
                   struct sandboxed *process, int output, struct outcome *outcome, struct err *err)
 {
@@ -114,7 +114,7 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
         result = err_sys(err, errno, "cannot make a pipe");
     struct standby *server = command->resident ? self->resident : self->standby;
     if (result == 0 && !server)
-        result = err_set(err, ERR_UNSUPPORTED, "%s: nobody has loaded it", command->argv[0]);
+        result = err_set(err, ERR_UNSUPPORTED, "%s: it is not loaded", command->argv[0]);
     if (result == 0)
         result = standby_spawn(server, sandbox, SPAWN_TIMEOUT_MS, &process, err);
     if (result == 0 && fd_message_send(process.channel, words, sizeof *words, &ends[1], 1, err) < 0)

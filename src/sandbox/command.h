@@ -1,4 +1,4 @@
-/* command: a sandboxed process that becomes a compiler, and the runner that asks for it.
+/* command: a sandboxed process that becomes a compiler, and the runner that requests one.
  *
  *   judge ── {argv, environment} + output pipe ──► sandbox_lock ─► execve
  *                                                          └─► a compiler that is in memory already
@@ -6,10 +6,10 @@
  * The second kind of server has loaded a compiler that is a library (struct command's `resident`):
  * its children run that, in a sandbox in which nothing can be started.
  *
- * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a sandbox
- * of its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted
- * at SANDBOX_SCRATCH where there are mounts; its own path where not: commands name files relative to
- * it).
+ * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a
+ * sandbox of its own, sees only `readable`, and writes only into `directory`, which is its scratch
+ * (mounted at SANDBOX_SCRATCH where there are mounts; its own path where not: commands name files
+ * relative to it).
  */
 #ifndef WARPGYM_SANDBOX_COMMAND_H
 #define WARPGYM_SANDBOX_COMMAND_H
@@ -34,8 +34,8 @@ void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby,
 /* A compiler in memory: takes a command's words, prints to standard output; an exit status. */
 typedef int command_main(int argc, char **argv);
 
-/* In the sandboxed process: receives one command and becomes it, or is `resident` (NULL: it is none).
- * An exit status; of a command that was to be become only where that failed. */
+/* In the sandboxed process: receives one command and becomes it, or is `resident` (NULL: it is
+ * none). An exit status; of a command that was to be become only where that failed. */
 int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
                   command_main *resident);
 

@@ -51,7 +51,7 @@ static bool has_capability(unsigned capability)
            (sets[capability / 32].effective >> capability % 32 & 1);
 }
 
-/* Only who stays outside may map identities that are not its own. */
+/* Only a process outside may map identities that are not its own. */
 static bool map_nobody(pid_t pid)
 {
     char path[64], map[64];
@@ -63,7 +63,7 @@ static bool map_nobody(pid_t pid)
 }
 
 /* A user namespace of root and SANDBOX_NOBODY, for a root who may not make mounts outside of one.
- * False, and *stranded: it was made and nobody is anybody in it. */
+ * False, and *stranded: it was made, and no identity is mapped in it. */
 static bool roots_user_namespace(bool *stranded)
 {
     int ends[2], status = 1;
@@ -94,7 +94,7 @@ static void try_namespace(const struct sandbox *sandbox, uint32_t *layers, enum 
         *layers |= BIT(layer);
 }
 
-/* Whoever may not make mounts has to be root of a user namespace first. */
+/* A user that may not make mounts has to be root of a user namespace first. */
 static bool needs_user_namespace(void)
 {
     if (geteuid() != 0)
@@ -135,7 +135,7 @@ static int keep_descriptor(int keep, struct err *err)
     return 0;
 }
 
-/* Root becomes nobody; whoever is somebody else stays who he is, without a right beyond his own. */
+/* Root becomes SANDBOX_NOBODY; other users keep their identity, without a right beyond it. */
 static int change_identity(const struct sandbox *sandbox, uint32_t *layers, struct err *err)
 {
     if (geteuid() == 0) {

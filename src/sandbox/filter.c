@@ -1,5 +1,5 @@
-/* filter: which system calls a sandboxed process may make. An allow-list; all else fails with EPERM, so
- * that a library which merely tries something goes on.
+/* filter: which system calls a sandboxed process may make. An allow-list; all else fails with
+ * EPERM, so that a library which merely tries something goes on.
  *
  * FILTER_RUN     what computing needs: memory, threads, files (Landlock says which), its channel
  * FILTER_CUDA    the same, ioctl (which reaches the driver's device files) and a listening socket
@@ -78,7 +78,7 @@ static const int run_calls[] = {
     SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigtimedwait),
     SCMP_SYS(sigaltstack),
-    /* who and what am I */
+    /* own identity */
     SCMP_SYS(getegid),
     SCMP_SYS(geteuid),
     SCMP_SYS(getgid),
@@ -179,7 +179,7 @@ static const int build_calls[] = {
     SCMP_SYS(mlock),  SCMP_SYS(capget),    SCMP_SYS(rt_sigsuspend),
 };
 
-/* The driver listens on a socket of its own, to which nobody may connect from in here, and its
+/* The driver listens on a socket of its own, to which no process in here may connect, and its
  * device files are used by ioctl. */
 static int add_cuda_rules(scmp_filter_ctx context)
 {
@@ -268,7 +268,7 @@ out:
     return result;
 }
 
-/* Programs of this process, made on first use. Boxed processes are single-threaded here. */
+/* Programs of this process, made on first use. Sandboxed processes are single-threaded here. */
 static struct sock_fprog programs[FILTER_COUNT];
 
 int sandbox_filter_prepare(struct err *err)

@@ -20,7 +20,7 @@
 #define ADDRESS_BITS 46 /* of a process's own */
 #define ADDRESS_TRIES 64
 
-/* The path, where nobody would look for it. */
+/* The path, at a secret address. */
 static const char *hide(const char *path)
 {
     size_t bytes = strlen(path) + 1;

@@ -1,12 +1,12 @@
-/* program: a sandboxed process that becomes somebody else's program and keeps its channel to the judge.
+/* program: a sandboxed process that becomes an external program and keeps its channel to the judge.
  *
  *   judge ── words ──► path at a secret address ─► only that may be executed ─► sandbox_lock
  *         ◄─ report {layers} ──                                                    └─► execve
  *
  * The fence is closed before the program's first instruction. execve has to get through it once:
- * the filter lets only one address of a path pass, at which nothing lies any more afterwards, and
- * which nobody knows. The program finds its channel as descriptor PROGRAM_CHANNEL and has no
- * other; it sees what its sandbox makes readable, and its working directory is its scratch.
+ * the filter passes only one secret address of a path, which is unmapped afterwards. The program
+ * finds its channel as descriptor PROGRAM_CHANNEL and has no other; it sees what its sandbox makes
+ * readable, and its working directory is its scratch.
  */
 #ifndef WARPGYM_SANDBOX_PROGRAM_H
 #define WARPGYM_SANDBOX_PROGRAM_H

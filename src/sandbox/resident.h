@@ -1,9 +1,9 @@
 /* resident: how much of this machine's memory a process takes, as the kernel counts it.
  *
  * For a process whose address space cannot be bounded, because a driver reserves more of that than
- * any limit would allow. Counted is what nobody gets back while it lives: anonymous and shared
- * pages and what of them was swapped out. Pages of files can be dropped and do not count, up to
- * RESIDENT_FILE_BYTES: beyond what libraries come to they are memory that a driver made.
+ * any limit would allow. Memory counts that is not freed while the process lives: anonymous and
+ * shared pages and what of them was swapped out. Pages of files can be dropped and do not count, up
+ * to RESIDENT_FILE_BYTES: beyond what libraries need they are memory that a driver made.
  */
 #ifndef WARPGYM_SANDBOX_RESIDENT_H
 #define WARPGYM_SANDBOX_RESIDENT_H

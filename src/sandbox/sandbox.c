@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GPUS 16 /* whose files are looked for where nobody says which one is meant */
+#define GPUS 16 /* whose files are looked for if sandbox.gpu names none */
 
 /* Not nvidia-uvm-tools, through which others' events could be watched. */
 bool sandbox_gpu_device(const struct sandbox *sandbox, uint32_t index,

@@ -1,6 +1,7 @@
 /* sandbox: the fence around one untrusted process.
  *
- *   standby server S ──fork──► A: sandbox_unshare ──fork──► B: sandbox_enter ─► sandbox_lock ─► untrusted code
+ *   standby server S ─ fork ─► A: sandbox_unshare ─ fork ─► B: sandbox_enter ─► sandbox_lock
+ *                                                                               └─► untrusted code
  *
  * A exists only because a process never enters a PID namespace that it makes; it ends at once, and
  * B becomes a child of the judge (a subreaper), which can then stop it, see it stop and reap it.
@@ -9,8 +10,8 @@
  * by `doctor` and in each verdict, never papered over. As root, mounts are made with real
  * privileges and the process then becomes SANDBOX_NOBODY inside a user namespace of its own. As an
  * ordinary user, and as a root who may not mount (a container's), the user namespace comes first
- * and gives that right; that root becomes SANDBOX_NOBODY, too. After sandbox_lock there is no way back: no
- * capability, no new privilege, no path outside the sandbox.
+ * and gives that right; that root becomes SANDBOX_NOBODY, too. After sandbox_lock there is no way
+ * back: no capability, no new privilege, no path outside the sandbox.
  *
  * Everything here runs in a single-threaded child just after fork. Sources: user_namespaces(7),
  * pid_namespaces(7), mount_namespaces(7), landlock(7), seccomp(2), pivot_root(2).
@@ -76,10 +77,10 @@ enum sandbox_limit {
 enum sandbox_kind {
     SANDBOX_NATIVE, /* nothing but scratch, /proc and /dev: libraries are in memory already */
     SANDBOX_TORCH,  /* Python and its packages, read-only */
-    SANDBOX_CUDA, /* as SANDBOX_NATIVE, and the GPU's device files; `paths`: where the driver lies */
+    SANDBOX_CUDA, /* as SANDBOX_NATIVE, and the GPU's device files; `paths`: where the driver is */
     SANDBOX_TORCH_CUDA, /* both of these */
     SANDBOX_BUILD,      /* a compiler: may fork and execute what is readable */
-    SANDBOX_PROGRAM, /* a program of somebody else's, and what it reads: executed once (program.h) */
+    SANDBOX_PROGRAM,    /* an external program, and what it reads: executed once (program.h) */
 };
 
 /* What a sandbox is made of; plain bytes, sent to the standby server. */
@@ -118,8 +119,8 @@ NODISCARD int sandbox_lock(const struct sandbox *sandbox, uint32_t *layers, stru
 
 /* Through which the NVIDIA driver is asked for anything. */
 #define SANDBOX_GPU_CONTROL "/dev/nvidiactl"
-/* The device files that the driver is used through in this sandbox, one after the other; false: there
- * are no more. Some may not exist. */
+/* The device files that the driver is used through in this sandbox, one after the other; false:
+ * there are no more. Some may not exist. */
 #define SANDBOX_DEVICE_BYTES 32
 bool sandbox_gpu_device(const struct sandbox *sandbox, uint32_t index,
                         char path[SANDBOX_DEVICE_BYTES]);

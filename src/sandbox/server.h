@@ -1,4 +1,4 @@
-/* server: the standby server's child of the protocol in standby.h; plain C, also called by the
+/* server: the standby server's part of the protocol in standby.h; plain C, also called by the
  * Python server through ctypes (which has to fork by its own means).
  *
  *   loop: server_receive ─► fork ─► A: sandbox_unshare ─► fork ─► B: server_enter ─► work
@@ -22,13 +22,14 @@ struct server_hello {
     char text[SERVER_TEXT_BYTES];
 };
 
-/* Tells the judge that everything is loaded. */
+/* Reports to the judge that everything is loaded. */
 int server_ready(int control);
 
-/* Waits for a request. 1: one is there (*sandbox, *channel set); 0: the judge is gone; < 0: error. */
+/* Waits for a request. 1: one is there (*sandbox, *channel set); 0: the judge is gone; < 0:
+ * error. */
 int server_receive(int control, struct sandbox *sandbox, int *channel);
 
-/* In A: tells the judge, as the first message on the channel, which process B is. */
+/* In A: the first message on the channel, which says which process B is. */
 int server_announce(int channel, int32_t pid);
 
 /* After A has ended: code 0, or that no child was made. */

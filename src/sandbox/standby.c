@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_MS 100 /* between two looks at whether somebody cancelled */
+#define WAIT_MS 100 /* between two looks at *cancelled */
 
 struct standby {
     pthread_mutex_t lock; /* one request at a time */
@@ -111,7 +111,7 @@ static void dismiss(struct standby *standby)
     standby->pid = 0;
 }
 
-/* Whether a server that had been ready has ended: killed by somebody, or for its memory. */
+/* Whether a server that had been ready has ended: killed, perhaps for its memory. */
 static bool has_ended(const struct standby *standby)
 {
     struct pollfd hangup = {.fd = standby->control};
@@ -206,10 +206,10 @@ enum standby_state standby_look(struct standby *standby)
     enum standby_state state = standby->ready ? STANDBY_READY : STANDBY_LOADING;
     char byte;
     if (pthread_mutex_trylock(&standby->lock) != 0)
-        return state; /* somebody waits for it, or has just asked it for something */
+        return state; /* another thread waits for it, or has just sent a request */
     if (standby->control < 0 || has_ended(standby))
         state = STANDBY_ENDED;
-    else if (!standby->ready) /* its answer lies there until somebody needs it */
+    else if (!standby->ready) /* its answer lies there until it is needed */
         state = recv(standby->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 ? STANDBY_READY
                                                                               : STANDBY_LOADING;
     pthread_mutex_unlock(&standby->lock);
@@ -256,8 +256,9 @@ static int greet(const struct standby *standby, struct sandboxed *process, int64
     return 0;
 }
 
-/* Has the server fork; `theirs` is the sandboxed process's end of its channel. The answer is waited for
- * to the end, or the next request would take it for its own; a server that gives none is ended. */
+/* Has the server fork; `theirs` is the sandboxed process's end of its channel. The answer is waited
+ * for to the end, or the next request would take it for its own; a server that gives none is
+ * ended. */
 static int request(struct standby *standby, const struct sandbox *sandbox, int theirs,
                    int64_t deadline_ns, struct err *err)
 {

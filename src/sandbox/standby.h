@@ -1,10 +1,12 @@
-/* standby: processes that stand ready to become a sandboxed process.
+/* standby: server processes whose children become sandboxed processes.
  *
  * A standby server is a single-threaded process that has already loaded what its children need (for
- * Python: PyTorch, 2.7 s) and holds no secret. On request it forks; the child enters its sandbox and
- * becomes a *child* or runs a build. Each child is used once.
+ * Python: PyTorch, 2.7 s) and holds no secret. On request it forks; the child enters its sandbox
+ * and becomes a *child* (judge/process/child.h) or runs a build. Each child is used once.
  *
- *   judge ──request {sandbox, channel fd}──► server ──fork A──fork B──► sandbox ──hello {layers}──► judge
+ *   judge ─ request {sandbox, channel} ─► server ─ fork A ─ fork B ─► sandbox
+ *     ▲                                                                   │
+ *     └────────────────────────── hello {layers} ─────────────────────────┘
  *
  * The judge is made a subreaper, so that B becomes its child when A ends: it can be stopped, seen
  * to stop, and reaped with its exit status. When the judge dies, the server reads end-of-file and
@@ -30,13 +32,13 @@ struct standby;
 NODISCARD int standby_open(struct standby **standby, const char *const *argv,
                            const char *const *environment, int64_t ready_timeout_ms,
                            const _Atomic int *cancelled, struct err *err);
-/* Ends the server. Boxed processes that it made live on until sandboxed_close. */
+/* Ends the server. Sandboxed processes that it made live on until sandboxed_close. */
 void standby_close(struct standby *standby);
 /* Waits until the server has loaded what it loads. */
 NODISCARD int standby_ready(struct standby *standby, struct err *err);
 
 enum standby_state { STANDBY_LOADING, STANDBY_READY, STANDBY_ENDED };
-/* Without waiting. One that has ended is started again by whoever needs it next. */
+/* Without waiting. One that has ended is started again when it is needed next. */
 enum standby_state standby_look(struct standby *standby);
 
 /* One process in a sandbox, seen from the judge. */

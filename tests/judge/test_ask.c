@@ -697,7 +697,7 @@ TEST(outputs_outside)
         assert_int_equal(child_output_form(&child, 0, i, &tensor, &err), 0); /* its word */
         assert_true(tensor.at == 0 && tensor.data == NULL);
         assert_int_equal(child_output(&child, 0, i, &tensor, &err), ERR_PROTOCOL);
-        assert_non_null(strstr(err.text, "not told of"));
+        assert_non_null(strstr(err.text, "has not announced"));
     }
     for (int i = 0; i < CHILD_SAMPLES; i++)
         assert_false(child.outputs.samples[i].taken);

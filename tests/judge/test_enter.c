@@ -141,7 +141,7 @@ static void assert_left(const struct session *session, int evaluations)
     assert_false(session->reference.open || session->trials.gpu.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
-        assert_int_equal(unit->placed | unit->wanting | unit->busy.users, 0);
+        assert_int_equal(unit->slots_used | unit->wanting_several | unit->busy.users, 0);
         assert_int_equal(unit->evaluations, evaluations);
     }
 }
@@ -204,7 +204,7 @@ TEST(cancelled_while_it_waits)
     assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&nobody), 0);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);
-    assert_int_equal(unit->placed, 3);
+    assert_int_equal(unit->slots_used, 3);
     gpu_pool_free_slots(&judge->gpus, unit, 3);
     assert_left(session, 1);
     gpu_pool_give_back(&judge->gpus, unit);

@@ -339,14 +339,14 @@ TEST(places)
     begin(&elsewhere, other, 1);
     await(&elsewhere.inside, 1); /* each GPU has places of its own */
     for (int i = 0; i < 60; i++, nap())
-        assert_true(!guests[MOST].inside && unit->placed == MOST);
+        assert_true(!guests[MOST].inside && unit->slots_used == MOST);
     finish(&guests[1]);
     await(&guests[MOST].inside, 1);
     finish(&elsewhere);
     finish(&guests[0]);
     finish(&guests[2]);
     finish(&guests[MOST]);
-    assert_int_equal(unit->placed | other->placed, 0);
+    assert_int_equal(unit->slots_used | other->slots_used, 0);
 }
 
 TEST(cancelled_outside)
@@ -363,10 +363,10 @@ TEST(cancelled_outside)
         waiting[i].cancelled = 1;
         pthread_join(waiting[i].thread, NULL);
         assert_int_equal(waiting[i].result, ERR_CANCELLED);
-        assert_int_equal(unit->placed, MOST);
+        assert_int_equal(unit->slots_used, MOST);
     }
     gpu_pool_free_slots(&pool, unit, MOST);
-    assert_int_equal(unit->placed | unit->wanting, 0);
+    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
     assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, MOST, NULL, &err),
                      0); /* nobody's any more */
     gpu_pool_free_slots(&pool, unit, 1);
@@ -383,7 +383,7 @@ TEST(alone)
     begin(&first, unit, 1);
     await(&first.inside, 1);
     begin(&alone, unit, MOST);
-    while (!under_lock(&unit->wanting))
+    while (!under_lock(&unit->wanting_several))
         nap();
     begin(&later, unit, 1); /* two places are free */
     for (int i = 0; i < 60; i++, nap())
@@ -395,7 +395,7 @@ TEST(alone)
     finish(&alone);
     await(&later.inside, 1);
     finish(&later);
-    assert_int_equal(unit->placed | unit->wanting, 0);
+    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
 }
 
 static void *come_and_go(void *argument)
@@ -404,7 +404,7 @@ static void *come_and_go(void *argument)
     struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
         guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->places, MOST, NULL, &err);
-        if (guest->result == 0 && guest->unit->placed > MOST)
+        if (guest->result == 0 && guest->unit->slots_used > MOST)
             guest->result = ERR_INTERNAL;
         gpu_pool_free_slots(&pool, guest->unit, guest->places);
     }
@@ -424,7 +424,7 @@ TEST(places_of_threads)
         pthread_join(guests[i].thread, NULL);
         assert_int_equal(guests[i].result, 0);
     }
-    assert_int_equal(unit->placed | unit->wanting, 0);
+    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
 }
 
 /* Without kernels to measure with, bounds; once for each unit. */

@@ -416,7 +416,8 @@ TEST(unready)
     standby_close(unready);
 }
 
-/* What a sandboxed process does here: it counts how often it was warmed, and says so when opened. */
+/* What a sandboxed process does here: it counts how often it was warmed, and says so when
+ * opened. */
 static int serve(bool dying, bool unready)
 {
     static struct sandbox entered;

@@ -256,7 +256,7 @@ static const struct {
     {1, 100, 0, 0, 0.1, 10, "H41", "no kernel of its own"},
     {1, 100, 10, 0, 0.1, 10, "H41", "take 9.1 % of the time on the GPU; most is other's"},
     {3, 100, 0, 0, 0.1, 10, "H41", "no kernel of its own"}, /* torch.compile's is not own */
-    {0, 100, 100, 0, 0.1, 10, "H44", "50 % of its time on the GPU is code that nobody saw"},
+    {0, 100, 100, 0, 0.1, 10, "H44", "50 % of its time on the GPU is code that was not seen"},
     {1, 100, 100, 3, 0.1, 10, "H44", "3 launches are missing"},
     {1, 100, 100, -1, 0.1, 10, "H15", "1 of its launches were refused"},
     {1, 100, 100, -2, 0.1, 10, "H44", "4 launches are missing"},

@@ -1,6 +1,6 @@
-/* What a command in a SANDBOX_BUILD sandbox can do, and what it cannot: with all layers that this machine
- * has, and with each of them taken away in turn. Runs twice where it can: as root, and as an
- * ordinary user in a child of its own. tests/sandbox/probe.c is what tries. */
+/* What a command in a SANDBOX_BUILD sandbox can do, and what it cannot: with all layers that this
+ * machine has, and with each of them taken away in turn. Runs twice where it can: as root, and as
+ * an ordinary user in a child of its own. tests/sandbox/probe.c is what tries. */
 #include "sandbox/sandbox.h"
 
 #include "../support/judging.h"

@@ -465,7 +465,8 @@ TEST(server_death)
     assert_no_zombie();
 }
 
-/* Whatever ends the judge: its sandboxed processes, running and frozen, and its server go with it. */
+/* Whatever ends the judge: its sandboxed processes, running and frozen, and its server go with
+ * it. */
 TEST(judge_death)
 {
     pid_t pids[3] = {0};

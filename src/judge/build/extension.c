@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define OUTPUT_BYTES ((size_t)1 << 20)
-#define WAY_SLIM "slim" /* what the cache says of an object beside it */
-#define WAY_STOCK "stock"
+#define BUILT_SLIM "slim" /* noted beside an object in the cache */
+#define BUILT_STOCK "stock"
 
 /* One request on its way. */
 struct work {
@@ -143,7 +143,7 @@ static int run(const struct work *work, const struct build_scratch *scratch, con
     return build_scratch_script(scratch, script, work->readable, outcome, err);
 }
 
-/* What the object is to the cache and to whoever waits for it. */
+/* The object goes into the cache, and to its requester as sealed memory. */
 static int take_object(const struct work *work, const char *key, int object, const char *words,
                        struct err *err)
 {
@@ -175,7 +175,7 @@ static int from_cache(struct work *work, const struct cache_entry *entry, struct
         return result;
     result = file_memory_from("extension", bytes, count, err);
     mem_free(bytes);
-    work->used_slim = strcmp(entry->diagnostics, WAY_SLIM) == 0;
+    work->used_slim = strcmp(entry->diagnostics, BUILT_SLIM) == 0;
     return result;
 }
 
@@ -227,7 +227,8 @@ static int put_glue(struct work *work, const struct build_scratch *scratch, stru
     return result;
 }
 
-/* --- what compilers say ----------------------------------------------------------------------- */
+/* --- diagnostics
+ * ------------------------------------------------------------------------------- */
 
 /* What one file's compiler said, fit to be shown; the caller's. NULL: nothing is about it. */
 static char *unit_words(const struct work *work, const struct build_scratch *scratch,
@@ -264,11 +265,11 @@ static void collect_words(struct work *work, const struct build_scratch *scratch
         mem_free(named);
         mem_free(words);
     }
-    if (work->text->len == 0) /* the linker, or nobody */
+    if (work->text->len == 0) /* the linker, or the process was killed */
         buf_printf(work->text, "%.700s", output[0] ? output : "the compiler was killed");
 }
 
-/* Whether any of the headers that the stock way reads holds the name. */
+/* Whether any of the headers that a stock build reads holds the name. */
 static bool is_known(struct work *work, const struct build_scratch *scratch, const char *name)
 {
     const struct extension_tools *tools = &work->tools;
@@ -285,7 +286,7 @@ static bool is_known(struct work *work, const struct build_scratch *scratch, con
     return !unknown;
 }
 
-/* Whether the stock way would fail as well. */
+/* Whether a stock build would fail as well. */
 static bool fails_for_certain(struct work *work, const struct build_scratch *scratch,
                               const char *output)
 {
@@ -303,7 +304,7 @@ static bool fails_for_certain(struct work *work, const struct build_scratch *scr
     return certain;
 }
 
-/* --- the two ways ----------------------------------------------------------------------------- */
+/* --- the two header sets ---------------------------------------------------------------------- */
 
 static int run_way(struct work *work, const struct build_scratch *scratch, bool slim,
                    struct outcome *outcome, struct err *err)
@@ -321,7 +322,7 @@ static int run_way(struct work *work, const struct build_scratch *scratch, bool 
     return result;
 }
 
-/* Nothing was made. *settled: nor would the other way make anything. */
+/* Nothing was built. *settled: nor would the other headers change that. */
 static int take_failure(struct work *work, const struct build_scratch *scratch, bool slim,
                         const char *key, const struct outcome *outcome, bool *settled,
                         struct err *err)
@@ -350,7 +351,7 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
     if (object >= 0) {
         *settled = true;
         work->used_slim = slim;
-        result = take_object(work, key, object, slim ? WAY_SLIM : WAY_STOCK, err);
+        result = take_object(work, key, object, slim ? BUILT_SLIM : BUILT_STOCK, err);
         close(object);
     } else if (result == 0) {
         result = take_failure(work, &scratch, slim, key, &outcome, settled, err);

@@ -1,8 +1,8 @@
 /* build_scratch: a scratch directory, a sandbox and the cache, for what the judge compiles for a
  * torch child: extension.c runs scripts there, step.c one program.
  *
- * Ownership: a build_scratch is the caller's storage; build_scratch_close removes the directory, and
- * is safe after a failure. Threads: one for each context.
+ * Ownership: a build_scratch is the caller's storage; build_scratch_close removes the directory,
+ * and is safe after a failure. Threads: one for each context.
  */
 #ifndef WARPGYM_JUDGE_BUILD_SCRATCH_H
 #define WARPGYM_JUDGE_BUILD_SCRATCH_H
@@ -16,7 +16,7 @@
 
 struct judge;
 
-/* For whom something is built. */
+/* On whose behalf something is built. */
 struct build_context {
     struct judge *judge;
     const struct settings *settings; /* of the evaluation */

@@ -1,13 +1,14 @@
-/* tool: one text through one program in a sandbox, and one file out of it, kept by content.
+/* step: one sandboxed build step: a source through a program, and one file out of it, cached by
+ * content.
  *
  *   source ──► key = SHA-256(command line, programs and headers used, source) ──► in the cache
  *                └─ else: scratch directory ─ sandbox ─ program ─► result ─► cache
  *
- * For what a sandboxed child wants built and the judge builds for it. The program is trusted, its input
- * is not. Failures that would come again are kept, too. The command line names files of the scratch
- * directory by relative names, so that equal requests meet equal keys wherever that lies.
+ * For what a sandboxed child requests and the judge builds for it. The program is trusted, its
+ * input is not. Failures that would come again are cached, too. The command line names files of the
+ * scratch directory by relative names, so that equal requests have equal keys wherever that lies.
  *
- * Ownership: everything in a job is the caller's and only read. One thread for each session.
+ * Ownership: everything in a step is the caller's and only read. Threads: one for each context.
  */
 #ifndef WARPGYM_JUDGE_BUILD_STEP_H
 #define WARPGYM_JUDGE_BUILD_STEP_H

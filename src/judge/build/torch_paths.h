@@ -1,4 +1,5 @@
-/* torch_paths: where the PyTorch of the children keeps headers and libraries, as its Python says. */
+/* torch_paths: where the children's PyTorch keeps headers and libraries, as its Python reports.
+ * Threads: any. */
 #ifndef WARPGYM_JUDGE_BUILD_TORCH_PATHS_H
 #define WARPGYM_JUDGE_BUILD_TORCH_PATHS_H
 

@@ -14,7 +14,7 @@
 #define OPTIONS_MAX 32
 #define OPTION_BYTES 64
 
-/* --- what ptxas is told ---------------------------------------------------------------------- */
+/* --- options of ptxas ------------------------------------------------------------------------ */
 
 static const char *const truths[] = {"true", "false", NULL};
 static const char *const load_caches[] = {"ca", "cg", "cs", "lu", "cv", NULL};

@@ -1,8 +1,8 @@
-/* triton_build: what Triton would start a program for, in a process that may start none.
+/* triton: the programs that Triton would start, in a process that may start none.
  *
  * Triton's front end runs in the candidate's process, down to PTX. ptxas, and the C compiler for
- * the modules that load and launch kernels, are run here, in a sandbox (judge/build/step.h). Requests, as
- * python/warpgym/triton_build.py makes them:
+ * the modules that load and launch kernels, run here, in a sandbox (judge/build/step.h). Requests,
+ * as python/warpgym/triton_build.py makes them:
  *
  *   {"kind": "ptx", "tool": "ptxas", "options": ["-lineinfo", "--gpu-name=sm_90a"], "source": "…"}
  *   {"kind": "launcher", "source": "…"}
@@ -12,6 +12,7 @@
  *
  * ptxas is the one that came with the installed Triton. A launcher is linked against nothing: the
  * child has the driver's library among its global symbols before it loads one.
+ * Threads: one for each context.
  */
 #ifndef WARPGYM_JUDGE_BUILD_TRITON_H
 #define WARPGYM_JUDGE_BUILD_TRITON_H

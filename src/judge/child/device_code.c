@@ -19,7 +19,7 @@ int device_code_load(const char *library, struct err *err)
     int result = nvrtc_open(&nvrtc, library, err);
     if (result < 0)
         return result;
-    /* Only to load its parts; where it fails, a candidate's own will tell. */
+    /* Only to load its parts; if it fails, a candidate's own compilation shows why. */
     if (nvrtc_compile(&nvrtc, "warm.cu", warm, options, 1, &output, err) == 0)
         nvrtc_output_deinit(&output);
     return 0;

@@ -1,10 +1,10 @@
-/* device_code: the far side of the fence for device code: NVRTC behind a command line.
+/* device_code: device code's part of the child program: NVRTC behind a command line.
  *
- *   device_code_load      in the server: the library, and one compilation, which makes it warm
- *   device_code_compile   in a sandboxed child of it: LIBRARY OPTION… SOURCE -o OBJECT, in its scratch
+ *   device_code_load      in the server: the library, and one compilation, which warms it
+ *   device_code_compile   in a sandboxed child of it: LIBRARY OPTION… SOURCE -o OBJECT
  *
- * What the compiler says goes to standard output, the cubin to OBJECT. The process has read what a
- * stranger wrote when it ends; its output and its object are as untrusted as those of any compiler.
+ * What the compiler prints goes to standard output, the cubin to OBJECT. The process has read
+ * untrusted text when it ends; its output and its object are as untrusted as those of any compiler.
  */
 #ifndef WARPGYM_JUDGE_CHILD_DEVICE_CODE_H
 #define WARPGYM_JUDGE_CHILD_DEVICE_CODE_H

@@ -55,7 +55,7 @@ static int find_kernel(const struct launcher *launcher, void *module,
             ? 0
             : err_set(err, ERR_INPUT,
                       "line %u launches `%s`, and %s kernel of that name; there %s: %s; a "
-                      "kernel that is static, or a template that nobody instantiates, is left "
+                      "kernel that is static, or a template that is never instantiated, is left "
                       "out, and extern \"C\" makes a name unique",
                       call->line, call->kernel, matches ? "there is more than one" : "there is no",
                       count == 1 ? "is" : "are", names.len ? names.data : "none");

@@ -1,8 +1,8 @@
-/* launcher: a device-only candidate on the far side of the fence: its cubin, and what its launch
- * lines say (problem/launch.h), worked out for the layout at hand.
+/* launcher: a device-only candidate inside its process: its cubin, and its launch lines
+ * (problem/launch.h), worked out for the layout at hand.
  *
- * Ownership: the caller's storage, zeroed at first; it must not move. One thread. The address space
- * is the candidate's as much as that of a shared object would be.
+ * Ownership: the caller's storage, zeroed at first; it must not move. Threads: one. The address
+ * space is the candidate's as much as that of a shared object would be.
  */
 #ifndef WARPGYM_JUDGE_CHILD_LAUNCHER_H
 #define WARPGYM_JUDGE_CHILD_LAUNCHER_H

@@ -53,7 +53,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if (sandbox_filter_prepare(&err) < 0)
-        fprintf(stderr, "warpgym-child: %s\n", err.text); /* sandbox_lock tells the judge as well */
+        fprintf(stderr, "warpgym-child: %s\n",
+                err.text); /* sandbox_lock reports it to the judge as well */
     if (server_ready(SERVER_CONTROL_FD) < 0) {
         fprintf(stderr, "warpgym-child: started by warpgym itself; of no use by hand\n");
         return 2;

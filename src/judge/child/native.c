@@ -158,7 +158,7 @@ static enum wire_failure load_parts(struct native *native, const struct wire_ope
     return loaded ? FAILED_NONE : FAILED_LOAD;
 }
 
-/* What takes long and is the same for everybody; once. */
+/* What takes long and is the same for all candidates; once. */
 static void warm(struct native *native, const struct wire_gpu *wanted)
 {
     struct err *err = &native->unready;
@@ -289,7 +289,7 @@ static int start_calls(struct native *native, uint32_t first, uint32_t end, cuda
 
 /* Device time of the first slots' calls alone, at the rate of those after the first quarter of
  * them, because the first starts from nothing. What comes before makes the GPU this process's,
- * which takes it longer than many a kernel; both are part of the hand-over. */
+ * which takes it longer than many a kernel; both are part of the dispatch overhead. */
 static int run_on_gpu(struct native *native, uint32_t slots, uint64_t *own_ns, struct err *err)
 {
     const struct cuda *cuda = &native->gpu.cuda;

@@ -1,8 +1,8 @@
-/* native: the far side of the fence for C candidates and references.
+/* native: the child program of C and CUDA candidates and references.
  *
- * Runs in a sandboxed process. Loads a shared object, maps slot memory, calls `solution` when told. It
- * shares its address space with the candidate, so nothing here is trusted by the judge: a candidate
- * that rewrites it gains a process that it had anyway.
+ * Runs in a sandboxed process. Loads a shared object, maps slot memory, and runs `solution` when a
+ * CALL arrives. It shares its address space with the candidate, so the judge trusts nothing here: a
+ * candidate that rewrites it gains a process that it had anyway.
  */
 #ifndef WARPGYM_JUDGE_CHILD_NATIVE_H
 #define WARPGYM_JUDGE_CHILD_NATIVE_H

@@ -69,7 +69,7 @@ static struct chunk *find_free(void)
     return NULL;
 }
 
-/* Who asks for the same again and again (an output of each call) gets twice as much each time. */
+/* Repeated requests for the same size (an output of each call) get twice as much each time. */
 static uint64_t chunk_bytes(uint64_t bytes)
 {
     bool again = bytes == pool.last_bytes && bytes >= LARGE_BYTES;

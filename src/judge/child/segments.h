@@ -3,13 +3,13 @@
  *   PyTorch's caching allocator ─ segments_alloc ─► memory made as a descriptor ─ SEGMENT ─► judge
  *   the judge's slots           ─ descriptor ─► segments_map ─► an address for tensors
  *
- * PyTorch asks for memory in segments of 2 MB and more and parts them itself, so that tensors cost
- * what they always cost. Each segment is a descriptor of its own: the judge reads outputs where
- * they lie, and nobody can name memory that is not his own, as he could with the driver's legacy
- * handles, which are only bytes.
+ * PyTorch asks for memory in segments of 2 MB and more and divides them itself, so that tensors
+ * cost what they always cost. Each segment is a descriptor of its own: the judge reads outputs
+ * where they lie, and a process cannot name memory that is not its own, as it could with the
+ * driver's legacy handles, which are only bytes.
  *
- * Making memory takes the driver ten calls on both children, which wait for whoever else makes or ends
- * a context. So who asks for the same large piece again and again gets it from larger chunks.
+ * Making memory takes the driver ten calls in child and judge, which wait while any context is made
+ * or ended. So repeated requests for the same large size are served from larger chunks.
  *
  * PyTorch calls its allocator back without a context, so there is one pool for each process. Called
  * from Python through ctypes (python/warpgym/gpu.py). Threads: any.

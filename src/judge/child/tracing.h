@@ -1,5 +1,6 @@
-/* tracing: libwarpgym_trace.so from a native child's point of view. A child without it works as well,
- * and says why it has none. One for each process; loaded in the server, it serves its children. */
+/* tracing: libwarpgym_trace.so from a native child's point of view. A child without it works as
+ * well, and says why it has none. One for each process; loaded in the server, it serves its
+ * children. */
 #ifndef WARPGYM_JUDGE_CHILD_TRACING_H
 #define WARPGYM_JUDGE_CHILD_TRACING_H
 

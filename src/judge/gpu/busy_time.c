@@ -37,7 +37,7 @@ void busy_time_end(struct busy_time *busy)
     pthread_mutex_lock(&busy->lock);
     add_up(busy);
     busy->users--;
-    busy->alone = false; /* who had it alone is gone, or it was shared */
+    busy->alone = false; /* the exclusive user is gone, or it was shared */
     pthread_mutex_unlock(&busy->lock);
 }
 

@@ -1,6 +1,6 @@
-/* use: for how long a device was in use, and for how long by one that had it alone.
+/* busy_time: for how long a device was in use, and for how long exclusively.
  *
- * Time counts once, however many share the device. Threads: any.
+ * Time counts once, however many share the device. Ownership: the caller's storage. Threads: any.
  */
 #ifndef WARPGYM_JUDGE_GPU_BUSY_TIME_H
 #define WARPGYM_JUDGE_GPU_BUSY_TIME_H

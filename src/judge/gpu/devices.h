@@ -1,4 +1,4 @@
-/* devices: what a judge can judge on, for those who hand it work and those who watch it.
+/* devices: what a judge can judge on, for schedulers and monitoring.
  *
  * Plain data, no ownership. Threads: any.
  */
@@ -19,13 +19,13 @@ struct judge_device {
     char uuid[64];  /* of a GPU */
     int ordinal;    /* of a GPU, in this process */
     int cores;      /* of the CPU */
-    bool good;      /* false: it stands in quarantine */
+    bool good;      /* false: it is in quarantine */
     char why[256];  /* in quarantine */
     uint64_t memory_bytes;
     int evaluations;    /* that are on it now */
-    double busy_s;      /* how long somebody held its lock, since the judge was opened */
-    double exclusive_s; /* of that, somebody who had it alone: to time, above all */
-    uint32_t ready;     /* processes that stand ready with a context on a GPU */
+    double busy_s;      /* how long its lock was held, since the judge was opened */
+    double exclusive_s; /* of that, exclusively: for timing, above all */
+    uint32_t ready;     /* processes of the warm pools, with a context on a GPU */
 };
 
 /* A process that has loaded what children need, and forks them. */
@@ -34,7 +34,7 @@ struct judge_standby {
     enum standby_state state;
 };
 
-/* Finds the GPUs when nobody has yet. How many there are; the CPU is the last. */
+/* Finds the GPUs the first time. How many there are; the CPU is the last. */
 size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVICES]);
 
 #define JUDGE_STANDBYS 5

@@ -119,7 +119,7 @@ static int list(struct gpu_pool *pool, struct err *err)
         return result;
     }
     if (nvml_open(&pool->nvml, pool->options.nvml, err) < 0)
-        pool->no_nvml = *err; /* then nobody tells of clocks: doctor says so */
+        pool->no_nvml = *err; /* its readings are unknown then: doctor reports it */
     for (int i = 0; i < pool->count; i++) {
         struct gpu_unit *unit = &pool->units[i];
         struct gpu_health health;
@@ -163,7 +163,7 @@ static void quarantine(struct gpu_pool *pool, struct gpu_unit *unit, const struc
               (long long)unit->pause_ms / 1000, why->text);
 }
 
-/* Whether the judge's own context still does what it is told: a fault there sticks to it. */
+/* Whether the judge's own context still works: a fault there sticks to it. */
 static int use(const struct gpu_context *gpu, struct err *err)
 {
     struct gpu_memory memory = {0};
@@ -333,37 +333,37 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
     return shared;
 }
 
-/* With the lock. Contexts that are in the way of one who wants all places end sooner or later, but
- * there would always be somebody new. */
-static bool has_places(const struct gpu_unit *unit, int places, int most)
+/* With the lock. A session that wants several slots would never get them if new ones could overtake
+ * it: contexts end sooner or later, but there would always be another. */
+static bool has_slots(const struct gpu_unit *unit, int slots, int most)
 {
-    return unit->placed + places <= most && (places > 1 || unit->wanting == 0);
+    return unit->slots_used + slots <= most && (slots > 1 || unit->wanting_several == 0);
 }
 
-int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
+int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots, int most,
                         const _Atomic int *cancelled, struct err *err)
 {
     int result = 0;
     pthread_mutex_lock(&pool->lock);
-    unit->wanting += places > 1;
-    while (!has_places(unit, places, most) && !(cancelled && *cancelled)) {
+    unit->wanting_several += slots > 1;
+    while (!has_slots(unit, slots, most) && !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
     }
-    if (has_places(unit, places, most))
-        unit->placed += places;
+    if (has_slots(unit, slots, most))
+        unit->slots_used += slots;
     else
-        result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a place on the GPU");
-    unit->wanting -= places > 1;
+        result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a slot of the GPU");
+    unit->wanting_several -= slots > 1;
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
     return result;
 }
 
-void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places)
+void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots)
 {
     pthread_mutex_lock(&pool->lock);
-    unit->placed -= places;
+    unit->slots_used -= slots;
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
 }

@@ -1,23 +1,23 @@
-/* gpus: the GPUs that this judge may use, and which of them gets the next evaluation.
+/* gpu_pool: the GPUs that this judge may use, and which of them gets the next evaluation.
  *
- *   closed        nobody has used it yet
+ *   closed        it has not been used yet
  *   busy          one thread opens it, or tries it after its quarantine
  *   good          may be taken
- *   quarantined   it failed: nobody takes it until it has been tried
+ *   quarantined   it failed: it is not taken until it has been tried
  *
  * An evaluation takes the good GPU with the fewest evaluations on it, of equals the one that its
- * session had before (its reference stands ready there), then the first. A GPU is quarantined when
+ * session had before (its reference is cached there), then the first. A GPU is quarantined when
  * the judge's own context on it answers no more, or its management says that it is unsound: what a
  * candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on it
  * any more, a fresh process tries it; if it works there, the judge opens it anew. Contexts that
  * were given up stay where they are until the end: children that lived in them still refer to them.
  *
  * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them)
- * and gpu.devices; a child is told one, by UUID, and sees no other. MIG instances are GPUs like
+ * and gpu.devices; a child gets the UUID of one and sees no other. MIG instances are GPUs like
  * others; those of one board share its clocks and power.
  *
- * Threads: any, for every function. A unit belongs to whoever has taken it, but for the fields that
- * are said to be the pool's or the judge's.
+ * Threads: any, for every function. A unit belongs to the sessions that have taken it, except the
+ * fields that are the pool's or the judge's.
  */
 #ifndef WARPGYM_JUDGE_GPU_GPU_POOL_H
 #define WARPGYM_JUDGE_GPU_GPU_POOL_H
@@ -43,10 +43,10 @@ struct gpu_unit {
     /* of the pool, under its lock */
     enum gpu_unit_state state;
     struct gpu_opened *opened;
-    int evaluations;    /* that have taken it */
-    _Atomic int placed; /* places that those of them have who are on it now; read by any */
-    int wanting;        /* who wait for more than one */
-    struct err why;     /* in quarantine */
+    int evaluations;        /* that have taken it */
+    _Atomic int slots_used; /* by those that are on it now; read by any thread */
+    int wanting_several;    /* that wait for more than one slot */
+    struct err why;         /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
     struct busy_time busy; /* of its lock; has a lock of its own */
@@ -82,24 +82,24 @@ struct gpu_pool {
 };
 
 void gpu_pool_init(struct gpu_pool *pool, const struct gpu_pool_options *options);
-/* Nobody may have a unit. Safe on a zeroed struct. */
+/* All units are given back before. Safe on a zeroed struct. */
 void gpu_pool_deinit(struct gpu_pool *pool);
 
 /* Finds the GPUs, once; take does it, too. ERR_MISSING, ERR_UNSUPPORTED: there are none;
  * ERR_INPUT: gpu.devices names one that is not there. */
 NODISCARD int gpu_pool_list(struct gpu_pool *pool, struct err *err);
 /* Waits while one is opened. `before`: what the caller had last, or NULL. Its context is the
- * calling thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */
+ * calling thread's. As gpu_pool_list; ERR_IO: all that there are are in quarantine. */
 NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before,
                             struct gpu_unit **unit, struct err *err);
-/* Whether somebody else has it as well. */
+/* Whether another evaluation has it as well. */
 bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
-/* Waits until so many of its `most` places are free, and takes them: who takes all is alone there.
- * Nobody who comes later passes one who waits for more than one. ERR_CANCELLED: *cancelled (may be
- * NULL). */
-NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places,
-                                  int most, const _Atomic int *cancelled, struct err *err);
-void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places);
+/* Waits until so many of its `most` slots are free, and takes them: an evaluation with all slots is
+ * alone there. A request for one slot never overtakes one that waits for several. ERR_CANCELLED:
+ * *cancelled (may be NULL). */
+NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots, int most,
+                                  const _Atomic int *cancelled, struct err *err);
+void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
 
 /* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is

@@ -20,7 +20,7 @@ extern const char gpu_work_source[]; /* gpu_work.cu */
 struct gpu_work {
     const struct gpu_context *gpu; /* NULL: not open */
     void *fill, *magnitude, *compare, *doubt, *settle, *guard, *gather, *copy;
-    cuda_at junk; /* that nobody reads */
+    cuda_at junk; /* its contents mean nothing */
     uint64_t junk_bytes;
 };
 
@@ -64,7 +64,7 @@ NODISCARD int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu
 NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan,
                             const uint64_t *keys, uint32_t arrays, uint64_t count, cuda_at to,
                             uint64_t stride, struct err *err);
-/* By multiprocessors and not by the copy engines, so that it shares them with whoever else computes
+/* By multiprocessors and not by the copy engines, so that it shares them with any other work
  * meanwhile, and takes longer for it. Both addresses and the bytes are multiples of 16. */
 NODISCARD int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_t bytes,
                             struct err *err);
@@ -81,8 +81,8 @@ NODISCARD int gpu_work_agree(const struct gpu_work *work, const struct compariso
 /* The finding in compare.c's words, but for the two values at the first mismatch. */
 void gpu_work_difference(const struct comparison *spec, const struct gpu_finding *finding,
                          struct difference *difference);
-/* Bytes from all places, in GPU_ADDRESSES * GPU_ADDRESS_BYTES bytes of `into`, which is host memory that
- * the GPU may write to (cuda.host_alloc). Has ended when it returns. */
+/* Bytes from all addresses, into GPU_ADDRESSES * GPU_ADDRESS_BYTES bytes of `into`, which is host
+ * memory that the GPU may write to (cuda.host_alloc). Has ended when it returns. */
 NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_addresses *from,
                               void *into, struct err *err);
 /* Adds how many of `count` (at most 256) bytes are not `value`, at so many places, `stride` bytes

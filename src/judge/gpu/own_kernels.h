@@ -1,8 +1,8 @@
-/* own_kernels: the kernels that the judge itself runs on a GPU (gpu_work.cu, gpu_peaks.cu), compiled
- * once for each GPU.
+/* own_kernels: the kernels that the judge itself runs on a GPU (gpu_work.cu, gpu_peaks.cu),
+ * compiled once for each GPU.
  *
- * Without them the host does their work, and peaks are not measured. Ownership: the unit's. Threads:
- * any; a second session waits until the first has compiled them.
+ * Without them the host does their work, and peaks are not measured. Ownership: the unit's.
+ * Threads: any; a second session waits until the first has compiled them.
  */
 #ifndef WARPGYM_JUDGE_GPU_OWN_KERNELS_H
 #define WARPGYM_JUDGE_GPU_OWN_KERNELS_H

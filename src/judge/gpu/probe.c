@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* References in a context that is about to be given up: nobody would take them any more. */
+/* Cached references in a context that is about to be given up. */
 static void clear_shelf(struct judge *judge, const struct gpu *facts)
 {
     for (int i = 0; i < judge->gpus.count; i++) {

@@ -38,7 +38,7 @@ struct difference {
     double got, expected; /* there; 0 when there is none. 64-bit integers lose low bits here */
     double max_absolute;  /* over elements where both are finite */
     double max_relative;  /* the same, each over max(|expected|, rms); INFINITY over a zero */
-    bool nan_mismatch;    /* some NaN or infinity stood on one side only, or with another sign */
+    bool nan_mismatch;    /* only one of the two had a NaN or infinity, or their signs differ */
     double scale;         /* rms of the finite expected elements */
 };
 

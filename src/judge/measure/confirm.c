@@ -65,8 +65,8 @@ static int time_alone(struct session *session, uint32_t at)
     return call_alone(session, &trial, &session->reference.paces[at]);
 }
 
-/* Its time alone is what counts. Somebody else may have been busy on the GPU just then, so nobody
- * is accused; but nothing is gained by it. */
+/* Its time alone is what counts. Other work may have been on the GPU just then, so this is no
+ * violation; but the candidate gains nothing by it. */
 static void correct(struct session *session, uint32_t at)
 {
     struct timed_case *timed = &session->verdict->cases[at];

@@ -1,12 +1,12 @@
-/* bias: inputs of another distribution than the problem's own, of the same values.
+/* input_shift: inputs of another distribution than the problem's own, made of the same values.
  *
- * Each element of an array becomes one of its smallest or one of its largest values, as a biased
- * coin says. The mean, the spread and the order of magnitude of what a candidate has seen so far
- * are no help then (catalogue H10), and each value is one that the problem itself has drawn.
+ * Each element of an array becomes one of its smallest or one of its largest values, by a biased
+ * coin. The mean, the spread and the order of magnitude of the inputs that a candidate has seen so
+ * far do not help it then (catalogue H10), and the problem itself has drawn each value.
  *
- * Of either kind there are many, not one: who adds the same two numbers over and over in float32
- * errs to the same child each time, and an honest sum of a thousand would be told that it is wrong.
- * python/warpgym/child.py does the same for PyTorch's tensors.
+ * There are many small and many large values, not one of each: adding the same two numbers over and
+ * over in float32 errs in the same direction each time, so that an honest sum of a thousand would
+ * be wrong. python/warpgym/child.py does the same for PyTorch's tensors. A pure function.
  */
 #ifndef WARPGYM_JUDGE_MEASURE_INPUT_SHIFT_H
 #define WARPGYM_JUDGE_MEASURE_INPUT_SHIFT_H

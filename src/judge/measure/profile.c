@@ -31,7 +31,7 @@ static int ablate(struct session *session)
     struct child_time time;
     struct err err = {0};
     if (session->job.problem->cases_from && session->reference.cases.compared == 0)
-        return 0; /* nobody knows what its answer should be */
+        return 0; /* its right answer is unknown */
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
         trial_reference(session, &trial, &time) < 0)
         return -1;
@@ -216,7 +216,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
     return result;
 }
 
-/* Whoever could not be traced in one call is not asked for many. */
+/* A candidate that could not be traced in one call is not traced in many. */
 static int trace_intervals(struct session *session, int fd, const struct trace_interval *alone)
 {
     int result = 0;

@@ -1,7 +1,7 @@
 /* profile_text: a launch trace's part of the verdict, in JSON and in words.
  *
- * The words are for whoever wrote the kernels, a person or a model: what took the time, what limits
- * it, what stands out. Bounded; names in it are printable ASCII (trace.h sees to it). Without a
+ * The words are for the author of the kernels, a person or a model: what took the time, what limits
+ * it, what stands out. Bounded; names in it are printable ASCII (trace.h makes them so). Without a
  * trace in the verdict each of these adds nothing.
  */
 #ifndef WARPGYM_JUDGE_MEASURE_PROFILE_TEXT_H

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
+#define RESOLUTION_MS 1e-3 /* scatter of the dispatch overhead: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU, at most */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
@@ -29,14 +29,14 @@
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
     double *reference, *candidate;
-    double *handover; /* of the reference's call */
+    double *overhead; /* of the reference's call */
     double *around;   /* how long bringing its inputs and taking samples took */
     double *candidate_around;
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
-    bool drifts;           /* the hand-over: on a GPU */
-    struct summary cost;   /* of `handover` */
+    bool drifts;           /* the overhead: on a GPU */
+    struct summary cost;   /* of `overhead` */
     struct clocks *clocks; /* looked at between pairs */
 };
 
@@ -78,7 +78,7 @@ static int sample_pair(struct session *session, const struct trial *trial,
     double calls = trial->slots;
     sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
-    sampling->handover[at] = sampling->reference[at] - reference.own_ms / calls;
+    sampling->overhead[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
     sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
     log_write(LOG_LEVEL_DEBUG, "timing",
@@ -98,11 +98,11 @@ static double of_three(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* The hand-over about pair i. On a GPU it drifts with what else goes on, so of this pair and its
+/* The overhead near pair i. On a GPU it drifts with other load, so of this pair and its
  * neighbours (the other two of its three at either end) the middle one. */
-static double handover_near(const struct sampling *sampling, size_t i)
+static double overhead_near(const struct sampling *sampling, size_t i)
 {
-    const double *all = sampling->handover;
+    const double *all = sampling->overhead;
     size_t count = sampling->count;
     if (count < 3 || !sampling->drifts)
         return sampling->cost.median;
@@ -111,18 +111,18 @@ static double handover_near(const struct sampling *sampling, size_t i)
     return of_three(all[first], all[first + 1], all[first + 2]);
 }
 
-/* Times without the hand-over and what the order does to them, into scratch: reference first,
+/* Times without the overhead and what the order does to them, into scratch: reference first,
  * candidate behind it. */
 static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
 {
     double *into = sampling->scratch;
     struct summary around;
-    stats_summary(sampling->handover, sampling->count, &sampling->cost);
+    stats_summary(sampling->overhead, sampling->count, &sampling->cost);
     stats_summary(sampling->around, sampling->count, &around);
     double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
     for (size_t i = 0; i < sampling->count; i++) {
         double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
-        double cost_ms = handover_near(sampling, i);
+        double cost_ms = overhead_near(sampling, i);
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
         into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
                                             RESOLUTION_MS);
@@ -133,7 +133,7 @@ static void take_off(struct sampling *sampling, const double **reference, const 
     *candidate = into + sampling->capacity;
 }
 
-/* Whether the candidate's calls had a hand-over like the reference's: no quarter of them is shorter
+/* Whether the candidate's calls had an overhead like the reference's: no quarter of them is shorter
  * than that alone. On a machine that does something else meanwhile they may be. */
 static bool plausible(const struct sampling *sampling)
 {
@@ -142,9 +142,9 @@ static bool plausible(const struct sampling *sampling)
     return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS;
 }
 
-/* Intervals that end before their last slots: whoever answers several calls at once has written
- * where nobody called (catalogue H06). Two neighbouring numbers of calls, because a group of calls
- * that ends with the one doesn't end with the other. */
+/* Intervals that end before their last slots: a candidate that answers several calls at once has
+ * written where no call was made (catalogue H06). Two neighbouring numbers of calls, because a
+ * group of calls that ends with the one doesn't end with the other. */
 static int stop_short(struct session *session, const struct trial *trial)
 {
     struct trial some = *trial;
@@ -174,7 +174,7 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
     return (tight && plausible(sampling)) || budgets > BUDGETS_MAX;
 }
 
-/* Nobody knows before which pair intervals end early: once among the fewest that are taken, and
+/* It is random before which pair intervals end early: once among the fewest that are taken, and
  * then less and less often. */
 static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
@@ -231,7 +231,7 @@ static double floor_ms(const struct session *session, const struct size_set *siz
                   : peaks_floor_ms(&peaks, flops, bytes);
 }
 
-/* The benefit of every doubt: the shortest hand-over is what is taken off here, and nothing where
+/* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
  * even that took longer than a whole call, because then something else was running. */
 static int judge_case(struct session *session, const struct sampling *sampling,
                       const struct timed_case *timed)
@@ -250,7 +250,8 @@ static int judge_case(struct session *session, const struct sampling *sampling,
     }
     if (!plausible(sampling)) {
         verdict->timing_meaningful = false;
-        verdict->timing_note = "the machine was too busy to time it: a hand-over took longer";
+        verdict->timing_note =
+            "the machine was too busy to time it: the dispatch overhead alone took longer";
         return 0;
     }
     double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
@@ -356,7 +357,7 @@ static int make_slots(struct session *session, struct trial *trial, double *call
 }
 
 /* As many slots as the reference's calls want. One call alone says that roughly, because much of
- * its time is its start; several say it, and for whoever comes next. */
+ * its time is its start; several say it, and it is kept for the next candidate. */
 static int find_slots(struct session *session, struct trial *trial, double first_ms)
 {
     double *known_ms = &session->reference.paces[session->verdict->case_count].call_ms;
@@ -395,7 +396,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
     double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
-                                .handover = memory + 2 * capacity,
+                                .overhead = memory + 2 * capacity,
                                 .around = memory + 3 * capacity,
                                 .candidate_around = memory + 4 * capacity,
                                 .scratch = memory + 5 * capacity,

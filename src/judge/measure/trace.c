@@ -277,7 +277,7 @@ static void weigh_gaps(const struct trace_stream *stream, struct verdict *verdic
                         missing);
     else if (unknown > UNKNOWN_FRACTION * all->time_us)
         verdict_warning(verdict, "H44",
-                        "%.0f %% of its time on the GPU is code that nobody saw "
+                        "%.0f %% of its time on the GPU is code that was not seen "
                         "being loaded: it does not count as its own",
                         100 * unknown / all->time_us);
     else if (all->call_us > 2 * (busy_call_us + host_us))

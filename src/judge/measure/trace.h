@@ -22,7 +22,7 @@ struct trace_pass {
 };
 
 /* Fills the profile of `verdict`; adds warnings (H41, H44) and a violation (H25) where the trace
- * calls for them. ERR_PROTOCOL: it is no trace, or a damaged one: whoever wrote it is at fault, and
+ * calls for them. ERR_PROTOCOL: it is no trace, or a damaged one: its writer is at fault, and
  * the verdict is as before. ERR_LIMIT, ERR_IO: it cannot be read. */
 NODISCARD int trace_read(int fd, const struct trace_pass *pass, struct verdict *verdict,
                          struct err *err);

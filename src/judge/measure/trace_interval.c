@@ -12,7 +12,7 @@
 #define TIMES_LONGER 1.5
 #define LONGER_US 2.0
 /* Where most calls have a launch of that part of a call's, none did their work: a launch among them
- * that takes long had to wait for somebody else's context. */
+ * that takes long had to wait for another process's context. */
 #define OWN_PART 0.5
 
 /* What one call of the driver started, from the first of it to the last. */

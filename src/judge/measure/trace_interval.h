@@ -1,10 +1,10 @@
 /* trace_interval: whether each call of a timed interval did its own work (catalogue H06).
  *
- * A GPU's interval takes many calls, whose inputs all lie there when the first one starts. Whoever
- * computes all answers in one launch saves launches that nobody who calls him once would save. In
- * the trace of such an interval he shows by what honest calls, which are alike, don't have: calls
- * that start nothing, or one launch that takes as long as several calls. All that a graph does
- * counts as the one launch that started it.
+ * A GPU's interval takes many calls, whose inputs all lie there when the first one starts. A
+ * candidate that computes all answers in one launch saves launches that it could not save in a
+ * single call. The trace of such an interval then shows what honest calls, which are alike, do not
+ * have: calls that start nothing, or one launch that takes as long as several calls. All that a
+ * graph does counts as the one launch that started it.
  */
 #ifndef WARPGYM_JUDGE_MEASURE_TRACE_INTERVAL_H
 #define WARPGYM_JUDGE_MEASURE_TRACE_INTERVAL_H

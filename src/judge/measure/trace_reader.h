@@ -1,7 +1,7 @@
 /* trace_reader: a launch trace (trace_stream.h) as records that refer to what is there.
  *
  * It comes from the candidate's process: it is read once, whole, into memory of the judge, and
- * every number in it is checked. Whoever wrote a damaged one is at fault (ERR_PROTOCOL).
+ * every number in it is checked. ERR_PROTOCOL: it is damaged, which is its writer's fault.
  */
 #ifndef WARPGYM_JUDGE_MEASURE_TRACE_READER_H
 #define WARPGYM_JUDGE_MEASURE_TRACE_READER_H

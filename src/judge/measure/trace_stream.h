@@ -20,7 +20,7 @@ enum trace_kind { TRACE_KERNEL, TRACE_COPY, TRACE_SET, TRACE_KINDS };
 
 /* Where code that ran came from. */
 enum trace_origin {
-    TRACE_UNKNOWN,   /* nobody saw it being loaded, or two that are called the same were */
+    TRACE_UNKNOWN,   /* its loading was not seen, or two of that name were loaded */
     TRACE_LIBRARY,   /* part of the installation */
     TRACE_GENERATED, /* made by the installation's own compiler: torch.compile */
     TRACE_OWN,       /* the candidate's */
@@ -31,8 +31,8 @@ enum trace_origin {
 enum trace_evidence {
     TRACE_BY_NOTHING,
     TRACE_BY_IMAGE,  /* the machine code lies in a file that is mapped: that file */
-    TRACE_BY_LOADER, /* it was made at run time: whoever had it loaded */
-    TRACE_BY_STACK,  /* its loading was not seen: whoever launched it first */
+    TRACE_BY_LOADER, /* it was made at run time: by its loader */
+    TRACE_BY_STACK,  /* its loading was not seen: by its first launch */
     TRACE_EVIDENCES
 };
 

@@ -88,7 +88,7 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
                : 0;
 }
 
-/* Spoils a slot's outputs, and the bytes that belong to nobody. */
+/* Poisons a slot's outputs, and fills the guard bytes between arguments. */
 static void poison_slot(const struct layout *layout, char *slot)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -112,9 +112,8 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
     poison_slot(layout, slot);
 }
 
-/* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
- * children get theirs right before their call, by the same steps: what is in a cache is then the same,
- * too. */
+/* Gives one child the staged inputs, and poisons its outputs. Both children get theirs right before
+ * their call, by the same steps, so that the caches hold the same, too. */
 static int lay_out(const struct session *session, const struct trial *trial, struct child *child,
                    struct child_call *call, struct err *err)
 {
@@ -261,7 +260,7 @@ static void point_to_oracle(struct session *session)
     }
 }
 
-/* How far the reference itself is from its oracle: nobody is asked to be nearer. */
+/* How far the reference itself is from its oracle: no candidate has to be nearer. */
 static int measure_own_error(struct session *session, struct err *err)
 {
     struct answer *answer = &session->trials.answer;
@@ -314,8 +313,8 @@ static int check_written(struct session *session)
     return 0;
 }
 
-/* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: whoever
- * works as soon as they are there works on the clock. */
+/* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: kernels
+ * that work as soon as they are there work on the clock. */
 static int start_clock(struct child *child, struct child_call *call, struct err *err)
 {
     int result = child_wake(child, call->noise, call->timeout_ms, err);

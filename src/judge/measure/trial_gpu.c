@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define IDLE_PATIENCE_MS 400 /* a context of somebody else that ends with a fault takes 150 */
+#define IDLE_PATIENCE_MS 400 /* another context that ends with a fault takes 150 */
 #define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
 
 static bool suits(const struct layout *layout)
@@ -339,8 +339,8 @@ int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, b
     return result;
 }
 
-/* How long a kernel that does nothing takes: contexts take turns, so whoever is busy shows. What
- * ends by itself meanwhile is nobody's fault. */
+/* How long a kernel that does nothing takes: contexts take turns, so other work on the GPU shows.
+ * Work that ends by itself meanwhile is passed over. */
 static int ask_idle(struct session *session, double *ms, struct err *err)
 {
     const struct child *reference = &session->reference.child;
@@ -354,7 +354,8 @@ static int ask_idle(struct session *session, double *ms, struct err *err)
     return result;
 }
 
-/* Among others it is judged once more, alone: it may have been one of them, who ends slowly. */
+/* If the GPU is shared, the candidate is judged again, alone: the work may belong to another
+ * session that is still ending. */
 int trial_gpu_idle(struct session *session)
 {
     struct err err;
@@ -374,7 +375,7 @@ int trial_gpu_idle(struct session *session)
         session->lease.crowded = true;
         (void)!err_set(
             &err, ERR_IO,
-            "somebody was busy on this GPU while it was timed: an empty kernel took %.2g "
+            "something else was busy on this GPU while it was timed: an empty kernel took %.2g "
             "ms",
             busy_ms);
         return fault_judge(session, &err);
@@ -387,9 +388,10 @@ int trial_gpu_idle(struct session *session)
             busy_ms, alone_ms);
         return -1;
     }
-    (void)!err_set(&err, ERR_IO,
-                   "somebody else uses this GPU: an empty kernel takes %.2g ms, so nothing can be "
-                   "timed here",
-                   alone_ms);
+    (void)!err_set(
+        &err, ERR_IO,
+        "another process uses this GPU: an empty kernel takes %.2g ms, so nothing can be "
+        "timed here",
+        alone_ms);
     return fault_judge(session, &err);
 }

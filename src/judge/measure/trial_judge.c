@@ -153,7 +153,7 @@ bool trial_same_form(const struct tensor *expected, const struct tensor *got)
            memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0;
 }
 
-/* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
+/* Dtype and shape first: a torch child reports them, native ones are fixed by the slot. */
 static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
 {
     const struct tensor *expected = &session->trials.answer.reference[output];
@@ -324,7 +324,8 @@ static enum trial_result judge_slot(struct session *session, const struct trial 
     return judge_outputs(session, slot);
 }
 
-/* Whether somebody wrote there who was not called. The reference's slot is as the judge left it. */
+/* Whether the candidate wrote there without being called. The reference's slot is as the judge left
+ * it. */
 static bool is_written(const struct session *session, uint32_t slot)
 {
     const struct layout *layout = &session->candidate.layout;

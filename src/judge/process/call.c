@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Anything on the channel now was not asked for. */
+/* Whatever is on the channel now was not asked for. */
 static bool speaks(const struct child *child)
 {
     char byte;
@@ -86,7 +86,7 @@ static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err
     if (!speaks(child))
         return 0;
     child->breach = CHILD_SPOKE;
-    return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
+    return err_set(err, ERR_PROTOCOL, "it sent a message that nothing had asked for");
 }
 
 static int send_call(struct child *child, const struct child_call *call, struct err *err)

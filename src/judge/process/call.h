@@ -1,7 +1,7 @@
 /* call: the only moment in which a loaded child runs.
  *
- *   judge   freeze ─ send CALL ─ clock starts ─ thaw ┐              ┌ samples ─ clock stops ─ freeze
- *   child                                            └─ runs ─ DONE ┘
+ *   judge   freeze ─ send CALL ─ clock starts ─ thaw ┐             ┌ samples ─ clock stops ─ freeze
+ *   child                                            └ runs ─ DONE ┘
  *   judge   memory limit ─ pull the mirror ─ samples again: a difference is a late write
  *
  * Invariants:

@@ -1,9 +1,9 @@
 /* child: one of the two processes of an evaluation, the reference or the candidate, as the judge
  * sees it.
  *
- * child_open starts it in a sandbox and gives it what it is to run. child_map gives it a fresh block
- * of slot memory, of which the judge keeps a mapping. child_call (call.h) lets it run for exactly
- * one call; the child runs only then, and while it answers another message.
+ * child_open starts it in a sandbox and gives it what it is to run. child_map gives it a fresh
+ * block of slot memory, of which the judge keeps a mapping. child_call (call.h) lets it run for
+ * exactly one call; the child runs only then, and while it answers another message.
  *
  *   CLOSED ─ open ─► LOADING ─► READY ─ message ─► BUSY ─ answer ─► READY
  *                       └─► FAILED                  └─ no answer: it stays BUSY until it is closed

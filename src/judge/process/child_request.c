@@ -25,7 +25,7 @@ static int read_request(const int descriptors[WIRE_DESCRIPTORS], char **request,
                : 0;
 }
 
-/* One that asks for more than it reads would let the judge wait for room in its channel. */
+/* A child that requests more than it reads would make the judge wait for space in its channel. */
 static int send_built(struct child *child, const struct wire_built *built, int artifact,
                       struct err *err)
 {
@@ -37,7 +37,7 @@ static int send_built(struct child *child, const struct wire_built *built, int a
     return result < 0 ? child_explain_end(child, err) : 0;
 }
 
-/* What the child is to call it that nothing was built. */
+/* The error that the child raises when nothing was built. */
 static uint32_t failure_of(int artifact)
 {
     if (artifact >= 0)
@@ -88,17 +88,17 @@ static struct child_segment *segment_at(struct child *child, uint64_t address)
     return &child->requests.segments[child->requests.segment_count++];
 }
 
-/* Memory at an address that was another memory's takes that one's place; no bytes: it is given up.
- * What is kept of memory that is not given up so is the child's own loss. */
+/* New memory at a known address replaces the old; no bytes: it is given up. Memory that is not
+ * given up so stays mapped until the child ends. */
 static int serve_segment(struct child *child, const struct wire_segment *message,
                          const int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     bool gone = message->bytes == 0;
     if (!child->gpu || message->address == 0 || (descriptors[0] < 0) != gone)
-        return err_set(err, ERR_PROTOCOL, "it told of GPU memory that it cannot have");
+        return err_set(err, ERR_PROTOCOL, "it announced GPU memory that it cannot have");
     struct child_segment *segment = segment_at(child, message->address);
     if (!segment)
-        return err_set(err, ERR_PROTOCOL, "it has more pieces of GPU memory than anybody needs");
+        return err_set(err, ERR_PROTOCOL, "it has more pieces of GPU memory than a child may have");
     gpu_memory_free(&segment->memory);
     segment->address = gone ? 0 : message->address;
     int result = gone ? 0 : gpu_context_use(child->gpu, err);
@@ -131,7 +131,7 @@ static int serve(struct child *child, const union wire_message *message,
     if (message->type == WIRE_SEGMENT)
         return serve_segment(child, &message->segment, descriptors, err);
     int64_t start_ns = clock_now_ns();
-    bool held = child->limit.most_bytes > 0; /* nobody looks at it while something is compiled */
+    bool held = child->limit.most_bytes > 0; /* it is not watched while something is compiled */
     int result = held ? sandboxed_freeze(&child->process, err) : 0;
     if (result == ERR_CRASH)
         return child_explain_end(child, err);

@@ -25,7 +25,7 @@ void cpu_affinity_pin(struct cpu_affinity *affinity, int place)
 {
     affinity->processor = -1;
     if (sched_getaffinity(0, sizeof affinity->usable, &affinity->usable) < 0)
-        return; /* more processors than a cpu_set_t holds: nobody is placed */
+        return; /* more processors than a cpu_set_t holds: nothing is pinned */
     for (place %= CPU_COUNT(&affinity->usable); place >= 0; place--)
         affinity->processor = next_processor(affinity, affinity->processor);
     sit(0, affinity->processor);

@@ -1,22 +1,22 @@
-/* seat: which processors a judge and the children that it calls run on.
+/* cpu_affinity: the processors that a judging thread and the children that it calls run on.
  *
- * While a child is called, its judge and its main thread share one processor: the judge thaws it and
- * blocks, which hands the processor over; the child sends DONE and blocks, which hands it back. No
- * idle processor has to be woken, nobody spins, nothing migrates, and what the judge has just
- * written lies in the caches that the child will use. Its other threads get the other processors,
- * one each, as far as there are any: threads that were stopped together would otherwise start on
- * whatever processor they were stopped on, and a scheduler needs milliseconds to part them. The
- * main thread is a batch process, so that it does not push its judge away when it is thawed
- * (sandbox/server.c); the others need no such manners.
+ * While a child is called, its judge and its main thread share one processor: the judge thaws it
+ * and blocks, which hands the processor over; the child sends DONE and blocks, which hands it back.
+ * No idle processor has to be woken, no thread spins or migrates, and what the judge has just
+ * written lies in the caches that the child will use. The child's other threads get the other
+ * processors, one each, as far as there are any: threads that were stopped together would otherwise
+ * start on the processor they were stopped on, and a scheduler needs milliseconds to part them. The
+ * main thread is a batch process, so that it does not preempt its judge when it is thawed
+ * (sandbox/server.c).
  *
- *   cpu_affinity_pin ─┬► cpu_affinity_place ─ thaw ─ cpu_affinity_release_main ─ … DONE … ─ cpu_affinity_recall_main ─ freeze ─┬► cpu_affinity_unpin
- *              └──────────────────────── for every call ───────────────────────◄────┘
+ *   pin ─┬► place ─ thaw ─ release_main ─ … DONE … ─ recall_main ─ freeze ─┬► unpin
+ *        └──────────────────────── for every call ◄────────────────────────┘
  *
- * From cpu_affinity_release_main to cpu_affinity_recall_main the main thread may go where it likes, and so may threads that it
- * starts. What a child does to its own affinity is its own affair.
+ * From release_main to recall_main the main thread may run on any processor, and so may threads
+ * that it starts. What a child does to its own affinity is not undone.
  *
- * Nothing of this is on the clock but cpu_affinity_release_main's one system call, which is part of the hand-over
- * that timing.c takes off.
+ * Of all this only release_main's one system call is on the clock; it is part of the dispatch
+ * overhead that timing.c takes off. Ownership: the caller's storage. Threads: the judging one.
  */
 #ifndef WARPGYM_JUDGE_PROCESS_CPU_AFFINITY_H
 #define WARPGYM_JUDGE_PROCESS_CPU_AFFINITY_H

@@ -1,7 +1,9 @@
-/* program: the part of the child protocol that programs from outside speak: include/warpgym_child.h.
+/* external_program: the part of the child protocol that programs of languages from outside speak
+ * (include/warpgym_child.h).
  *
- * What it has in common with wire.h is the same there, byte for byte, so that calls take one way
- * through the judge whoever answers them; what may change in wire.h has a message of its own here.
+ * What it has in common with wire.h is the same there, byte for byte, so that all calls take one
+ * path through the judge; what may change in wire.h has a message of its own here. Threads: the
+ * child's session.
  */
 #ifndef WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H
 #define WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H

@@ -205,7 +205,7 @@ int child_output(struct child *child, uint32_t slot, uint32_t index, struct tens
     if (!child->gpu)
         return copy_output(child, slot * child_output_count(child) + index, tensor, err);
     if (tensor->at == 0 && tensor->bytes > 0)
-        return err_set(err, ERR_PROTOCOL, "output %u lies in memory that the judge was not told of",
+        return err_set(err, ERR_PROTOCOL, "output %u lies in memory that it has not announced",
                        index);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* output: what a child answered, and samples of it that were taken on the clock.
  *
- *   native            outputs lie in the slot, on a GPU in `arrays`, of which the slot is the mirror
+ *   native            outputs lie in the slot; on a GPU in `arrays`, mirrored by the slot
  *   torch, CPU        in the child's own memory: read through the kernel
  *   torch, GPU        in segments that the child has announced (child_request.h)
  *

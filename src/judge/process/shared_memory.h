@@ -1,9 +1,8 @@
-/* shared: memory that the judge and one side see both, sealed against shrinking.
+/* shared_memory: memory that the judge and one child both map, sealed against shrinking.
  *
- * Where it is computed on, all of its pages are there from the start: none is made while a clock
+ * If a child computes on it, all of its pages are there from the start: none is made while a clock
  * runs. That takes about a microsecond a page, so it is made beforehand, beside other work,
- * wherever that can be.
- * Ownership: the caller's storage; zeroed is none.
+ * wherever possible. Ownership: the caller's storage; zeroed is none. Threads: one at a time.
  */
 #ifndef WARPGYM_JUDGE_PROCESS_SHARED_MEMORY_H
 #define WARPGYM_JUDGE_PROCESS_SHARED_MEMORY_H

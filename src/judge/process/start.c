@@ -82,7 +82,7 @@ struct warm_pool *judge_warm_pool(struct judge *judge, struct gpu_unit *unit,
     struct err err;
     struct warm_pool_options options = {
         .processes = (uint32_t)judge->options.settings->gpu_processes,
-        .busy = unit ? &unit->placed : NULL,
+        .busy = unit ? &unit->slots_used : NULL,
     };
     if (!unit || options.processes == 0 || judge->no_own_root ||
         judge_standby(judge, kind, &options.standby, &err) < 0)

@@ -1,8 +1,8 @@
 /* start: a child in its sandbox.
  *
- * Where the machine lets a sandbox mount memory, that is its scratch, and vanishes with it. Where it
- * does not, which only the first sandbox can find out, each sandbox gets a directory of this machine
- * instead.
+ * Where the machine lets a sandbox mount memory, that is its scratch, and vanishes with it. Where
+ * it does not, which only the first sandbox can find out, each sandbox gets a directory of this
+ * machine instead.
  *
  * Threads: any. Errors: as child_open has them.
  */

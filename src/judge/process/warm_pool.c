@@ -31,12 +31,12 @@ struct warm_pool {
     uint32_t takers;   /* that wait for one */
     uint32_t expected; /* that may still be started */
     uint32_t failures;
-    bool failed; /* starting one did not work: nobody tries again until one is asked for */
+    bool failed; /* starting one did not work: not tried again until one is waited for */
     _Atomic bool closing;
 };
 
-/* Until the other end of the pipe is closed. A byte before that: it could not get ready, and
- * whoever is opened there would be told so, when another one might do. */
+/* Until the other end of the pipe is closed. A byte before that: it could not get ready. A child
+ * that was opened there would fail, although another process might do. */
 static int await_end(const struct warm_pool *pool, int pipe, struct err *err)
 {
     char byte;

@@ -63,7 +63,7 @@ int wire_receive(int channel, union wire_message *message, size_t *bytes,
     ssize_t got = fd_message_receive(channel, message->bytes, sizeof message->bytes, descriptors,
                                      WIRE_DESCRIPTORS, err);
     if (got == 0)
-        return err_set(err, ERR_CRASH, "the other side is gone");
+        return err_set(err, ERR_CRASH, "the other end is gone");
     if (got < 0 && got != ERR_INPUT)
         return (int)got;
     *bytes = got > 0 ? (size_t)got : 0;

@@ -1,8 +1,8 @@
-/* wire: what judge and child say to each other, over one SOCK_SEQPACKET channel for each side.
+/* wire: the messages between judge and child, over one SOCK_SEQPACKET channel for each child.
  *
  *   judge                                   child
- *   WARM   {gpu, pipe}                   ─► lock the sandbox, open the GPU ─► the pipe's end, behind a
- *                                           byte where that did not work          (optional)
+ *   WARM   {gpu, pipe}                   ─► lock the sandbox, open the GPU ─► the pipe's end, after
+ *                                           a byte if that did not work          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
@@ -15,7 +15,8 @@
  *                             BUILT {artifact} ─►
  *          SEGMENT {memory} ◄─ GPU memory in which its tensors will lie from now on
  *
- * Languages from outside speak a part of it, which stays as it is (judge/process/external_program.h):
+ * Languages from outside speak a part of it, which stays as it is
+ * (judge/process/external_program.h):
  *
  *          HELLO {version} ─►
  *   PROGRAM_OPEN {names, source}         ─► load          ─► PROGRAM_OPENED | FAILED
@@ -58,7 +59,7 @@ enum wire_type {
     WIRE_SEGMENT,
     WIRE_WAKE,
     WIRE_AWAKE,
-    /* of programs from outside, in the place of OPEN, OPENED and MAP: include/warpgym_child.h */
+    /* of programs from outside, instead of OPEN, OPENED and MAP: include/warpgym_child.h */
     WIRE_HELLO,
     WIRE_PROGRAM_OPEN,
     WIRE_PROGRAM_OPENED,
@@ -88,8 +89,8 @@ struct wire_gpu {
 };
 
 /* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description,
- * [weights]. description = JSON that the reference child wrote: how inputs and constructor look. The
- * reference of a simple problem runs no text: it gets what the maker of the cases wrote,
+ * [weights]. description = JSON that the reference child wrote: how inputs and constructor look.
+ * The reference of a simple problem runs no text: it gets what the maker of the cases wrote,
  * description and values. */
 struct wire_open {
     uint32_t type, role;
@@ -106,8 +107,8 @@ struct wire_open {
     uint32_t simple;                    /* enum wire_simple: there are cases, and no reference */
 };
 
-/* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for
- * everybody. Whatever goes wrong is said in answer to OPEN. Descriptors: the write end of a pipe,
+/* Sent ahead of OPEN to a process of a warm pool: the work that takes long and is the same for all
+ * candidates. An error is reported in answer to OPEN. Descriptors: the write end of a pipe,
  * which is closed when it is done: the channel may hold other messages by then (SEGMENT). */
 struct wire_warm {
     uint32_t type;
@@ -169,7 +170,7 @@ struct wire_output {
 struct wire_done {
     uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
                              in the slot */
-    uint64_t own_ns;      /* the call by the child's own clock: of a candidate nobody looks at it */
+    uint64_t own_ns;      /* the call by the child's own clock; a candidate's is not looked at */
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 

@@ -24,7 +24,7 @@ struct external_backend {
     const char *name;
 };
 
-/* The candidate's own file name where every program can bear it. */
+/* The candidate's own file name if every program can take it. */
 static const char *file_name(const struct session *session)
 {
     const char *path = session->job.candidate->path;
@@ -55,7 +55,7 @@ static int refuse(struct session *session, const char *diagnostics)
     return -1;
 }
 
-/* What it built, or why it did not: kept, and told. */
+/* What it built, or why it did not: into the cache and the verdict. */
 static int take_result(struct external_backend *backend, struct session *session,
                        const struct build_scratch *scratch, const struct outcome *outcome,
                        const char key[HASH_HEX_BYTES], struct err *err)

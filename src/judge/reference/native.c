@@ -35,17 +35,17 @@ static void find_largest(const struct problem *problem, struct layout *largest)
     }
 }
 
-/* Getting a reference ready. The thread that does it touches nothing of the session but the
- * reference's own fields; the verdict is written by the judging thread, after it has ended. */
+/* A reference in the making. Its thread writes nothing of the session but `reference`; the judging
+ * thread writes the verdict, after that thread has ended. */
 struct preparation {
     struct session *session;
-    const char *job; /* for which it is, in the log */
+    const char *job; /* in the log */
     pthread_t thread;
     bool threaded; /* `thread` is to be joined */
     int result;
     struct err err;
     int (*fault)(struct session *session, const struct err *err); /* whose it is */
-    _Atomic bool slot_begun; /* by one of the two threads, the one that has nothing else to do */
+    _Atomic bool slot_begun; /* by the thread that has nothing else to do */
     struct shared slot;      /* of the candidate */
     int slot_result;
     struct err slot_err;
@@ -96,7 +96,7 @@ static int compile_reference(struct preparation *preparation)
     return result;
 }
 
-/* The bytes of an artifact as sealed memory: nobody can change them while they are loaded. */
+/* The bytes of an artifact as sealed memory: they cannot change while they are loaded. */
 static int artifact_memory(const struct artifact *artifact, struct err *err)
 {
     char *bytes;
@@ -194,8 +194,8 @@ static int make_reference(struct preparation *preparation)
     return result < 0 ? result : open_reference(preparation);
 }
 
-/* On a GPU it is opened when the candidate is there, too: while that compiles, others may use the
- * one on the shelf. Here the compiler's cache gets what will be wanted. */
+/* On a GPU the reference is opened after the candidate was compiled: until then other sessions may
+ * use the cached one. Here only the build cache is filled. */
 static int prepare_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
@@ -220,7 +220,7 @@ static void *prepare(void *argument)
     return NULL;
 }
 
-/* Begins to get it ready, or does it here and now where there are no threads to be had. */
+/* Begins to prepare it, or does it here and now if no thread can be started. */
 static void prepare_begin(struct preparation *preparation, struct session *session)
 {
     *preparation = (struct preparation){.session = session, .job = log_job()};
@@ -320,7 +320,7 @@ int native_open_with(struct session *session, struct backend_ops *backend)
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);
     else if (preparation.result < 0)
-        reference_close(&session->reference); /* the candidate's own end is what is told */
+        reference_close(&session->reference); /* the verdict has the candidate's own end */
     if (result == 0 && preparation.slot_result < 0)
         result = fault_judge(session, &preparation.slot_err);
     if (result == 0)

@@ -1,8 +1,8 @@
 /* oracle: the layout of one call at double precision.
  *
  * The reference, compiled with `double` in the place of its floating types, works on a second block
- * of memory: the same arguments in the same order, floating ones as DTYPE_F64. Both children derive it
- * from the plain layout, so it never crosses a border.
+ * of memory: the same arguments in the same order, floating ones as DTYPE_F64. Both children derive
+ * it from the plain layout, so it never crosses a border.
  */
 #ifndef WARPGYM_JUDGE_REFERENCE_ORACLE_H
 #define WARPGYM_JUDGE_REFERENCE_ORACLE_H

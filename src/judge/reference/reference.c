@@ -45,7 +45,7 @@ void reference_cache_deinit(struct reference_cache *references)
     pthread_mutex_destroy(&references->lock);
 }
 
-/* With the lock: cuts an item out, and puts it before `list`. */
+/* With the lock: cuts an item out and puts it before `list`. */
 static struct cached_reference *move(struct cached_reference **place, struct cached_reference *list)
 {
     struct cached_reference *item = *place;

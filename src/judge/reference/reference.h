@@ -1,14 +1,14 @@
-/* reference: the child that knows the answer, and the shelf where it stands between evaluations.
+/* reference: the child that knows the answer, and the cache of those that no session uses.
  *
- *   session: reference_cache_take ─► judge a candidate ─► reference_cache_put       (session_reference.c)
- *                 ▲                                 │
- *                 └──────────── shelf ◄─────────────┘ (the oldest makes room)
+ *   reference_cache_take ─► judge a candidate ─► reference_cache_put       (session_reference.h)
+ *           ▲                                            │
+ *           └────────────── cache ◄──────────────────────┘ (the oldest of its device is closed)
  *
- * Making one is dear on a GPU (a context, PyTorch, weights), so whoever judges the same problem on
- * the same device next takes one that stands there. All references of a problem are the same in
- * everything that a candidate is told: the weights follow from one seed of the judge's.
+ * Making one is expensive on a GPU (a context, PyTorch, weights), so the next evaluation of the
+ * same problem on the same device takes a cached one. All references of a problem give candidates
+ * the same: the weights follow from one seed of the judge's.
  *
- * Threads: a shelf may be used by any; a reference belongs to the session that has it.
+ * Ownership: a reference belongs to its session, or to the cache. Threads: any may use a cache.
  */
 #ifndef WARPGYM_JUDGE_REFERENCE_REFERENCE_H
 #define WARPGYM_JUDGE_REFERENCE_REFERENCE_H

@@ -42,7 +42,7 @@ bool session_reference_ready(struct session *session)
 void session_rest_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
-    reference->child.cancelled = session->judge->options.cancelled; /* nobody's job for now */
+    reference->child.cancelled = session->judge->options.cancelled; /* no evaluation's for now */
     if (reference->open && reference->hash[0] && child_rest(&reference->child))
         reference_cache_put(&session->judge->references, reference);
     else

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A copy that the other side cannot reach: the children never share a page. */
+/* A copy that the child cannot reach: the children never share a page. */
 static int sealed_copy(int fd, const char *name, struct err *err)
 {
     char *bytes;
@@ -76,7 +76,7 @@ struct opening {
     uint32_t role;
     int descriptors[3];
     uint32_t count;
-    bool own_process; /* none of those that stand ready for reference and candidate */
+    bool own_process; /* none of those that are reserved for reference and candidate */
 };
 
 static void fill_open(const struct session *session, uint32_t role, struct wire_open *open)
@@ -148,7 +148,7 @@ static int take_cases(struct session *session, int descriptors[WIRE_DESCRIPTORS]
     return result < 0 ? result : 0;
 }
 
-/* Runs the module with the cases, in a process that is nobody's afterwards. */
+/* Runs the module with the cases, in a process that ends then. */
 static int make_cases(struct session *session, int made[2])
 {
     struct err err = {0};
@@ -171,7 +171,7 @@ static int make_cases(struct session *session, int made[2])
     return result < 0 ? -1 : 0;
 }
 
-/* The module itself, or what came of the cases: then without a line of anybody's text. */
+/* The module itself, or what came of the cases: then it runs no line of text. */
 static int open_reference(struct session *session, struct wire_opened *opened,
                           int descriptors[WIRE_DESCRIPTORS])
 {
@@ -253,7 +253,7 @@ int torch_open(struct session *session)
         result = torch_open_reference(session);
     if (result == 0)
         result = open_candidate(session);
-    if (result == 0) /* if it compiled something, somebody else may have the one of before */
+    if (result == 0) /* if it compiled something, another session may have taken the reference */
         result = torch_open_reference(session);
     session_end_stage(session, STAGE_LOAD, start_ns);
     return result;

@@ -1,10 +1,10 @@
-/* cases: what a simple problem (problem/simple.h) has in the place of a reference.
+/* cases: what a simple problem (problem/simple.h) has instead of a reference.
  *
- *   sandboxed process: runs the module ─► description, values ─► judge ─► reference child: answers with
- *   (ends then)                                                       values, runs nothing
+ *   sandboxed process: runs the module ─► description, values ─► judge ─► reference child: answers
+ *   (ends then)                                                       with values, runs nothing
  *
  * The module may be the candidate's own text, so it never runs in the reference child, whose clock
- * the judge goes by. What comes of it is checked here before anybody counts with it.
+ * the judge trusts. What comes of it is checked here before it is used.
  */
 #ifndef WARPGYM_JUDGE_REQUEST_CASES_H
 #define WARPGYM_JUDGE_REQUEST_CASES_H

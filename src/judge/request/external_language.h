@@ -7,8 +7,8 @@
  *   run          yes     words of the program that speaks the child protocol (warpgym_child.h); the
  *                        first one is its path, absolute, or ./… beside the file
  *   compile      no      words of a program that is run with two more, the source and the artifact
- *                        that it has to write, in a sandbox for compilers; without it `run` gets the
- *                        source alone
+ *                        that it has to write, in a sandbox for compilers; without it `run` gets
+ *                        the source alone
  *   readable     no      what both may read besides themselves and the system's libraries, and the
  *                        artifact depends on; paths as above
  *   environment  no      names and values; there is nothing else but PATH, HOME, TMPDIR and LC_ALL

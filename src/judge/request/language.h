@@ -1,10 +1,10 @@
 /* language: what a candidate is written in, one row for each.
  *
  * A row says how a language is recognised, which problems it solves, where it runs, and which
- * function brings a candidate of it to two children that stand ready. Everything else in the judge
- * asks the row, never the name. So a new language is a row in language.c, and a file with its
- * function where none of those that are there will do. Languages that live outside of this source
- * come from the configuration (external_language.h) and look the same.
+ * function opens the two children for a candidate of it. Everything else in the judge looks at the
+ * row, never at the name. So a new language is a row in language.c, and a file with its function if
+ * no existing one will do. Languages that live outside of this source come from the configuration
+ * (external_language.h) and look the same.
  *
  * Rows are immutable. Threads: any.
  */
@@ -24,7 +24,7 @@ struct external;
 
 struct language {
     const char *name;
-    const char *family; /* how people are told what a source is: "Python" */
+    const char *family; /* what messages call such a source: "Python" */
     const char *file;   /* what a source is called that came without a name */
     /* A source is of this language when its file has one of these endings and its text one of these
      * markers; where a row has none of either, all do. */

@@ -1,4 +1,4 @@
-/* evaluation_request: one evaluation, as somebody far away asks for it.
+/* request: one evaluation, as a client requests it.
  *
  * The body of POST /v1/evaluations, one item of a batch, and what a queue keeps as the payload of a
  * job: one JSON object. Unknown keys are errors with the nearest name offered.
@@ -17,7 +17,8 @@
  *                            python, triton or torch-cuda; by the name or the problem}
  *   id           no      1 to 255 bytes without control characters; the same id in flight is the
  *                        same evaluation; absent: the server draws one
- *   settings     no      {"check.trials": 5}: those of docs/reference/settings.md that a stranger may set
+ *   settings     no      {"check.trials": 5}: those of docs/reference/settings.md that a
+ *                        client may set
  *   timing       no      false: correctness only
  *   timeout_ms   no      longest that judging it may take, without the wait in the queue
  *   priority     no      urgent, high, normal (default), low
@@ -81,7 +82,7 @@ struct evaluation_request {
     const json_t *cases;        /* SIMPLE, a list; NULL */
     bool compare;               /* SIMPLE: against what the cases expect */
     const char *candidate_source;
-    const char *candidate_name; /* never NULL: it ends in .c, .cu or .py where nobody named it */
+    const char *candidate_name; /* never NULL: without a name, "candidate" and an ending */
     const json_t *settings;     /* an object; NULL: none */
     bool timing, fresh;
     int64_t timeout_ms;
@@ -114,8 +115,8 @@ json_t *evaluation_problem_json(const struct problem *problem);
 void evaluation_request_hash(const struct evaluation_request *request, const char *problem_hash,
                              char hex[HASH_HEX_BYTES]);
 
-/* A verdict (docs/reference/verdict.md) for one that is refused, or that cannot be judged for what it holds:
- * `unsupported`, class "validation". A new reference. */
+/* A verdict (docs/reference/verdict.md) for one that is refused, or that cannot be judged for what
+ * it holds: `unsupported`, class "validation". A new reference. */
 json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
 /* The same for one that cannot be judged here: `infrastructure_error`, class "missing". */
 json_t *evaluation_request_fault(const struct evaluation_request *request, const char *why);

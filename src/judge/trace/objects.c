@@ -98,7 +98,7 @@ void objects_snapshot(void)
     if (length > 1 && snapshot.own[length - 1] != '/')
         memcpy(snapshot.own + length, "/", 2);
     else if (length <= 1)
-        snapshot.own[0] = '\0'; /* "/" is nobody's own */
+        snapshot.own[0] = '\0'; /* "/" is not the candidate's own */
     snapshot.taken = true;
 }
 

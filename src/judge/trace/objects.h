@@ -1,9 +1,9 @@
 /* objects: the files that are mapped into this process, and which of them were there before the
  * candidate.
  *
- * Files are known by device and inode, as the kernel tells them (/proc/self/maps), because the
- * paths that the dynamic linker keeps are the candidate's to choose. Threads: objects_snapshot
- * once, before the others; those are safe.
+ * Files are identified by device and inode, from the kernel (/proc/self/maps), because the
+ * candidate can choose the paths that the dynamic linker keeps. Threads: objects_snapshot once,
+ * before the others; those are safe.
  */
 #ifndef WARPGYM_JUDGE_TRACE_OBJECTS_H
 #define WARPGYM_JUDGE_TRACE_OBJECTS_H

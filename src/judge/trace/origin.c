@@ -31,7 +31,7 @@ void origin_prepare(const void *cupti)
     cupti_object = objects_loaded(cupti);
 }
 
-/* Objects between whoever loads and us; only where they are the installation's. */
+/* Objects between the loader and us; only where they are the installation's. */
 static bool is_plumbing(const void *loaded, const struct object *object)
 {
     static const char *const names[] = {"libcuda.so", "libcudadebugger.so", "libcudart.so",

@@ -1,4 +1,4 @@
-/* origin: whose machine code is, told when it is loaded.
+/* origin: whose machine code is, found when it is loaded.
  *
  *   where the code lies                      whose it is
  *   in a mapped file                         that file's: library or own (objects.h)

@@ -41,7 +41,7 @@ static struct registry {
 
 static void *room(size_t count, size_t bytes)
 {
-    return calloc(count, bytes); /* pages that nobody writes cost nothing */
+    return calloc(count, bytes); /* pages that are not written cost nothing */
 }
 
 bool registry_init(void)

@@ -6,7 +6,7 @@
  * warpgym_trace_end CUPTI records each launch, at a cost of some microseconds each: a pass of its
  * own, never a timed one.
  *
- * Whose a kernel is, is not told by its name or by who launches it, but by where its code came
+ * A kernel's owner follows neither from its name nor from its launch, but from where its code came
  * from when it was loaded (origin.h).
  *
  *   child, before the driver starts   setenv CUDA_INJECTION64_PATH; warpgym_trace_prepare

@@ -19,11 +19,11 @@ static void check(struct stages *stages)
     for (size_t i = 0; i + 1 < stages->count; i++) {
         json_t *state = stages_state(stages);
         if (!(stages->list[i].rate > 0 && stages->list[i].rate <= 1) ||
-            stages_restore(stages, state, &err) < 0 || !stages_see(stages, best))
+            stages_restore(stages, state, &err) < 0 || !stages_update(stages, best))
             abort();
         json_decref(state);
     }
-    if (stages_see(stages, best) ||
+    if (stages_update(stages, best) ||
         reward_preset(stages_reward(stages, "kevin"), &config, &err) < 0)
         abort();
 }

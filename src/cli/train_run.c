@@ -53,7 +53,7 @@ static void take_figures(struct told *told, const json_t *metrics)
         add_figure(told, metrics, rows[i].name, rows[i].format, rows[i].factor);
 }
 
-static void hear(void *context, const struct trainer_progress *news)
+static void on_progress(void *context, const struct trainer_progress *news)
 {
     struct told *told = context;
     char note[NOTE_BYTES + 64];
@@ -134,7 +134,7 @@ int train_run(const struct train_run *run, struct settings *settings)
                                             .search_paths = search_paths.items,
                                             .search_path_count = search_paths.count,
                                             .cancelled = &cli_cancelled,
-                                            .tell = hear,
+                                            .on_progress = on_progress,
                                             .context = &told};
     cli_catch_signals();
     int result = trainer_run(&options, &end, &err);

@@ -1,8 +1,9 @@
 /* openai_refusal: turns an endpoint's error response into an error.
  *
- * Its message is searched in the common shapes ({"error": {"message"}}, {"error": text}, {"detail"},
- * {"message"}, a list with one of these, plain text) and becomes the text of the error: one line,
- * without control characters, and with the token redacted if the endpoint echoes it. Threads: pure.
+ * Its message is searched in the common shapes ({"error": {"message"}}, {"error": text},
+ * {"detail"}, {"message"}, a list with one of these, plain text) and becomes the text of the error:
+ * one line, without control characters, and with the token redacted if the endpoint echoes it.
+ * Threads: pure.
  */
 #ifndef WARPGYM_POLICY_OPENAI_REFUSAL_H
 #define WARPGYM_POLICY_OPENAI_REFUSAL_H

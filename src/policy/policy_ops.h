@@ -1,8 +1,8 @@
 /* policy_ops: the operations of one kind of policy, and helpers that the kinds share.
  *
- * policy.c bounds the requests in flight (policy.at_once) and computes costs; the kinds do the rest.
- * `complete` receives *answer as policy_answer_init leaves it and may leave it partly filled when it
- * fails: policy.c cleans up.
+ * policy.c bounds the requests in flight (policy.at_once) and computes costs; the kinds do the
+ * rest. `complete` receives *answer as policy_answer_init leaves it and may leave it partly filled
+ * when it fails: policy.c cleans up.
  */
 #ifndef WARPGYM_POLICY_POLICY_OPS_H
 #define WARPGYM_POLICY_POLICY_OPS_H

@@ -6,9 +6,9 @@
  *   unreached   the endpoint has never answered: the budget is RETRY_UNREACHED_MS, because the
  *               address may be mistyped
  *
- * Pauses double from `backoff_ms` to RETRY_PAUSE_MAX_MS; each is drawn at random between half of that
- * and all of it, so that requests that failed together are spread out. A Retry-After is honoured, with
- * the random part added. Pure: the caller supplies time and random number.
+ * Pauses double from `backoff_ms` to RETRY_PAUSE_MAX_MS; each is drawn at random between half of
+ * that and all of it, so that requests that failed together are spread out. A Retry-After is
+ * honoured, with the random part added. Pure: the caller supplies time and random number.
  */
 #ifndef WARPGYM_POLICY_RETRY_H
 #define WARPGYM_POLICY_RETRY_H

@@ -5,9 +5,9 @@
  *
  * problem, turn and answer are required; "*" is any problem, a missing sample any sample. Optional:
  * `reasoning`, `finish` ("stop"), `delay_ms` (0) and `usage` {prompt_tokens, completion_tokens,
- * cached_tokens}. Choice of a line: among the lines that match problem and sample, those of the latest
- * turn that is not after the requested one; of these the one that names the problem, then the one that
- * names the sample. So a turn beyond the script repeats its last turn's answer.
+ * cached_tokens}. Choice of a line: among the lines that match problem and sample, those of the
+ * latest turn that is not after the requested one; of these the one that names the problem, then
+ * the one that names the sample. So a turn beyond the script repeats its last turn's answer.
  *
  * Ownership: everything lives in the script's arena. Threads: immutable once parsed.
  */

@@ -1,9 +1,9 @@
 /* sse: server-sent events (WHATWG HTML, section 9.2), the part that chat endpoints use.
  *
  * Bytes go in as they arrive, in portions of any size; each complete event comes out as its data
- * (lines joined by line feeds). Lines end in CR, LF or both; comments, unknown fields and a byte order
- * mark are ignored, and so is an event without the empty line at its end. Names, ids and retry times
- * are not read.
+ * (lines joined by line feeds). Lines end in CR, LF or both; comments, unknown fields and a byte
+ * order mark are ignored, and so is an event without the empty line at its end. Names, ids and
+ * retry times are not read.
  *
  * Linear in the bytes; at most `max_bytes` of one event are kept: ERR_LIMIT above. Ownership: the
  * caller's storage. Threads: one at a time.

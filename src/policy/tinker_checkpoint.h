@@ -1,5 +1,5 @@
-/* tinker_checkpoint: weights and optimiser state of a model, stored by its Tinker server under the name
- * of the server's training run ("tinker://RUN/weights/NAME").
+/* tinker_checkpoint: weights and optimiser state of a model, stored by its Tinker server under the
+ * name of the server's training run ("tinker://RUN/weights/NAME").
  *
  * Threads: with the model's lock held, except tinker_checkpoint_forget.
  */

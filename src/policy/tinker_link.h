@@ -10,14 +10,14 @@
  *   an empty 400                                 the same
  *   any other status but success                 an error with the server's message
  *
- * A future is polled for policy.promise_timeout_ms. A shutdown link is not cancelled; each request on
- * it, and then each future, takes policy.parting_timeout_ms at most, not everything together. It
+ * A future is polled for policy.promise_timeout_ms. A shutdown link is not cancelled; each request
+ * on it, and then each future, takes policy.parting_timeout_ms at most, not everything together. It
  * presumes that the server has answered on another link before.
  *
  * The key appears in no message. Threads: any number may call at once, each on a connection of its
  * own. Errors: ERR_INPUT, ERR_IO, ERR_TIMEOUT, ERR_LIMIT, ERR_PROTOCOL (a malformed answer, or the
- * server has lost this client's state), ERR_CANCELLED; ERR_MISSING only from tinker_await: the server
- * has lost the future.
+ * server has lost this client's state), ERR_CANCELLED; ERR_MISSING only from tinker_await: the
+ * server has lost the future.
  */
 #ifndef WARPGYM_POLICY_TINKER_LINK_H
 #define WARPGYM_POLICY_TINKER_LINK_H

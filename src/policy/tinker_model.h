@@ -1,8 +1,8 @@
 /* tinker_model: one model on a Tinker server, and its requests in the order of their numbers.
  *
- * A number belongs to one request for ever, and no number is skipped: a server never repeats a request
- * that it has seen, and waits for missing ones. So a number is used up when the server took the
- * request, and free when the server refused it. If it is unknown which of the two happened, the
+ * A number belongs to one request for ever, and no number is skipped: a server never repeats a
+ * request that it has seen, and waits for missing ones. So a number is used up when the server took
+ * the request, and free when the server refused it. If it is unknown which of the two happened, the
  * request is kept as `unresolved` and sent again unchanged before the next one.
  *
  * A model is created by the first request that needs it, so that resuming from a checkpoint creates

@@ -1,8 +1,9 @@
-/* tinker_session: a session with a Tinker server: its configuration, its id, and a thread that sends a
- * heartbeat every ten seconds.
+/* tinker_session: a session with a Tinker server: its configuration, its id, and a thread that
+ * sends a heartbeat every ten seconds.
  *
  * The heartbeat continues after a cancellation, because a last checkpoint needs the session, too.
- * Failed heartbeats cause nothing but a warning after two minutes. Threads: the numbers never change.
+ * Failed heartbeats cause nothing but a warning after two minutes. Threads: the numbers never
+ * change.
  */
 #ifndef WARPGYM_POLICY_TINKER_SESSION_H
 #define WARPGYM_POLICY_TINKER_SESSION_H

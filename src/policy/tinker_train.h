@@ -1,8 +1,8 @@
 /* tinker_train: passes and steps of a model on a Tinker server.
  *
- * A pass is sent in chunks of the size that the server takes, all before the first result is awaited;
- * its sums are computed here, from the server's log-probabilities, in the order of the datums. A
- * failed step, or a failed pass with gradients, leaves the model torn.
+ * A pass is sent in chunks of the size that the server takes, all before the first result is
+ * awaited; its sums are computed here, from the server's log-probabilities, in the order of the
+ * datums. A failed step, or a failed pass with gradients, leaves the model torn.
  *
  * Threads: with the model's lock held.
  */

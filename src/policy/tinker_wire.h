@@ -1,5 +1,5 @@
-/* tinker_wire: the messages of the Tinker protocol: requests in JSON, and the meaning of its answers.
- * Pure.
+/* tinker_wire: the messages of the Tinker protocol: requests in JSON, and the meaning of its
+ * answers. Pure.
  *
  * Answers are untrusted: an invalid count, id or number is ERR_PROTOCOL. Ownership: the caller's
  * storage; texts belong to the answer that they are in.

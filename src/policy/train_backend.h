@@ -1,5 +1,5 @@
-/* train_backend: a policy that can be trained, with the operations of the Tinker protocol. rl/ depends
- * on this interface only, not on the transformer.
+/* train_backend: a policy that can be trained, with the operations of the Tinker protocol. rl/
+ * depends on this interface only, not on the transformer.
  *
  *   engine   lm/ in this process (train_backend_engine.c)
  *   tinker   a Tinker service, or SkyRL's server, over HTTP (train_backend_tinker.c, tinker_*.c)
@@ -10,17 +10,17 @@
  *
  * Samples come from a frozen copy of the weights, that of the last train_backend_refresh (or the
  * initial ones). Its version, the number of steps behind it, goes with every sample. The engine's
- * samples depend on weights, prompt, seed and settings to the last bit, never on concurrent samples.
- * Call train_backend_refresh after a train_backend_load of tinker: a sample between the two has the
- * loaded weights and the former version.
+ * samples depend on weights, prompt, seed and settings to the last bit, never on concurrent
+ * samples. Call train_backend_refresh after a train_backend_load of tinker: a sample between the
+ * two has the loaded weights and the former version.
  *
  * Ownership: answers and paths are the caller's. Threads: any number of threads may call
- * train_backend_prompt and train_backend_sample at once; everything else belongs to one thread, also
- * while others sample. train_backend_refresh lets samples in flight end with the old weights. A loss
- * and the order of its sums do not depend on the number of sampling threads. Errors: ERR_INPUT
- * (permanent), ERR_LIMIT (a prompt above the context), ERR_IO, ERR_TIMEOUT, ERR_CANCELLED. A backend
- * whose step (tinker: or train_backend_forward_backward, or train_backend_load) failed midway reports
- * so until a train_backend_load.
+ * train_backend_prompt and train_backend_sample at once; everything else belongs to one thread,
+ * also while others sample. train_backend_refresh lets samples in flight end with the old weights.
+ * A loss and the order of its sums do not depend on the number of sampling threads. Errors:
+ * ERR_INPUT (permanent), ERR_LIMIT (a prompt above the context), ERR_IO, ERR_TIMEOUT,
+ * ERR_CANCELLED. A backend whose step (tinker: or train_backend_forward_backward, or
+ * train_backend_load) failed midway reports so until a train_backend_load.
  */
 #ifndef WARPGYM_POLICY_TRAIN_BACKEND_H
 #define WARPGYM_POLICY_TRAIN_BACKEND_H

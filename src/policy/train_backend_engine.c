@@ -1,9 +1,9 @@
-/* The engine: two models of lm/ in this process. The calling thread trains one; the sampler's thread
- * reads its twin (lm_model_twin) on a backend of its own. So sampling and training run side by side,
- * and a refresh copies the trained weights.
+/* The engine: two models of lm/ in this process. The calling thread trains one; the sampler's
+ * thread reads its twin (lm_model_twin) on a backend of its own. So sampling and training run side
+ * by side, and a refresh copies the trained weights.
  *
- * The sampler's backend is batch-invariant: a sample depends on weights, prompt, seed and settings to
- * the last bit, never on concurrent samples, so that a resumed run reproduces the same numbers.
+ * The sampler's backend is batch-invariant: a sample depends on weights, prompt, seed and settings
+ * to the last bit, never on concurrent samples, so that a resumed run reproduces the same numbers.
  */
 #include "base/file.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* train_backend_memory: estimates the memory that the engine needs, before anything is loaded. Threads:
- * pure but for reading files.
+/* train_backend_memory: estimates the memory that the engine needs, before anything is loaded.
+ * Threads: pure but for reading files.
  */
 #ifndef WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H
 #define WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H

@@ -1,10 +1,10 @@
 /* train_backend_ops: the operations of one kind of training backend.
  *
  * train_backend.c owns the tokenizer, makes prompts and texts, bounds requests by the context, and
- * separates samples of different versions: nobody samples while `refresh` runs. The operations work on
- * ids. `sample` receives max_tokens above 0, a seed of 31 bits and an *answer that is empty but for
- * its version, and fills tokens, logprobs, count and stopped; it may leave them partly filled when it
- * fails: train_backend.c cleans up. Threads and errors: as in train_backend.h.
+ * separates samples of different versions: nobody samples while `refresh` runs. The operations work
+ * on ids. `sample` receives max_tokens above 0, a seed of 31 bits and an *answer that is empty but
+ * for its version, and fills tokens, logprobs, count and stopped; it may leave them partly filled
+ * when it fails: train_backend.c cleans up. Threads and errors: as in train_backend.h.
  */
 #ifndef WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
 #define WARPGYM_POLICY_TRAIN_BACKEND_OPS_H

@@ -1,7 +1,8 @@
 /* code_tokens: the tokens of a source text that decide what it computes. See sketch.h.
  *
- * Python is recognised by its lines; a long string in Python (the CUDA source of an extension) is read
- * as C. Accepts any bytes: an unterminated string or comment ends with the text. Threads: pure.
+ * Python is recognised by its lines; a long string in Python (the CUDA source of an extension) is
+ * read as C. Accepts any bytes: an unterminated string or comment ends with the text. Threads:
+ * pure.
  */
 #ifndef WARPGYM_RETRIEVAL_CODE_TOKENS_H
 #define WARPGYM_RETRIEVAL_CODE_TOKENS_H

@@ -8,10 +8,10 @@
  *   problems      a directory of problems with tests/fast.*   problem.yaml or *.py in the suite
  *   directory     NAME/reference.* and other sources          a folder with such a file
  *
- * A JSONL file has one form, set by its first valid line. A directory of no other form is searched for
- * *.jsonl, in the order of their names. Bad lines are counted, and the first ones kept for people;
- * reading continues. Skipped: texts that are empty or longer than LIMIT_EXAMPLE_*, and solutions that
- * are known to be wrong.
+ * A JSONL file has one form, set by its first valid line. A directory of no other form is searched
+ * for *.jsonl, in the order of their names. Bad lines are counted, and the first ones kept for
+ * people; reading continues. Skipped: texts that are empty or longer than LIMIT_EXAMPLE_*, and
+ * solutions that are known to be wrong.
  *
  * Ownership: an example's texts are the reader's, until the visitor returns. Threads: one corpus
  * belongs to one thread at a time.

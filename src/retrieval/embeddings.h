@@ -3,8 +3,8 @@
  *   POST URL/embeddings {"model", "input": [TEXT, …], "encoding_format": "float"}
  *   200  {"data": [{"index", "embedding": [NUMBER, …]}, …]}
  *
- * Vectors have length 1. Texts are cut to LIMIT_EMBEDDED_BYTES. Threads: one user at a time. Errors:
- * ERR_PROTOCOL for a malformed answer, those of http_client.h.
+ * Vectors have length 1. Texts are cut to LIMIT_EMBEDDED_BYTES. Threads: one user at a time.
+ * Errors: ERR_PROTOCOL for a malformed answer, those of http_client.h.
  */
 #ifndef WARPGYM_RETRIEVAL_EMBEDDINGS_H
 #define WARPGYM_RETRIEVAL_EMBEDDINGS_H

@@ -1,7 +1,7 @@
 /* fts_tokenizer: analyzer.h as a tokenizer of FTS5, named "code".
  *
- * In a query each quoted string is one word, unchanged: queries are made of analysed words. Threads: as
- * the database connection.
+ * In a query each quoted string is one word, unchanged: queries are made of analysed words.
+ * Threads: as the database connection.
  */
 #ifndef WARPGYM_RETRIEVAL_FTS_TOKENIZER_H
 #define WARPGYM_RETRIEVAL_FTS_TOKENIZER_H

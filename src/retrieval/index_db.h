@@ -9,8 +9,8 @@
  *              rowids are the examples' ids, and it stores no texts
  *   terms      in how many examples a word occurs: in names and references, and anywhere
  *
- * An index is immutable: a new one replaces it (index_build.h). So readers need no locks, and a reader
- * keeps the old one until it closes. Threads: one at a time for each struct index_db.
+ * An index is immutable: a new one replaces it (index_build.h). So readers need no locks, and a
+ * reader keeps the old one until it closes. Threads: one at a time for each struct index_db.
  */
 #ifndef WARPGYM_RETRIEVAL_INDEX_DB_H
 #define WARPGYM_RETRIEVAL_INDEX_DB_H

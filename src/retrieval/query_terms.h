@@ -1,8 +1,9 @@
 /* query_terms: the words of a query that are worth searching for.
  *
- * A word's weight is its rarity (Robertson's idf) times its frequency in the query. The heaviest words
- * are taken until QUERY_TERMS_MAX are, or until the examples that contain them reach
- * QUERY_TERMS_EXAMPLES: that bounds the cost of any search. Threads: one at a time for each database.
+ * A word's weight is its rarity (Robertson's idf) times its frequency in the query. The heaviest
+ * words are taken until QUERY_TERMS_MAX are, or until the examples that contain them reach
+ * QUERY_TERMS_EXAMPLES: that bounds the cost of any search. Threads: one at a time for each
+ * database.
  */
 #ifndef WARPGYM_RETRIEVAL_QUERY_TERMS_H
 #define WARPGYM_RETRIEVAL_QUERY_TERMS_H

@@ -1,19 +1,20 @@
 /* retrieval: solved examples that resemble a query.
  *
- * An index is a directory: index.db (SQLite: examples, FTS5 with a code-aware tokenizer) and, if it was
- * built with embeddings, vectors.f32 (row-major unit vectors, one for each example). The results of
- * both searches are fused by reciprocal rank (k = 60). The language is part of both searches, so an
- * index of one big and one small language finds as many of the small one.
+ * An index is a directory: index.db (SQLite: examples, FTS5 with a code-aware tokenizer) and, if it
+ * was built with embeddings, vectors.f32 (row-major unit vectors, one for each example). The
+ * results of both searches are fused by reciprocal rank (k = 60). The language is part of both
+ * searches, so an index of one big and one small language finds as many of the small one.
  *
- * Leak guard, on by default: no example whose problem is the queried one, whose reference or solution
- * is near its text (sketch.h), or whose solution is near one of those, under any name or layout.
+ * Leak guard, on by default: no example whose problem is the queried one, whose reference or
+ * solution is near its text (sketch.h), or whose solution is near one of those, under any name or
+ * layout.
  *
  * Of examples with one reference only the fastest of its language is returned, and no two solutions
  * that are near each other.
  *
- * Threads: any number of threads may search a struct retrieval at once; call retrieval_withhold before.
- * Errors: ERR_MISSING (no index), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT (for example
- * another embedding model than the index was built with).
+ * Threads: any number of threads may search a struct retrieval at once; call retrieval_withhold
+ * before. Errors: ERR_MISSING (no index), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT (for
+ * example another embedding model than the index was built with).
  */
 #ifndef WARPGYM_RETRIEVAL_RETRIEVAL_H
 #define WARPGYM_RETRIEVAL_RETRIEVAL_H

@@ -1,8 +1,8 @@
 /* staged_directory: a directory that appears complete or not at all, replacing an older one.
  *
- * It is created as PATH.building-XXXXXX; one rename exchanges the two, so that readers of PATH see the
- * old or the new one, and a killed process leaves the old. Leftovers of killed processes are removed by
- * the next begin (each process holds a lock on its directory).
+ * It is created as PATH.building-XXXXXX; one rename exchanges the two, so that readers of PATH see
+ * the old or the new one, and a killed process leaves the old. Leftovers of killed processes are
+ * removed by the next begin (each process holds a lock on its directory).
  *
  * Ownership: the caller's storage. Threads: one at a time. Errors: ERR_IO, ERR_LIMIT (disk full).
  */

@@ -28,7 +28,7 @@ int vectors_open(struct vectors *vectors, const char *path, size_t rows, size_t 
     int result = 0;
     if (status.st_size < 0 || (size_t)status.st_size != vectors->bytes || vectors->bytes == 0)
         result = err_set(err, ERR_PROTOCOL,
-                         "%s has %lld bytes, but %zu vectors of %zu numbers are %zu: rebuild the  "
+                         "%s has %lld bytes, but %zu vectors of %zu numbers are %zu: rebuild the "
                          "index",
                          path, (long long)status.st_size, rows, dimension, vectors->bytes);
     else

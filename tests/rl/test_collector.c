@@ -216,7 +216,7 @@ static int play(struct world *world, const struct way *way)
                                               .jobs = way->jobs,
                                               .wait_ms = way->wait_ms,
                                               .cancelled = way->cancelled,
-                                              .tell = hear,
+                                              .on_turn = hear,
                                               .context = world};
     int result = collector_start(&world->play, &options, &world->err);
     json_decref(configuration);

@@ -27,14 +27,14 @@ TEST(stages_are_read)
         {"staged1, kevin", 0, "not PRESET MEASURE RATE"},
         {"staged1 compiled, kevin", 0, "not PRESET MEASURE RATE"},
         {"staged1 compiled 0.7 more, kevin", 0, "not PRESET MEASURE RATE"},
-        {"staged1 compiled 0.7,", 0, "nothing stands behind the last comma"},
+        {"staged1 compiled 0.7,", 0, "nothing follows the last comma"},
         {",", 0, "not PRESET MEASURE RATE"},
         {"stagd1 compiled 0.7, kevin", 0, "staged1"},
         {"staged1 compild 0.7, kevin", 0, "did you mean 'compiled'?"},
-        {"staged1 compiled 0, kevin", 0, "'0' is no rate"},
-        {"staged1 compiled 1.1, kevin", 0, "'1.1' is no rate"},
-        {"staged1 compiled nan, kevin", 0, "'nan' is no rate"},
-        {"staged1 compiled 1x, kevin", 0, "'1x' is no rate"},
+        {"staged1 compiled 0, kevin", 0, "'0' is not a rate"},
+        {"staged1 compiled 1.1, kevin", 0, "'1.1' is not a rate"},
+        {"staged1 compiled nan, kevin", 0, "'nan' is not a rate"},
+        {"staged1 compiled 1x, kevin", 0, "'1x' is not a rate"},
         {"kevin correct 1, kevin correct 1, kevin correct 1, kevin correct 1, kevin correct 1, "
          "kevin correct 1, kevin correct 1, kevin correct 1, kevin",
          0, "more than 8 stages"},
@@ -84,13 +84,13 @@ TEST(stages_advance)
                          0);
         assert_int_equal(stages_restore(&stages, kept, &err), 0);
         json_decref(kept);
-        assert_int_equal(stages_see(&stages, rates), rows[i].next);
+        assert_int_equal(stages_update(&stages, rates), rows[i].next);
         assert_string_equal(stages_reward(&stages, "sparse"), rows[i].reward);
     }
     stages_close(&stages);
     assert_int_equal(stages_open(&stages, "", 2, &err), 0);
     const double best[STAGE_MEASURES] = {1, 1, 1, 1};
-    assert_false(stages_see(&stages, best));
+    assert_false(stages_update(&stages, best));
     assert_string_equal(stages_reward(&stages, "sparse"), "sparse");
     stages_close(&stages);
 }
@@ -230,7 +230,7 @@ TEST(held_out)
         {"relu softmax", "", 0.01, 1, 1, NULL},
         {"relu softmax", "", 0.9, 1, 1, NULL},
         {"relu", "", 0.5, 1, 0, NULL},
-        {"relu", "relu", 0, 0, 0, "nothing is left to train on"},
+        {"relu", "relu", 0, 0, 0, "no problem is left to train on"},
         {"rleu", "", 0, 0, 0, "train.problems: unknown problem 'rleu'"},
         {"relu", "sotfmax", 0, 0, 0, "train.held_out: unknown problem 'sotfmax'"},
     };

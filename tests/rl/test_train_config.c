@@ -245,7 +245,7 @@ TEST(refused)
         {{"train.loss=cispo", "train.clip_high=-0.28"}, "train.clip_high: -0.28 is neither"},
         {{"train.loss=dro", "train.dro_beta=-0.5"}, "train.dro_beta: -0.5 is neither"},
         {{"train.scale=0"}, "the loss's scale must be above 0, not 0"},
-        {{"train.band=turn", "train.band_upper=0"}, "the band's upper bound must be above 0"},
+        {{"train.band=turn", "train.band_upper=0"}, "the ratio's upper bound must be above 0"},
         {{"train.veto=1"}, "the veto's ratio must be from 0 (none) to below 1, not 1"},
         /* Steps that nobody could learn from. */
         {{"train.samples=1"}, "train.samples: the only answer to a problem has no other"},

@@ -37,7 +37,7 @@ TEST(rounds)
     struct heard heard = {0};
     struct settings settings;
     struct err err = {0};
-    const struct trainer_options options = {.tell = hear, .context = &heard};
+    const struct trainer_options options = {.on_progress = hear, .context = &heard};
     struct trainer trainer = {.options = &options};
     struct round now = {.trainer = &trainer, .all = 4}, ahead = {.trainer = &trainer, .all = 8};
     assert_non_null(mkdtemp(folder));

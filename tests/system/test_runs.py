@@ -285,7 +285,7 @@ def test_export(warpgym, home, tmp_path, options, chosen):
         text = (out / "config.json").read_text(encoding="utf-8")
         assert text == f"{chosen} config.json"
     again = warpgym("runs", "export", *arguments, cwd=home)
-    assert again.status == support.USAGE and "is not a run and not empty" in again.complaint
+    assert again.status == support.USAGE and "holds something already" in again.complaint
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"out"}
 
 

@@ -470,7 +470,7 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.model=nowhere"], "train.model: nowhere/config.json: no such file"),
         (["train.tokenizer=nowhere"], "train.tokenizer: nowhere/tokenizer.json: no such file"),
         (["train.problems=plsu"], "unknown problem 'plsu'"),
-        (["train.held_out=plus"], "nothing is left to train on"),
+        (["train.held_out=plus"], "no problem is left to train on"),
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
@@ -480,7 +480,7 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "unknown coverage 'named'"),
         (["train.samples=1"], "train.samples: the only answer to a problem has no other"),
-        (["train.max_tokens=10", "train.context=2"], "no episode could be played"),
+        (["train.max_tokens=10", "train.context=2"], "no held-out episode could be played"),
     ],
 )
 def test_refused(warpgym, world, tmp_path, pairs, complaint):
@@ -488,7 +488,7 @@ def test_refused(warpgym, world, tmp_path, pairs, complaint):
     run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=2", *pairs))
     assert run.status == support.USAGE, run
     assert complaint in run.complaint, run
-    if "no episode" not in complaint and "kevn" not in complaint:
+    if "no held-out episode" not in complaint and "kevn" not in complaint:
         assert not out.exists()
 
 
@@ -496,7 +496,7 @@ def test_no_reference_passes(warpgym, world, tmp_path):
     bad, out = tiny_world.broken_problem(tmp_path), tmp_path / "run"
     run = warpgym(*arguments(world, out, f"train.problems={bad}", "train.steps=1"))
     assert run.status == support.USAGE, run
-    assert "not even a problem's own reference passes, of 1 that were tried" in run.complaint
+    assert "no problem's own reference passes, of 1 that were tried" in run.complaint
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)
 
 
@@ -515,7 +515,7 @@ def test_other_problems(warpgym, world, tmp_path):
     assert warpgym(*arguments(world, out, *asked)).status == support.PASSED
     names.write_text("plus\nminus\ntwice\n")
     run = warpgym("runs", "resume", out, "train.steps=3", "-q")
-    assert run.status == support.USAGE and "stand for other problems now" in run.complaint, run
+    assert run.status == support.USAGE and "name other problems now" in run.complaint, run
     names.write_text("plus\nminus\n")
     run = warpgym("runs", "resume", out, "train.steps=3", "-q")
     assert run.status == support.PASSED and len(metrics(out)) == 3, run

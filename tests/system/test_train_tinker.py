@@ -190,7 +190,7 @@ ENDS = {
     "400": (
         [Fault(SAMPLE, "status", 400, detail("bad seed"), times=MANY)],
         "", support.USAGE,
-        r"step 0: no episode could be played of those that are held out: URL: bad seed \(400\)",
+        r"step 0: no held-out episode could be played: URL: bad seed \(400\)",
     ),
     "401": (
         [Fault(PASS, "status", 401, detail(f"{KEY} is no key"), skip=1)],

@@ -85,7 +85,7 @@ static char *join(const struct cli_words *words)
     return text;
 }
 
-static void hear(void *context, size_t done, size_t all)
+static void on_progress(void *context, size_t done, size_t all)
 {
     char note[64];
     snprintf(note, sizeof note, "turn %zu of at most %zu", done, all);
@@ -139,7 +139,7 @@ static int play(const struct arguments *arguments, const struct settings *settin
                                                                   search_paths.count,
                                                               .server = arguments->server,
                                                               .cancelled = &cli_cancelled,
-                                                              .tell = hear,
+                                                              .on_progress = on_progress,
                                                               .context = progress};
         status = checkpoint_evaluation_run(&options, &result, err);
         paths_list_deinit(&search_paths);

@@ -13,38 +13,38 @@
 
 #include <stdio.h>
 
-struct exam {
+struct evaluation {
     const struct checkpoint_evaluation_options *options;
     struct train_config config;
     struct gym *gym;
     struct train_backend *backend;
     struct evaluator *evaluator;
-    json_t *tasks, *held_out; /* that are played; that the run held out */
+    json_t *tasks, *held_out; /* to evaluate; held out by the run */
     size_t done, all;
 };
 
-static int find_problems(struct exam *exam, struct err *err)
+static int find_problems(struct evaluation *evaluation, struct err *err)
 {
-    const struct checkpoint_evaluation_options *options = exam->options;
+    const struct checkpoint_evaluation_options *options = evaluation->options;
     struct train_data data;
     int result = train_data_open(&data, options->settings, options->search_paths,
                                  options->search_path_count, err);
     if (result < 0)
         return result;
-    exam->held_out = json_incref(data.held_out);
+    evaluation->held_out = json_incref(data.held_out);
     train_data_close(&data);
     if (options->problems[0])
         return train_data_tasks(options->problems, options->settings, options->search_paths,
-                                options->search_path_count, &exam->tasks, err);
-    exam->tasks = json_incref(exam->held_out);
-    return json_array_size(exam->tasks) > 0
+                                options->search_path_count, &evaluation->tasks, err);
+    evaluation->tasks = json_incref(evaluation->held_out);
+    return json_array_size(evaluation->tasks) > 0
                ? 0
-               : err_set(err, ERR_INPUT, "the run held no problems out: name some");
+               : err_set(err, ERR_INPUT, "the run has no held-out problems: name some");
 }
 
-static int open_all(struct exam *exam, struct err *err)
+static int open_backends(struct evaluation *evaluation, struct err *err)
 {
-    const struct checkpoint_evaluation_options *from = exam->options;
+    const struct checkpoint_evaluation_options *from = evaluation->options;
     const struct evaluator_options evaluator = {.settings = from->settings,
                                                 .search_paths = from->search_paths,
                                                 .search_path_count = from->search_path_count,
@@ -53,34 +53,37 @@ static int open_all(struct exam *exam, struct err *err)
                                     .search_paths = from->search_paths,
                                     .search_path_count = from->search_path_count};
     bool remote = from->server || from->settings->client_url[0];
-    struct train_backend_options backend = exam->config.backend;
+    struct train_backend_options backend = evaluation->config.backend;
     uint64_t version;
     backend.cancelled = from->cancelled;
-    int result = gym_open(&exam->gym, &gym, err);
+    int result = gym_open(&evaluation->gym, &gym, err);
     if (result == 0)
-        result = gym_withhold(exam->gym, exam->held_out, err);
+        result = gym_withhold(evaluation->gym, evaluation->held_out, err);
     if (result == 0)
-        result = remote ? evaluator_open_remote(&exam->evaluator, from->server, &evaluator, err)
-                        : evaluator_open_local(&exam->evaluator, &evaluator, err);
+        result = remote
+                     ? evaluator_open_remote(&evaluation->evaluator, from->server, &evaluator, err)
+                     : evaluator_open_local(&evaluation->evaluator, &evaluator, err);
     if (result == 0)
         result = train_backend_memory_check(&backend, false, err);
     if (result == 0)
-        result = train_backend_open(&exam->backend, &backend, err);
+        result = train_backend_open(&evaluation->backend, &backend, err);
     if (result == 0 && from->where)
-        result = train_backend_load(exam->backend, from->directory, from->where, false, 0, err);
-    return result < 0 ? result : train_backend_refresh(exam->backend, &version, err);
+        result = train_backend_load(evaluation->backend, from->directory, from->where, false, 0,
+                                    err);
+    return result < 0 ? result : train_backend_refresh(evaluation->backend, &version, err);
 }
 
-static void hear(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
+static void on_turn(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
 {
-    struct exam *exam = context;
+    struct evaluation *evaluation = context;
     (void)rollout;
     (void)turn;
-    exam->options->tell(exam->options->context, ++exam->done, exam->all);
+    evaluation->options->on_progress(evaluation->options->context, ++evaluation->done,
+                                     evaluation->all);
 }
 
-static void count_lost(const struct rl_rollout *rollouts, size_t count,
-                       struct checkpoint_evaluation_result *result)
+static void count_lost_samples(const struct rl_rollout *rollouts, size_t count,
+                               struct checkpoint_evaluation_result *result)
 {
     for (size_t i = 0; i < count; i++) {
         if (rollouts[i].trajectory)
@@ -90,44 +93,47 @@ static void count_lost(const struct rl_rollout *rollouts, size_t count,
     }
 }
 
-static int play(struct exam *exam, struct checkpoint_evaluation_result *result, struct err *err)
+static int collect_rollouts(struct evaluation *evaluation,
+                            struct checkpoint_evaluation_result *result, struct err *err)
 {
-    const struct settings *settings = exam->options->settings;
-    json_t *configuration = train_config_episode(&exam->config, settings, settings->gym_reward);
+    const struct settings *settings = evaluation->options->settings;
+    json_t *configuration = train_config_episode(&evaluation->config, settings,
+                                                 settings->gym_reward);
     const struct collector_options options = {
-        .gym = exam->gym,
-        .backend = exam->backend,
-        .evaluator = exam->evaluator,
+        .gym = evaluation->gym,
+        .backend = evaluation->backend,
+        .evaluator = evaluation->evaluator,
         .configuration = configuration,
-        .sampling = exam->config.evaluation,
+        .sampling = evaluation->config.evaluation,
         .thinking = settings->train_thinking,
         .thinking_open = settings->policy_thinking_open,
         .seed = rl_random_bits((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
         .name = "eval",
-        .tasks = exam->tasks,
+        .tasks = evaluation->tasks,
         .samples = (size_t)settings->train_evaluate_samples,
         .jobs = (size_t)settings->train_jobs,
         .wait_ms = settings->train_wait_ms,
-        .cancelled = exam->options->cancelled,
-        .tell = exam->options->tell ? hear : NULL,
-        .context = exam,
+        .cancelled = evaluation->options->cancelled,
+        .on_turn = evaluation->options->on_progress ? on_turn : NULL,
+        .context = evaluation,
     };
     const struct rl_rollout *rollouts;
     struct collector *played = NULL;
-    char *path = mem_printf("%s/" TRAJECTORY_FILE, exam->options->out);
+    char *path = mem_printf("%s/" TRAJECTORY_FILE, evaluation->options->out);
     size_t count;
-    exam->all = json_array_size(exam->tasks) * options.samples * (size_t)settings->gym_turns;
+    evaluation->all = json_array_size(evaluation->tasks) * options.samples *
+                      (size_t)settings->gym_turns;
     int status = collector_start(&played, &options, err);
     if (status == 0)
         status = collector_wait(played, &rollouts, &count, err);
     if (status == 0)
-        status = file_make_directories(exam->options->out, 0755, err);
+        status = file_make_directories(evaluation->options->out, 0755, err);
     if (status == 0)
         status = evaluation_write(rollouts, count, path, err);
     if (status == 0) {
-        result->problems = json_array_size(exam->tasks);
+        result->problems = json_array_size(evaluation->tasks);
         result->samples = count;
-        count_lost(rollouts, count, result);
+        count_lost_samples(rollouts, count, result);
     }
     collector_free(played);
     mem_free(path);
@@ -138,20 +144,20 @@ static int play(struct exam *exam, struct checkpoint_evaluation_result *result, 
 int checkpoint_evaluation_run(const struct checkpoint_evaluation_options *options,
                               struct checkpoint_evaluation_result *result, struct err *err)
 {
-    struct exam exam = {.options = options};
+    struct evaluation evaluation = {.options = options};
     *result = (struct checkpoint_evaluation_result){0};
-    int status = train_config_read(&exam.config, options->settings, err);
+    int status = train_config_read(&evaluation.config, options->settings, err);
     if (status == 0)
-        status = find_problems(&exam, err);
+        status = find_problems(&evaluation, err);
     if (status == 0)
-        status = open_all(&exam, err);
+        status = open_backends(&evaluation, err);
     if (status == 0)
-        status = play(&exam, result, err);
-    train_backend_close(exam.backend);
-    if (exam.evaluator)
-        evaluator_close(exam.evaluator);
-    gym_close(exam.gym);
-    json_decref(exam.tasks);
-    json_decref(exam.held_out);
+        status = collect_rollouts(&evaluation, result, err);
+    train_backend_close(evaluation.backend);
+    if (evaluation.evaluator)
+        evaluator_close(evaluation.evaluator);
+    gym_close(evaluation.gym);
+    json_decref(evaluation.tasks);
+    json_decref(evaluation.held_out);
     return status;
 }

@@ -1,8 +1,10 @@
-/* exam: a checkpoint of a run plays problems: the same prompts, judge and policy as in training,
- * with nothing trained. Its trajectories go to a directory that `warpgym report` reads.
+/* checkpoint_evaluation: evaluates a checkpoint of a run on problems, with the prompts, judge and
+ * policy of training, and without training. Its trajectories go to a directory that `warpgym
+ * report` reads.
  *
- * The run may be under way: nothing of it is written. Threads: checkpoint_evaluation_run keeps its
- * thread.
+ * The run may be going on: nothing is written to it. Ownership: everything is borrowed for the
+ * call. Threads: checkpoint_evaluation_run blocks. Errors: those of the policy, the judge and the
+ * files.
  */
 #ifndef WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
 #define WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
@@ -14,22 +16,22 @@
 
 struct checkpoint_evaluation_options {
     const struct settings
-        *settings;         /* of the run, or changed; train.evaluate_* says how to sample */
+        *settings;         /* of the run, or changed; train.evaluate_* sets the sampling */
     const char *directory; /* of the run */
-    const char *where;     /* the checkpoint's; NULL: the model that the run began with */
-    const char *problems;  /* words as train.problems has them; "": those that it held out */
-    const char *out;       /* a directory that is made; trajectories.jsonl in it */
+    const char *where;     /* the checkpoint's; NULL: the initial model of the run */
+    const char *problems;  /* words as in train.problems; "": the held-out problems */
+    const char *out;       /* a new directory for trajectories.jsonl */
     const char *const *search_paths;
     size_t search_path_count;
     const char *server;
     const _Atomic int *cancelled;
-    void (*tell)(void *context, size_t done, size_t all); /* turns; or NULL */
+    void (*on_progress)(void *context, size_t done, size_t all); /* turns; may be NULL */
     void *context;
 };
 
 struct checkpoint_evaluation_result {
-    size_t problems, samples, lost; /* lost: of the samples, those that were not played */
-    char why[256];                  /* the first of them */
+    size_t problems, samples, lost; /* lost: samples that could not be played */
+    char why[256];                  /* of the first lost sample */
 };
 
 NODISCARD int checkpoint_evaluation_run(const struct checkpoint_evaluation_options *options,

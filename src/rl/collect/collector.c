@@ -16,7 +16,7 @@
 
 #define FIRST_PAUSE_MS 100
 #define LONGEST_PAUSE_MS 5000
-#define GLANCE_MS 50 /* how often a pause looks whether it is over */
+#define POLL_MS 50 /* how often a pause checks for the end */
 
 struct collector {
     struct collector_options options;
@@ -31,93 +31,97 @@ struct collector {
     pthread_mutex_t lock;
     size_t next;
     _Atomic bool ended;
-    struct err why; /* written once, with the lock */
+    struct err why; /* written once, under the lock */
 };
 
 /* ------------------------------------------------------------------------------------ patience */
 
-static bool is_over(const struct collector *play)
+static bool collector_is_over(const struct collector *collector)
 {
-    return play->ended || (play->options.cancelled && *play->options.cancelled);
+    return collector->ended || (collector->options.cancelled && *collector->options.cancelled);
 }
 
-static void end_play(struct collector *play, const struct err *why)
+static void end_collector(struct collector *collector, const struct err *why)
 {
-    pthread_mutex_lock(&play->lock);
-    if (!play->ended) {
-        play->why = *why;
-        play->ended = true;
+    pthread_mutex_lock(&collector->lock);
+    if (!collector->ended) {
+        collector->why = *why;
+        collector->ended = true;
     }
-    pthread_mutex_unlock(&play->lock);
+    pthread_mutex_unlock(&collector->lock);
 }
 
-static bool is_away(int code)
+static bool is_temporary_error(int code)
 {
     return code == ERR_IO || code == ERR_TIMEOUT;
 }
 
-/* Whether it concerns one episode alone. */
-static bool is_refusal(int code)
+/* Whether the error ends one episode only. */
+static bool is_episode_error(int code)
 {
     return code == ERR_INPUT || code == ERR_MISSING || code == ERR_LIMIT || code == ERR_UNSUPPORTED;
 }
 
-/* Patience with somebody who is away; zero to begin with. */
-struct patience {
+/* The time left for retries; zeroed at the beginning. */
+struct retry_budget {
     int64_t until_ns;
     int64_t pause_ms;
 };
 
-/* Rests before the next attempt. False: it is no use any more. */
-static bool bear(const struct collector *play, struct patience *patience, int code)
+/* Pauses before the next attempt. False: do not retry. */
+static bool wait_for_retry(const struct collector *collector, struct retry_budget *retry_budget,
+                           int code)
 {
     int64_t now = clock_now_ns();
-    if (!is_away(code) || is_over(play))
+    if (!is_temporary_error(code) || collector_is_over(collector))
         return false;
-    if (patience->pause_ms == 0) {
-        patience->until_ns = now + play->options.wait_ms * 1000000;
-        patience->pause_ms = FIRST_PAUSE_MS;
+    if (retry_budget->pause_ms == 0) {
+        retry_budget->until_ns = now + collector->options.wait_ms * 1000000;
+        retry_budget->pause_ms = FIRST_PAUSE_MS;
     }
-    if (now >= patience->until_ns)
+    if (now >= retry_budget->until_ns)
         return false;
-    int64_t end = now + patience->pause_ms * 1000000;
-    const struct timespec glance = {.tv_nsec = GLANCE_MS * 1000000L};
-    while (!is_over(play) && clock_now_ns() < end && clock_now_ns() < patience->until_ns)
+    int64_t end = now + retry_budget->pause_ms * 1000000;
+    const struct timespec glance = {.tv_nsec = POLL_MS * 1000000L};
+    while (!collector_is_over(collector) && clock_now_ns() < end &&
+           clock_now_ns() < retry_budget->until_ns)
         nanosleep(&glance, NULL);
-    patience->pause_ms = patience->pause_ms * 2 < LONGEST_PAUSE_MS ? patience->pause_ms * 2
-                                                                   : LONGEST_PAUSE_MS;
+    retry_budget->pause_ms = retry_budget->pause_ms * 2 < LONGEST_PAUSE_MS
+                                 ? retry_budget->pause_ms * 2
+                                 : LONGEST_PAUSE_MS;
     return true;
 }
 
 /* ---------------------------------------------------------------------------------- one episode */
 
-struct seat {
-    struct collector *play;
+struct session {
+    struct collector *collector;
     struct rl_rollout *rollout;
     struct episode *episode;
 };
 
-static struct rl_turn *turn_of(const struct seat *seat)
+static struct rl_turn *current_turn(const struct session *session)
 {
-    return &seat->rollout->turns[seat->rollout->count];
+    return &session->rollout->turns[session->rollout->count];
 }
 
-/* A sample of a task has LIMIT_TURNS numbers; no two answers of a step share one. */
-static uint64_t seed_of(const struct seat *seat)
+/* Each sample of a task has LIMIT_TURNS numbers; no two answers of a step share one. */
+static uint64_t answer_seed(const struct session *session)
 {
-    const struct collector_options *options = &seat->play->options;
-    uint64_t index = ((uint64_t)seat->rollout->task << 32 | seat->rollout->sample) * LIMIT_TURNS +
-                     (uint64_t)episode_turn(seat->episode);
+    const struct collector_options *options = &session->collector->options;
+    uint64_t index = ((uint64_t)session->rollout->task << 32 | session->rollout->sample) *
+                         LIMIT_TURNS +
+                     (uint64_t)episode_turn(session->episode);
     return rl_random_bits(options->seed, options->step, RL_STREAM_ANSWERS, index);
 }
 
-static int begin(struct seat *seat, struct err *err)
+static int begin_episode(struct session *session, struct err *err)
 {
-    struct collector *play = seat->play;
-    const struct collector_options *options = &play->options;
-    const struct rl_rollout *rollout = seat->rollout;
-    const json_t *task = json_array_get(play->tasks, rollout->task - options->first_task);
-    json_t *configuration = json_copy(play->configuration);
+    struct collector *collector = session->collector;
+    const struct collector_options *options = &collector->options;
+    const struct rl_rollout *rollout = session->rollout;
+    const json_t *task = json_array_get(collector->tasks, rollout->task - options->first_task);
+    json_t *configuration = json_copy(collector->configuration);
     json_t *labels = json_object();
     char id[LIMIT_EPISODE_ID_BYTES];
     snprintf(id, sizeof id, "%.32s-%llu-%zu-%zu", options->name ? options->name : "play",
@@ -126,20 +130,21 @@ static int begin(struct seat *seat, struct err *err)
     json_put(labels, "policy", json_text(train_backend_kind(options->backend)));
     json_put(configuration, "labels", labels);
     json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
-    int result = episode_new(&seat->episode, options->gym, id, configuration, err);
+    int result = episode_new(&session->episode, options->gym, id, configuration, err);
     json_decref(configuration);
     if (result == 0)
-        seat->rollout->turns = mem_alloc(((size_t)episode_turns(seat->episode) + 1) *
-                                         sizeof *seat->rollout->turns);
+        session->rollout->turns = mem_alloc(((size_t)episode_turns(session->episode) + 1) *
+                                            sizeof *session->rollout->turns);
     return result;
 }
 
-static json_t *answer_json(const struct collector *play, const struct rl_turn *turn, double took_ms)
+static json_t *answer_json(const struct collector *collector, const struct rl_turn *turn,
+                           double took_ms)
 {
     json_t *object = json_object();
     json_put(object, "text", json_text(turn->answer.text));
     json_put(object, "finish", json_string(turn->answer.stopped ? "stop" : "length"));
-    json_put(object, "thinking_open", json_boolean(play->options.thinking_open));
+    json_put(object, "thinking_open", json_boolean(collector->options.thinking_open));
     json_put(object, "usage",
              json_pack("{s:I, s:I}", "prompt_tokens", (json_int_t)turn->prompt.count,
                        "completion_tokens", (json_int_t)turn->answer.count));
@@ -147,75 +152,75 @@ static json_t *answer_json(const struct collector *play, const struct rl_turn *t
     return object;
 }
 
-static int sample(struct seat *seat, struct rl_turn *turn, struct err *err)
+static int sample_answer(struct session *session, struct rl_turn *turn, struct err *err)
 {
-    const struct collector_options *options = &seat->play->options;
+    const struct collector_options *options = &session->collector->options;
     struct train_backend_sampling sampling = options->sampling;
-    struct patience patience = {0};
+    struct retry_budget retry_budget = {0};
     int result;
-    sampling.seed = seed_of(seat);
+    sampling.seed = answer_seed(session);
     do
         result = train_backend_sample(options->backend, &turn->prompt, &sampling, &turn->answer,
                                       err);
-    while (result < 0 && bear(seat->play, &patience, result));
+    while (result < 0 && wait_for_retry(session->collector, &retry_budget, result));
     turn->cut = result == 0 && !turn->answer.stopped;
     return result;
 }
 
-static int ask(struct seat *seat, struct err *err)
+static int request_answer(struct session *session, struct err *err)
 {
-    struct rl_turn *turn = turn_of(seat);
+    struct rl_turn *turn = current_turn(session);
     json_t *messages, *request;
-    int result = episode_messages(seat->episode, &messages, err);
+    int result = episode_messages(session->episode, &messages, err);
     if (result < 0)
         return result;
-    result = train_backend_prompt(seat->play->options.backend, messages,
-                                  seat->play->options.thinking, &turn->prompt, err);
+    result = train_backend_prompt(session->collector->options.backend, messages,
+                                  session->collector->options.thinking, &turn->prompt, err);
     json_decref(messages);
     int64_t begun_ns = clock_now_ns();
     if (result == 0)
-        result = sample(seat, turn, err);
-    if (result == ERR_LIMIT && seat->rollout->count > 0) {
-        episode_end(seat->episode, "budget"); /* what was said is more than the model may read */
+        result = sample_answer(session, turn, err);
+    if (result == ERR_LIMIT && session->rollout->count > 0) {
+        episode_end(session->episode, "budget"); /* the conversation exceeds the model's context */
         return 0;
     }
     if (result < 0)
         return result;
-    json_t *answer = answer_json(seat->play, turn, clock_ms_since(begun_ns));
-    result = episode_answer(seat->episode, answer, &request, err);
+    json_t *answer = answer_json(session->collector, turn, clock_ms_since(begun_ns));
+    result = episode_answer(session->episode, answer, &request, err);
     json_decref(answer);
     if (result == 0)
         json_decref(request);
     return result;
 }
 
-static int judge(struct seat *seat, struct err *err)
+static int judge_answer(struct session *session, struct err *err)
 {
-    struct collector *play = seat->play;
-    struct patience patience = {0};
-    json_t *request = episode_request(seat->episode), *verdict = NULL;
+    struct collector *collector = session->collector;
+    struct retry_budget retry_budget = {0};
+    json_t *request = episode_request(session->episode), *verdict = NULL;
     int result;
     do
-        result = evaluator_evaluate(play->options.evaluator, request, &verdict, err);
-    while (result < 0 && bear(play, &patience, result));
+        result = evaluator_evaluate(collector->options.evaluator, request, &verdict, err);
+    while (result < 0 && wait_for_retry(collector, &retry_budget, result));
     json_decref(request);
     if (result < 0)
         return result;
-    if (is_over(play)) { /* what it says now is that we stopped */
+    if (collector_is_over(collector)) { /* the verdict only says that it was cancelled */
         json_decref(verdict);
         return err_set(err, ERR_CANCELLED, "stopped");
     }
-    turn_of(seat)->coverage = coverage_read(play->coverage, verdict);
-    result = episode_verdict(seat->episode, verdict, err);
+    current_turn(session)->coverage = coverage_read(collector->coverage, verdict);
+    result = episode_verdict(session->episode, verdict, err);
     json_decref(verdict);
-    return result == ERR_IO ? 0 : result; /* it was none: asked again */
+    return result == ERR_IO ? 0 : result; /* no verdict: evaluate again */
 }
 
-static void end_turn(struct seat *seat, int64_t number)
+static void end_turn(struct session *session, int64_t number)
 {
-    struct collector *play = seat->play;
-    struct rl_turn *turn = turn_of(seat);
-    const json_t *record = episode_record(seat->episode, number);
+    struct collector *collector = session->collector;
+    struct rl_turn *turn = current_turn(session);
+    const json_t *record = episode_record(session->episode, number);
     double speedup = json_number_value(json_object_get(record, "speedup"));
     turn->record = json_incref((json_t *)record);
     turn->reward = json_number_value(json_object_get(record, "reward"));
@@ -226,79 +231,79 @@ static void end_turn(struct seat *seat, int64_t number)
     turn->cheated = json_array_size(json_object_get(record, "violations")) > 0 ||
                     strcmp(json_text_at(record, "status"), "violation") == 0;
     turn->excluded = json_is_true(json_object_get(record, "excluded"));
-    seat->rollout->count++;
-    turn_of(seat)->coverage = NAN;
-    if (!play->options.tell)
+    session->rollout->count++;
+    current_turn(session)->coverage = NAN;
+    if (!collector->options.on_turn)
         return;
-    pthread_mutex_lock(&play->lock);
-    play->options.tell(play->options.context, seat->rollout, turn);
-    pthread_mutex_unlock(&play->lock);
+    pthread_mutex_lock(&collector->lock);
+    collector->options.on_turn(collector->options.context, session->rollout, turn);
+    pthread_mutex_unlock(&collector->lock);
 }
 
-static int play_episode(struct seat *seat, struct err *err)
+static int run_episode(struct session *session, struct err *err)
 {
-    int result = begin(seat, err);
+    int result = begin_episode(session, err);
     if (result == 0)
-        turn_of(seat)->coverage = NAN;
-    while (result == 0 && episode_phase(seat->episode) != EPISODE_DONE) {
-        int64_t turn = episode_turn(seat->episode);
-        if (is_over(seat->play))
+        current_turn(session)->coverage = NAN;
+    while (result == 0 && episode_phase(session->episode) != EPISODE_DONE) {
+        int64_t turn = episode_turn(session->episode);
+        if (collector_is_over(session->collector))
             return err_set(err, ERR_CANCELLED, "stopped");
-        result = episode_phase(seat->episode) == EPISODE_ANSWERING ? ask(seat, err)
-                                                                   : judge(seat, err);
-        if (result == 0 && episode_record(seat->episode, turn))
-            end_turn(seat, turn);
+        result = episode_phase(session->episode) == EPISODE_ANSWERING ? request_answer(session, err)
+                                                                      : judge_answer(session, err);
+        if (result == 0 && episode_record(session->episode, turn))
+            end_turn(session, turn);
     }
     if (result == 0)
-        seat->rollout->trajectory = episode_trajectory(seat->episode);
+        session->rollout->trajectory = episode_trajectory(session->episode);
     return result;
 }
 
 /* ---------------------------------------------------------------------------------- the threads */
 
-static struct rl_rollout *next_rollout(struct collector *play)
+static struct rl_rollout *next_rollout(struct collector *collector)
 {
-    pthread_mutex_lock(&play->lock);
+    pthread_mutex_lock(&collector->lock);
     struct rl_rollout *rollout = NULL;
-    if (!is_over(play) && play->next < play->count)
-        rollout = &play->rollouts[play->next++];
-    pthread_mutex_unlock(&play->lock);
+    if (!collector_is_over(collector) && collector->next < collector->count)
+        rollout = &collector->rollouts[collector->next++];
+    pthread_mutex_unlock(&collector->lock);
     return rollout;
 }
 
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
-    struct collector *play = argument;
+    struct collector *collector = argument;
     struct rl_rollout *rollout;
-    while ((rollout = next_rollout(play))) {
-        struct seat seat = {.play = play, .rollout = rollout};
-        struct err err = {0}; /* it may tell of what was overcome */
-        int result = play_episode(&seat, &err);
+    while ((rollout = next_rollout(collector))) {
+        struct session session = {.collector = collector, .rollout = rollout};
+        struct err err = {0}; /* may hold an error that a retry resolved */
+        int result = run_episode(&session, &err);
         if (result < 0)
             rollout->why = err;
-        if (result < 0 && !is_refusal(result) && result != ERR_CANCELLED)
-            end_play(play, &err);
-        episode_free(seat.episode);
+        if (result < 0 && !is_episode_error(result) && result != ERR_CANCELLED)
+            end_collector(collector, &err);
+        episode_free(session.episode);
     }
     return NULL;
 }
 
-static const char *name_of(const json_t *task)
+static const char *problem_name(const json_t *task)
 {
     const char *id = json_string_value(json_object_get(json_object_get(task, "problem"), "id"));
     return id ? id : "inline";
 }
 
-static void make_rollouts(struct collector *play)
+static void make_rollouts(struct collector *collector)
 {
-    size_t samples = play->options.samples;
-    play->count = json_array_size(play->tasks) * samples;
-    play->rollouts = mem_alloc((play->count + 1) * sizeof *play->rollouts);
-    for (size_t i = 0; i < play->count; i++)
-        play->rollouts[i] = (struct rl_rollout){.problem = name_of(
-                                                    json_array_get(play->tasks, i / samples)),
-                                                .task = play->options.first_task + i / samples,
-                                                .sample = i % samples};
+    size_t samples = collector->options.samples;
+    collector->count = json_array_size(collector->tasks) * samples;
+    collector->rollouts = mem_alloc((collector->count + 1) * sizeof *collector->rollouts);
+    for (size_t i = 0; i < collector->count; i++)
+        collector->rollouts[i] = (struct rl_rollout){
+            .problem = problem_name(json_array_get(collector->tasks, i / samples)),
+            .task = collector->options.first_task + i / samples,
+            .sample = i % samples};
 }
 
 int collector_start(struct collector **out, const struct collector_options *options,
@@ -308,51 +313,51 @@ int collector_start(struct collector **out, const struct collector_options *opti
     int result = coverage_measure_named(options->gym->settings->gym_coverage, &coverage, err);
     if (result < 0)
         return err_prefix(err, "gym.coverage");
-    struct collector *play = mem_alloc(sizeof *play);
-    play->options = *options;
-    play->coverage = coverage;
-    play->configuration = json_deep_copy(options->configuration);
-    play->tasks = json_deep_copy(options->tasks);
-    pthread_mutex_init(&play->lock, NULL);
-    make_rollouts(play);
-    size_t wanted = options->jobs < play->count ? options->jobs : play->count;
-    play->threads = mem_alloc((wanted + 1) * sizeof *play->threads);
-    while (play->started < wanted &&
-           pthread_create(&play->threads[play->started], NULL, work, play) == 0)
-        play->started++;
-    if (play->started == 0 && wanted > 0) {
-        collector_free(play);
+    struct collector *collector = mem_alloc(sizeof *collector);
+    collector->options = *options;
+    collector->coverage = coverage;
+    collector->configuration = json_deep_copy(options->configuration);
+    collector->tasks = json_deep_copy(options->tasks);
+    pthread_mutex_init(&collector->lock, NULL);
+    make_rollouts(collector);
+    size_t wanted = options->jobs < collector->count ? options->jobs : collector->count;
+    collector->threads = mem_alloc((wanted + 1) * sizeof *collector->threads);
+    while (collector->started < wanted && pthread_create(&collector->threads[collector->started],
+                                                         NULL, run_worker, collector) == 0)
+        collector->started++;
+    if (collector->started == 0 && wanted > 0) {
+        collector_free(collector);
         return err_set(err, ERR_IO, "cannot start a thread for the episodes");
     }
-    *out = play;
+    *out = collector;
     return 0;
 }
 
-static void join(struct collector *play)
+static void join_workers(struct collector *collector)
 {
-    for (size_t i = 0; i < play->started && !play->joined; i++)
-        pthread_join(play->threads[i], NULL);
-    play->joined = true;
+    for (size_t i = 0; i < collector->started && !collector->joined; i++)
+        pthread_join(collector->threads[i], NULL);
+    collector->joined = true;
 }
 
-int collector_wait(struct collector *play, const struct rl_rollout **rollouts, size_t *count,
+int collector_wait(struct collector *collector, const struct rl_rollout **rollouts, size_t *count,
                    struct err *err)
 {
-    join(play);
-    *rollouts = play->rollouts;
-    *count = play->count;
-    if (play->ended) {
-        *err = play->why;
-        return play->why.code;
+    join_workers(collector);
+    *rollouts = collector->rollouts;
+    *count = collector->count;
+    if (collector->ended) {
+        *err = collector->why;
+        return collector->why.code;
     }
-    if (play->options.cancelled && *play->options.cancelled)
+    if (collector->options.cancelled && *collector->options.cancelled)
         return err_set(err, ERR_CANCELLED, "interrupted");
     return 0;
 }
 
 static void free_rollout(struct rl_rollout *rollout)
 {
-    /* One behind the last may hold an answer that was never judged. */
+    /* The slot after the last turn may hold an answer that was never judged. */
     for (size_t i = 0; rollout->turns && i <= rollout->count; i++) {
         tokens_deinit(&rollout->turns[i].prompt);
         train_backend_answer_deinit(&rollout->turns[i].answer);
@@ -362,20 +367,20 @@ static void free_rollout(struct rl_rollout *rollout)
     json_decref(rollout->trajectory);
 }
 
-void collector_free(struct collector *play)
+void collector_free(struct collector *collector)
 {
-    if (!play)
+    if (!collector)
         return;
     const struct err stopped = {.code = ERR_CANCELLED, .text = "stopped"};
-    if (!play->joined)
-        end_play(play, &stopped);
-    join(play);
-    for (size_t i = 0; i < play->count; i++)
-        free_rollout(&play->rollouts[i]);
-    mem_free(play->rollouts);
-    mem_free(play->threads);
-    json_decref(play->configuration);
-    json_decref(play->tasks);
-    pthread_mutex_destroy(&play->lock);
-    mem_free(play);
+    if (!collector->joined)
+        end_collector(collector, &stopped);
+    join_workers(collector);
+    for (size_t i = 0; i < collector->count; i++)
+        free_rollout(&collector->rollouts[i]);
+    mem_free(collector->rollouts);
+    mem_free(collector->threads);
+    json_decref(collector->configuration);
+    json_decref(collector->tasks);
+    pthread_mutex_destroy(&collector->lock);
+    mem_free(collector);
 }

@@ -1,22 +1,21 @@
-/* play: the episodes of one step. A learner answers, gym/episode keeps the conversation, an
- * evaluator judges.
+/* collector: collects the rollouts of one step. The policy answers, gym/episode keeps the
+ * conversation, an evaluator judges.
  *
  *   task (problem) × samples ─► episode ─► messages ─► train_backend_prompt ─► train_backend_sample
- *                                  ▲                                        │ answer
- *                                  └── verdict ◄── evaluator ◄── request ◄──┘
+ *                                  ▲                                                  │ answer
+ *                                  └── verdict ◄── evaluator ◄── request ◄────────────┘
  *
- * Every episode that ends is a rollout: turns with ids and log-probabilities, rewards and facts.
- * What could not be judged has a turn that is `excluded`; an episode that could not be played at
- * all has no turns, and says why.
+ * Every episode becomes a rollout: turns with ids and log-probabilities, rewards and facts. A turn
+ * that could not be judged is `excluded`; an episode that failed has no trajectory, and an error.
  *
- * The seed of an answer is a number of (seed, step, task, sample, turn), so that an episode does
- * not depend on which others run beside it.
+ * The seed of an answer depends on (seed, step, task, sample, turn) only, so that an episode does
+ * not depend on concurrent ones.
  *
- * A policy or a judge that is away is asked again, for wait_ms; then that ends all episodes. What a
- * policy refuses (ERR_INPUT, ERR_LIMIT, …) ends its episode alone.
+ * If the policy or the judge is unavailable, requests are retried for wait_ms; then all episodes
+ * end. An error of the policy about one prompt (ERR_INPUT, ERR_LIMIT, …) ends its episode only.
  *
- * Threads: collector_start returns at once, and the episodes run on threads of its own (`jobs`);
- * collector_wait joins them.
+ * Ownership: the collector owns its rollouts. Threads: collector_start returns at once; episodes
+ * run on `jobs` threads, which collector_wait joins. Errors: those of the policy and the judge.
  */
 #ifndef WARPGYM_RL_COLLECT_COLLECTOR_H
 #define WARPGYM_RL_COLLECT_COLLECTOR_H
@@ -37,48 +36,48 @@ struct rl_turn {
     struct train_backend_answer answer;
     double reward, speedup, coverage; /* NAN: not measured */
     bool correct, compiled, format_ok, cheated, excluded;
-    bool cut;       /* the answer ran out of tokens */
+    bool cut;       /* the answer reached max_tokens */
     json_t *record; /* gym's record of the turn (docs/reference/trajectories.md) */
 };
 
 struct rl_rollout {
     const char *problem; /* its id */
-    size_t task, sample; /* task from first_task */
+    size_t task, sample; /* task counts from first_task */
     struct rl_turn *turns;
     size_t count;
-    json_t *trajectory; /* NULL: it was not played to its end */
-    struct err why;     /* then */
+    json_t *trajectory; /* NULL: the episode failed */
+    struct err why;     /* the failure */
 };
 
 struct collector_options {
     struct gym *gym;
     struct train_backend *backend;
     struct evaluator *evaluator;
-    /* Of every episode (gym/episode/config.h), but for its problem and its sample. Not read after
-     * collector_start, nor are tasks. */
+    /* Of every episode (gym/episode/config.h), without problem and sample. Only read by
+     * collector_start, as tasks. */
     const json_t *configuration;
-    struct train_backend_sampling sampling; /* but for its seed */
-    bool thinking;                          /* the chat template's */
-    bool thinking_open;                     /* answers begin within a block of thinking */
+    struct train_backend_sampling sampling; /* without the seed */
+    bool thinking;                          /* of the chat template */
+    bool thinking_open;                     /* answers begin inside a thinking block */
     uint64_t seed, step;
-    const char *name;    /* of the episodes' ids: "train" */
+    const char *name;    /* prefix of episode ids: "train" */
     const json_t *tasks; /* [{"problem"}, …] of gym/episode/tasks.h */
-    size_t first_task;   /* number of the first, where a step plays in several rounds */
+    size_t first_task;   /* number of the first, for further rounds of a step */
     size_t samples, jobs;
     int64_t wait_ms;
     const _Atomic int *cancelled;
-    /* One at a time, from any thread: a turn is over. May be NULL. */
-    void (*tell)(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn);
+    /* Called after each turn, one call at a time, from any thread. May be NULL. */
+    void (*on_turn)(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn);
     void *context;
 };
 
 NODISCARD int collector_start(struct collector **out, const struct collector_options *options,
                               struct err *err);
-/* Rollouts by task and sample, complete, in that order, whenever each ended; they live until
- * collector_free. An error ends all: the learner or the judge is away, or it was cancelled. */
-NODISCARD int collector_wait(struct collector *play, const struct rl_rollout **rollouts,
+/* Waits for all rollouts: ordered by task and sample, valid until collector_free. An error ends
+ * all: policy or judge unavailable, or cancelled. */
+NODISCARD int collector_wait(struct collector *collector, const struct rl_rollout **rollouts,
                              size_t *count, struct err *err);
-/* Ends what still runs, as soon as it can. NULL is fine. */
-void collector_free(struct collector *play);
+/* Stops running episodes as soon as possible. NULL is fine. */
+void collector_free(struct collector *collector);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define NAME_BYTES 64
 
-/* The rollouts of each task stand together. */
+/* The rollouts of each task are adjacent. */
 struct set {
     struct arena arena;
     struct gym_problem *problems;
@@ -30,7 +30,7 @@ size_t evaluation_level_of(const char *problem)
     return (size_t)(problem[5] - '0');
 }
 
-static struct gym_turn turn_of(const struct rl_turn *turn)
+static struct gym_turn make_turn(const struct rl_turn *turn)
 {
     return (struct gym_turn){
         .speedup = turn->speedup > 0 ? turn->speedup : 0,
@@ -44,11 +44,11 @@ static struct gym_turn turn_of(const struct rl_turn *turn)
     };
 }
 
-static struct gym_sample sample_of(struct arena *arena, const struct rl_rollout *rollout)
+static struct gym_sample make_sample(struct arena *arena, const struct rl_rollout *rollout)
 {
     struct gym_turn *turns = arena_alloc(arena, (rollout->count + 1) * sizeof *turns);
     for (size_t i = 0; i < rollout->count; i++)
-        turns[i] = turn_of(&rollout->turns[i]);
+        turns[i] = make_turn(&rollout->turns[i]);
     return (struct gym_sample){
         .turns = turns,
         .turn_count = rollout->count,
@@ -66,32 +66,33 @@ static void make_set(struct set *set, const struct rl_rollout *rollouts, size_t 
         struct gym_sample *samples = arena_alloc(&set->arena, (asked + 1) * sizeof *samples);
         for (end = i; end < count && rollouts[end].task == rollouts[i].task; end++)
             if (rollouts[end].trajectory && problem->sample_count < asked)
-                samples[problem->sample_count++] = sample_of(&set->arena, &rollouts[end]);
+                samples[problem->sample_count++] = make_sample(&set->arena, &rollouts[end]);
         problem->samples = samples;
         problem->asked = asked;
         set->levels[set->count++] = evaluation_level_of(rollouts[i].problem);
     }
 }
 
-static bool is_in(const struct set *set, size_t problem, size_t level)
+static bool is_in_level(const struct set *set, size_t problem, size_t level)
 {
     return level == 0 || set->levels[problem] == level;
 }
 
-/* level 0: of all problems. NAN: nothing to say. */
-static double measure(const struct set *set, const struct gym_measure *measure, size_t level)
+/* level 0: all problems. NAN: no value. */
+static double measure_set(const struct set *set, const struct gym_measure *measure_set,
+                          size_t level)
 {
     struct gym_term *terms = mem_alloc((set->count + 1) * sizeof *terms);
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++)
-        if (is_in(set, i, level))
-            terms[count++] = gym_term(measure, &set->problems[i]);
-    double value = gym_estimate(terms, count, gym_measure_scale(measure->kind), NULL).value;
+        if (is_in_level(set, i, level))
+            terms[count++] = gym_term(measure_set, &set->problems[i]);
+    double value = gym_estimate(terms, count, gym_measure_scale(measure_set->kind), NULL).value;
     mem_free(terms);
     return value;
 }
 
-/* The arithmetic mean, as the originals have it. */
+/* The arithmetic mean, as in the original code. */
 static double mean_speedup(const struct set *set, size_t level)
 {
     double sum = 0;
@@ -100,7 +101,7 @@ static double mean_speedup(const struct set *set, size_t level)
         double best = 0;
         for (size_t s = 0; s < set->problems[i].sample_count; s++)
             best = fmax(best, gym_best(&set->problems[i].samples[s], GYM_ALL_TURNS));
-        if (best > 0 && is_in(set, i, level)) {
+        if (best > 0 && is_in_level(set, i, level)) {
             sum += best;
             count++;
         }
@@ -108,7 +109,7 @@ static double mean_speedup(const struct set *set, size_t level)
     return count > 0 ? sum / (double)count : NAN;
 }
 
-static void put(json_t *metrics, size_t level, const char *name, double value)
+static void put_metric(json_t *metrics, size_t level, const char *name, double value)
 {
     char key[NAME_BYTES];
     if (isnan(value))
@@ -120,7 +121,7 @@ static void put(json_t *metrics, size_t level, const char *name, double value)
     json_put(metrics, key, json_number(value));
 }
 
-static void put_level(const struct set *set, size_t level, size_t samples, json_t *metrics)
+static void put_level_metrics(const struct set *set, size_t level, size_t samples, json_t *metrics)
 {
     static const struct {
         const char *name;
@@ -136,25 +137,24 @@ static void put_level(const struct set *set, size_t level, size_t samples, json_
     const size_t ks[] = {1, 5, samples};
     char name[NAME_BYTES];
     for (size_t i = 0; i < COUNT(rows); i++)
-        put(metrics, level, rows[i].name, measure(set, &rows[i].measure, level));
+        put_metric(metrics, level, rows[i].name, measure_set(set, &rows[i].measure, level));
     for (size_t i = 0; i < COUNT(ks); i++) {
         const struct gym_measure pass = {.kind = GYM_PASS, .k = ks[i]};
         snprintf(name, sizeof name, "pass@%zu", ks[i]);
         if (ks[i] <= samples)
-            put(metrics, level, name, measure(set, &pass, level));
+            put_metric(metrics, level, name, measure_set(set, &pass, level));
     }
-    put(metrics, level, "mean_speedup", mean_speedup(set, level));
+    put_metric(metrics, level, "mean_speedup", mean_speedup(set, level));
 }
 
-/* Samples of a level, and of them those that say nothing of the policy: not played, or without a
- * turn that was judged. */
+/* Counts a level's samples, and those without a judged turn, which say nothing about the policy. */
 static size_t count_samples(const struct set *set, size_t level, size_t asked, size_t *lost)
 {
     size_t count = 0;
     *lost = 0;
     for (size_t i = 0; i < set->count; i++) {
         const struct gym_problem *problem = &set->problems[i];
-        if (!is_in(set, i, level))
+        if (!is_in_level(set, i, level))
             continue;
         count += asked;
         *lost += asked - problem->sample_count;
@@ -172,11 +172,11 @@ void evaluation_measure(const struct rl_rollout *rollouts, size_t count, size_t 
     for (size_t level = 0; level < EVALUATION_LEVELS; level++) {
         size_t lost, all = count_samples(&set, level, samples, &lost);
         if (level == 0)
-            put(metrics, level, "problems", (double)set.count);
+            put_metric(metrics, level, "problems", (double)set.count);
         if (all > 0)
-            put(metrics, level, "lost_samples", (double)lost);
+            put_metric(metrics, level, "lost_samples", (double)lost);
         if (lost < all)
-            put_level(&set, level, samples, metrics);
+            put_level_metrics(&set, level, samples, metrics);
     }
     arena_deinit(&set.arena);
 }
@@ -186,7 +186,7 @@ char *evaluation_path(const char *directory, uint64_t step)
     return mem_printf("%s/" EVALUATION_DIRECTORY "/step-%06" PRIu64 ".jsonl", directory, step);
 }
 
-static int write_line(int fd, const json_t *trajectory, const char *path, struct err *err)
+static int write_trajectory(int fd, const json_t *trajectory, const char *path, struct err *err)
 {
     struct buf line;
     buf_init(&line, LIMIT_TRAJECTORY_BYTES);
@@ -208,6 +208,6 @@ int evaluation_write(const struct rl_rollout *rollouts, size_t count, const char
         return result;
     for (size_t i = 0; i < count && result == 0; i++)
         if (rollouts[i].trajectory)
-            result = write_line(file.fd, rollouts[i].trajectory, path, err);
+            result = write_trajectory(file.fd, rollouts[i].trajectory, path, err);
     return file_new_end(&file, result, 0644, err);
 }

@@ -28,30 +28,30 @@ int train_data_tasks(const char *text, const struct settings *settings,
     return result;
 }
 
-static const char *hash_of(const json_t *task)
+static const char *problem_hash(const json_t *task)
 {
     const char *hash = json_text_at(json_object_get(task, "problem"), "hash");
     return *hash ? hash : json_text_at(task, "hash");
 }
 
-/* Whatever it is called: by an id or by a path. */
-static bool holds(const json_t *tasks, const json_t *task)
+/* The problem's identity, whether named by id or by path. */
+static bool contains_problem(const json_t *tasks, const json_t *task)
 {
     for (size_t i = 0; i < json_array_size(tasks); i++)
-        if (strcmp(hash_of(json_array_get(tasks, i)), hash_of(task)) == 0)
+        if (strcmp(problem_hash(json_array_get(tasks, i)), problem_hash(task)) == 0)
             return true;
     return false;
 }
 
-static void take_out(json_t *tasks, const json_t *others)
+static void remove_held_out(json_t *tasks, const json_t *others)
 {
     for (size_t i = json_array_size(tasks); i-- > 0;)
-        if (holds(others, json_array_get(tasks, i)))
+        if (contains_problem(others, json_array_get(tasks, i)))
             json_array_remove(tasks, i);
 }
 
-/* At least one, where there are two. */
-static json_t *draw_share(const json_t *tasks, double share, uint64_t seed)
+/* At least one, if there are two. */
+static json_t *draw_held_out(const json_t *tasks, double share, uint64_t seed)
 {
     json_t *drawn = json_array();
     size_t count = json_array_size(tasks), wanted = (size_t)lround(share * (double)count);
@@ -102,17 +102,18 @@ int train_data_open(struct train_data *data, const struct settings *settings,
         result = train_data_tasks(settings->train_held_out, settings, search_paths,
                                   search_path_count, &data->held_out, err);
     else
-        data->held_out = draw_share(data->train, settings->train_held_out_share, data->seed);
+        data->held_out = draw_held_out(data->train, settings->train_held_out_share, data->seed);
     if (result < 0) {
         train_data_close(data);
         return err_prefix(err, "train.held_out");
     }
-    take_out(data->train, data->held_out);
+    remove_held_out(data->train, data->held_out);
     if (json_array_size(data->train) == 0 && settings->train_steps > 0) {
         train_data_close(data);
-        return err_set(err, ERR_INPUT,
-                       "train.problems: nothing is left to train on; all of '%.100s' is held out",
-                       settings->train_problems);
+        return err_set(
+            err, ERR_INPUT,
+            "train.problems: no problem is left to train on; all of '%.100s' are held out",
+            settings->train_problems);
     }
     make_digest(data);
     data->order = mem_alloc((json_array_size(data->train) + 1) * sizeof *data->order);

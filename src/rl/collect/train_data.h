@@ -1,10 +1,10 @@
-/* data: which problems a run trains on, in which order, and which it is measured on.
+/* train_data: the problems of a run: those to train on, their order, and those held out.
  *
- * The order of an epoch is a permutation made of (seed, epoch) alone: a place in it is two numbers.
- * No problem is in both sets: what train.held_out names, or train.held_out_share draws, is taken
- * out of train.problems.
+ * The order of an epoch is a permutation that depends on (seed, epoch) only: a position is two
+ * numbers. No problem is in both sets: problems that train.held_out names, or train.held_out_share
+ * draws, are removed from train.problems.
  *
- * Ownership: tasks belong to the data. Threads: one at a time.
+ * Ownership: tasks belong to the data. Threads: one at a time. Errors: ERR_INPUT, ERR_MISSING.
  */
 #ifndef WARPGYM_RL_COLLECT_TRAIN_DATA_H
 #define WARPGYM_RL_COLLECT_TRAIN_DATA_H
@@ -19,28 +19,29 @@
 
 struct train_data {
     json_t *train, *held_out;    /* [{"problem"}, …] of gym/episode/tasks.h */
-    char digest[HASH_HEX_BYTES]; /* of both, in their order: whoever goes on has the same */
+    char digest[HASH_HEX_BYTES]; /* of both, in order: a resumed run must have the same */
     uint64_t seed;
     size_t *order; /* of `epoch` */
     uint64_t epoch;
 };
 
-/* A place between two problems; zero is the beginning. */
+/* A position between two problems; zero is the beginning. */
 struct train_data_position {
     uint64_t epoch;
     size_t index;
 };
 
-/* ERR_INPUT: nothing is left to train on; ERR_MISSING: no such problem. */
+/* ERR_INPUT: no problem is left to train on; ERR_MISSING: no such problem. */
 NODISCARD int train_data_open(struct train_data *data, const struct settings *settings,
                               const char *const *search_paths, size_t search_path_count,
                               struct err *err);
 /* A zeroed one is fine. */
 void train_data_close(struct train_data *data);
 
-/* The next `count` problems, a new reference; behind an epoch's last one comes the next epoch. */
+/* The next `count` problems, a new reference; the next epoch follows the last problem of an
+ * epoch. */
 json_t *train_data_draw(struct train_data *data, struct train_data_position *place, size_t count);
-/* Problems of a list of words as train.problems has them, a new reference. */
+/* The problems of a list of words as in train.problems, a new reference. */
 NODISCARD int train_data_tasks(const char *text, const struct settings *settings,
                                const char *const *search_paths, size_t search_path_count,
                                json_t **tasks, struct err *err);

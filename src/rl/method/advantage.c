@@ -55,14 +55,14 @@ struct member {
 };
 
 struct sums {
-    double weight;  /* Σ w: how many there are */
+    double weight;  /* Σ w: the number of members */
     double mean;    /* Σ w v / Σ w */
     double squares; /* Σ w (v - mean)² */
     double optimal; /* Σ w e v / Σ w e */
 };
 
-/* Sums of differences from the first: equal values have a mean that is that value, to the bit. */
-static struct sums add_up(const struct member *members, size_t count)
+/* Sums of differences from the first: the mean of equal values is that value, to the bit. */
+static struct sums sum_members(const struct member *members, size_t count)
 {
     struct sums sums = {.mean = members[0].value, .optimal = members[0].value};
     double shifted = 0;
@@ -82,7 +82,8 @@ static struct sums add_up(const struct member *members, size_t count)
     return sums;
 }
 
-static double centred(const struct rl_estimator *estimator, const struct sums *sums, double value)
+static double centred_value(const struct rl_estimator *estimator, const struct sums *sums,
+                            double value)
 {
     switch (estimator->baseline) {
     case RL_BASELINE_OTHERS:
@@ -94,8 +95,8 @@ static double centred(const struct rl_estimator *estimator, const struct sums *s
     }
 }
 
-/* Sample deviation of all but member `self`; of a single one 1. In two passes: what a difference of
- * sums would leave of equal values is divided by next to nothing. */
+/* Sample deviation of all but member `self`; 1 for a single one. Two passes: the rounding error of
+ * a difference of sums would be divided by almost 0. */
 static double others_deviation(const struct member *members, size_t count, size_t self,
                                double epsilon)
 {
@@ -111,8 +112,8 @@ static double others_deviation(const struct member *members, size_t count, size_
     return sqrt(squares / (double)(count - 2)) + epsilon;
 }
 
-static double scale_of(const struct rl_estimator *estimator, const struct sums *sums,
-                       const struct member *members, size_t count, size_t self)
+static double group_scale(const struct rl_estimator *estimator, const struct sums *sums,
+                          const struct member *members, size_t count, size_t self)
 {
     switch (estimator->scale) {
     case RL_SCALE_DEVIATION:
@@ -126,9 +127,9 @@ static double scale_of(const struct rl_estimator *estimator, const struct sums *
     }
 }
 
-static void estimate(struct rl_batch *batch, const struct rl_estimator *estimator,
-                     const struct rl_advantage_options *options, const struct member *members,
-                     size_t count)
+static void estimate_group(struct rl_batch *batch, const struct rl_estimator *estimator,
+                           const struct rl_advantage_options *options, const struct member *members,
+                           size_t count)
 {
     if (estimator->baseline == RL_BASELINE_GIVEN) {
         for (size_t i = 0; i < count; i++)
@@ -136,21 +137,22 @@ static void estimate(struct rl_batch *batch, const struct rl_estimator *estimato
                 members[i].value - (options->baseline ? options->baseline[members[i].row] : 0);
         return;
     }
-    struct sums sums = add_up(members, count);
+    struct sums sums = sum_members(members, count);
     for (size_t i = 0; i < count; i++) {
         double value = members[i].value;
         double alone = options->singleton_zero ? 0 : value;
         batch->advantage[members[i].row] = sums.weight <= 1
                                                ? alone
-                                               : centred(estimator, &sums, value) /
-                                                     scale_of(estimator, &sums, members, count, i);
+                                               : centred_value(estimator, &sums, value) /
+                                                     group_scale(estimator, &sums, members, count,
+                                                                 i);
     }
 }
 
 /* ------------------------------------------------------------------------------------- a batch */
 
-/* NAN: nobody told. */
-static double energy_of(const struct rl_batch *batch, size_t row)
+/* NAN: unknown. */
+static double score_energy(const struct rl_batch *batch, size_t row)
 {
     double energy = 0;
     for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
@@ -169,13 +171,13 @@ static void read_members(const struct rl_batch *batch, const struct rl_estimator
             .row = row,
             .value = values[row],
             .weight = estimator->by_tokens ? (double)rl_row_tokens(batch, row) : 1,
-            .energy = estimator->baseline == RL_BASELINE_OPTIMAL ? energy_of(batch, row) : 0,
+            .energy = estimator->baseline == RL_BASELINE_OPTIMAL ? score_energy(batch, row) : 0,
         };
     }
 }
 
-/* What the row that counted for it got goes to all rows of a rollout. */
-static void copy_last(struct rl_batch *batch)
+/* Copies the value of the row that counted to all rows of its rollout. */
+static void copy_last_turn(struct rl_batch *batch)
 {
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         double value = 0;
@@ -192,10 +194,10 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
 {
     struct rl_groups groups;
     for (size_t row = 0; row < batch->rows && estimator->baseline == RL_BASELINE_OPTIMAL; row++)
-        if (!(batch->drop[row] & options->out) && isnan(energy_of(batch, row)))
+        if (!(batch->drop[row] & options->out) && isnan(score_energy(batch, row)))
             return err_set(err, ERR_INPUT,
-                           "'%s' needs the whole distribution of each token, which this learner "
-                           "does not tell; choose another estimator",
+                           "'%s' needs the whole distribution of each token, which this training "
+                           "backend does not report; choose another estimator",
                            estimator->name);
     struct member *members = mem_alloc((batch->rows + 1) * sizeof *members);
     memset(batch->advantage, 0, batch->rows * sizeof *batch->advantage);
@@ -204,10 +206,10 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
         const size_t *rows = groups.rows + groups.start[g];
         size_t count = groups.start[g + 1] - groups.start[g];
         read_members(batch, estimator, rows, count, members);
-        estimate(batch, estimator, options, members, count);
+        estimate_group(batch, estimator, options, members, count);
     }
     if (estimator->last_turn)
-        copy_last(batch);
+        copy_last_turn(batch);
     for (size_t row = 0; row < batch->rows; row++)
         if (batch->drop[row])
             batch->advantage[row] = 0;

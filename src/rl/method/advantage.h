@@ -30,17 +30,19 @@
  * their mean.
  *
  * egae is Dr. Kernel's (the return on a turn's last token, GAE over its tokens, whitened over those
- * of the batch) for its γ = λ = 1 and a critic that says 0: no policy here has one that says more.
- * reinforce_plus_plus is likewise its `gae` of the last turn.
+* of the batch) for γ = λ = 1 and a critic of 0: no policy here has another critic.
+* reinforce_plus_plus is likewise its `gae` of the last turn.
  *
  * Optimal baselines weigh a row by the square of its score with respect to the logits, summed over
  * its masked tokens: e = Σ 1 - 2 π(token) + Σ_a π(a)².
  *
  * erloo_norm is kept as it is: one success among failures has an advantage of 1e8 times its reward.
  *
- * A lone member (N = 1) has its v (the paper: a baseline of 0), or 0 (Tinker's page).
- * All-equal groups give 0 exactly. Rows that are dropped get 0.
- */
+* A singleton group (N = 1) has its v (the paper: a baseline of 0), or 0 (Tinker's page).
+ * All-equal groups give 0 exactly. Dropped rows get 0.
+*
+* Ownership: the batch is the caller's. Threads: pure.
+*/
 #ifndef WARPGYM_RL_METHOD_ADVANTAGE_H
 #define WARPGYM_RL_METHOD_ADVANTAGE_H
 
@@ -61,20 +63,20 @@ struct rl_estimator {
 };
 
 extern const struct rl_estimator rl_estimators[]; /* the last one has no name */
-/* NULL: there is none. */
+/* NULL: no such name. */
 const struct rl_estimator *rl_estimator(const char *name);
 
 struct rl_advantage_options {
     bool singleton_zero; /* N = 1: 0; else its return */
-    /* Rows with one of these bits count in no group. RL_ANY: whatever is not trained on is no
-     * measure, either; the original, where rejected turns stay in the baseline, has all but
+    /* Rows with one of these bits count in no group. RL_ANY: rows that are not trained on are no
+     * measure either; the original, which keeps rejected turns in the baseline, has all but
      * RL_REJECTED. */
     unsigned out;
     const double *baseline; /* [rows], for `return`; NULL: 0 */
 };
 extern const struct rl_advantage_options rl_advantage_defaults; /* return, RL_ANY, NULL */
 
-/* Fills batch->advantage out of batch->returns. ERR_INPUT: an optimal baseline, and no
+/* Fills batch->advantage from batch->returns. ERR_INPUT: an optimal baseline without
  * batch->collision. */
 NODISCARD int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
                             const struct rl_advantage_options *options, struct err *err);

@@ -64,7 +64,7 @@ static int check_rollouts(const struct rl_batch *batch, struct err *err)
     qsort(seen, count, sizeof *seen, compare_numbers);
     for (size_t i = 1; i < count && result == 0; i++)
         if (seen[i] == seen[i - 1])
-            result = err_set(err, ERR_INTERNAL, "rollout %u of a batch is in two places", seen[i]);
+            result = err_set(err, ERR_INTERNAL, "rollout %u of a batch is not contiguous", seen[i]);
     mem_free(seen);
     return result;
 }
@@ -73,13 +73,13 @@ static const char *row_complaint(const struct rl_batch *batch, size_t row)
 {
     bool follows = row > 0 && batch->rollout[row] == batch->rollout[row - 1];
     if (!isfinite(batch->reward[row]))
-        return "its reward is not finite";
+        return "the reward is not finite";
     if (batch->first[row] > batch->first[row + 1])
-        return "its tokens end before they begin";
+        return "the tokens end before they begin";
     if (follows && batch->prompt[row] != batch->prompt[row - 1])
-        return "its rollout has two prompts";
+        return "the rollout has two prompts";
     if (follows && batch->turn[row] <= batch->turn[row - 1])
-        return "its rollout's turns are not in order";
+        return "the rollout's turns are not in order";
     return NULL;
 }
 
@@ -91,7 +91,7 @@ int rl_batch_check(const struct rl_batch *batch, struct err *err)
             return err_set(err, ERR_INTERNAL, "row %zu of a batch: %s", row, why);
     }
     if (batch->first[0] != 0 || batch->first[batch->rows] != batch->tokens)
-        return err_set(err, ERR_INTERNAL, "a batch of %zu tokens, and its rows have %zu",
+        return err_set(err, ERR_INTERNAL, "a batch of %zu tokens, but its rows have %zu",
                        batch->tokens, batch->first[batch->rows] - batch->first[0]);
     return check_rollouts(batch, err);
 }

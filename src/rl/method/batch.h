@@ -4,12 +4,11 @@
  *   token  first[row] …       mask, trained, sampled: of the row's answer, never of its prompt
  *          first[row + 1] - 1
  *
- * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns,
- * and have one prompt; no rollout's number comes twice. In which order rollouts stand changes
- * nothing.
+ * Invariants (rl_batch_check): the rows of a rollout are contiguous, in ascending order of turns,
+ * with one prompt; rollout numbers are unique. The order of rollouts has no effect.
  *
- * `drop` says why a row is not trained on; each method sets its own bit and heeds those that its
- * settings name, so that what the originals did is a set of bits, too:
+ * `drop` says why a row is not trained on; each method sets its own bit and honours those that its
+ * settings name, so that the behaviour of the originals is a set of bits, too:
  *
  *   their order   void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
  *
@@ -28,16 +27,16 @@
 #include <stdint.h>
 
 enum rl_drop {
-    RL_EXCLUDED = 1,  /* the infrastructure failed: there is no reward (gym/reward/reward.h) */
-    RL_VOID = 2,      /* a turn without reward behind one that had some (rl/method/masks.h) */
-    RL_FAILED = 4,    /* a turn of a rollout in which another one is excluded (rl/method/masks.h) */
-    RL_MISMATCH = 8,  /* outside the band (rl/method/mismatch.h) */
+    RL_EXCLUDED = 1,  /* the infrastructure failed: no reward (gym/reward/reward.h) */
+    RL_VOID = 2,      /* a turn without reward after one with a reward (rl/method/masks.h) */
+    RL_FAILED = 4,    /* a turn of a rollout with an excluded turn (rl/method/masks.h) */
+    RL_MISMATCH = 8,  /* outside the ratio bounds (rl/method/mismatch.h) */
     RL_VETO = 16,     /* an extreme token (rl/method/mismatch.h) */
     RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage_rejection.h) */
     RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/method/select.h) */
-    RL_SURPLUS = 128, /* more than was asked for (rl/method/select.h) */
+    RL_SURPLUS = 128, /* more than requested (rl/method/select.h) */
     RL_ANY = 255,
-    RL_REJECTED = RL_MISMATCH | RL_VETO | RL_COVERAGE, /* judged, and not trained on */
+    RL_REJECTED = RL_MISMATCH | RL_VETO | RL_COVERAGE, /* judged, but not trained on */
 };
 
 struct rl_batch {
@@ -48,26 +47,26 @@ struct rl_batch {
     double *reward;    /* [rows] finite; 0 where excluded */
     bool *correct;     /* [rows] */
     double *speedup;   /* [rows] NAN or 0: not measured */
-    double *coverage;  /* [rows] 0 to 1; NAN: not known */
+    double *coverage;  /* [rows] 0 to 1; NAN: unknown */
     uint8_t *drop;     /* [rows] bits of enum rl_drop */
     double *returns;   /* [rows] of rl_returns */
     double *advantage; /* [rows] of rl_advantages; 0 where dropped */
     size_t *first;     /* [rows + 1] */
-    bool *mask;        /* [tokens] the model's own, and not rejected */
+    bool *mask;        /* [tokens] sampled by the model, and not rejected */
     float *trained;    /* [tokens] log-probability under the weights that are trained */
     float *sampled;    /* [tokens] log-probability when it was sampled */
-    float *collision;  /* [tokens] Σ_a π(a)² of the trained; NAN: not told */
+    float *collision;  /* [tokens] Σ_a π(a)² of the trained weights; NAN: unknown */
     double *weight;    /* [tokens] importance weight of rl_importance */
 };
 
-/* Arrays of zeroes, masks of true; `first` is the caller's to fill. */
+/* Zeroed arrays, masks of true; the caller fills `first`. */
 void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens);
-/* ERR_INTERNAL with the row: the invariants, and rewards that are not finite. */
+/* ERR_INTERNAL with the row: a violated invariant, or a reward that is not finite. */
 NODISCARD int rl_batch_check(const struct rl_batch *batch, struct err *err);
 
-/* The row behind the last one of the rollout that begins at `row`. */
+/* The row after the last one of the rollout that begins at `row`. */
 size_t rl_rollout_end(const struct rl_batch *batch, size_t row);
-/* Of tokens with a mask. */
+/* The number of unmasked tokens. */
 size_t rl_row_tokens(const struct rl_batch *batch, size_t row);
 
 enum rl_group {
@@ -76,19 +75,20 @@ enum rl_group {
     RL_BY_BATCH,
 };
 
-/* Rows [start[g], start[g + 1]) of `rows` are group g: by ascending number of prompt and turn, and
- * of row within. */
+/* Rows [start[g], start[g + 1]) of `rows` are group g: by ascending prompt and turn, and by row
+ * within. */
 struct rl_groups {
     size_t count, rows_count;
     size_t *start, *rows;
 };
 
-/* Of the rows that have none of the bits `out`; `last_turn`: of those, each rollout's last. */
+/* Groups of the rows without any of the bits `out`; `last_turn`: only each rollout's last of
+ * them. */
 void rl_groups_init(struct rl_groups *groups, const struct rl_batch *batch, enum rl_group by,
                     unsigned out, bool last_turn);
 void rl_groups_deinit(struct rl_groups *groups);
 
-/* Figures go to the run's metrics by name ("mismatch/mismatch_kl"); the name lives for the call. */
+/* Receives a metric by name ("mismatch/mismatch_kl"); the name is valid during the call. */
 typedef void (*rl_put)(void *context, const char *name, double value);
 
 #endif

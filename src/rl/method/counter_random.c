@@ -2,14 +2,14 @@
 
 #include "base/random.h"
 
-static uint64_t absorb(uint64_t state, uint64_t word)
+static uint64_t mix_bits(uint64_t state, uint64_t word)
 {
     return random_mix((state ^ random_mix(word + RANDOM_GOLDEN)) + RANDOM_GOLDEN);
 }
 
 uint64_t rl_random_bits(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
 {
-    return absorb(absorb(absorb(absorb(0, seed), step), stream), index);
+    return mix_bits(mix_bits(mix_bits(mix_bits(0, seed), step), stream), index);
 }
 
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
@@ -17,7 +17,7 @@ double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t 
     return random_uniform(rl_random_bits(seed, step, stream, index));
 }
 
-/* Fisher and Yates; number i of the stream decides place i. */
+/* Fisher and Yates; number i of the stream chooses position i. */
 void rl_shuffle(uint64_t seed, uint64_t step, enum rl_stream stream, size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)

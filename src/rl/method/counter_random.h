@@ -1,5 +1,6 @@
-/* random: numbers from a counter. The same (seed, step, stream, index) gives the same number on
- * every machine and in every order, so that a resumed run draws what the uninterrupted one did.
+/* counter_random: random numbers from a counter. The same (seed, step, stream, index) gives the
+ * same number on every machine and in every order, so that a resumed run draws the same as an
+ * uninterrupted one. Threads: pure.
  */
 #ifndef WARPGYM_RL_METHOD_COUNTER_RANDOM_H
 #define WARPGYM_RL_METHOD_COUNTER_RANDOM_H
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a number is for: no two uses share numbers. */
+/* The purpose of a number: no two purposes share numbers. */
 enum rl_stream {
     RL_STREAM_COVERAGE = 1,
     RL_STREAM_PROMPTS,

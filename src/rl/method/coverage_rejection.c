@@ -20,22 +20,22 @@ double rl_keep_probability(const struct rl_coverage_options *options, double v, 
     return fmin(fmax((v - options->threshold) / options->factor, 0), 1);
 }
 
-/* NAN: not known, and no reason to reject. */
-static double coverage_at(const struct rl_batch *batch, const struct rl_coverage_options *options,
-                          size_t row)
+/* NAN: unknown, which is no reason to reject. */
+static double turn_coverage(const struct rl_batch *batch, const struct rl_coverage_options *options,
+                            size_t row)
 {
     double v = batch->coverage[row];
     return isnan(v) && options->unknown_zero ? 0 : v;
 }
 
-/* Geometric mean over the turns that count and are known. */
+/* Geometric mean over the turns that count and have a value. */
 static double rollout_coverage(const struct rl_batch *batch,
                                const struct rl_coverage_options *options, size_t from, size_t to)
 {
     double sum = 0;
     double count = 0;
     for (size_t row = from; row < to; row++) {
-        double v = coverage_at(batch, options, row);
+        double v = turn_coverage(batch, options, row);
         if (batch->drop[row] == 0 && !isnan(v)) {
             sum += log(fmax(v, 1e-8));
             count++;
@@ -50,8 +50,8 @@ struct tally {
     double known, sum, min, max;
 };
 
-static void add_row(struct tally *tally, const struct rl_batch *batch, size_t row, double v,
-                    bool masked)
+static void count_row(struct tally *tally, const struct rl_batch *batch, size_t row, double v,
+                      bool masked)
 {
     double tokens = (double)rl_row_tokens(batch, row);
     tally->rows++;
@@ -68,7 +68,7 @@ static void add_row(struct tally *tally, const struct rl_batch *batch, size_t ro
     tally->sum += v;
 }
 
-static double share(double part, double whole)
+static double ratio_of(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
 }
@@ -85,20 +85,20 @@ void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options
         }
         if (batch->drop[row])
             continue;
-        double v = coverage_at(batch, options, row);
+        double v = turn_coverage(batch, options, row);
         double keep = rl_keep_probability(options, options->rollout ? whole : v,
                                           batch->correct[row], batch->speedup[row]);
         uint64_t index = (uint64_t)batch->rollout[row] << 32 | batch->turn[row];
         bool masked = options->enabled && rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
-        add_row(&tally, batch, row, v, masked);
+        count_row(&tally, batch, row, v, masked);
         if (masked)
             batch->drop[row] |= RL_COVERAGE;
     }
     *metrics = (struct rl_coverage_metrics){
-        .coverage_rs_masked_fraction = share(tally.masked_tokens, tally.tokens),
-        .coverage_rs_seq_masked_fraction = share(tally.masked_rows, tally.rows),
-        .coverage_rs_correct_only_masked_fraction = share(tally.masked_correct, tally.correct),
-        .coverage_rs_mean_coverage = share(tally.sum, tally.known),
+        .coverage_rs_masked_fraction = ratio_of(tally.masked_tokens, tally.tokens),
+        .coverage_rs_seq_masked_fraction = ratio_of(tally.masked_rows, tally.rows),
+        .coverage_rs_correct_only_masked_fraction = ratio_of(tally.masked_correct, tally.correct),
+        .coverage_rs_mean_coverage = ratio_of(tally.sum, tally.known),
         .coverage_rs_min_coverage = tally.min,
         .coverage_rs_max_coverage = tally.max,
     };

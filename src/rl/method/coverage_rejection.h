@@ -1,15 +1,15 @@
-/* coverage: PRS, turns whose kernels do too little of the work are mostly not trained on (Dr.
- * Kernel, equation 9 and appendix D).
+/* coverage_rejection: PRS: turns whose kernels do too little of the work are mostly not trained on
+ * (Dr. Kernel, equation 9 and appendix D).
  *
  *   v       the turn's coverage; or, `rollout`, exp(mean log max(v, 1e-8)) of the rollout's turns
  *   p_keep  clip((v - threshold) / factor, 0, 1);  factor 0: [v ≥ threshold]
  *           1 for a turn that is not correct (the code), unless `every_turn` (the paper)
- *           1 where the speedup reaches `speedup_threshold`
- *           1 where v is not known: without a profile there is no evidence (the original has 0
- *           for v then: `unknown_zero`)
- *   keep ~ Bernoulli(p_keep), by the number (seed, step, rollout, turn) of rl/method/counter_random.h
+ *           1 if the speedup reaches `speedup_threshold`
+ *           1 if v is unknown: without a profile there is no evidence (the original takes v as 0:
+ *           `unknown_zero`)
+ *   keep ~ Bernoulli(p_keep), by the number (seed, step, rollout, turn) of counter_random.h
  *
- * What coverage is a share of, gym/reward/coverage.h says.
+ * gym/reward/coverage.h defines coverage. Ownership: the batch is the caller's. Threads: pure.
  */
 #ifndef WARPGYM_RL_METHOD_COVERAGE_REJECTION_H
 #define WARPGYM_RL_METHOD_COVERAGE_REJECTION_H
@@ -26,12 +26,11 @@ struct rl_coverage_options {
 };
 extern const struct rl_coverage_options rl_coverage_defaults; /* off, 0.3, 0.1, none */
 
-/* Of a turn with this v. */
+/* The probability for a turn with this v. */
 double rl_keep_probability(const struct rl_coverage_options *options, double v, bool correct,
                            double speedup);
 
-/* X(name): "coverage/NAME". Coverage is of the turns that were looked at: those that are not
- * dropped, and whose coverage is known. */
+/* X(name): "coverage/NAME", over turns that are not dropped and whose coverage is known. */
 #define RL_COVERAGE_METRICS(X)                                                                     \
     X(coverage_rs_masked_fraction)     /* of tokens */                                             \
     X(coverage_rs_seq_masked_fraction) /* of turns */                                              \

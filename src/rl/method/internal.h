@@ -1,4 +1,4 @@
-/* mismatch_parts: what mismatch.c and mismatch_metrics.c share. */
+/* internal: what mismatch.c and mismatch_metrics.c share. Threads: pure. */
 #ifndef WARPGYM_RL_METHOD_INTERNAL_H
 #define WARPGYM_RL_METHOD_INTERNAL_H
 
@@ -9,9 +9,9 @@
 double rl_exp_clamped(double exponent);
 bool rl_token_counts(const struct rl_batch *batch, size_t row, size_t token);
 double rl_token_log_ratio(const struct rl_batch *batch, size_t token);
-/* Behind the last row of the unit that begins at `row`: the turn, or the rollout. */
+/* The row after the unit that begins at `row`: the turn, or the rollout. */
 size_t rl_unit_end(const struct rl_batch *batch, enum rl_level level, size_t row);
-/* 1 where no token counts. */
+/* 1 if no token counts. */
 double rl_unit_ratio(const struct rl_batch *batch, enum rl_level level, size_t from, size_t to);
 bool rl_within_bounds(const struct rl_ratio_bounds *band, double ratio);
 /* [rows] */

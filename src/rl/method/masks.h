@@ -1,22 +1,23 @@
-/* masks: turns that the originals take out of training before anything else is computed, or leave
- * in it. All are off by default; a setting brings them back.
+/* masks: turns that the originals remove from training before anything else is computed, or keep in
+ * it. All are off by default; a setting enables each. Ownership: the batch is the caller's.
+ * Threads: pure.
  */
 #ifndef WARPGYM_RL_METHOD_MASKS_H
 #define WARPGYM_RL_METHOD_MASKS_H
 
 #include "rl/method/batch.h"
 
-/* RL_VOID: a turn without reward behind one of its rollout that had some (gym/reward/reward.h's
- * reward_void_turns). Dr. Kernel's code does so always; then breaking what worked costs nothing but
+/* RL_VOID: a turn without reward after one of its rollout with a reward (gym/reward/reward.h's
+ * reward_void_turns). Dr. Kernel's code always does so; then breaking a working kernel costs only
  * the missing share of earlier returns. */
 void rl_mask_void(struct rl_batch *batch);
 
-/* RL_FAILED: the other turns of a rollout that has an excluded one. Dr. Kernel's code masks all of
- * a rollout that met an error; what was judged before it is as true as any other. */
+/* RL_FAILED: the other turns of a rollout with an excluded one. Dr. Kernel's code masks a whole
+ * rollout after an error; the turns before it were judged correctly. */
 void rl_mask_failed(struct rl_batch *batch);
 
-/* Takes RL_EXCLUDED away: what could not be judged has a reward of 0, and is trained on. kernel_rl
- * does so: an outage is then the answer's fault. */
+/* Clears RL_EXCLUDED: unjudged turns have a reward of 0 and are trained on. kernel_rl does so: an
+ * outage then counts against the answer. */
 void rl_blame_unjudged(struct rl_batch *batch);
 
 #endif

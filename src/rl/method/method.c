@@ -108,12 +108,12 @@ int rl_method_check(struct rl_method *method, struct err *err)
         return err_set(err, ERR_INPUT, "gamma must be from 0 to 1, not %g", gamma);
     if (method->returns.shaping == RL_RESIDUAL_UNBIASED && gamma == 1)
         return err_set(err, ERR_INPUT,
-                       "with gamma 1 the unbiased shaping takes the last reward away altogether; "
+                       "with gamma 1 the unbiased shaping removes the last reward; "
                        "lower gamma, or use residual shaping");
     if (!(coverage->factor >= 0) || !isfinite(coverage->threshold))
         return err_set(err, ERR_INPUT,
-                       "coverage is rejected by a threshold, and a factor that is not negative; "
-                       "they are %g and %g",
+                       "coverage rejection needs a threshold and a factor of at least 0, "
+                       "not %g and %g",
                        coverage->threshold, coverage->factor);
     if (method->importance == RL_TURN_GEO || method->importance == RL_GEOMETRIC)
         return err_set(err, ERR_INPUT,
@@ -137,7 +137,7 @@ static void filter_prompts(struct rl_batch *batch, const struct rl_method *metho
     filter.by = estimator->by;
     filter.out = method->rejected_stay ? RL_EXCLUDED | RL_FAILED : RL_ANY;
     if (filter.kind == RL_FILTER_TURNS && estimator->last_turn && estimator->by != RL_BY_BATCH)
-        filter.kind = RL_FILTER_LAST_TURN; /* the other turns move no advantage */
+        filter.kind = RL_FILTER_LAST_TURN; /* the other turns do not affect the advantage */
     rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, counts);
 }
 

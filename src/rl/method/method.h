@@ -4,14 +4,16 @@
  *                     ─► returns ─► filter
  *   rl_method_weigh   surplus prompts ─► advantages ─► weights of tokens
  *
- * Between the two a trainer sees how many prompts are usable, and may draw more: then it puts all
- * rows into a new batch and begins again; what was rejected is rejected again (rl/method/counter_random.h).
+ * Between the two the trainer sees how many prompts are usable, and may draw more: it puts all rows
+ * into a new batch and starts again; the same rows are rejected again (rl/method/counter_random.h).
  *
- * Importance weights are of all that was sampled and can be trained on: a ratio that left rejected
- * turns out would be no ratio of two probabilities of the rollout.
+ * Importance weights cover everything that was sampled and can be trained on: a ratio without the
+ * rejected turns would not be a ratio of two probabilities of the rollout.
  *
- * Presets: each repair of the originals is the default, and each *_original has them undone; which
- * field is which defect, docs/reference/methods.md says.
+ * Presets: each correction of the originals is a default, and each *_original undoes them;
+ * docs/reference/methods.md maps fields to defects.
+ *
+ * Ownership: names are static; the batch is the caller's. Threads: pure.
  */
 #ifndef WARPGYM_RL_METHOD_METHOD_H
 #define WARPGYM_RL_METHOD_METHOD_H
@@ -32,29 +34,29 @@ struct rl_method {
     bool filter_rewards; /* not returns */
     struct rl_ratio_bounds band;
     struct rl_coverage_options coverage;
-    struct rl_return_options returns; /* but for `without` */
-    struct rl_filter filter;          /* but for `by` and `out`, which follow from the others */
+    struct rl_return_options returns; /* except `without` */
+    struct rl_filter filter;          /* except `by` and `out`, which follow from the others */
     const struct rl_estimator *estimator;
-    struct rl_advantage_options advantage; /* but for `out` */
+    struct rl_advantage_options advantage; /* except `out` */
     enum rl_level importance;              /* weights: none, token, turn or sequence */
     double importance_upper;               /* 0: not truncated */
     struct rl_normalisation normalisation;
-    bool planned; /* filter.rollouts_least and normalisation.nominal_rows are of a plan */
+    bool planned; /* filter.rollouts_least and normalisation.nominal_rows follow from a plan */
 };
 
-/* What a step is meant to have. */
+/* The planned size of a step. */
 struct rl_plan {
     size_t prompts, samples, turns;
 };
 
-/* trloo, grpo, drkernel, drkernel_original, kevin, kernel_rl_original; NULL behind the last. */
+/* trloo, grpo, drkernel, drkernel_original, kevin, kernel_rl_original; NULL after the last. */
 const char *rl_method_name(size_t index);
 /* ERR_INPUT with the nearest name. */
 NODISCARD int rl_method_preset(const char *name, struct rl_method *method, struct err *err);
-/* The counts of a preset that go by the size of a step; without, they are of the release's: 16
+/* Sets the counts of a preset that depend on a step's size; by default they are the release's: 16
  * prompts, 16 rollouts, 3 turns. */
 void rl_method_plan(struct rl_method *method, const struct rl_plan *plan);
-/* ERR_INPUT: settings that contradict each other. Completes the band. */
+/* ERR_INPUT: contradictory settings. Completes the bounds. */
 NODISCARD int rl_method_check(struct rl_method *method, struct err *err);
 
 struct rl_step_report {
@@ -67,7 +69,7 @@ struct rl_step_report {
 /* `rows` have no bits but RL_EXCLUDED. */
 void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, uint64_t seed,
                       uint64_t step, struct rl_step_report *report);
-/* wanted 0: all prompts. advantage [tokens]: what the policy's loss gets. */
+/* wanted 0: all prompts. advantage [tokens]: for the policy's loss. */
 NODISCARD int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
                               uint64_t seed, uint64_t step, double *advantage, struct err *err);
 

@@ -16,13 +16,13 @@ int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err)
     if (band->level == RL_NO_LEVEL)
         band->lower = isnan(band->lower) ? rl_ratio_bounds_defaults.lower : band->lower;
     else if (!(band->upper > 0) || isinf(band->upper))
-        return err_set(err, ERR_INPUT, "the band's upper bound must be above 0, not %g",
+        return err_set(err, ERR_INPUT, "the ratio's upper bound must be above 0, not %g",
                        band->upper);
     else if (isnan(band->lower))
         band->lower = 1 / band->upper;
     if (band->level != RL_NO_LEVEL && !(band->lower >= 0 && band->lower <= band->upper))
         return err_set(err, ERR_INPUT,
-                       "no ratio lies between %g and %g; the lower bound comes first", band->lower,
+                       "no ratio lies between %g and %g; give the lower bound first", band->lower,
                        band->upper);
     if (!(band->veto >= 0 && band->veto < 1))
         return err_set(err, ERR_INPUT, "the veto's ratio must be from 0 (none) to below 1, not %g",
@@ -49,8 +49,8 @@ double rl_token_log_ratio(const struct rl_batch *batch, size_t token)
     return (double)batch->trained[token] - (double)batch->sampled[token];
 }
 
-/* Σ l and the count of tokens in rows [from, to). */
-static double sum_of(const struct rl_batch *batch, size_t from, size_t to, size_t *count)
+/* Σ l and the number of tokens in rows [from, to). */
+static double sum_log_ratios(const struct rl_batch *batch, size_t from, size_t to, size_t *count)
 {
     double sum = 0;
     *count = 0;
@@ -66,7 +66,7 @@ static double sum_of(const struct rl_batch *batch, size_t from, size_t to, size_
 double rl_unit_ratio(const struct rl_batch *batch, enum rl_level level, size_t from, size_t to)
 {
     size_t count;
-    double sum = sum_of(batch, from, to, &count);
+    double sum = sum_log_ratios(batch, from, to, &count);
     if (count == 0)
         return 1;
     bool mean = level == RL_TURN_GEO || level == RL_GEOMETRIC;
@@ -121,7 +121,7 @@ void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *
     }
 }
 
-/* Rows that were dropped before stay as they are: their tokens have not been looked at. */
+/* Rows that were dropped before stay unchanged. */
 static void reject_tokens(struct rl_batch *batch, const struct rl_ratio_bounds *band, size_t row)
 {
     for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)

@@ -1,6 +1,6 @@
-/* mismatch: the sampler and the trainer do not compute the same probabilities (other kernels, other
- * precision, weights that are some steps old). What lies too far off is rejected (MRS: Dr. Kernel,
- * equation 6), or weighed, and always measured.
+/* mismatch: the sampler and the trainer compute different probabilities (other kernels, other
+ * precision, older weights). Ratios outside bounds are rejected (MRS: Dr. Kernel, equation 6), or
+ * weighted, and always measured.
  *
  *   l = log π_trained(token) - log π_sampled(token), over masked tokens of rows without a bit
  *
@@ -11,13 +11,13 @@
  *   sequence   exp(Σ l over all turns of the rollout)  the rollout
  *   geometric  exp(mean l over them)                   the rollout          Dr. Kernel's release
  *
- * Exponents are clamped to ±20. Kept iff lower ≤ ratio ≤ upper; a ratio that is no number is not.
- * Veto: a token with l < log(veto) rejects its turn (the code), or its rollout (the paper).
+ * Exponents are clamped to ±20. Kept iff lower ≤ ratio ≤ upper; NaN is rejected. Veto: a token with
+ * l < log(veto) rejects its turn (the code), or its rollout (the paper).
  *
- * Weights: exp(Σ l) of the token, turn or rollout, at most `upper`, for the loss. They are what
- * makes off-policy gradients right in expectation (untruncated), and what MRS is used in place of.
+ * Weights: exp(Σ l) of the token, turn or rollout, at most `upper`, for the loss. Untruncated they
+ * make off-policy gradients unbiased; MRS replaces them.
  *
- * Threads: pure.
+ * Ownership: the batch is the caller's. Threads: pure.
  */
 #ifndef WARPGYM_RL_METHOD_MISMATCH_H
 #define WARPGYM_RL_METHOD_MISMATCH_H
@@ -37,16 +37,16 @@ struct rl_ratio_bounds {
 };
 extern const struct rl_ratio_bounds rl_ratio_bounds_defaults; /* none, 0.5 to 2, no veto */
 
-/* Fills in `lower`. ERR_INPUT: bounds between which nothing lies. */
+/* Sets a missing `lower`. ERR_INPUT: empty or invalid bounds. */
 NODISCARD int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err);
 
-/* ratio [tokens]: of the token's unit, the same for all tokens of it; 1 where nothing counts. */
+/* ratio [tokens]: of the token's unit, the same for all of its tokens; 1 if none counts. */
 void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio);
 
 /* Sets RL_MISMATCH and RL_VETO, and clears the mask of single tokens at level `token`. */
 void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *band);
 
-/* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 where none counts. */
+/* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 if none counts. */
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
 
 /* -------------------------------------------------------------------------------------- metrics */
@@ -93,16 +93,16 @@ struct rl_mismatch_metrics {
 #undef X
 };
 
-/* Before rl_mismatch_reject, of the same batch: afterwards what was rejected counts no more. All 0
- * where no token counts. */
+/* Call before rl_mismatch_reject on the same batch: rejected tokens no longer count. All 0 if no
+ * token counts. */
 void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
                          struct rl_mismatch_metrics *metrics);
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
 
-/* Whether rejection takes the good ones: turns that were rejected (RL_MISMATCH or RL_VETO) and
- * turns that were not, excluded ones apart. "mismatch_quality/{masked,kept}_{count,correct_rate,
- * mean_speedup,fast_1,…}", and the share that was rejected of each class,
- * "mismatch_quality/mask_rate_{incorrect,correct,fast_1,…}". fast_p: correct, and speedup ≥ p. */
+/* Whether rejection hits good turns: rejected turns (RL_MISMATCH or RL_VETO) and others, without
+ * excluded ones. "mismatch_quality/{masked,kept}_{count,correct_rate, mean_speedup,fast_1,…}", and
+ * the rejected share of each class, "mismatch_quality/mask_rate_{incorrect,correct,fast_1,…}".
+ * fast_p: correct, and speedup ≥ p. */
 #define RL_FAST_RUNGS 5
 extern const struct rl_fast {
     const char *name;
@@ -117,7 +117,7 @@ struct rl_quality {
     } masked, kept;
 };
 void rl_quality_measure(const struct rl_batch *batch, struct rl_quality *quality);
-/* Rates of nothing are not put. */
+/* Rates without a denominator are left out. */
 void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context);
 
 #endif

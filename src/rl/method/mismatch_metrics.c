@@ -7,7 +7,7 @@ struct spread {
     double count, mean, squares, min, max;
 };
 
-static void add(struct spread *spread, double value)
+static void tally_add(struct spread *spread, double value)
 {
     double off = value - spread->mean;
     spread->min = spread->count > 0 ? fmin(spread->min, value) : value;
@@ -17,22 +17,22 @@ static void add(struct spread *spread, double value)
     spread->squares += off * (value - spread->mean);
 }
 
-static double deviation(const struct spread *spread)
+static double tally_deviation(const struct spread *spread)
 {
     return spread->count > 0 ? sqrt(fmax(spread->squares, 0) / spread->count) : 0;
 }
 
-static double share(double part, double whole)
+static double ratio_of(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
 }
 
-/* Everything that is summed up over the batch. */
+/* All sums over the batch. */
 struct tally {
     struct spread token_kl, k3, chi2_token, ratio;
     struct spread training_ppl, training_log, rollout_ppl, rollout_log;
     struct spread difference, difference_abs, ppl_ratio, chi2_row, row_ratio;
-    double clamped, clamped_squares; /* Σ w, Σ w² of ratios clamped to the band */
+    double clamped, clamped_squares; /* Σ w, Σ w² of ratios clamped to the bounds */
     double token_high, token_low, row_high, row_low;
     double rejected_tokens, rejected_rows, vetoed_rows, catastrophic_tokens;
     double deviation_most;
@@ -43,10 +43,10 @@ static void tally_token(struct tally *tally, const struct rl_ratio_bounds *band,
 {
     double rho = rl_exp_clamped(difference);
     double clamped = fmin(fmax(ratio, band->lower), band->upper);
-    add(&tally->token_kl, -difference);
-    add(&tally->k3, rho - fmin(fmax(difference, -RL_EXPONENT_MOST), RL_EXPONENT_MOST) - 1);
-    add(&tally->chi2_token, rho * rho - 1);
-    add(&tally->ratio, ratio);
+    tally_add(&tally->token_kl, -difference);
+    tally_add(&tally->k3, rho - fmin(fmax(difference, -RL_EXPONENT_MOST), RL_EXPONENT_MOST) - 1);
+    tally_add(&tally->chi2_token, rho * rho - 1);
+    tally_add(&tally->ratio, ratio);
     tally->clamped += clamped;
     tally->clamped_squares += clamped * clamped;
     tally->token_high += ratio > band->upper;
@@ -54,7 +54,7 @@ static void tally_token(struct tally *tally, const struct rl_ratio_bounds *band,
     tally->catastrophic_tokens += band->veto > 0 && difference < log(band->veto);
 }
 
-/* Σ over one row's tokens that count. */
+/* Σ over the tokens of one row that count. */
 struct row_sums {
     double count, trained, sampled, ratio, rejected;
 };
@@ -66,15 +66,15 @@ static void tally_row(struct tally *tally, const struct rl_ratio_bounds *band,
     double sampled = sums->sampled / sums->count;
     double ratio = sums->ratio / sums->count;
     double rho = rl_exp_clamped(sums->trained - sums->sampled);
-    add(&tally->training_ppl, exp(-trained));
-    add(&tally->training_log, -trained);
-    add(&tally->rollout_ppl, exp(-sampled));
-    add(&tally->rollout_log, -sampled);
-    add(&tally->difference, sampled - trained);
-    add(&tally->difference_abs, fabs(sampled - trained));
-    add(&tally->ppl_ratio, exp(sampled - trained));
-    add(&tally->chi2_row, rho * rho - 1);
-    add(&tally->row_ratio, ratio);
+    tally_add(&tally->training_ppl, exp(-trained));
+    tally_add(&tally->training_log, -trained);
+    tally_add(&tally->rollout_ppl, exp(-sampled));
+    tally_add(&tally->rollout_log, -sampled);
+    tally_add(&tally->difference, sampled - trained);
+    tally_add(&tally->difference_abs, fabs(sampled - trained));
+    tally_add(&tally->ppl_ratio, exp(sampled - trained));
+    tally_add(&tally->chi2_row, rho * rho - 1);
+    tally_add(&tally->row_ratio, ratio);
     tally->row_high += ratio > band->upper;
     tally->row_low += ratio < band->lower;
     tally->deviation_most = fmax(tally->deviation_most, fabs(ratio - 1));
@@ -115,22 +115,22 @@ static void write_rejection(const struct tally *tally, struct rl_mismatch_metric
     metrics->rollout_rs_mean = tally->ratio.mean;
     metrics->rollout_rs_max = tally->ratio.max;
     metrics->rollout_rs_min = tally->ratio.min;
-    metrics->rollout_rs_std = deviation(&tally->ratio);
-    metrics->rollout_rs_eff_sample_size = share(tally->clamped * tally->clamped,
-                                                tokens * tally->clamped_squares);
-    metrics->rollout_rs_ratio_fraction_high = share(tally->token_high, tokens);
-    metrics->rollout_rs_ratio_fraction_low = share(tally->token_low, tokens);
-    metrics->rollout_rs_masked_fraction = share(tally->rejected_tokens, tokens);
-    metrics->rollout_rs_seq_masked_fraction = share(tally->rejected_rows, rows);
+    metrics->rollout_rs_std = tally_deviation(&tally->ratio);
+    metrics->rollout_rs_eff_sample_size = ratio_of(tally->clamped * tally->clamped,
+                                                   tokens * tally->clamped_squares);
+    metrics->rollout_rs_ratio_fraction_high = ratio_of(tally->token_high, tokens);
+    metrics->rollout_rs_ratio_fraction_low = ratio_of(tally->token_low, tokens);
+    metrics->rollout_rs_masked_fraction = ratio_of(tally->rejected_tokens, tokens);
+    metrics->rollout_rs_seq_masked_fraction = ratio_of(tally->rejected_rows, rows);
     metrics->rollout_rs_seq_mean = tally->row_ratio.mean;
-    metrics->rollout_rs_seq_std = deviation(&tally->row_ratio);
+    metrics->rollout_rs_seq_std = tally_deviation(&tally->row_ratio);
     metrics->rollout_rs_seq_max = tally->row_ratio.max;
     metrics->rollout_rs_seq_min = tally->row_ratio.min;
     metrics->rollout_rs_seq_max_deviation = tally->deviation_most;
-    metrics->rollout_rs_seq_fraction_high = share(tally->row_high, rows);
-    metrics->rollout_rs_seq_fraction_low = share(tally->row_low, rows);
-    metrics->rollout_is_veto_fraction = share(tally->vetoed_rows, rows);
-    metrics->rollout_is_catastrophic_token_fraction = share(tally->catastrophic_tokens, tokens);
+    metrics->rollout_rs_seq_fraction_high = ratio_of(tally->row_high, rows);
+    metrics->rollout_rs_seq_fraction_low = ratio_of(tally->row_low, rows);
+    metrics->rollout_is_veto_fraction = ratio_of(tally->vetoed_rows, rows);
+    metrics->rollout_is_catastrophic_token_fraction = ratio_of(tally->catastrophic_tokens, tokens);
 }
 
 void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
@@ -205,7 +205,8 @@ static void put_share(const struct sink *sink, const char *kind, const char *nam
     mem_free(full);
 }
 
-static void put_side(const struct sink *sink, const char *kind, const struct rl_quality_class *side)
+static void put_class(const struct sink *sink, const char *kind,
+                      const struct rl_quality_class *side)
 {
     double count = (double)side->count;
     put_share(sink, kind, "count", count, 1);
@@ -220,8 +221,8 @@ void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context)
     const struct rl_quality_class *masked = &quality->masked;
     const struct rl_quality_class *kept = &quality->kept;
     struct sink sink = {put, context};
-    put_side(&sink, "masked", masked);
-    put_side(&sink, "kept", kept);
+    put_class(&sink, "masked", masked);
+    put_class(&sink, "kept", kept);
     double wrong = (double)(masked->count - masked->correct);
     put_share(&sink, "mask_rate", "incorrect", wrong,
               wrong + (double)(kept->count - kept->correct));

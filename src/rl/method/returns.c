@@ -7,7 +7,7 @@
 static void return_max(const double *rewards, const bool *excluded, size_t count, double gamma,
                        double *returns)
 {
-    bool none = true; /* that counts, so far */
+    bool none = true; /* no turn counts so far */
     double next = 0;
     for (size_t i = count; i-- > 0;) {
         if (!excluded[i]) {
@@ -73,8 +73,8 @@ const struct rl_return_rule *rl_return_rule(const char *name)
     return NULL;
 }
 
-static void shape(double *rewards, const bool *excluded, size_t count,
-                  const struct rl_return_options *options)
+static void shape_rewards(double *rewards, const bool *excluded, size_t count,
+                          const struct rl_return_options *options)
 {
     double before = 0;
     size_t last = count;
@@ -102,7 +102,7 @@ void rl_returns(struct rl_batch *batch, const struct rl_return_options *options)
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         end = rl_rollout_end(batch, row);
         if (options->shaping != RL_UNSHAPED)
-            shape(rewards + row, excluded + row, end - row, options);
+            shape_rewards(rewards + row, excluded + row, end - row, options);
         options->rule->compute(rewards + row, excluded + row, end - row, options->gamma,
                                batch->returns + row);
     }

@@ -12,7 +12,8 @@
  * is there, with a reward of 0.
  *
  * Shaping (off; residual rewards of Dr. Kernel's code): r'_t = r_t - r_{t-1} first; `unbiased`
- * replaces the last reward by (1 - γ) r_T before that. gym/reward/reward.h has the recursion itself.
+ * replaces the last reward by (1 - γ) r_T before that. gym/reward/reward.h has the recursion
+ * itself.
  */
 #ifndef WARPGYM_RL_METHOD_RETURNS_H
 #define WARPGYM_RL_METHOD_RETURNS_H
@@ -27,7 +28,7 @@ struct rl_return_rule {
 };
 
 extern const struct rl_return_rule rl_return_rules[]; /* the last one has no name */
-/* NULL: there is none. */
+/* NULL: no such name. */
 const struct rl_return_rule *rl_return_rule(const char *name);
 
 enum rl_shaping { RL_UNSHAPED, RL_RESIDUAL, RL_RESIDUAL_UNBIASED };
@@ -36,8 +37,8 @@ struct rl_return_options {
     const struct rl_return_rule *rule;
     double gamma;
     enum rl_shaping shaping;
-    /* Bits of enum rl_drop. RL_VOID | RL_COVERAGE: earlier turns are not paid for a lazy later one;
-     * the original is RL_VOID. */
+    /* Bits of enum rl_drop. RL_VOID | RL_COVERAGE: a lazy later turn does not pay earlier ones; the
+     * original is RL_VOID. */
     unsigned without;
 };
 extern const struct rl_return_options rl_return_defaults; /* sum, 1, none, RL_VOID | RL_COVERAGE */

@@ -14,7 +14,7 @@ const struct rl_filter rl_filter_defaults = {
     .deviation = 1e-3,
 };
 
-/* Whether the group is one value. One member alone says nothing. */
+/* Whether the group has one value. A single member says nothing. */
 static bool is_constant(const double *values, const size_t *rows, size_t count, double deviation)
 {
     double mean = 0;
@@ -36,7 +36,7 @@ static void find_informative(const struct rl_batch *batch, const struct rl_filte
     struct rl_groups groups;
     bool last = filter->kind == RL_FILTER_LAST_TURN;
     rl_groups_init(&groups, batch, last ? RL_BY_PROMPT : filter->by, filter->out, last);
-    /* Both stand in ascending order of prompts. */
+    /* Both are in ascending order of prompts. */
     for (size_t g = 0, p = 0; g < groups.count; g++) {
         const size_t *rows = groups.rows + groups.start[g];
         while (batch->prompt[prompts->rows[prompts->start[p]]] != batch->prompt[rows[0]])
@@ -47,7 +47,7 @@ static void find_informative(const struct rl_batch *batch, const struct rl_filte
     rl_groups_deinit(&groups);
 }
 
-/* How many rows of the group are trained on, so far. */
+/* The number of rows of the group that are trained on so far. */
 static size_t usable_rows(const struct rl_batch *batch, const struct rl_groups *groups, size_t g)
 {
     size_t count = 0;
@@ -56,8 +56,8 @@ static size_t usable_rows(const struct rl_batch *batch, const struct rl_groups *
     return count;
 }
 
-static void drop_rows(struct rl_batch *batch, const struct rl_groups *groups, size_t g,
-                      enum rl_drop bit)
+static void mark_surplus(struct rl_batch *batch, const struct rl_groups *groups, size_t g,
+                         enum rl_drop bit)
 {
     for (size_t i = groups->start[g]; i < groups->start[g + 1]; i++)
         if (batch->drop[groups->rows[i]] == 0)
@@ -94,7 +94,7 @@ void rl_filter_prompts(struct rl_batch *batch, const struct rl_filter *filter, c
         counts->few += few;
         counts->constant += constant;
         if (few || constant)
-            drop_rows(batch, &seen, p, RL_CONSTANT);
+            mark_surplus(batch, &seen, p, RL_CONSTANT);
         else
             counts->usable++;
     }
@@ -145,7 +145,7 @@ void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint6
     }
     qsort(candidates, groups.count, sizeof *candidates, compare_candidates);
     for (size_t c = wanted; c < groups.count; c++)
-        drop_rows(batch, &groups, candidates[c].group, RL_SURPLUS);
+        mark_surplus(batch, &groups, candidates[c].group, RL_SURPLUS);
     mem_free(candidates);
     rl_groups_deinit(&groups);
 }

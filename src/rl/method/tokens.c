@@ -17,13 +17,13 @@ struct counts {
     double tokens, longest;
 };
 
-static size_t tokens_of(const struct rl_batch *batch, size_t row)
+static size_t row_tokens(const struct rl_batch *batch, size_t row)
 {
     return batch->drop[row] ? 0 : rl_row_tokens(batch, row);
 }
 
-/* How often row `index` of those that count does so. */
-static double copies_of(const struct counts *counts, size_t index)
+/* How often row `index` of the rows that count is counted. */
+static double row_copies(const struct counts *counts, size_t index)
 {
     size_t rows = counts->rows > 0 ? counts->rows : 1;
     size_t copies = 1 + counts->padding / rows + (index < counts->padding % rows);
@@ -35,20 +35,20 @@ static struct counts count_all(const struct rl_batch *batch, size_t pad_rows)
     struct counts counts = {0};
     size_t index = 0;
     for (size_t row = 0; row < batch->rows; row++)
-        counts.rows += tokens_of(batch, row) > 0;
+        counts.rows += row_tokens(batch, row) > 0;
     if (pad_rows > 0)
         counts.padding = (pad_rows - counts.rows % pad_rows) % pad_rows;
     for (size_t row = 0; row < batch->rows; row++) {
-        double tokens = (double)tokens_of(batch, row);
+        double tokens = (double)row_tokens(batch, row);
         if (tokens > 0)
-            counts.tokens += tokens * copies_of(&counts, index++);
+            counts.tokens += tokens * row_copies(&counts, index++);
         counts.longest = fmax(counts.longest, tokens);
     }
     return counts;
 }
 
-static double divisor(const struct rl_normalisation *normalisation, const struct counts *counts,
-                      double row_tokens)
+static double aggregation_divisor(const struct rl_normalisation *normalisation,
+                                  const struct counts *counts, double row_tokens)
 {
     double rows = normalisation->nominal_rows ? (double)normalisation->nominal_rows
                                               : (double)(counts->rows + counts->padding);
@@ -74,11 +74,11 @@ void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisatio
     struct counts counts = count_all(batch, normalisation->pad_rows);
     size_t index = 0;
     for (size_t row = 0; row < batch->rows; row++) {
-        double tokens = (double)tokens_of(batch, row);
+        double tokens = (double)row_tokens(batch, row);
         double each = 0;
         if (tokens > 0)
-            each = copies_of(&counts, index++) /
-                   (normalisation->scale * divisor(normalisation, &counts, tokens));
+            each = row_copies(&counts, index++) /
+                   (normalisation->scale * aggregation_divisor(normalisation, &counts, tokens));
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
             weight[i] = batch->mask[i] ? each : 0;
     }

@@ -1,6 +1,6 @@
 /* checkpoints: checkpoints.jsonl of a run, and the lengths of the run's files at a checkpoint.
  *
- *   "lengths": {"metrics.jsonl": 1234, "traces.jsonl": 99, "tensorboard/events.out.tfevents.…": 500, …}
+ *   "lengths": {"metrics.jsonl": 1234, "traces.jsonl": 99, "tensorboard/events.…": 500, …}
  *
  * Event files that are not listed were created later, and are removed.
  *

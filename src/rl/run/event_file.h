@@ -11,8 +11,8 @@
  * older files have of that step and later ones: the work of a killed process after its last
  * checkpoint.
  *
- * Each record is one write(2): complete or truncated, never interleaved. The caller gives `step`; the
- * wall time is the clock's. Values that are not finite are written; TensorBoard shows gaps.
+ * Each record is one write(2): complete or truncated, never interleaved. The caller gives `step`;
+ * the wall time is the clock's. Values that are not finite are written; TensorBoard shows gaps.
  *
  * Ownership: the caller's storage. Threads: any number may write. Errors: ERR_IO, ERR_LIMIT (above
  * LIMIT_TFEVENT_BYTES), ERR_INPUT (a tag that is not UTF-8).

@@ -12,16 +12,16 @@
  *   checkpoints/       checkpoints of the engine
  *   lock               held by the training process
  *
- * A checkpoint's "lengths" are those of metrics, traces and event files at that moment. Resuming takes
- * the last complete checkpoint, truncates the files to those lengths, and repeats what came after, with
- * the same data order and random numbers. So each line is in a file once, whenever the run was killed.
- * If the newest checkpoints are removed, the run resumes from an older one.
+ * A checkpoint's "lengths" are those of metrics, traces and event files at that moment. Resuming
+ * takes the last complete checkpoint, truncates the files to those lengths, and repeats what came
+ * after, with the same data order and random numbers. So each line is in a file once, whenever the
+ * run was killed. If the newest checkpoints are removed, the run resumes from an older one.
  *
  *   run_open ─► run_resume ─► run_metrics, run_trace, … ─► run_checkpoint ─► run_finish, run_close
  *
- * Ownership: run_close frees a run; arguments are borrowed. Threads: one at a time, except run_trace,
- * run_status and run_log, which any thread may call. Errors: ERR_IO, ERR_LIMIT (disk full), ERR_INTERNAL
- * (a wrong call).
+ * Ownership: run_close frees a run; arguments are borrowed. Threads: one at a time, except
+ * run_trace, run_status and run_log, which any thread may call. Errors: ERR_IO, ERR_LIMIT (disk
+ * full), ERR_INTERNAL (a wrong call).
  */
 #ifndef WARPGYM_RL_RUN_RUN_H
 #define WARPGYM_RL_RUN_RUN_H

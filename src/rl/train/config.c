@@ -27,7 +27,8 @@ static const char *const ratios[] = {"sampled", "trained", NULL};
 static const char *const measures[] = {"correct", "fast_1", "return", NULL};
 static const char *const kinds[] = {"engine", "tinker", NULL};
 
-/* *index: the place of `value` in `words`, which end with NULL; as it was where there is none. */
+/* *index: the position of `value` in `words`, which end with NULL; unchanged if it is not among
+ * them. */
 static int read_word(const char *path, const char *value, const char *const *words, int *index,
                      struct err *err)
 {
@@ -43,7 +44,7 @@ static int read_word(const char *path, const char *value, const char *const *wor
     return err_prefix(err, "%s", path);
 }
 
-/* A copy of `count` names, with a NULL behind them. */
+/* A copy of `count` names with a NULL after them. */
 static const char *const *ended(const char *const *names, size_t count, const char **room)
 {
     for (size_t i = 0; i < count && i + 1 < WORDS_MOST; i++)
@@ -78,7 +79,7 @@ static int read_rule(struct rl_method *method, const char *value, struct err *er
     return result;
 }
 
-/* Words that stand for a number of an enum. */
+/* Words of an enum. */
 static int read_kinds(struct rl_method *method, const struct settings *settings, struct err *err)
 {
     const char *levels[WORDS_MOST], *aggregations[WORDS_MOST], *filters[WORDS_MOST];
@@ -199,8 +200,7 @@ static int read_numbers(struct rl_method *method, const struct settings *setting
     return 0;
 }
 
-/* Settings from which no step could learn anything: every answer is alone, or every problem goes.
- */
+/* Settings from which no step can learn: each answer is alone, or every problem is filtered out. */
 static int check_plan(const struct rl_method *method, const struct rl_plan *plan, struct err *err)
 {
     const struct rl_estimator *estimator = method->estimator;
@@ -352,7 +352,7 @@ static int check_train_backend(const struct settings *settings, struct err *err)
     return 0;
 }
 
-/* What has nothing to compare without the trainer's log-probabilities. */
+/* Settings that need the trainer's log-probabilities. */
 static int check_unscored(const struct train_config *config, const struct settings *settings,
                           struct err *err)
 {

@@ -15,8 +15,8 @@ struct plan {
     size_t count, room;
 };
 
-/* The step that begins at the place, which moves behind it: up to train.sft_tokens, a longer
- * example alone, and an epoch's end ends it. */
+/* The step that begins at the position, which moves on: up to train.sft_tokens; a longer example
+ * makes a step of its own, and an epoch's end ends the step. */
 static void make_plan(const struct finetune *finetune, struct dataset_place *place,
                       struct plan *plan)
 {
@@ -53,9 +53,9 @@ static uint64_t count_steps(const struct finetune *finetune)
     return steps;
 }
 
-/* The files of a list with colons; a NULL behind them. */
-static int split(const char *text, struct arena *arena, const char **files, size_t *count,
-                 struct err *err)
+/* The files of a colon-separated list, with a NULL after them. */
+static int split_paths(const char *text, struct arena *arena, const char **files, size_t *count,
+                       struct err *err)
 {
     for (*count = 0; *text; text += *text == ':') {
         size_t length = strcspn(text, ":");
@@ -80,7 +80,7 @@ static int open_data(struct finetune *finetune, const char *directory, struct er
     options.max_tokens = (size_t)settings->train_sft_max_tokens;
     if (settings->train_context > 0 && settings->train_context < settings->train_sft_max_tokens)
         options.max_tokens = (size_t)settings->train_context;
-    int result = split(settings->train_sft_data, &arena, files, &count, err);
+    int result = split_paths(settings->train_sft_data, &arena, files, &count, err);
     if (result == 0)
         result = chat_style_of(directory, &options.style, err);
     if (result == 0)
@@ -114,7 +114,7 @@ void finetune_close(struct finetune *finetune)
     *finetune = (struct finetune){0};
 }
 
-/* Weights become parts of 1, in `arena`. */
+/* Weights scaled to a sum of 1, in `arena`. */
 static void normalise(struct plan *plan, struct arena *arena, struct finetune_figures *figures)
 {
     double sum = 0;
@@ -133,8 +133,9 @@ static void normalise(struct plan *plan, struct arena *arena, struct finetune_fi
     }
 }
 
-static int learn(struct plan *plan, struct train_backend *backend, const struct lm_adam *adam,
-                 struct finetune_figures *figures, struct err *err)
+static int update_weights(struct plan *plan, struct train_backend *backend,
+                          const struct lm_adam *adam, struct finetune_figures *figures,
+                          struct err *err)
 {
     struct loss_sums sums;
     int result = train_backend_forward_backward(backend, plan->datums, plan->count,
@@ -160,9 +161,9 @@ int finetune_step(struct finetune *finetune, struct train_backend *backend,
     figures->rate = adam.rate;
     if (settings->train_sft_beta2 >= 0)
         adam.beta2 = settings->train_sft_beta2;
-    make_plan(finetune, &finetune->place, &plan);
+    make_plan(finetune, &finetune->position, &plan);
     normalise(&plan, &arena, figures);
-    int result = learn(&plan, backend, &adam, figures, err);
+    int result = update_weights(&plan, backend, &adam, figures, err);
     arena_deinit(&arena);
     mem_free(plan.datums);
     return result;

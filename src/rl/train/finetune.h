@@ -1,8 +1,11 @@
-/* finetune: the cold start of a run: steps of supervised fine-tuning before those of reinforcement
- * learning, on conversations (lm/train/dataset.h), by whichever learner it is.
+/* finetune: the cold start of a run: supervised fine-tuning steps before reinforcement learning, on
+ * conversations (lm/train/dataset.h), with any training backend.
  *
- * A step's loss is the mean over its tokens with a weight, so that a rate means the same whatever a
- * step's size is. A place in the data is all that a checkpoint needs. Threads: one at a time.
+ * A step's loss is the mean over its weighted tokens, so that a learning rate means the same for
+ * every step size. A position in the data is all that a checkpoint needs.
+ *
+ * Ownership: settings are borrowed. Threads: one at a time. Errors: ERR_INPUT, those of the
+ * backend.
  */
 #ifndef WARPGYM_RL_TRAIN_FINETUNE_H
 #define WARPGYM_RL_TRAIN_FINETUNE_H
@@ -13,8 +16,8 @@
 struct finetune {
     const struct settings *settings;
     struct tokenizer *tokenizer;
-    struct dataset *data; /* NULL: there is no cold start */
-    struct dataset_place place;
+    struct dataset *data; /* NULL: no cold start */
+    struct dataset_place position;
     uint64_t steps; /* of train.sft_epochs */
 };
 
@@ -24,13 +27,13 @@ struct finetune_figures {
     bool not_finite; /* no weight was changed */
 };
 
-/* Reads and encodes everything. ERR_INPUT with FILE:LINE. */
+/* Reads and encodes all data. ERR_INPUT with FILE:LINE. */
 NODISCARD int finetune_open(struct finetune *finetune, const struct settings *settings,
                             struct err *err);
 /* A zeroed one is fine. */
 void finetune_close(struct finetune *finetune);
 
-/* Step number `step`, from 0; the place moves on. */
+/* Runs step `step`, from 0, and moves the position on. */
 NODISCARD int finetune_step(struct finetune *finetune, struct train_backend *backend,
                             const struct train_config *config, uint64_t step,
                             struct finetune_figures *figures, struct err *err);

@@ -23,7 +23,7 @@ void sample_text_deinit(struct sample_text *samples)
     mem_free(samples->problem);
 }
 
-/* Up to `most` bytes, at a character's end, each line four blanks in. */
+/* Up to `most` bytes, cut at a character, each line indented by four blanks. */
 static void put_block(struct buf *out, const char *text, size_t most)
 {
     size_t all = strnlen(text, most + 1), length = utf8_cut(text, all, most);

@@ -1,10 +1,9 @@
-/* samples: a few answers with their verdicts as Markdown, for people who look on in TensorBoard.
+/* sample_text: a few answers with their verdicts as Markdown, for TensorBoard.
  *
- * Of each problem the first episode, of at most SAMPLE_TEXT_PROBLEMS problems; long texts are cut, so that
- * all of it has a bounded length. Texts of models stand as indented blocks, which nothing in them
- * can end.
+ * The first episode of each problem, of at most SAMPLE_TEXT_PROBLEMS problems; long texts are cut,
+ * so that the length is bounded. Model output stands in indented blocks, which no content can end.
  *
- * Ownership: the caller's storage. Threads: one at a time.
+ * Ownership: the caller's storage. Threads: one at a time. Errors: ERR_INPUT.
  */
 #ifndef WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
 #define WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
@@ -29,9 +28,9 @@ struct sample_text {
 void sample_text_init(struct sample_text *samples);
 void sample_text_deinit(struct sample_text *samples);
 
-/* `trajectory` as in docs/reference/trajectories.md; one that is not wanted is passed over. NULL is fine. */
+/* `trajectory` as in docs/reference/trajectories.md; unwanted ones are ignored. NULL is fine. */
 void sample_text_add(struct sample_text *samples, const json_t *trajectory);
-/* Of a file of trajectories. One that is not there adds nothing. ERR_INPUT: FILE:LINE. */
+/* Adds a file of trajectories. A missing file adds nothing. ERR_INPUT: FILE:LINE. */
 NODISCARD int sample_text_add_file(struct sample_text *samples, const char *path, struct err *err);
 
 #endif

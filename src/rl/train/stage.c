@@ -30,11 +30,12 @@ static int read_rate(const char *word, struct stage *stage, struct err *err)
     char *end;
     stage->rate = strtod(word, &end);
     if (end == word || *end || !(stage->rate > 0 && stage->rate <= 1))
-        return err_set(err, ERR_INPUT, "train.stages: '%s' is no rate above 0, at most 1", word);
+        return err_set(err, ERR_INPUT, "train.stages: '%s' is not a rate above 0 and at most 1",
+                       word);
     return 0;
 }
 
-/* One part between commas; *text goes on behind it. */
+/* Reads one part up to a comma, and moves *text past it. */
 static int read_stage(const char **text, struct stage *stage, struct err *err)
 {
     char words[WORDS][WORD_BYTES];
@@ -78,7 +79,7 @@ int stages_open(struct stages *stages, const char *text, size_t window, struct e
         if (result == 0)
             result = read_stage(&text, &stages->list[stages->count++], err);
         if (result == 0 && comma && !*text)
-            result = err_set(err, ERR_INPUT, "train.stages: nothing stands behind the last comma");
+            result = err_set(err, ERR_INPUT, "train.stages: nothing follows the last comma");
     }
     if (result < 0)
         stages_close(stages);
@@ -96,7 +97,7 @@ const char *stages_reward(const struct stages *stages, const char *standard)
     return stages->count > 0 ? stages->list[stages->at].preset : standard;
 }
 
-bool stages_see(struct stages *stages, const double rates[STAGE_MEASURES])
+bool stages_update(struct stages *stages, const double rates[STAGE_MEASURES])
 {
     if (stages->at + 1 >= stages->count)
         return false;
@@ -136,11 +137,11 @@ int stages_restore(struct stages *stages, const json_t *state, struct err *err)
     if (result < 0)
         return result;
     if (at < 0 || (at > 0 && (size_t)at >= stages->count))
-        return err_set(err, ERR_INPUT, "there is no stage %lld", (long long)at);
+        return err_set(err, ERR_INPUT, "no stage %lld", (long long)at);
     json_array_foreach(rates, i, rate)
     {
         if (!json_is_number(rate) || i >= stages->window)
-            return err_set(err, ERR_INPUT, "these are no rates of a stage");
+            return err_set(err, ERR_INPUT, "invalid rates of a stage");
     }
     stages->at = (size_t)at;
     json_decref(stages->rates);

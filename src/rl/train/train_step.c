@@ -33,8 +33,8 @@ static void count_rows(const struct train_step *step, size_t *rows, size_t *toke
     }
 }
 
-static void fill_row(struct train_step *step, size_t row, const struct rl_rollout *rollout,
-                     size_t turn)
+static void fill_batch_row(struct train_step *step, size_t row, const struct rl_rollout *rollout,
+                           size_t turn)
 {
     struct rl_batch *batch = &step->batch;
     const struct rl_turn *from = &rollout->turns[turn];
@@ -67,7 +67,7 @@ static void make_batch(struct train_step *step)
     step->weight = arena_alloc(&step->arena, (tokens + 1) * sizeof *step->weight);
     for (size_t i = 0; i < step->rollout_count; i++)
         for (size_t t = 0; t < step->rollouts[i]->count; t++)
-            fill_row(step, row++, step->rollouts[i], t);
+            fill_batch_row(step, row++, step->rollouts[i], t);
 }
 
 int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts, size_t count,
@@ -84,8 +84,8 @@ int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts
 
 /* --------------------------------------------------------------------------------------- scores */
 
-/* Tokens and targets of a row's turn; the rest of the datum is zero. The caller's arena. */
-static struct lm_datum datum_of(const struct rl_turn *turn, struct arena *arena)
+/* Tokens and targets of a row's turn, in the caller's arena; the rest of the datum is zero. */
+static struct lm_datum make_datum(const struct rl_turn *turn, struct arena *arena)
 {
     size_t prompt = turn->prompt.count, answer = turn->answer.count, all = prompt + answer;
     int32_t *tokens = arena_alloc(arena, all * sizeof *tokens);
@@ -94,9 +94,10 @@ static struct lm_datum datum_of(const struct rl_turn *turn, struct arena *arena)
     return (struct lm_datum){.count = all - 1, .tokens = tokens, .targets = tokens + 1};
 }
 
-/* Of the tokens behind `*done`, by the learner; grown to all. collisions NULL: not wanted. */
-static int score(const struct train_step *step, struct train_backend *backend, float **scores,
-                 float **collisions, size_t *done, struct err *err)
+/* Scores the tokens after `*done` with the backend; arrays grow to all tokens. collisions NULL: not
+ * wanted. */
+static int score_tokens(const struct train_step *step, struct train_backend *backend,
+                        float **scores, float **collisions, size_t *done, struct err *err)
 {
     const struct rl_batch *batch = &step->batch;
     struct lm_datum *datums = mem_alloc((batch->rows + 1) * sizeof *datums);
@@ -109,7 +110,7 @@ static int score(const struct train_step *step, struct train_backend *backend, f
     for (size_t row = 0; row < batch->rows; row++) {
         if (batch->first[row] < *done || step->turns[row]->answer.count == 0)
             continue;
-        datums[count] = datum_of(step->turns[row], &arena);
+        datums[count] = make_datum(step->turns[row], &arena);
         datums[count].logprob = arena_alloc(&arena, datums[count].count * sizeof(float));
         if (collisions)
             datums[count].collision = arena_alloc(&arena, datums[count].count * sizeof(float));
@@ -138,8 +139,8 @@ int train_step_score(struct train_step *step, struct train_backend *backend, str
 {
     struct rl_batch *batch = &step->batch;
     bool whole = backend && step->options.method->estimator->baseline == RL_BASELINE_OPTIMAL;
-    int result = backend ? score(step, backend, &step->trained, whole ? &step->collision : NULL,
-                                 &step->scored, err)
+    int result = backend ? score_tokens(step, backend, &step->trained,
+                                        whole ? &step->collision : NULL, &step->scored, err)
                          : 0;
     if (result < 0 || batch->tokens == 0)
         return result;
@@ -152,7 +153,7 @@ int train_step_score(struct train_step *step, struct train_backend *backend, str
 
 int train_step_score_base(struct train_step *step, struct train_backend *base, struct err *err)
 {
-    return score(step, base, &step->base, NULL, &step->based, err);
+    return score_tokens(step, base, &step->base, NULL, &step->based, err);
 }
 
 void train_step_reject(struct train_step *step)
@@ -171,7 +172,7 @@ static bool has_advantage(const struct train_step *step, size_t row)
     return false;
 }
 
-/* What a part's tokens weigh, so that it is a mean as the whole step would be. */
+/* The weight of a part's tokens that makes it a mean like that of the whole step. */
 static float part_scale(const struct train_step *step)
 {
     return step->options.method->normalisation.aggregation == RL_SEQ_SUM ? 1 : (float)step->parts;
@@ -182,7 +183,7 @@ static struct lm_datum train_datum(struct train_step *step, size_t row)
     const struct rl_batch *batch = &step->batch;
     const struct rl_turn *turn = step->turns[row];
     const float *against = step->options.ratio_trained ? batch->trained : batch->sampled;
-    struct lm_datum datum = datum_of(turn, &step->arena);
+    struct lm_datum datum = make_datum(turn, &step->arena);
     float *sampled = arena_alloc(&step->arena, datum.count * sizeof *sampled);
     float *advantages = arena_alloc(&step->arena, datum.count * sizeof *advantages);
     float *weights = arena_alloc(&step->arena, datum.count * sizeof *weights);
@@ -191,7 +192,7 @@ static struct lm_datum train_datum(struct train_step *step, size_t row)
     for (size_t i = 0; i < behind; i++)
         sampled[i] = NAN;
     for (size_t i = 0; i < turn->answer.count; i++) {
-        /* What is not trained on must not pull, either (dro). */
+        /* Rows that are not trained on must have no effect either (dro). */
         sampled[behind + i] = step->advantage[first + i] != 0 ? against[first + i] : NAN;
         advantages[behind + i] = (float)step->advantage[first + i] * scale;
         weights[behind + i] = (float)step->weight[first + i] * scale;
@@ -202,8 +203,8 @@ static struct lm_datum train_datum(struct train_step *step, size_t row)
     return datum;
 }
 
-/* In the batch's order; where a step has several changes of the weights, in an order by chance, so
- * that no change has all of one prompt. */
+/* In the batch's order; with several updates in a step in a random order, so that no update has all
+ * rows of one prompt. */
 static void make_datums(struct train_step *step)
 {
     size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order), count = 0;

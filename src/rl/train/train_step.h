@@ -1,16 +1,16 @@
-/* step: from the rollouts of one step to new weights.
+/* train_step: from the rollouts of one step to new weights.
  *
- *   rollouts ─► train_step_gather ─► rows and tokens ─► train_step_score: the trainer's log-probabilities
- *            ─► train_step_reject ─► (too few prompts: more rollouts, and again from train_step_gather)
+ *   rollouts ─► train_step_gather ─► rows and tokens ─► train_step_score: the trainer's
+ *                                                       log-probabilities
+ *            ─► train_step_reject ─► (too few prompts: more rollouts, and again from gather)
  *            ─► train_step_weigh ─► advantages of tokens ─► datums ─► train_step_update ─► weights
  *
- * A row of the batch is one turn; its datum, with a prompt of P and an answer of M tokens, has
- * N = P + M - 1 rows: token j of the answer is what row P - 1 + j predicts. Rows of the prompt have
- * an advantage of 0, and log-probabilities that nobody knows (NAN). Turns without any advantage
- * make no datum.
+ * A row of the batch is one turn; its datum, with a prompt of P and an answer of M tokens, has N =
+ * P + M - 1 rows: row P - 1 + j predicts token j of the answer. Rows of the prompt have an
+ * advantage of 0 and unknown log-probabilities (NAN). Turns without any advantage make no datum.
  *
- * Ownership: rollouts are borrowed until train_step_deinit; everything else is the step's. Threads: one
- * at a time.
+ * Ownership: rollouts are borrowed until train_step_deinit; everything else is the step's. Threads:
+ * one at a time. Errors: ERR_INTERNAL, those of the backend.
  */
 #ifndef WARPGYM_RL_TRAIN_TRAIN_STEP_H
 #define WARPGYM_RL_TRAIN_TRAIN_STEP_H
@@ -22,7 +22,8 @@ struct train_step_options {
     const struct rl_method *method;
     const struct loss *loss;
     struct loss_config config;
-    bool ratio_trained; /* the loss's ratio is against train_step_score's, not the sampler's */
+    bool ratio_trained; /* the loss's ratio is relative to train_step_score's log-probabilities, not
+                         * the sampler's */
     double kl, kl_discount;
     size_t samples; /* of each task: rollouts are numbered by task and sample */
     size_t substeps;
@@ -31,55 +32,57 @@ struct train_step_options {
 
 struct train_step {
     struct train_step_options options;
-    struct arena arena; /* of the batch that counts */
+    struct arena arena; /* of the current batch */
     struct rl_batch batch;
-    const struct rl_rollout **rollouts; /* that have been added */
+    const struct rl_rollout **rollouts; /* added so far */
     size_t rollout_count;
     const struct rl_turn **turns; /* [rows] */
     struct rl_step_report report;
     float *trained, *collision, *base; /* [scored], [scored], [based]: of the first tokens */
     size_t scored, based;
     double *advantage; /* [tokens] */
-    double *weight;    /* [tokens]: of what has no advantage: entropy, dro's square, the penalty */
+    double *weight;    /* [tokens]: of terms without advantage: entropy, dro's square, the
+                        * penalty */
     double kl;         /* mean log π_sampled - log π_base */
     struct lm_datum *datums;
     size_t datum_count;
-    size_t parts; /* changes of the weights that they are for; 0: there is no datum */
+    size_t parts; /* updates that the datums are split into; 0: there is no datum */
 };
 
 void train_step_init(struct train_step *step, const struct train_step_options *options);
 void train_step_deinit(struct train_step *step);
 
-/* Adds rollouts, those that were not played to their end left out, and makes the batch of all.
- * ERR_INTERNAL: rl_batch_check. */
+/* Adds rollouts, without failed ones, and makes the batch of all. ERR_INTERNAL: rl_batch_check. */
 NODISCARD int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts,
                                 size_t count, struct err *err);
-/* Log-probabilities of what is new; learner NULL: the sampler's count as the trainer's. */
+/* Computes the log-probabilities of the new rows; backend NULL: the sampler's are used as the
+ * trainer's. */
 NODISCARD int train_step_score(struct train_step *step, struct train_backend *backend,
                                struct err *err);
-/* The same by the model that the run began with, for the penalty. */
+/* The same with the initial model, for the penalty. */
 NODISCARD int train_step_score_base(struct train_step *step, struct train_backend *base,
                                     struct err *err);
 void train_step_reject(struct train_step *step);
-/* `wanted` prompts; 0: all. Makes the datums. Where the loss is a mean, each part of them is a mean
- * of its own, so that bounds of the gradient's norm mean the same for any number of parts. */
+/* Makes the datums of `wanted` prompts; 0: all. If the loss is a mean, each part is a mean of its
+ * own, so that bounds on the gradient's norm do not depend on the number of parts. */
 NODISCARD int train_step_weigh(struct train_step *step, size_t wanted, struct err *err);
 
 struct train_step_result {
     struct loss_sums sums;
-    double norm;     /* the largest of the substeps, before clipping; NAN: not told */
-    size_t changes;  /* of the weights */
-    bool not_finite; /* the loss or its gradient: what is left of the step was not done */
-    bool begun;      /* else nothing was asked of the learner */
+    double norm;     /* the largest of the updates, before clipping; NAN: unknown */
+    size_t changes;  /* updates of the weights */
+    bool not_finite; /* the loss or its gradient: the rest of the step was skipped */
+    bool begun;      /* false: the backend was not called */
 };
 
-/* forward_backward and train_guard_step, `parts` times. `cancelled` counts until the first of them. */
+/* train_backend_forward_backward and train_guard_step, `parts` times. `cancelled` is honoured until
+ * the first of them. */
 NODISCARD int train_step_update(struct train_step *step, struct train_backend *backend,
                                 const struct lm_adam *adam, const _Atomic int *cancelled,
                                 struct train_step_result *trained, struct err *err);
 
-/* What the run's metrics say of the rollouts and of what became of them (docs/guide/runs.md), into an
- * object of numbers. */
+/* Puts the metrics of the rollouts and of their use (docs/guide/runs.md) into an object of
+ * numbers. */
 void train_step_measure(const struct train_step *step, json_t *metrics);
 
 #endif

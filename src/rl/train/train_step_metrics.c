@@ -1,4 +1,4 @@
-/* What a step's rollouts were worth, and what the method made of them, as numbers with names. */
+/* The metrics of a step's rollouts, and of the method's decisions about them. */
 #include "rl/train/train_step.h"
 
 #include "base/array.h"
@@ -11,18 +11,18 @@
 #define TURNS_TOLD 10
 #define NAME_BYTES 64
 
-static void put(void *metrics, const char *name, double value)
+static void put_metric(void *metrics, const char *name, double value)
 {
     json_put(metrics, name, json_number(value));
 }
 
-/* Sums of one figure. */
+/* Sums of one metric. */
 struct figure {
     double sum, squares, least, most;
     size_t count;
 };
 
-static void see(struct figure *figure, double value)
+static void add_value(struct figure *figure, double value)
 {
     figure->least = figure->count == 0 || value < figure->least ? value : figure->least;
     figure->most = figure->count == 0 || value > figure->most ? value : figure->most;
@@ -31,7 +31,7 @@ static void see(struct figure *figure, double value)
     figure->count++;
 }
 
-static double mean(const struct figure *figure)
+static double mean_of(const struct figure *figure)
 {
     return figure->count > 0 ? figure->sum / (double)figure->count : NAN;
 }
@@ -39,7 +39,7 @@ static double mean(const struct figure *figure)
 static void put_figure(json_t *metrics, const char *name, const struct figure *figure)
 {
     char key[NAME_BYTES];
-    double middle = mean(figure);
+    double middle = mean_of(figure);
     double variance = figure->squares / (double)figure->count - middle * middle;
     const struct {
         const char *end;
@@ -50,11 +50,11 @@ static void put_figure(json_t *metrics, const char *name, const struct figure *f
                 {"max", figure->most}};
     for (size_t i = 0; i < COUNT(rows) && figure->count > 0; i++) {
         snprintf(key, sizeof key, "%s/%s", name, rows[i].end);
-        put(metrics, key, rows[i].value);
+        put_metric(metrics, key, rows[i].value);
     }
 }
 
-/* Counts over turns; excluded ones say nothing. */
+/* Counts over turns; excluded ones are ignored. */
 struct tally {
     size_t turns, format_ok, compiled, correct, cheated;
     struct figure reward, speedup;
@@ -67,12 +67,12 @@ static void count_turn(struct tally *tally, const struct rl_turn *turn)
     tally->compiled += turn->compiled;
     tally->correct += turn->correct;
     tally->cheated += turn->cheated;
-    see(&tally->reward, turn->reward);
+    add_value(&tally->reward, turn->reward);
     if (turn->correct && turn->speedup > 0)
-        see(&tally->speedup, turn->speedup);
+        add_value(&tally->speedup, turn->speedup);
 }
 
-static double share(size_t part, size_t all)
+static double ratio_of(size_t part, size_t all)
 {
     return all > 0 ? (double)part / (double)all : NAN;
 }
@@ -86,10 +86,10 @@ static void put_rates(json_t *metrics, const char *name, const struct tally *tal
     } rows[] = {{"compile_rate", tally->compiled}, {"correct_rate", tally->correct}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         snprintf(key, sizeof key, "%s/%s", name, rows[i].end);
-        put(metrics, key, share(rows[i].count, tally->turns));
+        put_metric(metrics, key, ratio_of(rows[i].count, tally->turns));
     }
     snprintf(key, sizeof key, "%s/reward_mean", name);
-    put(metrics, key, mean(&tally->reward));
+    put_metric(metrics, key, mean_of(&tally->reward));
 }
 
 static void measure_turns(const struct train_step *step, json_t *metrics)
@@ -110,18 +110,18 @@ static void measure_turns(const struct train_step *step, json_t *metrics)
                 count_turn(&turns[t], turn);
         }
     put_figure(metrics, "reward", &all.reward);
-    put(metrics, "kernel/format_rate", share(all.format_ok, all.turns));
-    put(metrics, "kernel/compile_rate", share(all.compiled, all.turns));
-    put(metrics, "kernel/correct_rate", share(all.correct, all.turns));
-    put(metrics, "kernel/cheat_rate", share(all.cheated, all.turns));
+    put_metric(metrics, "kernel/format_rate", ratio_of(all.format_ok, all.turns));
+    put_metric(metrics, "kernel/compile_rate", ratio_of(all.compiled, all.turns));
+    put_metric(metrics, "kernel/correct_rate", ratio_of(all.correct, all.turns));
+    put_metric(metrics, "kernel/cheat_rate", ratio_of(all.cheated, all.turns));
     if (all.speedup.count > 0)
-        put(metrics, "kernel/mean_speedup", mean(&all.speedup));
-    put(metrics, "count/format_ok", (double)all.format_ok);
-    put(metrics, "count/compiled", (double)all.compiled);
-    put(metrics, "count/correct", (double)all.correct);
-    put(metrics, "batch/total_steps", (double)step->batch.rows);
-    put(metrics, "batch/excluded", (double)excluded);
-    put(metrics, "batch/cut", (double)cut);
+        put_metric(metrics, "kernel/mean_speedup", mean_of(&all.speedup));
+    put_metric(metrics, "count/format_ok", (double)all.format_ok);
+    put_metric(metrics, "count/compiled", (double)all.compiled);
+    put_metric(metrics, "count/correct", (double)all.correct);
+    put_metric(metrics, "batch/total_steps", (double)step->batch.rows);
+    put_metric(metrics, "batch/excluded", (double)excluded);
+    put_metric(metrics, "batch/cut", (double)cut);
     for (size_t i = 1; i < EVALUATION_LEVELS; i++) {
         snprintf(name, sizeof name, "level/%zu", i);
         if (levels[i].turns > 0)
@@ -146,17 +146,17 @@ static void measure_parts(const struct train_step *step, json_t *metrics)
             const json_t *all = json_object_get(step->turns[row]->record, "reward_parts");
             const json_t *part = json_object_get(all, parts[p]);
             if (!step->turns[row]->excluded && json_is_number(part))
-                see(&figure, json_number_value(part));
+                add_value(&figure, json_number_value(part));
         }
         snprintf(name, sizeof name, "reward_parts/%s", parts[p]);
         if (figure.count > 0)
-            put(metrics, name, mean(&figure));
+            put_metric(metrics, name, mean_of(&figure));
     }
     for (size_t row = 0; row < step->batch.rows; row++)
         if (!step->turns[row]->excluded)
-            see(&total, step->turns[row]->reward);
+            add_value(&total, step->turns[row]->reward);
     if (total.count > 0)
-        put(metrics, "reward_parts/total", mean(&total));
+        put_metric(metrics, "reward_parts/total", mean_of(&total));
 }
 
 static void measure_rollouts(const struct train_step *step, json_t *metrics)
@@ -175,14 +175,14 @@ static void measure_rollouts(const struct train_step *step, json_t *metrics)
         solved += correct;
         turns += step->rollouts[i]->count;
         if (fastest > 0)
-            see(&best, fastest);
+            add_value(&best, fastest);
     }
-    put(metrics, "batch/num_trajectories", (double)step->rollout_count);
-    put(metrics, "multiturn/success_rate", share(solved, step->rollout_count));
-    put(metrics, "multiturn/avg_turns", share(turns, step->rollout_count));
+    put_metric(metrics, "batch/num_trajectories", (double)step->rollout_count);
+    put_metric(metrics, "multiturn/success_rate", ratio_of(solved, step->rollout_count));
+    put_metric(metrics, "multiturn/avg_turns", ratio_of(turns, step->rollout_count));
     if (best.count > 0) {
-        put(metrics, "multiturn/best_speedup_mean", mean(&best));
-        put(metrics, "multiturn/best_speedup_max", best.most);
+        put_metric(metrics, "multiturn/best_speedup_mean", mean_of(&best));
+        put_metric(metrics, "multiturn/best_speedup_max", best.most);
     }
 }
 
@@ -191,20 +191,20 @@ static void measure_tokens(const struct train_step *step, json_t *metrics)
     const struct rl_batch *batch = &step->batch;
     struct figure advantage = {0}, length = {0}, entropy = {0};
     for (size_t row = 0; row < batch->rows; row++) {
-        see(&length, (double)(batch->first[row + 1] - batch->first[row]));
+        add_value(&length, (double)(batch->first[row + 1] - batch->first[row]));
         if (!(batch->drop[row] & RL_ANY))
-            see(&advantage, batch->advantage[row]);
+            add_value(&advantage, batch->advantage[row]);
     }
     for (size_t i = 0; i < batch->tokens; i++)
-        see(&entropy, -(double)batch->sampled[i]);
+        add_value(&entropy, -(double)batch->sampled[i]);
     put_figure(metrics, "advantage", &advantage);
-    put(metrics, "batch/tokens", (double)batch->tokens);
-    put(metrics, "batch/datums", (double)step->datum_count);
-    put(metrics, "batch/answer_tokens_mean", mean(&length));
-    put(metrics, "batch/answer_tokens_max", length.most);
-    put(metrics, "policy/entropy", mean(&entropy)); /* E[-log π] of what was sampled */
+    put_metric(metrics, "batch/tokens", (double)batch->tokens);
+    put_metric(metrics, "batch/datums", (double)step->datum_count);
+    put_metric(metrics, "batch/answer_tokens_mean", mean_of(&length));
+    put_metric(metrics, "batch/answer_tokens_max", length.most);
+    put_metric(metrics, "policy/entropy", mean_of(&entropy)); /* E[-log π] of the sampled tokens */
     if (isfinite(step->kl))
-        put(metrics, "policy/kl_base", step->kl);
+        put_metric(metrics, "policy/kl_base", step->kl);
 }
 
 void train_step_measure(const struct train_step *step, json_t *metrics)
@@ -214,12 +214,12 @@ void train_step_measure(const struct train_step *step, json_t *metrics)
     measure_parts(step, metrics);
     measure_rollouts(step, metrics);
     measure_tokens(step, metrics);
-    put(metrics, "batch/num_groups", (double)prompts->prompts);
-    put(metrics, "batch/usable_groups", (double)prompts->usable);
-    put(metrics, "batch/constant_groups", (double)prompts->constant);
-    put(metrics, "batch/few_groups", (double)prompts->few);
-    if (step->scored > 0) /* else there is nothing to compare with the sampler's */
-        rl_mismatch_put(&step->report.mismatch, put, metrics);
-    rl_quality_put(&step->report.quality, put, metrics);
-    rl_coverage_put(&step->report.coverage, put, metrics);
+    put_metric(metrics, "batch/num_groups", (double)prompts->prompts);
+    put_metric(metrics, "batch/usable_groups", (double)prompts->usable);
+    put_metric(metrics, "batch/constant_groups", (double)prompts->constant);
+    put_metric(metrics, "batch/few_groups", (double)prompts->few);
+    if (step->scored > 0) /* without scores nothing can be compared */
+        rl_mismatch_put(&step->report.mismatch, put_metric, metrics);
+    rl_quality_put(&step->report.quality, put_metric, metrics);
+    rl_coverage_put(&step->report.coverage, put_metric, metrics);
 }

@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 
-static void put(json_t *metrics, const char *name, double value)
+static void put_metric(json_t *metrics, const char *name, double value)
 {
     json_put(metrics, name, json_number(value));
 }
 
-static int finetune(struct trainer *trainer, struct err *err)
+static int finetune_one_step(struct trainer *trainer, struct err *err)
 {
     struct finetune_figures figures;
     const int64_t begun_ns = clock_now_ns();
@@ -30,16 +30,16 @@ static int finetune(struct trainer *trainer, struct err *err)
     if (result < 0)
         return result;
     json_t *metrics = json_object();
-    put(metrics, "sft/loss", figures.loss);
-    put(metrics, "sft/tokens", (double)figures.tokens);
-    put(metrics, "sft/targets", (double)figures.targets);
-    put(metrics, "optim/lr", figures.rate);
-    put(metrics, "optim/grad_norm", figures.norm);
-    put(metrics, "optim/not_finite", figures.not_finite);
-    put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
-    put(metrics, "time/train", clock_ms_since(begun_ns) * 1e-3);
-    put(metrics, "time/total", clock_ms_since(begun_ns) * 1e-3);
-    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    put_metric(metrics, "sft/loss", figures.loss);
+    put_metric(metrics, "sft/tokens", (double)figures.tokens);
+    put_metric(metrics, "sft/targets", (double)figures.targets);
+    put_metric(metrics, "optim/lr", figures.rate);
+    put_metric(metrics, "optim/grad_norm", figures.norm);
+    put_metric(metrics, "optim/not_finite", figures.not_finite);
+    put_metric(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
+    put_metric(metrics, "time/train", clock_ms_since(begun_ns) * 1e-3);
+    put_metric(metrics, "time/total", clock_ms_since(begun_ns) * 1e-3);
+    put_metric(metrics, "time/save_checkpoint", trainer->saving_s);
     trainer->saving_s = 0;
     result = run_metrics(trainer->run, trainer->step, metrics, err);
     if (result == 0)
@@ -50,39 +50,40 @@ static int finetune(struct trainer *trainer, struct err *err)
     return result;
 }
 
-static bool saves_at(const struct trainer *trainer, uint64_t step)
+static bool is_checkpoint_due(const struct trainer *trainer, uint64_t step)
 {
     return step % (uint64_t)trainer->settings->train_save_every == 0 || step == trainer->steps;
 }
 
 bool trainer_pauses_at(const struct trainer *trainer, uint64_t step)
 {
-    return saves_at(trainer, step) || trainer_evaluates_at(trainer, step);
+    return is_checkpoint_due(trainer, step) || trainer_evaluates_at(trainer, step);
 }
 
-/* Between two steps: evaluations and checkpoints that are due. *why: it is over. */
-static int arrive(struct trainer *trainer, const char **why, struct err *err)
+/* Between two steps: runs the evaluation and saves the checkpoint that are due. *why: the run
+ * ends. */
+static int evaluate_and_save(struct trainer *trainer, const char **why, struct err *err)
 {
     const struct settings *settings = trainer->settings;
     bool improved, last = trainer->step == trainer->steps;
     int result = trainer_evaluate(trainer, &improved, err);
     if (result < 0)
         return result;
-    bool tired = settings->train_patience > 0 &&
-                 trainer->worse >= (uint64_t)settings->train_patience;
-    bool due = saves_at(trainer, trainer->step) || improved || tired;
+    bool stalled = settings->train_patience > 0 &&
+                   trainer->worse >= (uint64_t)settings->train_patience;
+    bool due = is_checkpoint_due(trainer, trainer->step) || improved || stalled;
     if (due && trainer->step > 0 && trainer->saved != trainer->step)
         result = trainer_save(trainer, err);
-    if (last || tired)
+    if (last || stalled)
         *why = last ? "steps" : "patience";
     return result;
 }
 
-static int take_step(struct trainer *trainer, struct err *err)
+static int run_one_step(struct trainer *trainer, struct err *err)
 {
-    int result = trainer->step < trainer->finetune.steps ? finetune(trainer, err)
+    int result = trainer->step < trainer->finetune.steps ? finetune_one_step(trainer, err)
                                                          : trainer_step(trainer, err);
-    if (result == 0) { /* its line is written */
+    if (result == 0) { /* its metrics are written */
         json_decref(trainer->evaluation);
         trainer->evaluation = NULL;
         trainer_mark(trainer);
@@ -90,8 +91,8 @@ static int take_step(struct trainer *trainer, struct err *err)
     return result;
 }
 
-/* What came of it lies beside the run's files; a service keeps its own. */
-static int export(struct trainer *trainer, struct err *err)
+/* The result is written beside the run's files; a service keeps its own. */
+static int export_model(struct trainer *trainer, struct err *err)
 {
     bool adapter = trainer->settings->train_lora_rank > 0;
     char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
@@ -100,7 +101,7 @@ static int export(struct trainer *trainer, struct err *err)
     return result == ERR_UNSUPPORTED ? 0 : result;
 }
 
-static int finish(struct trainer *trainer, const char *why, struct err *err)
+static int finish_run(struct trainer *trainer, const char *why, struct err *err)
 {
     int result = 0;
     if (trainer->evaluation)
@@ -108,27 +109,26 @@ static int finish(struct trainer *trainer, const char *why, struct err *err)
     if (result == 0 && trainer->evaluation)
         result = run_metrics(trainer->run, trainer->step, trainer->evaluation, err);
     if (result == 0)
-        result = export(trainer, err);
+        result = export_model(trainer, err);
     return result < 0 ? result : run_finish(trainer->run, trainer->step, why, err);
 }
 
-static int loop(struct trainer *trainer, const char **why, struct err *err)
+static int run_steps(struct trainer *trainer, const char **why, struct err *err)
 {
     int result = 0;
     while (result == 0) {
         if (trainer_is_cancelled(trainer))
             return err_set(err, ERR_CANCELLED, "interrupted");
-        result = arrive(trainer, why, err);
+        result = evaluate_and_save(trainer, why, err);
         if (result < 0 || *why)
             break;
-        result = take_step(trainer, err);
+        result = run_one_step(trainer, err);
     }
-    return result < 0 ? result : finish(trainer, *why, err);
+    return result < 0 ? result : finish_run(trainer, *why, err);
 }
 
-/* What was done since the last checkpoint is kept, too, as far as that can be: after an
- * interruption, and when a step could not be played to its end. */
-static void save_rest(struct trainer *trainer, const struct err *why)
+/* After an interruption or a failed step, saves the steps since the last checkpoint if possible. */
+static void save_after_failure(struct trainer *trainer, const struct err *why)
 {
     struct err ignored;
     json_t *facts = json_object();
@@ -142,7 +142,7 @@ static void save_rest(struct trainer *trainer, const struct err *why)
     json_decref(facts);
 }
 
-static int run(struct trainer *trainer, struct trainer_result *result, struct err *err)
+static int run_trainer(struct trainer *trainer, struct trainer_result *result, struct err *err)
 {
     const char *why = NULL;
     int status = trainer_prepare(trainer, err);
@@ -154,9 +154,9 @@ static int run(struct trainer *trainer, struct trainer_result *result, struct er
         status = trainer_resume(trainer, err);
     if (status < 0)
         return status;
-    status = loop(trainer, &why, err);
+    status = run_steps(trainer, &why, err);
     if (status < 0)
-        save_rest(trainer, err);
+        save_after_failure(trainer, err);
     result->steps = trainer->step;
     result->saved = trainer->saved == TRAINER_NEVER ? 0 : trainer->saved;
     result->finished = status == 0;
@@ -175,7 +175,7 @@ int trainer_run(const struct trainer_options *options, struct trainer_result *re
                               .phase = "begin"};
     *result = (struct trainer_result){0};
     pthread_mutex_init(&trainer.lock, NULL);
-    int status = run(&trainer, result, err);
+    int status = run_trainer(&trainer, result, err);
     trainer_close(&trainer);
     return status;
 }

@@ -9,7 +9,7 @@
 
 #define PROBLEMS_TRIED 16 /* until one passes */
 
-/* The reference as an answer: a native one is written as answers are; a torch one has another
+/* The reference as a candidate: a native one has that form already; a torch one needs another
  * class. */
 static json_t *candidate_of(const struct problem *problem)
 {
@@ -24,8 +24,8 @@ static json_t *candidate_of(const struct problem *problem)
     return candidate;
 }
 
-/* *why: what the judge says against it; "" where it passes. That an answer leaves the work to the
- * reference's operators is no fault here. */
+/* *why: the judge's objection; "" if the reference passes. Using library operators is no fault
+ * here. */
 static int judge_reference(struct trainer *trainer, const json_t *task, char *why, size_t why_bytes,
                            struct err *err)
 {
@@ -70,7 +70,7 @@ int trainer_check_problems(struct trainer *trainer, struct err *err)
             snprintf(why, sizeof why, "%s", result < 0 ? err->text : one);
     }
     return err_set(err, ERR_INPUT,
-                   "train.problems: not even a problem's own reference passes, of %zu that were "
+                   "train.problems: no problem's own reference passes, of %zu that were "
                    "tried (`warpgym problem check` says more); %s",
                    tried, why);
 }

@@ -1,4 +1,4 @@
-/* What goes with a checkpoint, which of them are kept, and going on from the last one. */
+/* The state in a checkpoint, which checkpoints are kept, and resuming from the last one. */
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -11,21 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *place_json(uint64_t epoch, size_t index)
+static json_t *position_json(uint64_t epoch, size_t index)
 {
     return json_pack("{s:I, s:I}", "epoch", (json_int_t)epoch, "index", (json_int_t)index);
 }
 
-/* All that the next step depends on, beside weights and optimiser: every random number is one of
- * (seed, step, …). */
-static json_t *state_of(const struct trainer *trainer)
+/* Everything that the next step depends on, besides weights and optimiser: every random number
+ * depends on (seed, step, …). */
+static json_t *trainer_state(const struct trainer *trainer)
 {
-    struct train_data_position place = trainer_position(trainer);
+    struct train_data_position position = trainer_position(trainer);
     json_t *state = json_object();
     json_put(state, "problems", json_string(trainer->data.digest));
-    json_put(state, "data", place_json(place.epoch, place.index));
+    json_put(state, "data", position_json(position.epoch, position.index));
     json_put(state, "sft",
-             place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
+             position_json(trainer->finetune.position.epoch, trainer->finetune.position.index));
     json_put(state, "changes", json_integer((json_int_t)train_backend_steps(trainer->backend)));
     json_put(state, "stage", stages_state(&trainer->stages));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
@@ -40,21 +40,21 @@ static json_t *state_of(const struct trainer *trainer)
 void trainer_mark(struct trainer *trainer)
 {
     json_decref(trainer->mark);
-    trainer->mark = state_of(trainer);
+    trainer->mark = trainer_state(trainer);
 }
 
-static int read_place(const json_t *state, const char *key, uint64_t *epoch, size_t *index,
-                      struct err *err)
+static int read_position(const json_t *state, const char *key, uint64_t *epoch, size_t *index,
+                         struct err *err)
 {
-    json_t *place;
+    json_t *position;
     int64_t found[2] = {0, 0};
-    int result = json_get_object(state, key, &place, err);
+    int result = json_get_object(state, key, &position, err);
     if (result == 0)
-        result = json_get_int(place, "epoch", &found[0], err);
+        result = json_get_int(position, "epoch", &found[0], err);
     if (result == 0)
-        result = json_get_int(place, "index", &found[1], err);
+        result = json_get_int(position, "index", &found[1], err);
     if (result == 0 && (found[0] < 0 || found[1] < 0))
-        result = err_set(err, ERR_INPUT, "%s: a place is not negative", key);
+        result = err_set(err, ERR_INPUT, "%s: a position is negative", key);
     if (result < 0)
         return result;
     *epoch = (uint64_t)found[0];
@@ -82,16 +82,15 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
     return json_find_double(state, "best", &trainer->best, err);
 }
 
-/* Of other problems neither the order nor the best evaluation means anything. */
+/* With other problems neither the order nor the best evaluation is valid. */
 static int check_problems(const struct trainer *trainer, const json_t *state, struct err *err)
 {
     const char *was = json_text_at(state, "problems");
-    if (!*was || strcmp(was, trainer->data.digest) == 0) /* a state of before has none */
+    if (!*was || strcmp(was, trainer->data.digest) == 0) /* older states have none */
         return 0;
-    return err_set(
-        err, ERR_INPUT,
-        "train.problems or train.held_out stand for other problems now, or for others of "
-        "the same names: a run goes on with those that it began with");
+    return err_set(err, ERR_INPUT,
+                   "train.problems or train.held_out name other problems now, or other contents of "
+                   "the same names: resume with the problems that the run started with");
 }
 
 static int read_state(struct trainer *trainer, const json_t *state, struct err *err)
@@ -99,13 +98,14 @@ static int read_state(struct trainer *trainer, const json_t *state, struct err *
     json_t *stage, *evaluation = NULL;
     int result = check_problems(trainer, state, err);
     if (result == 0)
-        result = read_place(state, "data", &trainer->place.epoch, &trainer->place.index, err);
+        result = read_position(state, "data", &trainer->position.epoch, &trainer->position.index,
+                               err);
     if (result == 0)
-        result = read_place(state, "sft", &trainer->finetune.place.epoch,
-                            &trainer->finetune.place.index, err);
+        result = read_position(state, "sft", &trainer->finetune.position.epoch,
+                               &trainer->finetune.position.index, err);
     if (result == 0 && trainer->finetune.data &&
-        trainer->finetune.place.index >= dataset_count(trainer->finetune.data))
-        result = err_set(err, ERR_INPUT, "train.sft_data has other examples now");
+        trainer->finetune.position.index >= dataset_count(trainer->finetune.data))
+        result = err_set(err, ERR_INPUT, "train.sft_data has different examples now");
     if (result == 0)
         result = json_get_object(state, "stage", &stage, err);
     if (result == 0)
@@ -119,8 +119,8 @@ static int read_state(struct trainer *trainer, const json_t *state, struct err *
     return result;
 }
 
-/* One that a service will not let go of is no reason to end. */
-static int forget(struct trainer *trainer, const json_t *line, struct err *err)
+/* A checkpoint that a service does not delete is no reason to end. */
+static int remove_checkpoint(struct trainer *trainer, const json_t *line, struct err *err)
 {
     const char *where = json_text_at(line, "where");
     struct err why;
@@ -140,8 +140,8 @@ static int forget(struct trainer *trainer, const json_t *line, struct err *err)
     return result;
 }
 
-/* All but the last train.keep, and the best. What is gone already is no matter. */
-static int forget_old(struct trainer *trainer, struct err *err)
+/* Removes all but the last train.keep and the best. A missing one is no error. */
+static int remove_old_checkpoints(struct trainer *trainer, struct err *err)
 {
     json_t *all, *line;
     size_t i, count;
@@ -155,7 +155,7 @@ static int forget_old(struct trainer *trainer, struct err *err)
                     (uint64_t)json_integer_value(json_object_get(line, "step")) ==
                         trainer->best_step;
         if (result == 0 && !best && i + (size_t)trainer->settings->train_keep < count)
-            result = forget(trainer, line, err);
+            result = remove_checkpoint(trainer, line, err);
     }
     json_decref(all);
     return result;
@@ -173,7 +173,7 @@ int trainer_save(struct trainer *trainer, struct err *err)
         result = run_checkpoint(trainer->run, name, trainer->step, where, trainer->mark, err);
     if (result == 0) {
         trainer->saved = trainer->step;
-        result = forget_old(trainer, err);
+        result = remove_old_checkpoints(trainer, err);
     }
     trainer->saving_s += clock_ms_since(begun_ns) * 1e-3;
     mem_free(where);

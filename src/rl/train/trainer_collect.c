@@ -1,4 +1,4 @@
-/* Episodes: who plays them, when they begin, and which step's run ahead. */
+/* Rollouts: when they are collected, and which step's are collected ahead. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "rl/train/internal.h"
@@ -30,11 +30,11 @@ int trainer_start_collecting(struct round **out, struct trainer *trainer,
     options.jobs = (size_t)settings->train_jobs;
     options.wait_ms = settings->train_wait_ms;
     options.cancelled = trainer->options->cancelled;
-    options.tell = trainer_on_turn;
+    options.on_turn = trainer_on_turn;
     options.context = round;
     round->trainer = trainer;
     round->all = json_array_size(which->tasks) * which->samples * (size_t)settings->gym_turns;
-    int result = collector_start(&round->play, &options, err);
+    int result = collector_start(&round->collector, &options, err);
     json_decref(configuration);
     if (result < 0)
         mem_free(round);
@@ -47,7 +47,7 @@ int trainer_await_rollouts(struct round *round, const char *phase,
                            const struct rl_rollout **rollouts, size_t *count, struct err *err)
 {
     trainer_begin_awaited(round->trainer, phase, round);
-    int result = collector_wait(round->play, rollouts, count, err);
+    int result = collector_wait(round->collector, rollouts, count, err);
     trainer_end_awaited(round->trainer);
     return result;
 }
@@ -56,7 +56,7 @@ void trainer_free_rounds(struct round *round)
 {
     while (round) {
         struct round *before = round->before;
-        collector_free(round->play);
+        collector_free(round->collector);
         mem_free(round);
         round = before;
     }
@@ -65,9 +65,9 @@ void trainer_free_rounds(struct round *round)
 int trainer_start_round(struct trainer *trainer, uint64_t step, size_t problems,
                         struct round **round, struct err *err)
 {
-    const struct train_data_position place = trainer->place;
+    const struct train_data_position position = trainer->position;
     struct round *before = *round, *next = NULL;
-    json_t *tasks = train_data_draw(&trainer->data, &trainer->place, problems);
+    json_t *tasks = train_data_draw(&trainer->data, &trainer->position, problems);
     const struct collector_options which = {
         .sampling = trainer->config.sampling,
         .seed = (uint64_t)trainer->settings->train_seed,
@@ -83,11 +83,11 @@ int trainer_start_round(struct trainer *trainer, uint64_t step, size_t problems,
                                           err);
     json_decref(tasks);
     if (result < 0) {
-        trainer->place = place;
+        trainer->position = position;
         return result;
     }
     next->before = before;
-    next->place = place;
+    next->position = position;
     next->number = before ? before->number + 1 : 1;
     next->tasks = which.first_task + problems;
     *round = next;

@@ -1,4 +1,4 @@
-/* Held-out problems: how good the policy is on what it is not trained on. */
+/* Evaluations on the held-out problems. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -19,7 +19,7 @@ bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
            ((step - first) % every == 0 || step == trainer->steps);
 }
 
-static int play_held_out(struct trainer *trainer, struct round **round, struct err *err)
+static int collect_held_out(struct trainer *trainer, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
     const struct collector_options which = {
@@ -35,17 +35,17 @@ static int play_held_out(struct trainer *trainer, struct round **round, struct e
                       : trainer_start_collecting(round, trainer, &which, settings->gym_reward, err);
 }
 
-/* Figures of nothing would be kept for good. */
-static int check_played(const struct trainer *trainer, const struct rl_rollout *rollouts,
-                        size_t count, struct err *err)
+/* An evaluation without any result must not be recorded. */
+static int check_collected(const struct trainer *trainer, const struct rl_rollout *rollouts,
+                           size_t count, struct err *err)
 {
     for (size_t i = 0; i < count; i++)
         if (rollouts[i].trajectory)
             return 0;
     return count == 0 ? 0
                       : err_set(err, ERR_INPUT,
-                                "step %" PRIu64 ": no episode could be played of those that are "
-                                "held out: %s",
+                                "step %" PRIu64 ": no held-out episode could be "
+                                "played: %s",
                                 trainer->step, rollouts[0].why.text);
 }
 
@@ -62,9 +62,9 @@ static int write_evaluation(const struct trainer *trainer, const struct rl_rollo
     return result;
 }
 
-/* An answer that could not be judged is not solved, as in all reports: so what is better though
- * some are lost is better, and what is not better says nothing. */
-static bool see_best(struct trainer *trainer, bool unjudged)
+/* An unjudged answer counts as not solved, as in all reports: so a better result with some lost
+ * samples is better, and a worse one proves nothing. */
+static bool update_best(struct trainer *trainer, bool unjudged)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
     const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
@@ -79,7 +79,7 @@ static bool see_best(struct trainer *trainer, bool unjudged)
     return true;
 }
 
-/* It was played, and the judge said nothing of any turn. */
+/* The episode ran, but no turn was judged. */
 static bool is_unjudged(const struct rl_rollout *rollout)
 {
     size_t excluded = 0;
@@ -88,7 +88,7 @@ static bool is_unjudged(const struct rl_rollout *rollout)
     return rollout->trajectory && rollout->count > 0 && excluded == rollout->count;
 }
 
-/* Episodes that cannot be played are none of them: they are the same each time. */
+/* Failed episodes do not count here: they fail each time. */
 static bool any_unjudged(const struct rl_rollout *rollouts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -97,8 +97,9 @@ static bool any_unjudged(const struct rl_rollout *rollouts, size_t count)
     return false;
 }
 
-/* Of the first episode that says nothing of the policy. */
-static void find_why(const struct rl_rollout *rollouts, size_t count, char *why, size_t why_bytes)
+/* The reason of the first episode without a judged turn. */
+static void find_reason(const struct rl_rollout *rollouts, size_t count, char *why,
+                        size_t why_bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (!rollouts[i].trajectory) {
@@ -117,7 +118,7 @@ static int log_lost(struct trainer *trainer, const struct rl_rollout *rollouts, 
 {
     char why[ERR_TEXT_MAX] = "";
     json_t *facts = json_object();
-    find_why(rollouts, count, why, sizeof why);
+    find_reason(rollouts, count, why, sizeof why);
     json_put(facts, "step", json_integer((json_int_t)trainer->step));
     json_put(facts, "lost", json_integer((json_int_t)json_number_value(lost)));
     json_put(facts, "samples", json_integer((json_int_t)count));
@@ -136,11 +137,11 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     *improved = false;
     if (trainer->evaluation || !trainer_evaluates_at(trainer, trainer->step))
         return 0;
-    int result = play_held_out(trainer, &round, err);
+    int result = collect_held_out(trainer, &round, err);
     if (result == 0)
         result = trainer_await_rollouts(round, "evaluate", &rollouts, &count, err);
     if (result == 0)
-        result = check_played(trainer, rollouts, count, err);
+        result = check_collected(trainer, rollouts, count, err);
     if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0) {
@@ -149,7 +150,7 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
                            trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
         const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
-        *improved = see_best(trainer, any_unjudged(rollouts, count));
+        *improved = update_best(trainer, any_unjudged(rollouts, count));
         trainer_mark(trainer);
         trainer_report_progress(trainer, 0, trainer->evaluation);
         if (json_number_value(lost) > 0)

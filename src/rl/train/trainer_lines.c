@@ -1,4 +1,4 @@
-/* The lines that tell of a step: traces, histograms, metrics. */
+/* The records of a step: traces, histograms, metrics. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-static json_t *trace_of(const struct trainer *trainer, const struct train_step *step, size_t row,
-                        const struct rl_rollout *rollout)
+static json_t *make_trace(const struct trainer *trainer, const struct train_step *step, size_t row,
+                          const struct rl_rollout *rollout)
 {
     const struct rl_batch *batch = &step->batch;
     const struct rl_turn *turn = step->turns[row];
@@ -49,7 +49,7 @@ int trainer_write_traces(struct trainer *trainer, const struct train_step *step,
     int result = 0;
     for (size_t i = 0; i < step->rollout_count; i++)
         for (size_t t = 0; t < step->rollouts[i]->count && result == 0; t++) {
-            json_t *trace = trace_of(trainer, step, row++, step->rollouts[i]);
+            json_t *trace = make_trace(trainer, step, row++, step->rollouts[i]);
             result = run_trace(trainer->run, trace, err);
             json_decref(trace);
         }
@@ -84,12 +84,12 @@ int trainer_write_histograms(struct trainer *trainer, const struct train_step *s
     return result;
 }
 
-static void put(json_t *metrics, const char *name, double value)
+static void put_metric(json_t *metrics, const char *name, double value)
 {
     json_put(metrics, name, json_number(value));
 }
 
-/* How old the weights were that wrote the answers, in changes until the step began. */
+/* The age of the weights that wrote the answers, in updates until the step began. */
 static void put_lag(const struct trainer *trainer, const struct train_step *step, size_t changes,
                     json_t *metrics)
 {
@@ -100,8 +100,8 @@ static void put_lag(const struct trainer *trainer, const struct train_step *step
         sum += lag;
         most = fmax(most, lag);
     }
-    put(metrics, "lag/mean", step->batch.rows > 0 ? sum / (double)step->batch.rows : 0);
-    put(metrics, "lag/max", most);
+    put_metric(metrics, "lag/mean", step->batch.rows > 0 ? sum / (double)step->batch.rows : 0);
+    put_metric(metrics, "lag/max", most);
 }
 
 static void put_times(const struct train_step *step, const struct times *times, json_t *metrics)
@@ -112,12 +112,12 @@ static void put_times(const struct train_step *step, const struct times *times, 
         answer_ms += fmax(json_number_value(json_object_get(record, "answer_ms")), 0);
         judge_ms += fmax(json_number_value(json_object_get(record, "judge_ms")), 0);
     }
-    put(metrics, "time/rollout", times->rollout);
-    put(metrics, "time/answers_sum", answer_ms * 1e-3);
-    put(metrics, "time/verdicts_sum", judge_ms * 1e-3);
-    put(metrics, "time/assemble_data", times->assemble);
-    put(metrics, "time/train", times->train);
-    put(metrics, "time/total", (double)(clock_now_ns() - times->begun_ns) * 1e-9);
+    put_metric(metrics, "time/rollout", times->rollout);
+    put_metric(metrics, "time/answers_sum", answer_ms * 1e-3);
+    put_metric(metrics, "time/verdicts_sum", judge_ms * 1e-3);
+    put_metric(metrics, "time/assemble_data", times->assemble);
+    put_metric(metrics, "time/train", times->train);
+    put_metric(metrics, "time/total", (double)(clock_now_ns() - times->begun_ns) * 1e-9);
 }
 
 json_t *trainer_metrics(struct trainer *trainer, const struct train_step *step,
@@ -126,25 +126,25 @@ json_t *trainer_metrics(struct trainer *trainer, const struct train_step *step,
 {
     json_t *metrics = trainer->evaluation ? json_copy(trainer->evaluation) : json_object();
     train_step_measure(step, metrics);
-    put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
-    put(metrics, "progress/epoch", (double)trainer_position(trainer).epoch);
-    put(metrics, "optim/lr", rate);
-    put(metrics, "optim/changes", (double)trained->changes);
-    put(metrics, "optim/not_finite", trained->not_finite);
+    put_metric(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
+    put_metric(metrics, "progress/epoch", (double)trainer_position(trainer).epoch);
+    put_metric(metrics, "optim/lr", rate);
+    put_metric(metrics, "optim/changes", (double)trained->changes);
+    put_metric(metrics, "optim/not_finite", trained->not_finite);
     if (step->datum_count > 0) {
         double tokens = trained->sums.tokens > 0 ? trained->sums.tokens : 1;
-        put(metrics, "optim/loss", trained->sums.loss);
-        put(metrics, "optim/grad_norm", trained->norm);
-        put(metrics, "optim/tokens", trained->sums.tokens);
-        put(metrics, "optim/clipped_fraction", trained->sums.clipped / tokens);
-        put(metrics, "optim/ratio", trained->sums.ratio / tokens);
-        put(metrics, "optim/kl", trained->sums.kl / tokens);
+        put_metric(metrics, "optim/loss", trained->sums.loss);
+        put_metric(metrics, "optim/grad_norm", trained->norm);
+        put_metric(metrics, "optim/tokens", trained->sums.tokens);
+        put_metric(metrics, "optim/clipped_fraction", trained->sums.clipped / tokens);
+        put_metric(metrics, "optim/ratio", trained->sums.ratio / tokens);
+        put_metric(metrics, "optim/kl", trained->sums.kl / tokens);
     }
     if (trainer->stages.count > 0)
-        put(metrics, "progress/stage", (double)trainer->stages.at + 1);
+        put_metric(metrics, "progress/stage", (double)trainer->stages.at + 1);
     put_lag(trainer, step, trained->changes, metrics);
     put_times(step, times, metrics);
-    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    put_metric(metrics, "time/save_checkpoint", trainer->saving_s);
     trainer->saving_s = 0;
     return metrics;
 }

@@ -1,4 +1,4 @@
-/* What can be wrong is said before there is a directory, and before a model is loaded. */
+/* Opens everything, after the checks that need neither a directory nor a model. */
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -21,7 +21,7 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                : evaluator_open_local(&trainer->evaluator, &options, err);
 }
 
-/* What no episode could be played with. */
+/* Settings that no episode can start with. */
 static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
 {
     json_t *configuration = train_config_episode(&trainer->config, trainer->settings,
@@ -41,7 +41,7 @@ static int check_episodes(const struct trainer *trainer, const json_t *tasks, st
     return result;
 }
 
-/* The files without which there is no model, or no tokenizer. */
+/* The files that a model or tokenizer needs. */
 static int check_model(const struct train_backend_options *backend, bool engine, struct err *err)
 {
     const struct {
@@ -57,17 +57,17 @@ static int check_model(const struct train_backend_options *backend, bool engine,
             continue;
         char *path = mem_printf("%s/%s", rows[i].directory, rows[i].file);
         if (!file_exists(path))
-            result =
-                err_set(err, ERR_MISSING,
-                        "%s: %s: no such file; name a model's directory as Transformers has it "
-                        "(docs/guide/lm.md)",
-                        rows[i].setting, path);
+            result = err_set(
+                err, ERR_MISSING,
+                "%s: %s: no such file; name a model directory in the format of Transformers "
+                "(docs/guide/lm.md)",
+                rows[i].setting, path);
         mem_free(path);
     }
     return result;
 }
 
-/* What can be wrong before there is a directory. */
+/* Checks that need no directory. */
 int trainer_prepare(struct trainer *trainer, struct err *err)
 {
     const struct trainer_options *options = trainer->options;

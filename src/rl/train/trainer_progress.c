@@ -1,34 +1,34 @@
-/* What people are told while a run goes on. */
+/* Progress events and run status. */
 #include "rl/train/internal.h"
 
-static void tell(struct trainer *trainer, const json_t *metrics)
+static void report_progress(struct trainer *trainer, const json_t *metrics)
 {
-    const struct trainer_progress news = {.phase = trainer->phase,
-                                          .step = trainer->step,
-                                          .steps = trainer->steps,
-                                          .done = trainer->done,
-                                          .all = trainer->all,
-                                          .metrics = metrics};
+    const struct trainer_progress progress = {.phase = trainer->phase,
+                                              .step = trainer->step,
+                                              .steps = trainer->steps,
+                                              .done = trainer->done,
+                                              .all = trainer->all,
+                                              .metrics = metrics};
     run_status(trainer->run, trainer->phase, trainer->step, trainer->steps, trainer->done,
                trainer->all);
-    if (trainer->options->tell)
-        trainer->options->tell(trainer->options->context, &news);
+    if (trainer->options->on_progress)
+        trainer->options->on_progress(trainer->options->context, &progress);
 }
 
-static void begin(struct trainer *trainer, const char *phase, const struct round *round,
-                  size_t done, size_t all)
+static void begin_phase(struct trainer *trainer, const char *phase, const struct round *round,
+                        size_t done, size_t all)
 {
     trainer->phase = phase;
     trainer->awaited = round;
     trainer->done = done;
     trainer->all = all;
-    tell(trainer, NULL);
+    report_progress(trainer, NULL);
 }
 
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all)
 {
     pthread_mutex_lock(&trainer->lock);
-    begin(trainer, phase, NULL, 0, all);
+    begin_phase(trainer, phase, NULL, 0, all);
     pthread_mutex_unlock(&trainer->lock);
 }
 
@@ -36,14 +36,14 @@ void trainer_report_progress(struct trainer *trainer, size_t done, const json_t 
 {
     pthread_mutex_lock(&trainer->lock);
     trainer->done += done;
-    tell(trainer, metrics);
+    report_progress(trainer, metrics);
     pthread_mutex_unlock(&trainer->lock);
 }
 
 void trainer_begin_awaited(struct trainer *trainer, const char *phase, const struct round *round)
 {
     pthread_mutex_lock(&trainer->lock);
-    begin(trainer, phase, round, round->done, round->all);
+    begin_phase(trainer, phase, round, round->done, round->all);
     pthread_mutex_unlock(&trainer->lock);
 }
 
@@ -64,7 +64,7 @@ void trainer_on_turn(void *context, const struct rl_rollout *rollout, const stru
     round->done++;
     if (trainer->awaited == round) {
         trainer->done = round->done;
-        tell(trainer, NULL);
+        report_progress(trainer, NULL);
     }
     pthread_mutex_unlock(&trainer->lock);
 }

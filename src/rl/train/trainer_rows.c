@@ -1,12 +1,12 @@
-/* Rows of a step: rollouts that are over, in as many rounds as it takes. */
+/* The rows of a step: finished rollouts, from as many rounds as needed. */
 #include "base/json.h"
 #include "gym/episode/trajectory.h"
 #include "rl/train/internal.h"
 
 #include <inttypes.h>
 
-static int log_unplayed(struct trainer *trainer, const struct rl_rollout *rollouts, size_t count,
-                        struct err *err)
+static int log_failed_episodes(struct trainer *trainer, const struct rl_rollout *rollouts,
+                               size_t count, struct err *err)
 {
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -23,7 +23,7 @@ static int log_unplayed(struct trainer *trainer, const struct rl_rollout *rollou
     return result;
 }
 
-/* A step that no verdict says anything about is no step. */
+/* A step without any verdict must not train. */
 static int check_judged(const struct trainer *trainer, const struct train_step *step,
                         const struct rl_rollout *rollouts, size_t count, struct err *err)
 {
@@ -43,15 +43,15 @@ static int check_judged(const struct trainer *trainer, const struct train_step *
                    why);
 }
 
-/* A round's rollouts become rows, with all that is known of them. */
-static int take(struct trainer *trainer, struct train_step *step, struct round *round,
-                struct err *err)
+/* Adds a round's rollouts as rows, with everything known about them. */
+static int add_rollouts(struct trainer *trainer, struct train_step *step, struct round *round,
+                        struct err *err)
 {
     const struct rl_rollout *rollouts;
     size_t count;
     int result = trainer_await_rollouts(round, "rollout", &rollouts, &count, err);
     if (result == 0)
-        result = log_unplayed(trainer, rollouts, count, err);
+        result = log_failed_episodes(trainer, rollouts, count, err);
     if (result == 0)
         result = train_step_gather(step, rollouts, count, err);
     if (result == 0)
@@ -80,7 +80,7 @@ int trainer_collect(struct trainer *trainer, struct train_step *step, struct rou
     if (!*round)
         result = trainer_start_step(trainer, trainer->step, round, err);
     while (result == 0) {
-        result = take(trainer, step, *round, err);
+        result = add_rollouts(trainer, step, *round, err);
         size_t more = result < 0 ? 0
                                  : rl_draw_more(&draw, step->report.prompts.usable, (*round)->tasks,
                                                 (*round)->number);

@@ -1,4 +1,4 @@
-/* One step: rows, weights, and the lines that tell of it. */
+/* One step: rows, weights, and its records. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "rl/train/internal.h"
@@ -13,7 +13,7 @@ static double lap_s(int64_t *since_ns)
     return seconds;
 }
 
-static void see_rates(struct trainer *trainer, const struct train_step *step)
+static void update_stages(struct trainer *trainer, const struct train_step *step)
 {
     double counts[STAGE_MEASURES] = {0}, rates[STAGE_MEASURES], turns = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
@@ -28,7 +28,7 @@ static void see_rates(struct trainer *trainer, const struct train_step *step)
     }
     for (size_t i = 0; i < STAGE_MEASURES; i++)
         rates[i] = turns > 0 ? counts[i] / turns : NAN;
-    if (stages_see(&trainer->stages, rates)) {
+    if (stages_update(&trainer->stages, rates)) {
         json_t *facts = json_object();
         struct err ignored;
         json_put(facts, "step", json_integer((json_int_t)trainer->step));
@@ -39,13 +39,14 @@ static void see_rates(struct trainer *trainer, const struct train_step *step)
     }
 }
 
-static int train(struct trainer *trainer, struct train_step *step, const struct lm_adam *adam,
-                 struct train_step_result *trained, struct err *err)
+static int update_policy(struct trainer *trainer, struct train_step *step,
+                         const struct lm_adam *adam, struct train_step_result *trained,
+                         struct err *err)
 {
     trainer_begin_phase(trainer, "train", step->datum_count);
     int result = train_step_update(step, trainer->backend, adam, trainer->options->cancelled,
                                    trained, err);
-    /* Without its lines a step is not whole, either. */
+    /* A step without its records is incomplete, too. */
     trainer->torn = result == 0 || trained->begun;
     if (trained->begun)
         trainer->fresh = false;
@@ -58,9 +59,9 @@ static int train(struct trainer *trainer, struct train_step *step, const struct 
     return result;
 }
 
-/* Everything but playing, and the lines. */
-static int learn(struct trainer *trainer, struct train_step *step, struct times *times,
-                 struct err *err)
+/* Everything after collecting, and the records. */
+static int train_on_rollouts(struct trainer *trainer, struct train_step *step, struct times *times,
+                             struct err *err)
 {
     const struct settings *settings = trainer->settings;
     struct lm_adam adam = trainer->config.adam;
@@ -76,7 +77,7 @@ static int learn(struct trainer *trainer, struct train_step *step, struct times 
                                  adam.rate * settings->train_floor,
                                  (uint64_t)settings->train_warmup, (uint64_t)settings->train_steps,
                                  trainer->step - trainer->finetune.steps);
-    result = train(trainer, step, &adam, &trained, err);
+    result = update_policy(trainer, step, &adam, &trained, err);
     if (result < 0)
         return result;
     times->train = lap_s(&lap_ns);
@@ -94,18 +95,18 @@ static int learn(struct trainer *trainer, struct train_step *step, struct times 
     return result;
 }
 
-static int run_step(struct trainer *trainer, struct train_step *step, struct round **round,
-                    struct err *err)
+static int collect_and_train(struct trainer *trainer, struct train_step *step, struct round **round,
+                             struct err *err)
 {
     struct times times = {.begun_ns = clock_now_ns()};
     int64_t lap_ns = times.begun_ns;
     int result = trainer_collect(trainer, step, round, err);
     if (result == 0) {
-        see_rates(trainer, step); /* they say how the next step is rewarded */
+        update_stages(trainer, step); /* they decide the reward of the next step */
         result = trainer_collect_ahead(trainer, err);
     }
     times.rollout = lap_s(&lap_ns);
-    return result < 0 ? result : learn(trainer, step, &times, err);
+    return result < 0 ? result : train_on_rollouts(trainer, step, &times, err);
 }
 
 int trainer_step(struct trainer *trainer, struct err *err)
@@ -126,7 +127,7 @@ int trainer_step(struct trainer *trainer, struct err *err)
     struct round *round = NULL;
     struct train_step step;
     train_step_init(&step, &options);
-    int result = run_step(trainer, &step, &round, err);
+    int result = collect_and_train(trainer, &step, &round, err);
     if (result == 0) {
         trainer->step++;
         trainer->torn = false;

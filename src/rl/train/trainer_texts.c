@@ -1,4 +1,4 @@
-/* What people can read of a run in TensorBoard: a few answers, of training and of evaluations. */
+/* Texts for TensorBoard: a few answers of training and of evaluations. */
 #include "base/mem.h"
 #include "rl/collect/evaluation.h"
 #include "rl/run/tensorboard.h"
@@ -13,7 +13,7 @@ static int write_text(struct trainer *trainer, const char *tag, const struct sam
                : run_text(trainer->run, trainer->step, tag, samples->text.data, err);
 }
 
-/* From the file: an evaluation may have been played by a process that died before this step. */
+/* Reads the file: another process may have run the evaluation before this step. */
 static int write_held_out(struct trainer *trainer, struct err *err)
 {
     struct sample_text samples;

@@ -87,7 +87,7 @@ static void count_episode(struct told *told, const json_t *trajectory, bool foun
     (found ? progress_found : progress_add)(told->progress, solved);
 }
 
-static void hear(void *context, const struct rollout_news *news)
+static void on_event(void *context, const struct rollout_event *news)
 {
     struct told *told = context;
     struct err err;
@@ -166,7 +166,7 @@ static int play(const struct arguments *arguments, struct rollout_options *optio
     struct rollout_counts counts;
     told.progress = progress_new(STDERR_FILENO, "playing", count, arguments->quiet);
     log_set_hooks(progress_hide, progress_show, told.progress);
-    options->tell = hear;
+    options->on_event = on_event;
     options->context = &told;
     int result = rollout_run(options, &counts, err);
     log_set_hooks(NULL, NULL, NULL);

@@ -24,7 +24,7 @@ int gym_open(struct gym **out, const struct gym_options *options, struct err *er
     return 0;
 }
 
-static int withhold(struct gym *gym, const struct problem *problem, struct err *err)
+static int withhold_task(struct gym *gym, const struct problem *problem, struct err *err)
 {
     int result = 0;
     prompts_withhold(gym->prompts, problem->id, problem->reference_text);
@@ -46,7 +46,7 @@ int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err)
         struct problem problem = {0};
         result = episode_config_problem(gym, json_array_get(tasks, i), &problem, err);
         if (result == 0)
-            result = withhold(gym, &problem, err);
+            result = withhold_task(gym, &problem, err);
         problem_deinit(&problem);
     }
     return result;

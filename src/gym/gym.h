@@ -1,8 +1,8 @@
 /* gym: what all episodes of a process share: templates, the machine's facts, examples, problems.
  *
- * Threads: immutable once open and told what to withhold, so any number of threads may use it at
- * once. Settings and search paths are borrowed for its life. Errors of gym_open: a template that is
- * none, a retrieval index that is named and not there.
+ * Ownership: settings and search paths are borrowed for the gym's life. Threads: immutable after
+ * gym_open and gym_withhold, so any number of threads may use it at once. Errors of gym_open: an
+ * invalid template, a retrieval index that is named and missing.
  */
 #ifndef WARPGYM_GYM_GYM_H
 #define WARPGYM_GYM_GYM_H
@@ -32,8 +32,8 @@ struct gym_options {
 };
 
 NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);
-/* No prompt of any problem shows an example, worked or retrieved, of these: of what a model is
- * measured on. [{"problem"}, …] of gym/episode/tasks.h. Before the first episode. */
+/* No prompt shows an example, worked or retrieved, of these problems: the held-out ones.
+ * [{"problem"}, …] of gym/episode/tasks.h. Call it before the first episode. */
 NODISCARD int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err);
 /* NULL is fine. */
 void gym_close(struct gym *gym);

@@ -128,7 +128,7 @@ static int openai_complete(void *state, const struct policy_request *request,
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- openai_models */
+/* -------------------------------------------------------------------------------- openai_models */
 
 /* {"data": [{"id"}, …]}, {"models": […]} or the list itself. */
 static int read_models(void *context, const struct http_flow_answer *reply, struct err *err)

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -86,8 +86,8 @@ TEST(replaces_one_file)
     struct buf out;
     buf_init(&out, 4096);
     assert_int_equal(prompts_describe(prompts, &out), 2);
-    assert_string_equal(out.data, "parts/more.txt: one that we have not\n"
-                                  "warpgym/system.txt: in the place of ours\n");
+    assert_string_equal(out.data, "parts/more.txt: new\n"
+                                  "warpgym/system.txt: replaces a built-in template\n");
     buf_deinit(&out);
     prompts_close(prompts);
 }

@@ -78,7 +78,7 @@ TEST(long)
     mem_free(answer);
 }
 
-/* The first of each problem, of the first SAMPLE_TEXT_PROBLEMS problems; from a file as from memory. */
+/* The first of each problem, of the first SAMPLE_TEXT_PROBLEMS; from a file as from memory. */
 TEST(choice)
 {
     static const char *const problems[] = {"a", "a", "none", "b", "c", "c", "d", "e", "f"};

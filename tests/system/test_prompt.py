@@ -95,8 +95,8 @@ def test_check(warpgym, tmp_path):
     write(mine / "warpgym" / "system.txt", "Hello, {{language.title}}.\n")
     run = warpgym("prompt", "--check", mine)
     assert run.status == PASSED, run
-    assert "warpgym/system.txt: in the place of ours" in run.out
-    assert "gentle/later.txt: one that we have not" in run.out
+    assert "warpgym/system.txt: replaces a built-in template" in run.out
+    assert "gentle/later.txt: new" in run.out
     # What was checked is what is used.
     told = messages(warpgym("prompt", "relu", "--json", "-s", f"prompts.path={mine}"))
     assert told["messages"][0]["content"] == "Hello, C."

@@ -1,5 +1,5 @@
 #include "base/array.h"
-#include "gym/answer/parts.h"
+#include "gym/answer/internal.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -59,13 +59,13 @@ static bool is_word(char byte)
     return isalnum((unsigned char)byte) || byte == '_';
 }
 
-static bool holds(struct span text, const char *what)
+static bool contains_word(struct span text, const char *what)
 {
     return memmem(text.at, text.count, what, strlen(what)) != NULL;
 }
 
-/* Where `word` stands behind `at` and is no part of a longer one; NULL: nowhere. Not with memmem,
- * of which sanitizers check the whole rest at each call. */
+/* The next `word` after `at` that is not part of a longer one; NULL: none. Not memmem, whose
+ * argument sanitizers check completely at each call. */
 static const char *find_word(struct span text, const char *at, const char *word)
 {
     size_t length = strlen(word);
@@ -79,8 +79,8 @@ static const char *find_word(struct span text, const char *at, const char *word)
     return NULL;
 }
 
-/* `void solution(`: every problem's signature begins so. Only blanks beside the name are looked at,
- * so that a text full of names costs no more than its length. */
+/* `void solution(`: every problem's signature begins so. Only blanks around the name are examined,
+ * so that the cost stays linear. */
 static bool has_function(struct span code)
 {
     const char *end = code.at + code.count;
@@ -102,10 +102,10 @@ static bool has_function(struct span code)
 
 static bool has_kernel(struct span code)
 {
-    return holds(code, "__global__") || has_function(code);
+    return contains_word(code, "__global__") || has_function(code);
 }
 
-/* `class ModelNew`, or whatever the problem's class is called. */
+/* `class ModelNew`, or any name that ends in New. */
 static bool has_class(struct span code)
 {
     const char *at = code.at;
@@ -120,7 +120,7 @@ static bool has_class(struct span code)
         if (at - name > 3 && memcmp(at - 3, "New", 3) == 0)
             return true;
     }
-    return holds(code, "def forward");
+    return contains_word(code, "def forward");
 }
 
 static bool has_anything(struct span code)
@@ -145,7 +145,7 @@ static bool has_anything(struct span code)
 #define LABELS_CPP " cpp c++ cc cxx hpp c++11 c++14 c++17 c++20 "
 #define LABELS_PYTHON " python py python3 python2 py3 pytorch torch triton ipython "
 
-/* The last row is for languages that have none. */
+/* The last row is for languages without a dialect. */
 static const struct dialect dialects[] = {
     {"c", LABELS_C, LABELS_CPP LABELS_CUDA " openmp simd ", has_function, BEGINS_C},
     {"cuda", LABELS_CUDA, LABELS_CPP LABELS_C, has_kernel, BEGINS_C},
@@ -185,8 +185,8 @@ enum dialect_rank dialect_rank(const struct dialect *dialect, const char *langua
     return is_listed(dialect->near, label) ? RANK_NEAR : RANK_FOREIGN;
 }
 
-/* Prose begins with "from " and "double ", too: a word that does is code with one of these in its
- * line. */
+/* Prose begins with "from " and "double ", too: these words mark code only if one of these is on
+ * their line. */
 static bool is_prose(struct span line, const char *beginning)
 {
     static const struct {
@@ -194,12 +194,12 @@ static bool is_prose(struct span line, const char *beginning)
     } needed[] = {{"import ", ""}, {"from ", " import "}, {"class ", ":"}};
     for (size_t i = 0; i < COUNT(needed); i++)
         if (strcmp(beginning, needed[i].beginning) == 0)
-            return !holds(line, needed[i].marks);
+            return !contains_word(line, needed[i].marks);
     if (strcmp(beginning, "@") == 0)
         return line.count < 2 || !isalpha((unsigned char)line.at[1]);
     bool is_one = beginning[strlen(beginning) - 1] == ' ';
-    return is_one && !holds(line, "(") && !holds(line, "{") && !holds(line, ";") &&
-           !holds(line, "=");
+    return is_one && !contains_word(line, "(") && !contains_word(line, "{") &&
+           !contains_word(line, ";") && !contains_word(line, "=");
 }
 
 bool dialect_begins(const struct dialect *dialect, struct span line)

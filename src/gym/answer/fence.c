@@ -1,11 +1,11 @@
-/* Fences as CommonMark has them, and beyond it as models write them: indented in lists, one within
- * another of the same length, behind a sentence, closed behind the last line of code. */
-#include "gym/answer/parts.h"
+/* CommonMark's fences, and the variants that models write: indented in lists, nested with the same
+ * length, after a sentence, closed after the last line of code. */
+#include "gym/answer/internal.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define FENCE_DEPTH 8        /* open at once; what opens beyond is text */
+#define FENCE_DEPTH 8        /* open at once; deeper ones are text */
 #define FENCE_MARKS 3        /* that make a fence, at least */
 #define FENCE_INDENT 3       /* that a closing one may differ by */
 #define FENCE_TAB 4          /* columns */
@@ -27,7 +27,7 @@ struct fences {
     int best_score; /* -1: there is none */
 };
 
-static size_t run_of(struct span text, char mark)
+static size_t fence_run(struct span text, char mark)
 {
     size_t count = 0;
     while (count < text.count && text.at[count] == mark)
@@ -35,7 +35,7 @@ static size_t run_of(struct span text, char mark)
     return count;
 }
 
-/* Whether `line` is one; *info is what stands behind its marks, trimmed. */
+/* Whether `line` is a fence; *info is the text after its marks, trimmed. */
 static bool read_fence(struct span line, struct fence *fence, struct span *info)
 {
     size_t at = 0;
@@ -45,11 +45,11 @@ static bool read_fence(struct span line, struct fence *fence, struct span *info)
     if (at == line.count || (line.at[at] != '`' && line.at[at] != '~'))
         return false;
     fence->mark = line.at[at];
-    fence->length = run_of((struct span){line.at + at, line.count - at}, fence->mark);
+    fence->length = fence_run((struct span){line.at + at, line.count - at}, fence->mark);
     at += fence->length;
     *info = span_trim((struct span){line.at + at, line.count - at});
     if (fence->mark == '`' && memchr(info->at, '`', info->count))
-        return false; /* code within a line of text */
+        return false; /* inline code */
     return fence->length >= FENCE_MARKS;
 }
 
@@ -58,7 +58,7 @@ static bool is_label_byte(char byte)
     return isalnum((unsigned char)byte) || (byte && strchr("+#_.-", byte));
 }
 
-/* The first word of what stands behind a fence: `{.python}` and `python:name.py` name one, too. */
+/* The first word after a fence: `{.python}` and `python:name.py` are labels, too. */
 static struct span label_of(struct span info)
 {
     while (info.count > 0 && (*info.at == '{' || *info.at == '.')) {
@@ -76,13 +76,13 @@ static bool is_label(struct span info)
     return info.count <= FENCE_LABEL_BYTES && label_of(info).count == info.count;
 }
 
-static size_t apart(size_t one, size_t other)
+static size_t indent_distance(size_t one, size_t other)
 {
     return one > other ? one - other : other - one;
 }
 
-/* Which open fence this one closes: the innermost of just its length and about its place, else the
- * innermost that it may close; `depth` where there is none. */
+/* The open fence that this one closes: the innermost of the same length and indentation, else the
+ * innermost that it may close; `depth` if there is none. */
 static size_t closed_by(const struct fences *fences, const struct fence *fence)
 {
     size_t loose = fences->depth;
@@ -90,7 +90,8 @@ static size_t closed_by(const struct fences *fences, const struct fence *fence)
         const struct fence *open = &fences->open[i];
         if (open->mark != fence->mark || open->length > fence->length)
             continue;
-        if (open->length == fence->length && apart(open->indent, fence->indent) <= FENCE_INDENT)
+        if (open->length == fence->length &&
+            indent_distance(open->indent, fence->indent) <= FENCE_INDENT)
             return i;
         if (loose == fences->depth && fence->indent <= open->indent + FENCE_INDENT)
             loose = i;
@@ -98,7 +99,8 @@ static size_t closed_by(const struct fences *fences, const struct fence *fence)
     return loose;
 }
 
-static void offer(struct fences *fences, const struct fence *fence, const char *end, bool complete)
+static void consider_block(struct fences *fences, const struct fence *fence, const char *end,
+                           bool complete)
 {
     struct span body = {fence->body, (size_t)(end - fence->body)};
     if (span_trim(body).count == 0)
@@ -111,7 +113,8 @@ static void offer(struct fences *fences, const struct fence *fence, const char *
     fences->best = (struct fenced){body, complete};
 }
 
-static void push(struct fences *fences, struct fence *fence, struct span label, const char *body)
+static void push_fence(struct fences *fences, struct fence *fence, struct span label,
+                       const char *body)
 {
     if (fences->depth == FENCE_DEPTH)
         return;
@@ -120,40 +123,41 @@ static void push(struct fences *fences, struct fence *fence, struct span label, 
     fences->open[fences->depth++] = *fence;
 }
 
-/* `Here it is: ```c`: a label of the language at the end of a line, and no other mark in it. */
-static void take_text(struct fences *fences, struct span line, const char *next)
+/* `Here it is: ```c`: a label of the language at the end of a line without another mark. */
+static void take_text_block(struct fences *fences, struct span line, const char *next)
 {
     struct span text = span_trim(line);
     const char *mark = fences->depth == 0 ? memchr(text.at, '`', text.count) : NULL;
     if (!mark)
         return;
     struct span rest = {mark, text.count - (size_t)(mark - text.at)};
-    struct fence fence = {.mark = '`', .length = run_of(rest, '`')};
+    struct fence fence = {.mark = '`', .length = fence_run(rest, '`')};
     struct span label = {mark + fence.length, rest.count - fence.length};
     if (fence.length >= FENCE_MARKS && is_label(label) &&
         dialect_rank(fences->dialect, fences->language, label) == RANK_OWN)
-        push(fences, &fence, label, next);
+        push_fence(fences, &fence, label, next);
 }
 
-static void take_line(struct fences *fences, struct span line, const char *next)
+static void take_fence_line(struct fences *fences, struct span line, const char *next)
 {
     struct fence fence;
     struct span info;
     if (!read_fence(line, &fence, &info)) {
-        take_text(fences, line, next);
+        take_text_block(fences, line, next);
         return;
     }
-    bool bare = info.count == 0 || *info.at == '<'; /* a tag, or a model's word for its end */
+    bool bare = info.count == 0 || *info.at == '<'; /* a tag, or a model's end marker */
     size_t closes = bare ? closed_by(fences, &fence) : fences->depth;
     if (closes < fences->depth) {
-        offer(fences, &fences->open[closes], line.at, true);
+        consider_block(fences, &fences->open[closes], line.at, true);
         fences->depth = closes;
     } else if (fences->depth == 0 || info.count == 0 || is_label(info)) {
-        push(fences, &fence, bare ? (struct span){info.at, 0} : label_of(info), next);
+        push_fence(fences, &fence, bare ? (struct span){info.at, 0} : label_of(info), next);
     }
 }
 
-/* How many marks end `text` behind its last line of code; a line of their own is another matter. */
+/* How many marks end `text` after its last line of code; a line of marks alone is handled
+ * elsewhere. */
 static size_t closing_marks(struct span text, char mark)
 {
     size_t at = text.count;
@@ -165,8 +169,8 @@ static size_t closing_marks(struct span text, char mark)
     return at > 0 && text.at[at - 1] != '\n' ? count : 0;
 }
 
-/* What is open at the end, the innermost last, so that it wins among equals. */
-static void take_rest(struct fences *fences, const char *end)
+/* The fences that are open at the end, innermost last, so that it wins ties. */
+static void take_open_fences(struct fences *fences, const char *end)
 {
     for (size_t i = 0; i < fences->depth; i++) {
         const struct fence *fence = &fences->open[i];
@@ -176,7 +180,7 @@ static void take_rest(struct fences *fences, const char *end)
         size_t marks = closing_marks((struct span){fence->body, (size_t)(to - fence->body)},
                                      fence->mark);
         bool closed = marks >= fence->length;
-        offer(fences, fence, closed ? to - marks : to, closed);
+        consider_block(fences, fence, closed ? to - marks : to, closed);
     }
 }
 
@@ -187,8 +191,8 @@ bool fence_choose(struct span text, const struct dialect *dialect, const char *l
     const char *end = text.at + text.count;
     struct span line;
     while (span_line(&text, &line))
-        take_line(&fences, line, text.count > 0 ? text.at : end);
-    take_rest(&fences, end);
+        take_fence_line(&fences, line, text.count > 0 ? text.at : end);
+    take_open_fences(&fences, end);
     *out = fences.best;
     return fences.best_score >= 0;
 }

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "gym/answer/parts.h"
+#include "gym/answer/internal.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,7 +17,7 @@ struct tag {
     enum tag_kind kind;
 };
 
-/* An opener and a closer need not be the same word. */
+/* An opener and a closer may be different words. */
 static const struct tag thinking_tags[] = {
     {"<think>", TAG_OPENS},   {"<thinking>", TAG_OPENS},   {"<thought>", TAG_OPENS},
     {"</think>", TAG_CLOSES}, {"</thinking>", TAG_CLOSES}, {"</thought>", TAG_CLOSES},
@@ -27,7 +27,7 @@ static const struct tag kernel_tags[] = {{"<kernel>", TAG_OPENS},
                                          {"</kernel>", TAG_CLOSES},
                                          {NULL, TAG_NONE}};
 
-/* Dr. Kernel's: what follows such a line is code, up to the last one. */
+/* Dr. Kernel's: code follows such a line, up to the last one. */
 static const char *const marker_lines[] = {"# kernel implementation",
                                            "# your implementation:", "# generated kernel:"};
 #define MARKER_END "# end"
@@ -43,12 +43,12 @@ const char *parse_found_name(enum parse_found found)
     return found < COUNT(found_names) ? found_names[found] : "none";
 }
 
-static struct span between(const char *from, const char *to)
+static struct span text_between(const char *from, const char *to)
 {
     return (struct span){from, (size_t)(to - from)};
 }
 
-/* The first tag of `tags` in `text`: its text, and what it does. */
+/* The first tag of `tags` in `text`: its text, and its kind. */
 static struct span next_tag(struct span text, const struct tag *tags, enum tag_kind *kind)
 {
     const char *end = text.at + text.count;
@@ -56,7 +56,7 @@ static struct span next_tag(struct span text, const struct tag *tags, enum tag_k
     *kind = TAG_NONE;
     while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
         for (const struct tag *tag = tags; tag->text; tag++)
-            if (span_begins_any_case(between(at, end), tag->text)) {
+            if (span_begins_any_case(text_between(at, end), tag->text)) {
                 *kind = tag->kind;
                 return (struct span){at, strlen(tag->text)};
             }
@@ -67,24 +67,24 @@ static struct span next_tag(struct span text, const struct tag *tags, enum tag_k
 
 static void add_thought(struct buf *thought, const char *from, const char *to)
 {
-    struct span text = span_trim(between(from, to));
+    struct span text = span_trim(text_between(from, to));
     if (text.count > 0 && thought->len > 0)
         buf_puts(thought, "\n");
     buf_append(thought, text.at, text.count);
 }
 
-/* What comes behind the last closer, up to a block without an end. A closer without an opener ends
- * a block that the prompt began. */
-static struct span take_thinking(struct span text, bool thinking_open, struct buf *thought)
+/* The text after the last closer, up to an unterminated block. A closer without an opener ends a
+ * block that the prompt began. */
+static struct span extract_thinking(struct span text, bool thinking_open, struct buf *thought)
 {
     const char *end = text.at + text.count;
-    const char *outside = text.at;                       /* behind the last closer */
-    const char *inside = thinking_open ? text.at : NULL; /* behind the opener; NULL: none */
+    const char *outside = text.at;                       /* after the last closer */
+    const char *inside = thinking_open ? text.at : NULL; /* after the opener; NULL: none */
     const char *opener = text.at;
     enum tag_kind kind;
     struct span tag = next_tag(text, thinking_tags, &kind);
     for (; kind != TAG_NONE;
-         tag = next_tag(between(tag.at + tag.count, end), thinking_tags, &kind)) {
+         tag = next_tag(text_between(tag.at + tag.count, end), thinking_tags, &kind)) {
         if (kind == TAG_CLOSES) {
             add_thought(thought, inside ? inside : outside, tag.at);
             outside = tag.at + tag.count;
@@ -95,13 +95,13 @@ static struct span take_thinking(struct span text, bool thinking_open, struct bu
         }
     }
     if (!inside)
-        return between(outside, end);
+        return text_between(outside, end);
     add_thought(thought, inside, end);
-    return between(outside, opener);
+    return text_between(outside, opener);
 }
 
-/* Whether it stands alone at one end of its line, as `launch<kernel>(x)` does not. */
-static bool has_place(struct span text, struct span tag)
+/* Whether the tag is alone at one end of its line, unlike `launch<kernel>(x)`. */
+static bool stands_alone(struct span text, struct span tag)
 {
     const char *end = text.at + text.count;
     const char *from = tag.at;
@@ -113,23 +113,24 @@ static bool has_place(struct span text, struct span tag)
     return from == text.at || from[-1] == '\n' || to == end || *to == '\n';
 }
 
-/* The last complete block that holds something, else one without an end. */
+/* The last complete block that is not empty, else an unterminated one. */
 static bool find_kernel(struct span text, struct span *inside, bool *complete)
 {
     const char *end = text.at + text.count;
-    const char *opener = NULL; /* behind the tag that the next closer belongs to */
-    bool placed = false;       /* that tag has its place */
+    const char *opener = NULL; /* after the tag that the next closer belongs to */
+    bool placed = false;       /* that tag stands alone */
     bool found = false;
     enum tag_kind kind;
     struct span tag = next_tag(text, kernel_tags, &kind);
-    for (; kind != TAG_NONE; tag = next_tag(between(tag.at + tag.count, end), kernel_tags, &kind)) {
-        bool here = kind == TAG_OPENS && has_place(text, tag);
+    for (; kind != TAG_NONE;
+         tag = next_tag(text_between(tag.at + tag.count, end), kernel_tags, &kind)) {
+        bool here = kind == TAG_OPENS && stands_alone(text, tag);
         if (kind == TAG_OPENS && (here || !placed)) {
             opener = tag.at + tag.count;
             placed = here;
         } else if (kind == TAG_CLOSES && opener) {
-            if (span_trim(between(opener, tag.at)).count > 0) {
-                *inside = between(opener, tag.at);
+            if (span_trim(text_between(opener, tag.at)).count > 0) {
+                *inside = text_between(opener, tag.at);
                 found = true;
             }
             opener = NULL;
@@ -138,7 +139,7 @@ static bool find_kernel(struct span text, struct span *inside, bool *complete)
     }
     *complete = found;
     if (!found && placed)
-        *inside = between(opener, end);
+        *inside = text_between(opener, end);
     return found || placed;
 }
 
@@ -150,8 +151,8 @@ static bool is_marker(struct span line)
     return false;
 }
 
-/* Behind a marker line, or from the first line that begins like code, whichever comes first: behind
- * the beginning of code, a marker is a comment in it. */
+/* After a marker line, or from the first line that looks like code, whichever comes first: inside
+ * code a marker is a comment. */
 static bool find_bare(struct span text, const struct dialect *dialect, struct span *out)
 {
     const char *from = NULL;
@@ -168,12 +169,12 @@ static bool find_bare(struct span text, const struct dialect *dialect, struct sp
             from = line.at;
         } else if (marked && trimmed.count == strlen(MARKER_END) &&
                    span_begins_any_case(trimmed, MARKER_END)) {
-            *out = between(from, line.at);
+            *out = text_between(from, line.at);
             return true;
         }
     }
     if (from)
-        *out = between(from, text.at);
+        *out = text_between(from, text.at);
     return from != NULL;
 }
 
@@ -216,7 +217,7 @@ static size_t same_bytes(struct span one, struct span other)
     return count;
 }
 
-/* What all lines that hold something begin with: the indentation of a list around a fence. */
+/* The common indentation of all non-empty lines: that of a list around a fence. */
 static size_t common_indentation(struct span code)
 {
     struct span shared = {0};
@@ -233,7 +234,7 @@ static size_t common_indentation(struct span code)
     return shared.count;
 }
 
-/* Bytes of `text` that need no change. */
+/* The number of bytes of `text` that need no change. */
 static size_t plain_run(struct span text)
 {
     size_t count = 0;
@@ -248,8 +249,8 @@ static bool is_line_end(struct span text)
     return text.count > 1 && text.at[0] == '\r' && text.at[1] == '\n';
 }
 
-/* Well-formed UTF-8 without NULs, with line feeds for CR LF. The caller's. */
-static char *clean(struct span text, size_t *chars)
+/* Well-formed UTF-8 without NULs, CR LF as LF. The caller's. */
+static char *clean_text(struct span text, size_t *chars)
 {
     struct buf out;
     buf_init(&out, 3 * text.count + 1);
@@ -268,7 +269,7 @@ static char *clean(struct span text, size_t *chars)
     return buf_take(&out);
 }
 
-/* Without blank lines around it, and without what indents all of it. NULL: it holds nothing. */
+/* Without blank lines around it, and without its common indentation. NULL: empty. */
 static char *clean_code(struct span code, size_t *chars)
 {
     struct span lines = code;
@@ -283,7 +284,7 @@ static char *clean_code(struct span code, size_t *chars)
         buf_puts(&out, "\n");
     }
     struct span trimmed = span_trim((struct span){out.data, out.len});
-    char *text = trimmed.count > 0 ? clean(trimmed, chars) : NULL;
+    char *text = trimmed.count > 0 ? clean_text(trimmed, chars) : NULL;
     buf_deinit(&out);
     return text;
 }
@@ -297,8 +298,8 @@ void parse_answer(const char *text, size_t count, const struct parse_options *op
     struct buf thought;
     *out = (struct parsed){0};
     buf_init(&thought, 2 * LIMIT_ANSWER_BYTES);
-    struct span rest = take_thinking(answer, options->thinking_open, &thought);
-    out->thought = clean((struct span){thought.data, thought.len}, &out->thought_chars);
+    struct span rest = extract_thinking(answer, options->thinking_open, &thought);
+    out->thought = clean_text((struct span){thought.data, thought.len}, &out->thought_chars);
     buf_deinit(&thought);
     if (find_code(rest, options, out, &code))
         out->code = clean_code(code, &out->code_chars);

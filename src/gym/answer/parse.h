@@ -1,19 +1,19 @@
-/* parse: which part of an answer is the candidate.
+/* parse: extracts the candidate from an answer.
  *
- * An answer is text of a model: untrusted, any bytes; what is beyond LIMIT_ANSWER_BYTES is not
- * read. The rules, in order (docs/reference/answers.md says them to people):
- *   1. Thinking (<think>, <thinking>, <THOUGHT>, any of the three closers, any case) is taken out.
+ * An answer is text of a model: untrusted, any bytes; the part beyond LIMIT_ANSWER_BYTES is
+ * ignored. The rules, in order (docs/reference/answers.md explains them):
+ *   1. Thinking (<think>, <thinking>, <THOUGHT>, any of the three closers, any case) is removed.
  *      With `thinking_open` the answer begins inside a block. Code counts only after the last
- *      closer; a block that never ends takes all of the rest.
- *   2. The last complete <KERNEL>..</KERNEL> that holds something; in it the fence by rule 3, else
+ *      closer; an unterminated block takes the whole rest.
+ *   2. The last complete <KERNEL>..</KERNEL> that is not empty; in it the fence by rule 3, else
  *      all of it.
  *   3. A fenced block: one with the entry point before others; among those, one whose label fits
- *      the language best; then one that has an end; then the last. A fence closes with at least as
- *      many of its character, so a longer one may hold shorter ones. One without an end makes
+ *      the language best; then a terminated one; then the last. A fence closes with at least as
+ *      many of its character, so a longer one may hold shorter ones. An unterminated one sets
  *      `truncated`.
- *   4. An unfinished <KERNEL>: its text, and `truncated`.
- *   5. Bare code: from the first line that begins like code of that language, or behind a line by
- *      which Dr. Kernel marks it. Only where the entry point is in it.
+ *   4. An unterminated <KERNEL>: its text, and `truncated`.
+ *   5. Bare code: from the first line that looks like code of that language, or after a line that
+ *      Dr. Kernel uses as a marker. Only if the entry point is in it.
  *
  * Linear in the length of the answer. Ownership: the strings are the result's (parse_deinit).
  * Threads: pure. Errors: none; an answer without code has code == NULL.
@@ -38,20 +38,20 @@ enum parse_found {
 };
 
 struct parse_options {
-    /* language.h's name: "c", "cuda", "python", "triton", "torch-cuda". For others the name is the
-     * label that fits, and any text the entry point. */
+    /* A name of language.h: "c", "cuda", "python", "triton", "torch-cuda". For others the name is
+     * the fitting label, and any text has the entry point. */
     const char *language;
     bool thinking_open; /* the prompt ended with an opened block */
 };
 
 struct parsed {
-    char *thought; /* of all blocks, trimmed; "" where there is none. Never NULL */
-    char *code;    /* NUL-terminated UTF-8 (what is not becomes U+FFFD), trimmed; NULL: none */
+    char *thought; /* of all blocks, trimmed; "" if none. Never NULL */
+    char *code;    /* NUL-terminated UTF-8 (invalid bytes become U+FFFD), trimmed; NULL: none */
     size_t thought_chars, code_chars; /* Unicode characters */
     enum parse_found found;
-    bool truncated; /* the block that it comes from has no end */
-    /* There is code, and in it the entry point: `void solution(` (CUDA: or a __global__ kernel), a
-     * class whose name ends in New, or `def forward`. By the text alone. */
+    bool truncated; /* its block is unterminated */
+    /* The code has the entry point: `void solution(` (CUDA: or a __global__ kernel), a class whose
+     * name ends in New, or `def forward`. Judged by the text alone. */
     bool format_ok;
 };
 

@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *file_of(const char *language)
+static const char *candidate_file(const char *language)
 {
     if (strcmp(language, "c") == 0)
         return "solution.c";
     return strcmp(language, "cuda") == 0 ? "solution.cu" : "solution.py";
 }
 
-/* A directory of its own below `directory`, whatever the id is made of. */
-static char *place_of(const char *directory, const char *problem)
+/* A directory below `directory`, valid for any id. */
+static char *problem_directory(const char *directory, const char *problem)
 {
     char *place = mem_printf("%s/%s", directory, problem);
     for (char *at = place + strlen(directory) + 1; *at; at++)
@@ -44,7 +44,7 @@ static json_t *read_verdict(const char *place)
     return verdict;
 }
 
-static bool is_of(const json_t *verdict, const char *hash)
+static bool is_for_language(const json_t *verdict, const char *hash)
 {
     return strcmp(json_text_at(json_object_get(verdict, "problem"), "hash"), hash) == 0 &&
            json_is_true(json_object_get(verdict, "correct"));
@@ -53,12 +53,12 @@ static bool is_of(const json_t *verdict, const char *hash)
 json_t *best_start(const char *directory, const char *problem, const char *hash,
                    const char *language)
 {
-    char *place = place_of(directory, problem), *code = NULL, digest[HASH_HEX_BYTES];
-    char *path = mem_printf("%s/%s", place, file_of(language));
+    char *place = problem_directory(directory, problem), *code = NULL, digest[HASH_HEX_BYTES];
+    char *path = mem_printf("%s/%s", place, candidate_file(language));
     json_t *verdict = read_verdict(place), *start = NULL;
     size_t bytes;
     struct err ignored;
-    if (verdict && is_of(verdict, hash) &&
+    if (verdict && is_for_language(verdict, hash) &&
         file_read(path, LIMIT_SOURCE_BYTES, &code, &bytes, &ignored) == 0) {
         hash_bytes(code, bytes, digest);
         if (strcmp(json_text_at(json_object_get(verdict, "candidate"), "hash"), digest) == 0)
@@ -77,8 +77,7 @@ static double speedup_of(const json_t *verdict)
     return json_number_value(json_object_get(json_object_get(verdict, "timing"), "speedup"));
 }
 
-/* What luck of the measurement alone does not explain: otherwise the luckiest would win in the end.
- */
+/* The difference must exceed measurement noise: otherwise the luckiest measurement would win. */
 static bool is_faster(const json_t *verdict, const json_t *found)
 {
     const json_t *timing = json_object_get(verdict, "timing");
@@ -90,7 +89,7 @@ static bool is_faster(const json_t *verdict, const json_t *found)
 static int write_both(const char *place, const char *language, const char *code,
                       const json_t *verdict, struct err *err)
 {
-    char *source = mem_printf("%s/%s", place, file_of(language));
+    char *source = mem_printf("%s/%s", place, candidate_file(language));
     char *path = mem_printf("%s/verdict.json", place);
     char *text = json_dumps(verdict, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     int result = file_make_directories(place, 0755, err);
@@ -115,10 +114,10 @@ int best_keep(const char *directory, const json_t *trajectory, bool *kept, struc
     *kept = false;
     if (!verdict)
         return 0;
-    char *place = place_of(directory, json_text_at(trajectory, "problem"));
+    char *place = problem_directory(directory, json_text_at(trajectory, "problem"));
     json_t *found = read_verdict(place);
     int result = 0;
-    if (!found || !is_of(found, hash) || is_faster(verdict, found)) {
+    if (!found || !is_for_language(found, hash) || is_faster(verdict, found)) {
         result = write_both(place, json_text_at(trajectory, "language"), json_text_at(turn, "code"),
                             verdict, err);
         *kept = result == 0;

@@ -31,8 +31,8 @@ static void put_new(json_t *object, const char *key, json_t *value)
 
 /* A copy of object[key]; an empty object where there is none. ERR_INPUT: it is something else, or
  * has a key that is not among `names`. */
-static int part(json_t *object, const char *key, const char *const *names, size_t count,
-                json_t **out, struct err *err)
+static int copy_section(json_t *object, const char *key, const char *const *names, size_t count,
+                        json_t **out, struct err *err)
 {
     json_t *given = NULL;
     int result = json_find_object(object, key, &given, err);
@@ -48,7 +48,7 @@ static int part(json_t *object, const char *key, const char *const *names, size_
 static int fill_prompt(const struct settings *settings, json_t *object, struct err *err)
 {
     json_t *prompt = NULL;
-    int result = part(object, "prompt", prompt_keys, COUNT(prompt_keys), &prompt, err);
+    int result = copy_section(object, "prompt", prompt_keys, COUNT(prompt_keys), &prompt, err);
     if (result < 0)
         return result;
     put_new(prompt, "style", json_text(settings->gym_style));
@@ -62,7 +62,7 @@ static int fill_prompt(const struct settings *settings, json_t *object, struct e
 static int fill_history(const struct settings *settings, json_t *object, struct err *err)
 {
     json_t *history = NULL;
-    int result = part(object, "history", history_keys, COUNT(history_keys), &history, err);
+    int result = copy_section(object, "history", history_keys, COUNT(history_keys), &history, err);
     if (result < 0)
         return result;
     put_new(history, "iterations", json_integer(settings->gym_iterations));
@@ -75,7 +75,7 @@ static int fill_history(const struct settings *settings, json_t *object, struct 
 static int fill_labels(json_t *object, struct err *err)
 {
     json_t *labels = NULL;
-    int result = part(object, "labels", label_keys, COUNT(label_keys), &labels, err);
+    int result = copy_section(object, "labels", label_keys, COUNT(label_keys), &labels, err);
     if (result < 0)
         return result;
     put_new(labels, "sample", json_integer(0));
@@ -85,7 +85,7 @@ static int fill_labels(json_t *object, struct err *err)
     return 0;
 }
 
-static int fill(const struct settings *settings, json_t *object, struct err *err)
+static int fill_defaults(const struct settings *settings, json_t *object, struct err *err)
 {
     json_t *ignored;
     int result = json_check_keys(object, keys, COUNT(keys), err);
@@ -96,9 +96,10 @@ static int fill(const struct settings *settings, json_t *object, struct err *err
     if (result == 0)
         result = fill_labels(object, err);
     if (result == 0)
-        result = part(object, "evaluation", evaluation_keys, COUNT(evaluation_keys), &ignored, err);
+        result = copy_section(object, "evaluation", evaluation_keys, COUNT(evaluation_keys),
+                              &ignored, err);
     if (result == 0 && json_object_get(object, "start"))
-        result = part(object, "start", start_keys, COUNT(start_keys), &ignored, err);
+        result = copy_section(object, "start", start_keys, COUNT(start_keys), &ignored, err);
     if (result < 0)
         return result;
     put_new(object, "turns", json_integer(settings->gym_turns));
@@ -155,7 +156,7 @@ static int check_settings(const struct gym *gym, const json_t *object, struct er
     return result < 0 ? err_prefix(err, "evaluation") : 0;
 }
 
-static int settle_language(json_t *object, const struct problem *problem, struct err *err)
+static int resolve_language(json_t *object, const struct problem *problem, struct err *err)
 {
     char names[256];
     const char *name = json_string_value(json_object_get(object, "language"));
@@ -176,7 +177,7 @@ static int settle_language(json_t *object, const struct problem *problem, struct
     return 0;
 }
 
-static void pin(json_t *object, const struct problem *problem)
+static void pin_problem(json_t *object, const struct problem *problem)
 {
     json_t *asked = json_object_get(object, "problem");
     if (json_object_get(asked, "id"))
@@ -190,13 +191,13 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
 {
     struct episode_config config;
     json_t *object = json_copy((json_t *)asked);
-    int result = fill(gym->settings, object, err);
+    int result = fill_defaults(gym->settings, object, err);
     if (result == 0)
         result = episode_config_problem(gym, object, problem, err);
     if (result == 0)
         result = check_settings(gym, object, err);
     if (result == 0)
-        result = settle_language(object, problem, err);
+        result = resolve_language(object, problem, err);
     if (result == 0)
         result = episode_config_read(object, &config, err);
     if (result == 0)
@@ -209,7 +210,7 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
         json_decref(object);
         return result;
     }
-    pin(object, problem);
+    pin_problem(object, problem);
     *resolved = object;
     return 0;
 }

@@ -16,9 +16,9 @@
 #include <string.h>
 
 /* The state: {"schema", "id", "secret", "phase", "end", "configuration", "device", "examples",
- * "started_at", "ended_at", "turns": records, "window": places of those that the conversation holds
- * (START_PLACE: the candidate that it began with), "iteration", "messages": of the turn that is
- * open, "pending": {"answer", "attempt"} of one that is judged}. */
+ * "started_at", "ended_at", "turns": records, "window": indices of the turns in the conversation
+ * (START_PLACE: the initial candidate), "iteration", "messages": of the open turn, "pending":
+ * {"answer", "attempt"} of the turn being judged}. */
 #define SCHEMA 1
 #define MARK_DIGITS 16 /* of an evaluation's id */
 #define START_PLACE (-1)
@@ -89,7 +89,7 @@ const json_t *episode_record(const struct episode *episode, int64_t turn)
     return turn < 0 ? NULL : json_array_get(turns_of(episode), (size_t)turn);
 }
 
-static json_t *now_text(void)
+static json_t *time_text(void)
 {
     char text[CLOCK_TEXT_BYTES];
     clock_text(clock_wall_ms(), text);
@@ -100,16 +100,16 @@ void episode_end(struct episode *episode, const char *why)
 {
     set_phase(episode, EPISODE_DONE);
     json_put(episode->state, "end", json_string(why));
-    json_put(episode->state, "ended_at", now_text());
+    json_put(episode->state, "ended_at", time_text());
     json_put(episode->state, "messages", json_null());
     json_put(episode->state, "pending", json_null());
 }
 
 /* ------------------------------------------------------------------------------------- messages */
 
-/* What the history needs of a turn; `scratch` holds what the start's has to be made of. */
-static void tell_turn(const struct episode *episode, int64_t place, struct prompt_turn *turn,
-                      struct arena *scratch, json_t *facts)
+/* The facts of a turn for the history; `scratch` owns those of the start. */
+static void prompt_turn_of(const struct episode *episode, int64_t place, struct prompt_turn *turn,
+                           struct arena *scratch, json_t *facts)
 {
     *turn = (struct prompt_turn){.answer = "", .thought = ""};
     if (place == START_PLACE) {
@@ -141,8 +141,8 @@ static int make_messages(struct episode *episode, struct err *err)
     struct arena scratch = {0};
     json_t *facts = json_array(), *messages;
     for (size_t i = 0; i < count; i++)
-        tell_turn(episode, json_integer_value(json_array_get(window, i)), &turns[i], &scratch,
-                  facts);
+        prompt_turn_of(episode, json_integer_value(json_array_get(window, i)), &turns[i], &scratch,
+                       facts);
     const json_t *examples = json_object_get(episode->state, "examples");
     int result = prompts_messages(episode->gym->prompts, &episode->config.prompt, episode->told,
                                   json_object_get(episode->state, "device"),
@@ -159,7 +159,7 @@ static int make_messages(struct episode *episode, struct err *err)
 int episode_messages(struct episode *episode, json_t **messages, struct err *err)
 {
     if (episode_phase(episode) != EPISODE_ANSWERING)
-        return err_set(err, ERR_INPUT, "episode %s is %s: no answer is asked for",
+        return err_set(err, ERR_INPUT, "episode %s is %s: no answer is expected",
                        state_text(episode, "id"), state_text(episode, "phase"));
     *messages = json_incref(json_object_get(episode->state, "messages"));
     return 0;
@@ -167,7 +167,7 @@ int episode_messages(struct episode *episode, json_t **messages, struct err *err
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static struct episode *make(struct gym *gym, json_t *state)
+static struct episode *new_episode(struct gym *gym, json_t *state)
 {
     struct episode *episode = mem_alloc(sizeof *episode);
     episode->gym = gym;
@@ -204,7 +204,7 @@ static int find_examples(struct episode *episode, struct err *err)
     return result;
 }
 
-/* Two of the same id are two episodes all the same: each has evaluations of its own. */
+/* Two episodes with the same id have different evaluations. */
 static json_t *draw_secret(void)
 {
     char text[2 * 16 + 1];
@@ -213,7 +213,7 @@ static json_t *draw_secret(void)
     return json_string(text);
 }
 
-/* What every state has, before its first turn. */
+/* The parts of every state, before its first turn. */
 static json_t *first_state(const char *id, const struct gym *gym, json_t *configuration)
 {
     json_t *state = json_object();
@@ -225,7 +225,7 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     json_put(state, "configuration", configuration);
     json_put(state, "device", json_incref(gym->device));
     json_put(state, "examples", json_null());
-    json_put(state, "started_at", now_text());
+    json_put(state, "started_at", time_text());
     json_put(state, "ended_at", json_string(""));
     json_put(state, "turns", json_array());
     json_put(state, "iteration", json_integer(1));
@@ -238,7 +238,7 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     return state;
 }
 
-/* It is to be a part of a path, of URLs at least. */
+/* The id is used in paths, at least of URLs. */
 static bool is_id(const char *id)
 {
     return evaluation_is_id(id) && strlen(id) <= LIMIT_EPISODE_ID_BYTES && !strchr(id, '/') &&
@@ -249,7 +249,7 @@ int episode_new(struct episode **out, struct gym *gym, const char *id, const jso
                 struct err *err)
 {
     json_t *resolved;
-    struct episode *episode = make(gym, NULL);
+    struct episode *episode = new_episode(gym, NULL);
     int result = 0;
     if (!is_id(id))
         result = err_set(err, ERR_INPUT,
@@ -275,7 +275,7 @@ int episode_new(struct episode **out, struct gym *gym, const char *id, const jso
     return 0;
 }
 
-/* ERR_PROTOCOL where `object` lacks one of the keys that are read without a question. */
+/* ERR_PROTOCOL: `object` lacks a key that is read unchecked. */
 static int check_parts(const json_t *object, const char *const *keys, size_t count, struct err *err)
 {
     for (size_t i = 0; i < count; i++)
@@ -301,7 +301,7 @@ static int check_turns(const json_t *turns, struct err *err)
     return result;
 }
 
-/* What the phase goes on with. */
+/* The state that the phase needs. */
 static int check_open(const json_t *state, struct err *err)
 {
     static const char *const keys[] = {"usage", "logprobs", "tokens", "answer_ms"};
@@ -320,7 +320,7 @@ static int check_open(const json_t *state, struct err *err)
     return result < 0 ? result : check_parts(answer, keys, COUNT(keys), err);
 }
 
-/* Of what a store gave back: only that nothing below can be misled by it. */
+/* Checks a stored state just enough for the code below. */
 static int check_state(const json_t *state, struct err *err)
 {
     int64_t schema;
@@ -343,7 +343,8 @@ static int check_state(const json_t *state, struct err *err)
         result = json_get_array(state, "window", &part, err);
     if (result == 0)
         result = check_open(state, err);
-    return result < 0 ? err_set(err, ERR_PROTOCOL, "this is no episode's state: %s", err->text) : 0;
+    return result < 0 ? err_set(err, ERR_PROTOCOL, "not the state of an episode: %s", err->text)
+                      : 0;
 }
 
 int episode_load(struct episode **out, struct gym *gym, const json_t *state, struct err *err)
@@ -351,7 +352,7 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
     int result = check_state(state, err);
     if (result < 0)
         return result;
-    struct episode *episode = make(gym, json_deep_copy(state));
+    struct episode *episode = new_episode(gym, json_deep_copy(state));
     const json_t *resolved = json_object_get(episode->state, "configuration");
     result = episode_config_read(resolved, &episode->config, err);
     if (result == 0)
@@ -376,9 +377,9 @@ static double value_of(const struct episode *episode, const json_t *record)
     return json_number_value(json_object_get(record, by));
 }
 
-/* The conversation has one turn more, or is full and goes on with a part of the history. False: all
- * iterations are over. */
-static bool advance(struct episode *episode)
+/* Adds a turn to the conversation, or starts another iteration with a part of the history. False:
+ * all iterations are over. */
+static bool open_next_turn(struct episode *episode)
 {
     json_t *state = episode->state, *window = json_object_get(state, "window");
     const struct episode_config *config = &episode->config;
@@ -405,21 +406,21 @@ static bool advance(struct episode *episode)
     return true;
 }
 
-static bool solves(const struct episode *episode, const json_t *record)
+static bool is_solved(const struct episode *episode, const json_t *record)
 {
     double speedup = json_number_value(json_object_get(record, "speedup"));
     return episode->config.stop_speedup > 0 && json_is_true(json_object_get(record, "correct")) &&
            (!episode->config.timing || speedup >= episode->config.stop_speedup);
 }
 
-static int go_on(struct episode *episode, const json_t *record, struct err *err)
+static int next_turn_or_iteration(struct episode *episode, const json_t *record, struct err *err)
 {
     int result = 0;
-    if (solves(episode, record))
+    if (is_solved(episode, record))
         episode_end(episode, "solved");
     else if (json_is_true(json_object_get(record, "excluded")))
         episode_end(episode, "error");
-    else if (!advance(episode))
+    else if (!open_next_turn(episode))
         episode_end(episode, "turns");
     else if ((result = make_messages(episode, err)) == ERR_LIMIT)
         episode_end(episode, "budget");
@@ -430,8 +431,8 @@ static int go_on(struct episode *episode, const json_t *record, struct err *err)
     return result == ERR_LIMIT ? 0 : result;
 }
 
-/* Behind what people read stands what nobody can know beforehand: an evaluation that somebody has
- * put under this id would be taken for this turn's. */
+/* An unpredictable suffix: an evaluation submitted under a guessed id would be taken for this
+ * turn's. */
 static void evaluation_id(const struct episode *episode, char *id, size_t id_bytes)
 {
     const json_t *pending = json_object_get(episode->state, "pending");
@@ -476,7 +477,7 @@ static int end_turn(struct episode *episode, const struct parsed *parsed, const 
         mem_free(feedback);
         json_array_append_new(turns_of(episode), record);
         json_put(episode->state, "pending", json_null());
-        result = go_on(episode, record, err);
+        result = next_turn_or_iteration(episode, record, err);
     }
     json_decref(facts);
     return result;
@@ -506,7 +507,7 @@ int episode_answer(struct episode *episode, const json_t *answer, json_t **reque
     json_t *kept;
     *request = NULL;
     if (episode_phase(episode) != EPISODE_ANSWERING)
-        return err_set(err, ERR_INPUT, "episode %s is %s: no answer is asked for",
+        return err_set(err, ERR_INPUT, "episode %s is %s: no answer is expected",
                        state_text(episode, "id"), state_text(episode, "phase"));
     int result = episode_record_answer(answer, &kept, err);
     if (result < 0)
@@ -523,8 +524,8 @@ int episode_answer(struct episode *episode, const json_t *answer, json_t **reque
     return result;
 }
 
-/* Whether somebody else, or the same one later, might say more. */
-static bool says_nothing(const json_t *verdict)
+/* Whether another judge, or a later attempt, might decide. */
+static bool is_inconclusive(const json_t *verdict)
 {
     const char *status = json_string_value(json_object_get(verdict, "status"));
     return strcmp(status, "infrastructure_error") == 0 || strcmp(status, "cancelled") == 0;
@@ -535,12 +536,12 @@ int episode_verdict(struct episode *episode, const json_t *verdict, struct err *
     struct parsed parsed;
     json_t *pending = json_object_get(episode->state, "pending");
     if (episode_phase(episode) != EPISODE_JUDGING)
-        return err_set(err, ERR_INPUT, "episode %s is %s: no verdict is waited for",
+        return err_set(err, ERR_INPUT, "episode %s is %s: no verdict is expected",
                        state_text(episode, "id"), state_text(episode, "phase"));
     if (!json_is_object(verdict) || !json_is_string(json_object_get(verdict, "status")))
-        return err_set(err, ERR_PROTOCOL, "this is no verdict: it has no status");
+        return err_set(err, ERR_PROTOCOL, "not a verdict: it has no status");
     int64_t attempt = json_integer_value(json_object_get(pending, "attempt"));
-    if (says_nothing(verdict) && attempt + 1 < EPISODE_ATTEMPTS) {
+    if (is_inconclusive(verdict) && attempt + 1 < EPISODE_ATTEMPTS) {
         json_put(pending, "attempt", json_integer(attempt + 1));
         return err_set(err, ERR_IO, "turn %lld of episode %s was not judged (%s)",
                        (long long)episode_turn(episode), state_text(episode, "id"),

@@ -1,27 +1,28 @@
-/* episode: one conversation about a problem, as a state machine that does no work of its own.
+/* episode: one conversation about a problem, as a state machine that performs no I/O.
  *
  *                 episode_answer                      episode_verdict
  *   ANSWERING ───────────────────────► JUDGING ──────────────────────────► ANSWERING | DONE
  *       │  messages of the next turn    │  a request for an evaluator
  *       └── no code in the answer: scored at once ──────────────────────► ANSWERING | DONE
  *
- * The state is one JSON object, so that whoever drives it (rollout, the server, mcp, a trainer) can
- * keep it in a journal or a store after every step and go on from there in another process: the
- * same state, answer and verdict give the same next state. It holds a secret, which the ids of its
- * evaluations are made with: nobody who has not seen the state can tell them beforehand.
+ * The state is one JSON object, so that its driver (rollout, the server, mcp, a trainer) can store
+ * it in a journal or database after every step and continue in another process: the same state,
+ * answer and verdict give the same next state. It holds a secret from which the ids of its
+ * evaluations are made, so that they cannot be predicted without the state.
  *
- * It is DONE, and says so as its `end`, when
+ * It is DONE, with the reason as its `end`:
  *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
- *            never, as Dr. Kernel does it); where nothing is timed, correctness will do
- *   turns    the last of its turns is over, in the last of its iterations (window.h)
- *   budget   task and last feedback alone are more than the conversation may have
- *   error    nobody could judge its last answer (EPISODE_ATTEMPTS)
- *   expired  its driver gave it up (episode_end)
+ *            never, as Dr. Kernel does it); if nothing is timed, correctness suffices
+ *   turns    the last turn of its last iteration is over (window.h)
+ *   budget   task and last feedback alone exceed the conversation's budget
+ *   error    its last answer could not be judged (EPISODE_ATTEMPTS)
+ *   expired  its driver abandoned it (episode_end)
  *
- * A verdict that says nothing of the candidate (infrastructure_error, cancelled) ends no turn:
- * episode_verdict answers ERR_IO, and episode_request is then another evaluation of the same.
+ * A verdict that says nothing about the candidate (infrastructure_error, cancelled) ends no turn:
+ * episode_verdict returns ERR_IO, and episode_request is then another evaluation of the same
+ * answer.
  *
- * Ownership: a struct episode owns its state. Threads: one at a time.
+ * Ownership: a struct episode owns its state. Threads: one at a time. Errors: as said below.
  */
 #ifndef WARPGYM_GYM_EPISODE_EPISODE_H
 #define WARPGYM_GYM_EPISODE_EPISODE_H
@@ -38,14 +39,14 @@ enum episode_phase { EPISODE_ANSWERING, EPISODE_JUDGING, EPISODE_DONE };
 struct episode;
 struct problem;
 
-#define EPISODE_ATTEMPTS 3 /* at an answer's evaluation */
+#define EPISODE_ATTEMPTS 3 /* for the evaluation of an answer */
 
 /* `configuration`: config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first
  * prompt above its budget). */
 NODISCARD int episode_new(struct episode **out, struct gym *gym, const char *id,
                           const json_t *configuration, struct err *err);
-/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone, or another.
- */
+/* Loads a stored state. ERR_PROTOCOL: not a state; ERR_MISSING: its problem is gone or has
+ * changed. */
 NODISCARD int episode_load(struct episode **out, struct gym *gym, const json_t *state,
                            struct err *err);
 void episode_free(struct episode *episode);
@@ -54,7 +55,7 @@ const json_t *episode_state(const struct episode *episode);
 
 enum episode_phase episode_phase(const struct episode *episode);
 const char *episode_phase_name(enum episode_phase phase);
-int64_t episode_turn(const struct episode *episode);  /* that is open, or the number of turns */
+int64_t episode_turn(const struct episode *episode);  /* the open one, or the number of turns */
 int64_t episode_turns(const struct episode *episode); /* at most, in all iterations */
 const struct problem *episode_problem(const struct episode *episode);
 
@@ -63,23 +64,23 @@ NODISCARD int episode_messages(struct episode *episode, json_t **messages, struc
 
 /* ANSWERING: `answer` is {"text", "reasoning", "finish", "model", "thinking_open", "usage":
  * {"prompt_tokens", "completion_tokens", "cached_tokens", "cost"}, "logprobs", "tokens",
- * "answer_ms"}; all but text may be missing. *request is what is to be evaluated, a new reference;
- * NULL where the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
+ * "answer_ms"}; only text is required. *request is the evaluation request, a new reference; NULL if
+ * the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
                              struct err *err);
-/* JUDGING: what is to be evaluated (docs/guide/remote.md); its id begins with the episode's, the turn's
- * and the attempt's, and is the same each time, so asking twice is asking once. A new reference. */
+/* JUDGING: the evaluation request (docs/guide/remote.md), a new reference. Its id begins with those
+ * of episode, turn and attempt and is stable, so that submitting twice evaluates once. */
 json_t *episode_request(const struct episode *episode);
-/* JUDGING: ends the turn. ERR_IO: it was none, ask again; ERR_PROTOCOL: that is no verdict. */
+/* JUDGING: ends the turn. ERR_IO: inconclusive, evaluate again; ERR_PROTOCOL: not a verdict. */
 NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err);
 
-/* Whoever drives it gives up: DONE with that end ("expired", "error"). */
+/* The driver abandons the episode: DONE with that end ("expired", "error"). */
 void episode_end(struct episode *episode, const char *why);
 
-/* The record of a turn that is over (docs/reference/trajectories.md) but for its `return`, borrowed; NULL:
- * there is none. */
+/* The record of a finished turn (docs/reference/trajectories.md) without its `return`, borrowed;
+ * NULL: none. */
 const json_t *episode_record(const struct episode *episode, int64_t turn);
-/* DONE: the trajectory of docs/reference/trajectories.md, with returns. A new reference. */
+/* DONE: the trajectory (docs/reference/trajectories.md), with returns. A new reference. */
 json_t *episode_trajectory(const struct episode *episode);
 
 #endif

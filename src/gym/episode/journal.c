@@ -13,16 +13,16 @@
 
 #define READ_BYTES ((size_t)1 << 16)
 
-/* ------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 struct reading {
     const char *path;
     journal_line read;
     void *context;
-    char *line; /* what there is of one */
+    char *line; /* the start of a line */
     size_t held, room;
     size_t number; /* of that line, from 1 */
-    off_t whole;   /* end of the last whole line */
+    off_t whole;   /* end of the last complete line */
 };
 
 static int read_line(struct reading *reading, struct err *err)
@@ -39,7 +39,7 @@ static int read_line(struct reading *reading, struct err *err)
     return result;
 }
 
-static int hold(struct reading *reading, const char *bytes, size_t count, struct err *err)
+static int check_object(struct reading *reading, const char *bytes, size_t count, struct err *err)
 {
     if (reading->held + count > LIMIT_JOURNAL_LINE_BYTES)
         return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", reading->path,
@@ -54,12 +54,12 @@ static int hold(struct reading *reading, const char *bytes, size_t count, struct
     return 0;
 }
 
-static int take(struct reading *reading, const char *bytes, size_t count, struct err *err)
+static int take_line(struct reading *reading, const char *bytes, size_t count, struct err *err)
 {
     while (count > 0) {
         const char *end = memchr(bytes, '\n', count);
         size_t part = end ? (size_t)(end - bytes) : count;
-        int result = hold(reading, bytes, part, err);
+        int result = check_object(reading, bytes, part, err);
         if (result < 0 || !end)
             return result;
         result = reading->read ? read_line(reading, err) : 0;
@@ -74,7 +74,7 @@ static int take(struct reading *reading, const char *bytes, size_t count, struct
     return 0;
 }
 
-/* Goes through the lines and cuts off what is behind the last whole one. */
+/* Reads the lines and truncates the file after the last complete one. */
 static int read_all(struct journal *journal, struct reading *reading, struct err *err)
 {
     char *bytes = mem_alloc(READ_BYTES);
@@ -84,11 +84,11 @@ static int read_all(struct journal *journal, struct reading *reading, struct err
         if (got < 0 && errno == EINTR)
             continue;
         result = got < 0 ? err_sys(err, errno, "cannot read %s", journal->path)
-                         : take(reading, bytes, (size_t)got, err);
+                         : take_line(reading, bytes, (size_t)got, err);
     }
     mem_free(bytes);
     if (result == 0 && reading->held > 0 && ftruncate(journal->fd, reading->whole) < 0)
-        result = err_sys(err, errno, "cannot cut %s to its last whole line", journal->path);
+        result = err_sys(err, errno, "cannot truncate %s to its last complete line", journal->path);
     return result;
 }
 
@@ -115,16 +115,16 @@ int journal_append(struct journal *journal, const json_t *object, struct err *er
     }
     if (result == 0 && journal->durable && fdatasync(journal->fd) < 0)
         result = err_sys(err, errno, "cannot write %s", journal->path);
-    /* Half a line would spoil the next one. */
+    /* An incomplete line would corrupt the next one. */
     if (result < 0 && before >= 0 && ftruncate(journal->fd, before) < 0)
-        err_prefix(err, "and what was written of it stays");
+        err_prefix(err, "and the incomplete line stays");
     pthread_mutex_unlock(&journal->lock);
     buf_deinit(&text);
     return result;
 }
 
-/* Of this process alone, and gone with it: no child that outlives it holds the lock. */
-static int keep_others_out(struct journal *journal, struct err *err)
+/* A lock of this process only: a child that outlives it does not hold the lock. */
+static int lock_journal(struct journal *journal, struct err *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(journal->fd, F_SETLK, &whole) == 0)
@@ -147,7 +147,7 @@ int journal_open(struct journal *journal, const char *path, bool durable, journa
     if (journal->fd < 0)
         result = err_sys(err, errno, "cannot open %s", path);
     else
-        result = keep_others_out(journal, err);
+        result = lock_journal(journal, err);
     if (result == 0)
         result = read_all(journal, &reading, err);
     mem_free(reading.line);

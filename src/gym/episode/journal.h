@@ -1,12 +1,12 @@
-/* journal: JSON lines that a killed process leaves whole.
+/* journal: JSON lines that stay complete when a process is killed.
  *
- * One writer at a time, kept out by a lock on the file. A line is there altogether or not at all:
- * what a kill left of the last one is cut off when the file is opened. journal_append has written
- * when it comes back, and with `durable` the disk has, too.
+ * One writer at a time, enforced by a lock on the file. A line is written completely or not at all:
+ * opening the file truncates an incomplete last line. After journal_append the line is written, and
+ * with `durable` it is on disk.
  *
- * Ownership: the caller's storage. Threads: journal_append from any number of them.
+ * Ownership: the caller's storage. Threads: any number may call journal_append.
  * Errors: ERR_IO (disk, another process has it), ERR_LIMIT (a line above LIMIT_JOURNAL_LINE_BYTES),
- * ERR_INPUT (FILE:LINE: a line that is no JSON object).
+ * ERR_INPUT (FILE:LINE: not a JSON object).
  */
 #ifndef WARPGYM_GYM_EPISODE_JOURNAL_H
 #define WARPGYM_GYM_EPISODE_JOURNAL_H
@@ -25,11 +25,11 @@ struct journal {
     pthread_mutex_t lock;
 };
 
-/* For each line that is there: < 0 ends the reading with that. The object is valid during the call.
- * NULL: the lines are not looked at. */
+/* Called for each existing line: a negative value stops the reading and is returned. The object is
+ * valid during the call. NULL: lines are not parsed. */
 typedef int (*journal_line)(void *context, const json_t *object, struct err *err);
 
-/* Makes the file where there is none. */
+/* Creates the file if missing. */
 NODISCARD int journal_open(struct journal *journal, const char *path, bool durable,
                            journal_line read, void *context, struct err *err);
 NODISCARD int journal_append(struct journal *journal, const json_t *object, struct err *err);

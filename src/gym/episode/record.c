@@ -24,7 +24,7 @@ static int64_t integer_of(const json_t *object, const char *key, int64_t standar
     return value >= -1 && value < 1e15 ? (int64_t)value : standard;
 }
 
-/* A number that is always one with a fraction, so that a column of them has one type. */
+/* Always a JSON real, so that a column has one type. */
 static json_t *real(double value)
 {
     return json_real(isfinite(value) ? value : 0);
@@ -95,7 +95,7 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     return 0;
 }
 
-/* Characters of UTF-8. */
+/* Unicode characters. */
 static size_t count_chars(const char *text)
 {
     size_t count = 0;
@@ -141,7 +141,7 @@ static void put_speedup(json_t *record, const json_t *verdict, const struct rewa
     json_put(record, "speedup_high", real(timed ? high : 0));
 }
 
-/* The codes of the catalogue: what is merely wrong may be a violation, too. */
+/* The codes of the catalogue: a wrong result may be a violation, too. */
 static json_t *violations_of(const json_t *verdict)
 {
     const json_t *integrity = json_object_get(verdict, "integrity"), *finding;
@@ -182,7 +182,7 @@ static double judged_ms(const json_t *verdict)
     return verdict ? sum : -1;
 }
 
-static json_t *dumped(const json_t *verdict)
+static json_t *verdict_text(const json_t *verdict)
 {
     char *text = verdict ? json_dumps(verdict, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     json_t *value = json_text(text ? text : "");
@@ -221,7 +221,7 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     json_put(record, "answer_ms", json_incref(json_object_get(turn->answer, "answer_ms")));
     json_put(record, "judge_ms", real(judged_ms(turn->verdict)));
     json_put(record, "evaluation", json_text(turn->evaluation));
-    json_put(record, "verdict", dumped(turn->verdict));
+    json_put(record, "verdict", verdict_text(turn->verdict));
     json_put(record, "facts", json_incref((json_t *)turn->facts));
     return record;
 }
@@ -233,15 +233,15 @@ static json_t *message(const char *role, const char *content)
     return json_pack("{s:s, s:o}", "role", role, "content", json_text(content));
 }
 
-/* What the model was told last before it gave that answer. */
-static const char *said_before(const json_t *turn)
+/* The last user message before that answer. */
+static const char *last_user_message(const json_t *turn)
 {
     const json_t *prompt = json_object_get(turn, "prompt");
     size_t count = json_array_size(prompt);
     return count ? json_text_at(json_array_get(prompt, count - 1), "content") : "";
 }
 
-/* The first prompt, then answers and what was said to each in turn: what is learnt from. */
+/* The first prompt, then answers and replies in turn: the training conversation. */
 static json_t *conversation(const json_t *turns)
 {
     const json_t *first = json_object_get(json_array_get(turns, 0), "prompt");
@@ -252,13 +252,13 @@ static json_t *conversation(const json_t *turns)
         json_array_append_new(messages, message("assistant", json_text_at(turn, "answer")));
         if (i + 1 < count)
             json_array_append_new(messages,
-                                  message("user", said_before(json_array_get(turns, i + 1))));
+                                  message("user", last_user_message(json_array_get(turns, i + 1))));
     }
     return messages;
 }
 
-/* Copies of the records with what only the whole episode tells; without the facts. Says the first
- * turn's return. */
+/* Copies of the records with the values that need the whole episode, without the facts. *first: the
+ * first turn's return. */
 static json_t *with_returns(const json_t *records, double gamma, double *first)
 {
     size_t count = json_array_size(records);
@@ -289,7 +289,7 @@ static json_t *with_returns(const json_t *records, double gamma, double *first)
     return turns;
 }
 
-/* The fastest correct one; where none was timed the first correct one. */
+/* The fastest correct turn; if none was timed, the first correct one. */
 static void put_best(json_t *object, const json_t *records)
 {
     int64_t best = -1;

@@ -1,6 +1,7 @@
-/* episode_record: what is kept of a turn and of an episode (docs/reference/trajectories.md).
+/* episode_record: the stored records of turns and episodes (docs/reference/trajectories.md).
  *
- * Every key is always there, with one type, whatever the turn came to. Threads: pure.
+ * Every key is always present, with one type, whatever happened in the turn. Ownership: new
+ * references. Threads: pure.
  */
 #ifndef WARPGYM_GYM_EPISODE_RECORD_H
 #define WARPGYM_GYM_EPISODE_RECORD_H
@@ -22,13 +23,14 @@ struct episode_turn {
     const char *evaluation; /* its id; "" */
 };
 
-/* The text of an answer, checked (episode.h); every key that records want is in the copy, with its
- * type. ERR_INPUT, ERR_LIMIT. */
+/* Checks an answer (episode.h); the copy has every key that records need, with its type. ERR_INPUT,
+ * ERR_LIMIT. */
 NODISCARD int episode_record_answer(const json_t *answer, json_t **copy, struct err *err);
-/* The candidate in such a copy, with what the endpoint told apart as reasoning; parse_deinit. */
+/* The candidate in such a copy, with the endpoint's separate reasoning; parse_deinit. */
 void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed);
 
-/* Of a turn that is over: all but `return` and `keep`, and with the facts. A new reference. */
+/* The record of a finished turn, without `return` and `keep`, and with the facts. A new
+ * reference. */
 json_t *episode_record_turn(const struct episode_config *config, const struct episode_turn *turn);
 
 /* `state`: episode.c's. A new reference. */

@@ -19,20 +19,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE_BYTES 512 /* configurations are four deep at most */
+#define PLACE_BYTES 512 /* configurations are at most four levels deep */
 
 struct task {
     const json_t *asked; /* one of rollout_options.tasks */
     int64_t sample;
     char id[LIMIT_EPISODE_ID_BYTES];
-    struct episode *episode; /* that was under way; NULL */
+    struct episode *episode; /* in progress in the journal; NULL */
     bool done;
 };
 
 struct run {
     const struct rollout_options *options;
     struct rollout_counts *counts;
-    json_t *asked; /* the tasks, as they were when the run was first called */
+    json_t *asked; /* the tasks of the run's first call */
     char key[17];  /* drawn once, so that no two runs share an evaluation's id */
     struct journal journal, trajectories;
     struct task *tasks;
@@ -40,20 +40,20 @@ struct run {
 
     pthread_mutex_t lock;
     size_t next;
-    _Atomic unsigned refusals; /* without an answer in between */
-    _Atomic unsigned unjudged; /* episodes that nobody could judge, without a verdict in between */
-    _Atomic bool ended;        /* because of `why`, which is written once, with the lock */
+    _Atomic unsigned refusals; /* in a row */
+    _Atomic unsigned unjudged; /* unjudged episodes in a row */
+    _Atomic bool ended;        /* because of `why`, which is written once, under the lock */
     struct err why;
 };
 
 /* -------------------------------------------------------------------------------- run directory */
 
-static char *path_in(const struct run *run, const char *name)
+static char *run_path(const struct run *run, const char *name)
 {
     return mem_printf("%s/%s", run->options->directory, name);
 }
 
-static json_t *describe(const struct run *run)
+static json_t *describe_run(const struct run *run)
 {
     const struct rollout_options *options = run->options;
     json_t *run_json = json_object();
@@ -66,10 +66,10 @@ static json_t *describe(const struct run *run)
     return run_json;
 }
 
-/* The place where two values differ first, behind the `length` bytes of `path` that name where they
- * are; *found and *wanted are then what is there. What an episode begins with may be better by now,
- * by this very run: what it was at first counts. */
-static bool differ(const json_t **found, const json_t **wanted, char *path, size_t length)
+/* Finds the first difference of two values, and appends its path to the `length` bytes of `path`;
+ * *found and *wanted are the two values. Starts of episodes are exempt: this very run may have
+ * improved them, and the first ones count. */
+static bool find_difference(const json_t **found, const json_t **wanted, char *path, size_t length)
 {
     const json_t *one = *found, *other = *wanted;
     const char *key;
@@ -82,7 +82,8 @@ static bool differ(const json_t **found, const json_t **wanted, char *path, size
                                 key);
             *found = json_object_get(one, key);
             *wanted = value;
-            if (strcmp(key, "start") != 0 && differ(found, wanted, path, length + (size_t)more))
+            if (strcmp(key, "start") != 0 &&
+                find_difference(found, wanted, path, length + (size_t)more))
                 return true;
         }
         return false;
@@ -94,7 +95,7 @@ static bool differ(const json_t **found, const json_t **wanted, char *path, size
         int more = snprintf(path + length, PLACE_BYTES - length, ".%zu", i);
         *found = json_array_get(one, i);
         *wanted = value;
-        if (differ(found, wanted, path, length + (size_t)more))
+        if (find_difference(found, wanted, path, length + (size_t)more))
             return true;
     }
     return false;
@@ -109,15 +110,15 @@ static char *short_text(const json_t *value)
     return copy;
 }
 
-static int compare(const struct run *run, const json_t *found, const json_t *wanted,
-                   struct err *err)
+static int compare_runs(const struct run *run, const json_t *found, const json_t *wanted,
+                        struct err *err)
 {
     char place[PLACE_BYTES];
-    if (!differ(&found, &wanted, place, 0))
+    if (!find_difference(&found, &wanted, place, 0))
         return 0;
     char *was = short_text(found), *now = short_text(wanted);
     err_set(err, ERR_INPUT,
-            "%s holds another run: its %s was %s, and is %s now; ask as it was asked, or name "
+            "%s holds another run: its %s was %s, and is %s now; repeat its settings, or name "
             "another directory",
             run->options->directory, place, was, now);
     mem_free(was);
@@ -150,7 +151,7 @@ static int read_run(struct run *run, const char *path, const json_t *wanted, str
     result = json_parse(path, text, bytes, &found, err);
     mem_free(text);
     if (result == 0)
-        result = compare(run, found, wanted, err);
+        result = compare_runs(run, found, wanted, err);
     if (result == 0)
         result = json_get_string(found, "key", &key, err);
     if (result == 0) {
@@ -163,8 +164,8 @@ static int read_run(struct run *run, const char *path, const json_t *wanted, str
 
 static int open_run(struct run *run, struct err *err)
 {
-    char *path = path_in(run, "run.json");
-    json_t *wanted = describe(run);
+    char *path = run_path(run, "run.json");
+    json_t *wanted = describe_run(run);
     int result = file_make_directories(run->options->directory, 0755, err);
     if (result == 0)
         result = file_exists(path) ? read_run(run, path, wanted, err)
@@ -184,7 +185,7 @@ static json_t *task_configuration(const struct rollout_options *options, const j
     return configuration;
 }
 
-/* What no episode could be played with is said before there is a directory. */
+/* Checks that every episode needs, before a directory is created. */
 static int check_tasks(const struct rollout_options *options, struct err *err)
 {
     int result = 0;
@@ -200,7 +201,7 @@ static int check_tasks(const struct rollout_options *options, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------------- news */
+/* --------------------------------------------------------------------------------------- events */
 
 static const char *problem_of(const struct task *task)
 {
@@ -209,7 +210,7 @@ static const char *problem_of(const struct task *task)
     return id ? id : "inline";
 }
 
-static void end_run(struct run *run, const struct err *why)
+static void stop_run(struct run *run, const struct err *why)
 {
     pthread_mutex_lock(&run->lock);
     if (!run->ended) {
@@ -219,12 +220,12 @@ static void end_run(struct run *run, const struct err *why)
     pthread_mutex_unlock(&run->lock);
 }
 
-static void tell(struct run *run, const struct rollout_news *news)
+static void report_event(struct run *run, const struct rollout_event *event)
 {
-    if (!run->options->tell)
+    if (!run->options->on_event)
         return;
     pthread_mutex_lock(&run->lock);
-    run->options->tell(run->options->context, news);
+    run->options->on_event(run->options->context, event);
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -241,7 +242,7 @@ static struct task *task_named(struct run *run, const json_t *object)
                                                                          : NULL;
 }
 
-static int see_trajectory(void *context, const json_t *object, struct err *err)
+static int read_done_trajectory(void *context, const json_t *object, struct err *err)
 {
     struct run *run = context;
     struct task *task = task_named(run, object);
@@ -249,14 +250,14 @@ static int see_trajectory(void *context, const json_t *object, struct err *err)
     if (task && !task->done) {
         task->done = true;
         run->counts->found++;
-        tell(run, &(struct rollout_news){.trajectory = object,
-                                         .problem = problem_of(task),
-                                         .found = true});
+        report_event(run, &(struct rollout_event){.trajectory = object,
+                                                  .problem = problem_of(task),
+                                                  .found = true});
     }
     return 0;
 }
 
-static int see_event(void *context, const json_t *object, struct err *err)
+static int read_journal_event(void *context, const json_t *object, struct err *err)
 {
     struct run *run = context;
     struct task *task = task_named(run, object);
@@ -279,15 +280,15 @@ static int see_event(void *context, const json_t *object, struct err *err)
         return result;
     }
     result = episode_verdict(task->episode, json_object_get(object, "verdict"), err);
-    return result == ERR_IO ? 0 : result; /* it was asked again then, too */
+    return result == ERR_IO ? 0 : result; /* the journal has the repeated evaluation, too */
 }
 
 static int open_journals(struct run *run, struct err *err)
 {
-    char *done = path_in(run, ROLLOUT_TRAJECTORIES), *events = path_in(run, "journal.jsonl");
-    int result = journal_open(&run->trajectories, done, true, see_trajectory, run, err);
+    char *done = run_path(run, ROLLOUT_TRAJECTORIES), *events = run_path(run, "journal.jsonl");
+    int result = journal_open(&run->trajectories, done, true, read_done_trajectory, run, err);
     if (result == 0) {
-        result = journal_open(&run->journal, events, true, see_event, run, err);
+        result = journal_open(&run->journal, events, true, read_journal_event, run, err);
         if (result < 0)
             journal_close(&run->trajectories);
     }
@@ -314,13 +315,13 @@ static void make_tasks(struct run *run)
 
 /* ---------------------------------------------------------------------------------- one episode */
 
-static bool is_over(const struct run *run)
+static bool run_is_over(const struct run *run)
 {
     return run->ended || (run->options->cancelled && *run->options->cancelled);
 }
 
-static int note(struct run *run, const struct task *task, const char *key, json_t *value,
-                struct err *err)
+static int append_journal(struct run *run, const struct task *task, const char *key, json_t *value,
+                          struct err *err)
 {
     json_t *event = json_object();
     json_put(event, "episode", json_string(task->id));
@@ -330,7 +331,7 @@ static int note(struct run *run, const struct task *task, const char *key, json_
     return result;
 }
 
-static int begin(struct run *run, struct task *task, struct err *err)
+static int begin_episode(struct run *run, struct task *task, struct err *err)
 {
     const struct rollout_options *options = run->options;
     json_t *configuration = task_configuration(options, task->asked);
@@ -340,7 +341,8 @@ static int begin(struct run *run, struct task *task, struct err *err)
     int result = episode_new(&task->episode, options->gym, task->id, configuration, err);
     json_decref(configuration);
     if (result == 0)
-        result = note(run, task, "state", json_deep_copy(episode_state(task->episode)), err);
+        result = append_journal(run, task, "state", json_deep_copy(episode_state(task->episode)),
+                                err);
     return result;
 }
 
@@ -366,14 +368,14 @@ static json_t *answer_json(const struct run *run, const struct policy_answer *an
     return object;
 }
 
-/* One for each answer: the same question in another run, or to another sample, gets another one. */
-static uint64_t seed_of(const struct run *run, const struct task *task)
+/* A seed for each answer: other runs and other samples get other seeds. */
+static uint64_t answer_seed(const struct run *run, const struct task *task)
 {
     return strtoull(run->key, NULL, 16) + (uint64_t)(task - run->tasks) * LIMIT_TURNS +
            (uint64_t)episode_turn(task->episode);
 }
 
-static int ask(struct run *run, struct task *task, struct err *err)
+static int request_answer(struct run *run, struct task *task, struct err *err)
 {
     struct policy_answer answer = {0};
     json_t *messages, *request;
@@ -384,12 +386,12 @@ static int ask(struct run *run, struct task *task, struct err *err)
                                             .problem = problem_of(task),
                                             .sample = task->sample,
                                             .turn = episode_turn(task->episode),
-                                            .seed = seed_of(run, task)};
+                                            .seed = answer_seed(run, task)};
     result = policy_complete(run->options->policy, &question, &answer, err);
     json_decref(messages);
     if (result == 0) {
         json_t *object = answer_json(run, &answer);
-        result = note(run, task, "answer", json_incref(object), err);
+        result = append_journal(run, task, "answer", json_incref(object), err);
         if (result == 0)
             result = episode_answer(task->episode, object, &request, err);
         if (result == 0)
@@ -401,18 +403,18 @@ static int ask(struct run *run, struct task *task, struct err *err)
     return result;
 }
 
-static int judge(struct run *run, struct task *task, struct err *err)
+static int judge_answer(struct run *run, struct task *task, struct err *err)
 {
     json_t *verdict, *request = episode_request(task->episode);
     int result = evaluator_evaluate(run->options->evaluator, request, &verdict, err);
     json_decref(request);
     if (result < 0)
         return result;
-    if (is_over(run)) { /* what it says now is that we stopped */
+    if (run_is_over(run)) { /* the verdict only says that it was cancelled */
         json_decref(verdict);
         return err_set(err, ERR_CANCELLED, "stopped");
     }
-    result = note(run, task, "verdict", json_incref(verdict), err);
+    result = append_journal(run, task, "verdict", json_incref(verdict), err);
     int64_t turn = episode_turn(task->episode);
     if (result == 0)
         result = episode_verdict(task->episode, verdict, err);
@@ -423,8 +425,8 @@ static int judge(struct run *run, struct task *task, struct err *err)
     return result == ERR_IO ? 0 : result;
 }
 
-/* Why the last turn says nothing of its candidate. False: it does say something. */
-static bool not_judged(const struct episode *episode, struct err *why)
+/* Why the last turn says nothing about its candidate. False: it does. */
+static bool unjudged_reason(const struct episode *episode, struct err *why)
 {
     const json_t *record = episode_record(episode, episode_turn(episode) - 1);
     char said[ERR_TEXT_MAX];
@@ -435,49 +437,49 @@ static bool not_judged(const struct episode *episode, struct err *why)
     return true;
 }
 
-static int finish(struct run *run, struct task *task, struct err *err)
+static int finish_episode(struct run *run, struct task *task, struct err *err)
 {
     json_t *trajectory = episode_trajectory(task->episode);
     int result = journal_append(&run->trajectories, trajectory, err);
     if (result == 0) {
         struct err why;
-        bool unjudged = not_judged(task->episode, &why);
+        bool unjudged = unjudged_reason(task->episode, &why);
         task->done = true;
-        tell(run, &(struct rollout_news){.trajectory = trajectory,
-                                         .problem = problem_of(task),
-                                         .why = unjudged ? &why : NULL});
+        report_event(run, &(struct rollout_event){.trajectory = trajectory,
+                                                  .problem = problem_of(task),
+                                                  .why = unjudged ? &why : NULL});
         if (unjudged && ++run->unjudged >= ROLLOUT_REFUSALS)
-            end_run(run, &why);
+            stop_run(run, &why);
     }
     json_decref(trajectory);
     return result;
 }
 
-static int play(struct run *run, struct task *task, struct err *err)
+static int play_episode(struct run *run, struct task *task, struct err *err)
 {
-    int result = task->episode ? 0 : begin(run, task, err);
+    int result = task->episode ? 0 : begin_episode(run, task, err);
     while (result == 0 && episode_phase(task->episode) != EPISODE_DONE) {
         int64_t turn = episode_turn(task->episode);
-        if (is_over(run))
+        if (run_is_over(run))
             return err_set(err, ERR_CANCELLED, "stopped");
-        result = episode_phase(task->episode) == EPISODE_ANSWERING ? ask(run, task, err)
-                                                                   : judge(run, task, err);
+        result = episode_phase(task->episode) == EPISODE_ANSWERING ? request_answer(run, task, err)
+                                                                   : judge_answer(run, task, err);
         if (result == 0 && episode_turn(task->episode) > turn)
-            tell(run, &(struct rollout_news){.record = episode_record(task->episode, turn),
-                                             .problem = problem_of(task)});
+            report_event(run, &(struct rollout_event){.record = episode_record(task->episode, turn),
+                                                      .problem = problem_of(task)});
     }
-    return result == 0 ? finish(run, task, err) : result;
+    return result == 0 ? finish_episode(run, task, err) : result;
 }
 
 /* ---------------------------------------------------------------------------------- the threads */
 
-/* Whether it is this episode's alone. */
-static bool is_refusal(int code)
+/* Whether the error concerns this episode only. */
+static bool is_episode_error(int code)
 {
     return code == ERR_INPUT || code == ERR_MISSING || code == ERR_LIMIT || code == ERR_UNSUPPORTED;
 }
 
-static void settle(struct run *run, struct task *task, int result, const struct err *err)
+static void settle_episode(struct run *run, struct task *task, int result, const struct err *err)
 {
     bool failed = result < 0 && result != ERR_CANCELLED;
     pthread_mutex_lock(&run->lock);
@@ -485,9 +487,9 @@ static void settle(struct run *run, struct task *task, int result, const struct 
     run->counts->failed += failed;
     pthread_mutex_unlock(&run->lock);
     if (failed) {
-        if (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS)
-            end_run(run, err);
-        tell(run, &(struct rollout_news){.problem = problem_of(task), .why = err});
+        if (!is_episode_error(result) || ++run->refusals >= ROLLOUT_REFUSALS)
+            stop_run(run, err);
+        report_event(run, &(struct rollout_event){.problem = problem_of(task), .why = err});
     }
     episode_free(task->episode);
     task->episode = NULL;
@@ -497,7 +499,7 @@ static struct task *next_task(struct run *run)
 {
     struct task *task = NULL;
     pthread_mutex_lock(&run->lock);
-    while (!is_over(run) && run->next < run->count && !task) {
+    while (!run_is_over(run) && run->next < run->count && !task) {
         task = &run->tasks[run->next++];
         if (task->done)
             task = NULL;
@@ -506,14 +508,14 @@ static struct task *next_task(struct run *run)
     return task;
 }
 
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
     struct run *run = argument;
     struct task *task;
     while ((task = next_task(run))) {
         struct err err = {0};
-        int result = play(run, task, &err);
-        settle(run, task, result, &err);
+        int result = play_episode(run, task, &err);
+        settle_episode(run, task, result, &err);
     }
     return NULL;
 }
@@ -522,7 +524,7 @@ static int run_threads(struct run *run, struct err *err)
 {
     size_t wanted = run->options->jobs < run->count ? run->options->jobs : run->count, started = 0;
     pthread_t *threads = mem_alloc((wanted + 1) * sizeof *threads);
-    while (started < wanted && pthread_create(&threads[started], NULL, work, run) == 0)
+    while (started < wanted && pthread_create(&threads[started], NULL, run_worker, run) == 0)
         started++;
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);

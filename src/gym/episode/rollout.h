@@ -1,23 +1,23 @@
 /* rollout: problems times samples, each an episode, many at once, into a run directory.
  *
- *   run.json            what was asked for; a run goes on only with the same
- *   journal.jsonl       {"episode", "state"} when one begins, then {"episode", "answer"} and
- *                       {"episode", "verdict"} as they come: written before they count
- *   trajectories.jsonl  docs/reference/trajectories.md, a line when an episode is done
+ *   run.json            the request; a run resumes only with the same
+ *   journal.jsonl       {"episode", "state"} at the start, then {"episode", "answer"} and
+ *                       {"episode", "verdict"} as they arrive: written before they take effect
+ *   trajectories.jsonl  docs/reference/trajectories.md, a line for each finished episode
  *
- * A killed run loses at most what nobody had heard of yet: an answer that was still being written
- * by the model, a verdict that was still being judged. Called again on its directory it goes on in
- * the middle of its episodes, from what they began with the first time; what was done before is
- * told again.
+ * A killed run loses only work in flight: an answer that the model was writing, a verdict that was
+ * being judged. A later call on the directory resumes in the middle of its episodes, with their
+ * original configuration; finished episodes are reported again.
  *
- * An answer that the policy refuses (a 4xx, a script without that turn) ends that episode without a
- * trajectory, and the next call tries it again; ROLLOUT_REFUSALS of them with no answer in between,
- * and everything that concerns the whole run (an endpoint that is away, a full disk), end the run.
+ * If the policy refuses an answer (a 4xx, a script without that turn), that episode ends without a
+ * trajectory, and the next call tries it again; ROLLOUT_REFUSALS of these in a row, and errors of
+ * the whole run (an unavailable endpoint, a full disk), end the run.
  *
- * An episode whose answer nobody can judge (no device for its language, say) is done; so many of
- * them with no verdict in between end the run, too.
+ * An episode whose answer cannot be judged (no device for its language, say) is done; so many of
+ * these in a row end the run, too.
  *
- * Threads: rollout_run starts `jobs` of its own; `tell` is called by one at a time.
+ * Ownership: options are borrowed. Threads: rollout_run starts `jobs` threads; `on_event` is called
+ * one at a time.
  */
 #ifndef WARPGYM_GYM_EPISODE_ROLLOUT_H
 #define WARPGYM_GYM_EPISODE_ROLLOUT_H
@@ -36,12 +36,12 @@
 struct policy;
 struct evaluator;
 
-struct rollout_news {
-    const json_t *trajectory; /* of an episode that is done; NULL: a turn is over, or `why` */
-    bool found;               /* it was done before */
+struct rollout_event {
+    const json_t *trajectory; /* of a finished episode; NULL: a turn is over, or `why` */
+    bool found;               /* it was finished before this call */
     const json_t *record;     /* of that turn; NULL */
     const char *problem;      /* its id */
-    const struct err *why;    /* an episode could not go on, or ended unjudged; NULL */
+    const struct err *why;    /* an episode failed, or ended unjudged; NULL */
 };
 
 struct rollout_options {
@@ -49,27 +49,27 @@ struct rollout_options {
     struct policy *policy;
     struct evaluator *evaluator;
     const char *directory;
-    const json_t *configuration; /* of every episode (config.h) but for its problem */
-    /* As of gym/episode/tasks.h: [{"problem", "start" or absent, …}, …]; a run that is there goes on with
-     * its own starts. */
+    const json_t *configuration; /* of every episode (config.h), without its problem */
+    /* As in gym/episode/tasks.h: [{"problem", optional "start", …}, …]; a resumed run keeps its
+     * original starts. */
     const json_t *tasks;
     int64_t samples;
     size_t jobs;
     const _Atomic int *cancelled;
-    void (*tell)(void *context, const struct rollout_news *news);
+    void (*on_event)(void *context, const struct rollout_event *event);
     void *context;
 };
 
 struct rollout_counts {
     size_t episodes; /* of the whole run */
-    size_t found;    /* done before */
-    size_t resumed;  /* gone on with */
-    size_t done;     /* now */
-    size_t failed;   /* not done, though tried */
+    size_t found;    /* finished before */
+    size_t resumed;  /* resumed */
+    size_t done;     /* in this call */
+    size_t failed;   /* tried and not finished */
 };
 
-/* 0 when every episode is done or was tried. ERR_CANCELLED; ERR_INPUT: the directory holds another
- * run. `counts` is filled in any case. */
+/* 0: every episode is finished or was tried. ERR_CANCELLED; ERR_INPUT: the directory holds another
+ * run. `counts` is always filled in. */
 NODISCARD int rollout_run(const struct rollout_options *options, struct rollout_counts *counts,
                           struct err *err);
 

@@ -29,7 +29,7 @@ static json_t *start_of(const struct tasks_choice *choice, const struct problem 
     return best_start(choice->best, problem->id, problem->hash, language);
 }
 
-static int add(struct collection *collection, const char *what, struct err *err)
+static int add_problem(struct collection *collection, const char *what, struct err *err)
 {
     const struct tasks_choice *choice = collection->choice;
     struct problem problem = {0};
@@ -52,7 +52,7 @@ static int add(struct collection *collection, const char *what, struct err *err)
 }
 
 /* "level1" of "level1/23"; the format of the others. */
-static bool is_in(const struct suite_entry *entry, const char *word)
+static bool is_seen(const struct suite_entry *entry, const char *word)
 {
     const char *slash = strchr(entry->id, '/');
     size_t length = strlen(word);
@@ -81,7 +81,7 @@ static int add_list(struct collection *collection, const char *path, struct err 
         line += strspn(line, " \t");
         line[strcspn(line, " \t")] = '\0';
         if (*line == '@')
-            result = err_set(err, ERR_INPUT, "a list names problems, not further lists");
+            result = err_set(err, ERR_INPUT, "a list names problems, not other lists");
         else if (*line)
             result = add_word(collection, line, err);
         if (result < 0)
@@ -99,14 +99,14 @@ static int add_word(struct collection *collection, const char *word, struct err 
     if (!suite_find(&collection->suite, word)) {
         bool any = false;
         for (size_t i = 0; result == 0 && i < collection->suite.count; i++)
-            if (is_in(&collection->suite.entries[i], word)) {
+            if (is_seen(&collection->suite.entries[i], word)) {
                 any = true;
-                result = add(collection, collection->suite.entries[i].id, err);
+                result = add_problem(collection, collection->suite.entries[i].id, err);
             }
         if (any || result < 0)
             return result;
     }
-    return add(collection, word, err);
+    return add_problem(collection, word, err);
 }
 
 int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,

@@ -1,11 +1,12 @@
-/* tasks: from what was typed to the problems of a run.
+/* tasks: from command-line words to the problems of a run.
  *
- *   ID or PATH    one problem; a path's goes along whole
- *   SUITE         native, torch, level1, …: all of it, where no problem is called so
- *   all           every problem that there is
- *   @FILE         a word of the above on each line; empty lines and what follows a # are left out
+ *   ID or PATH    one problem; a path's is embedded whole
+ *   SUITE         native, torch, level1, …: all of it, unless a problem has that name
+ *   all           every known problem
+ *   @FILE         one of these words on each line; empty lines and comments after # are ignored
  *
- * Each problem once, in the order in which it was named first.
+ * Each problem once, in the order of its first mention. Ownership: new references. Threads: pure
+ * but for reading files. Errors: ERR_INPUT, ERR_MISSING, ERR_IO.
  */
 #ifndef WARPGYM_GYM_EPISODE_TASKS_H
 #define WARPGYM_GYM_EPISODE_TASKS_H
@@ -19,11 +20,11 @@ struct tasks_choice {
     const char *const *search_paths; /* of problems */
     size_t search_path_count;
     const char *language; /* gym.language */
-    const char *best;     /* where candidates to begin with are (gym/episode/best.h); NULL: none */
+    const char *best;     /* where initial candidates are stored (gym/episode/best.h); NULL: none */
 };
 
-/* [{"problem", "start", "hash"}, …] (gym/episode/rollout.h), a new reference. The hash is that of a
- * problem that goes along whole; others have it in their "problem". */
+/* [{"problem", "start", "hash"}, …] (gym/episode/rollout.h), a new reference. The hash is that of
+ * an embedded problem; others have it in their "problem". */
 NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
                        json_t **tasks, struct err *err);
 

@@ -1,10 +1,9 @@
-/* trajectory: episodes that ended, read back from trajectories.jsonl (docs/reference/trajectories.md).
+/* trajectory: reads finished episodes from trajectories.jsonl (docs/reference/trajectories.md).
  *
- * For whatever comes after a rollout: the report, SFT, rejection sampling. One line at a time is in
- * memory. A key that is missing has its empty value ("", 0, false), a key of another type is an
- * error that names FILE:LINE and the key; keys that this version does not know are ignored. A last
- * line without its newline that is no whole JSON text is what a killed writer left: it ends the
- * file, and trajectory_is_cut says so.
+ * For all consumers of rollouts: the report, SFT, rejection sampling. One line at a time is in
+ * memory. A missing key has an empty value ("", 0, false), a key of another type is an error with
+ * FILE:LINE and the key; unknown keys are ignored. An incomplete last line without newline is what
+ * a killed writer left: it ends the file, and trajectory_is_cut reports it.
  *
  * Ownership: a struct trajectory owns its JSON; its strings live as long (trajectory_deinit).
  * Threads: a reader belongs to one at a time.
@@ -101,7 +100,7 @@ struct trajectory {
     json_t *json; /* all of it */
 };
 
-/* One line of `name`. Nothing is to be freed after an error. */
+/* Parses one line of `name`. Nothing is to be freed after an error. */
 NODISCARD int trajectory_parse(struct trajectory *trajectory, const char *name, size_t line,
                                const char *text, size_t count, struct err *err);
 void trajectory_deinit(struct trajectory *trajectory);
@@ -115,13 +114,13 @@ struct trajectory_reader;
 
 /* `path`: a file, or the directory of a run that holds TRAJECTORY_FILE. */
 NODISCARD int trajectory_open(struct trajectory_reader **out, const char *path, struct err *err);
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 struct trajectory_reader *trajectory_open_fd(int fd, const char *name);
 void trajectory_close(struct trajectory_reader *reader);
-/* 1: there it is; 0: that was all, *trajectory is untouched; negative: an error. */
+/* 1: read; 0: end of file, *trajectory is untouched; negative: an error. */
 NODISCARD int trajectory_next(struct trajectory_reader *reader, struct trajectory *trajectory,
                               struct err *err);
-/* Of the file that is read, and of the line that trajectory_next gave last. */
+/* The file's path, and the number of the last line read. */
 const char *trajectory_path(const struct trajectory_reader *reader);
 size_t trajectory_line(const struct trajectory_reader *reader);
 bool trajectory_is_cut(const struct trajectory_reader *reader);

@@ -38,7 +38,7 @@ static size_t best_run(const double *values, size_t count, size_t keep)
     return best;
 }
 
-/* How many come before this one where the highest come first. */
+/* The rank of a turn by descending value. */
 static size_t rank_of(const double *values, size_t count, size_t place)
 {
     size_t rank = 0;

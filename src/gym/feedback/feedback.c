@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/feedback/parts.h"
+#include "gym/feedback/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,17 +11,16 @@
 #define WORD_BYTES 64 /* of a class, a code */
 #define HEADLINE_BYTES 900
 #define FINDINGS 16
-#define SMALL_ERROR 1e-2 /* of the output's scale: rounding rather than a slip */
+#define SMALL_ERROR 1e-2 /* of the output's scale: rounding rather than a mistake */
 
-/* What is said for a status, and for a kind of it. `says`: the verdict's message goes on behind
- * it. */
+/* The text for a status and a kind of it. `says`: the verdict's message follows. */
 struct situation {
     const char *status, *kind; /* kind NULL: any */
     const char *headline, *advice;
     bool says;
 };
 
-/* The first row that fits is it, and the last one fits everything. */
+/* The first row that fits is used, and the last one fits everything. */
 static const struct situation situations[] = {
     {"no_code", NULL, "There was no code in the answer",
      "Write the whole source in one block, with its entry point, and close the block.", false},
@@ -90,7 +89,7 @@ static const struct situation situations[] = {
     {NULL, NULL, "It was not judged", "This says nothing of the code.", false},
 };
 
-/* A verdict, and what is needed of it more than once. */
+/* A verdict, and values of it that are used several times. */
 struct view {
     const json_t *verdict, *correctness, *mismatch, *timing, *error;
     const char *status;
@@ -108,9 +107,9 @@ static void put_line(struct buf *out, const char *text, size_t max_bytes)
     feedback_line(out, text, strlen(text), max_bytes, PATHS_CUT);
 }
 
-/* What is said about an error, but for what the verdict's other fields say without its secrets: the
- * message of a wrong value names what was expected and how many elements a drawn size has, that of
- * a failure of the judge may quote the reference. */
+/* The message of an error, unless it would reveal what the other fields keep secret: a wrong
+ * value's message has the expected value and the number of elements of a drawn size, a judge
+ * failure's may quote the reference. */
 static const json_t *error_of(const json_t *verdict, const char *status, const json_t *mismatch)
 {
     const json_t *error = json_object_get(verdict, "error");
@@ -195,7 +194,7 @@ static const struct situation *situation_of(const struct view *view)
     return row;
 }
 
-/* The power of ten alone. */
+/* Only the power of ten. */
 static void magnitude(double value, char text[FEEDBACK_NAME_BYTES])
 {
     if (!isfinite(value))
@@ -215,7 +214,7 @@ static void got_text(const json_t *mismatch, char text[FEEDBACK_NAME_BYTES])
         snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
 }
 
-/* Of all elements, to the output's scale; NaN: not known, or of the finite ones alone. */
+/* Relative to the output's scale, over all elements; NaN: unknown, or over the finite ones only. */
 static double largest_error(const struct view *view)
 {
     bool finite = isfinite(feedback_number(view->mismatch, "got"));
@@ -246,7 +245,7 @@ static json_t *mismatch_json(const struct view *view)
     return object;
 }
 
-static void say_mismatch(struct buf *out, const struct view *view)
+static void put_mismatch(struct buf *out, const struct view *view)
 {
     char got[FEEDBACK_NAME_BYTES];
     char wanted[FEEDBACK_NAME_BYTES];
@@ -272,7 +271,7 @@ static void say_mismatch(struct buf *out, const struct view *view)
         buf_puts(out, "; all trials passed, a call that was timed did not");
 }
 
-static void say_timing(struct buf *out, const struct view *view)
+static void put_timing(struct buf *out, const struct view *view)
 {
     const json_t *interval = json_object_get(view->timing, "speedup_interval");
     double low = json_number_value(json_array_get(interval, 0));
@@ -295,7 +294,7 @@ static void say_timing(struct buf *out, const struct view *view)
 }
 
 /* Evidence is clearer than a message that repeats it. */
-static void say_message(struct buf *out, const struct view *view)
+static void put_message(struct buf *out, const struct view *view)
 {
     const json_t *integrity = json_object_get(view->verdict, "integrity");
     const json_t *first = json_array_get(json_object_get(integrity, "violations"), 0);
@@ -315,11 +314,11 @@ static json_t *headfeedback_line_json(const struct view *view, const struct situ
     buf_init(&out, HEADLINE_BYTES);
     buf_puts(&out, situation->headline);
     if (situation->says)
-        say_message(&out, view);
+        put_message(&out, view);
     if (strcmp(view->status, "wrong") == 0)
-        say_mismatch(&out, view);
+        put_mismatch(&out, view);
     if (strcmp(view->status, "passed") == 0)
-        say_timing(&out, view);
+        put_timing(&out, view);
     if (out.data[out.len - 1] != '.')
         buf_puts(&out, ".");
     json_t *value = json_text(out.data);
@@ -327,7 +326,7 @@ static json_t *headfeedback_line_json(const struct view *view, const struct situ
     return value;
 }
 
-/* The name that compilers and tracebacks call the candidate by. */
+/* The candidate's file name in compiler output and tracebacks. */
 static const char *file_name(const struct view *view)
 {
     const char *path = feedback_text(json_object_get(view->verdict, "candidate"), "path");

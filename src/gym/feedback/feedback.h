@@ -1,14 +1,14 @@
-/* feedback: what a verdict tells the model that wrote the candidate.
+/* feedback: the facts of a verdict for the model that wrote the candidate.
  *
  * feedback_facts makes a verdict and the candidate's text into one flat JSON object for templates
- * (docs/reference/answers.md names its keys): a headline in words, the compiler's or traceback's excerpt with
- * the candidate's own lines quoted, the first mismatch with index and magnitude, runtimes and
- * speedup with its interval, the kernels that cost most, violations in words, advice for the
- * status. Prompt styles bring a template of their own (prompts/STYLE/feedback.txt).
+ * (docs/reference/answers.md lists its keys): a headline in words, the compiler's or traceback's
+ * excerpt with the candidate's own lines quoted, the first mismatch with index and magnitude,
+ * runtimes and speedup with its interval, the most expensive kernels, violations in words, advice
+ * for the status. Prompt styles have their own template (prompts/STYLE/feedback.txt).
  *
- * Never in it: the reference's text or outputs beyond the magnitude of one mismatch, seeds, drawn
- * sizes, tolerances' internals, paths of the judge's machine. Every text is bounded, and clean
- * (parts.h). Threads: pure. Ownership: new references.
+ * Never included: the reference's text or outputs beyond the magnitude of one mismatch, seeds,
+ * drawn sizes, tolerances' internals, paths of the judge's machine. Every text is bounded and clean
+ * (feedback/internal.h). Threads: pure. Ownership: new references.
  */
 #ifndef WARPGYM_GYM_FEEDBACK_FEEDBACK_H
 #define WARPGYM_GYM_FEEDBACK_FEEDBACK_H
@@ -18,8 +18,8 @@
 #define FEEDBACK_EXCERPT_BYTES 4000
 #define FEEDBACK_KERNELS 5
 
-/* `verdict`: docs/reference/verdict.md, trusted or not (it may be a server's: any key may be missing, or
- * something else). `source`: the candidate, NULL where the answer held none (then `verdict` is
+/* `verdict`: docs/reference/verdict.md, possibly untrusted (from a server: any key may be missing
+ * or of another type). `source`: the candidate, NULL if the answer has none (then `verdict` is
  * NULL, too, and the facts say so). */
 json_t *feedback_facts(const json_t *verdict, const char *source);
 

@@ -1,5 +1,5 @@
-/* What was measured of a candidate, as far as it means something. */
-#include "gym/feedback/parts.h"
+/* The valid measurements of a candidate. */
+#include "gym/feedback/internal.h"
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -27,7 +27,7 @@ static bool is_positive(double value)
     return isfinite(value) && value > 0;
 }
 
-/* One clean line; null where there is no text. */
+/* One clean line; null without a text. */
 json_t *feedback_line_json(const char *text, size_t max_bytes)
 {
     struct buf line;
@@ -48,7 +48,7 @@ bool feedback_is_timed(const json_t *timing)
            is_positive(feedback_number(json_object_get(timing, "reference"), "median"));
 }
 
-/* Of a timed size; NULL: its numbers are not there. */
+/* Of a timed size; NULL: its numbers are missing. */
 static json_t *case_json(const json_t *timed)
 {
     double candidate = feedback_number(json_object_get(timed, "candidate"), "median");
@@ -68,7 +68,7 @@ static json_t *case_json(const json_t *timed)
     return object;
 }
 
-/* Sizes that are timed stand in the problem for all to read; drawn ones are never timed. */
+/* Timed sizes are public in the problem; drawn sizes are never timed. */
 static json_t *cases_json(const json_t *timing)
 {
     const json_t *cases = json_object_get(timing, "cases");
@@ -115,8 +115,8 @@ static double kernel_us(const json_t *kernels, size_t i)
     return is_positive(time_us) ? time_us : 0;
 }
 
-/* The one that takes longest of those behind number `last`, by time and then by place; the count
- * where none is left. */
+/* The most expensive kernel after number `last`, by time and then by index; the count if none is
+ * left. */
 static size_t next_kernel(const json_t *kernels, size_t last)
 {
     size_t count = json_array_size(kernels);

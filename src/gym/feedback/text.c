@@ -1,4 +1,4 @@
-#include "gym/feedback/parts.h"
+#include "gym/feedback/internal.h"
 
 #include "base/array.h"
 #include "base/utf8.h"
@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #define DOTS "..."
-#define LEFT_OUT_BYTES 48 /* of the line that says how many are */
+#define LEFT_OUT_BYTES 48 /* of the line with the number of omitted ones */
 #define QUOTES 8          /* of source lines in an excerpt */
 #define CHARACTER_BYTES 4 /* of one, at most */
 #define NUMBER_DIGITS 8   /* of a line's number */
@@ -19,16 +19,16 @@ struct text {
     size_t count;
 };
 
-/* In angle brackets, with or without a slash, these mean something to a parser of answers or to a
- * model's template. */
+/* Tags that mean something to a parser of answers or to a model's template, with or without a
+ * slash. */
 static const char *const words[] = {
     "think",     "thinking",      "thought",       "kernel",      "s",    "bos",       "eos",
     "pad",       "unk",           "sys",           "system",      "user", "assistant", "human",
     "tool_call", "tool_response", "start_of_turn", "end_of_turn",
 };
 
-/* Characters that are not seen, or turn others around: U+200B to U+200F, U+202A to U+202E, U+2060
- * to U+206F, U+FEFF, and the tags from U+E0000 that spell ASCII unseen. */
+/* Invisible and reordering characters: U+200B to U+200F, U+202A to U+202E, U+2060 to U+206F,
+ * U+FEFF, and the tags from U+E0000 that spell ASCII invisibly. */
 static bool is_hidden(const char *at, size_t length)
 {
     const unsigned char *byte = (const unsigned char *)at;
@@ -41,7 +41,7 @@ static bool is_hidden(const char *at, size_t length)
     return length == 4 && byte[0] == 0xF3 && byte[1] == 0xA0;
 }
 
-/* Bytes of the character at the front; 0: it is not to be shown. */
+/* The bytes of the first character; 0: it is not to be shown. */
 static size_t shown(struct text text)
 {
     unsigned char first = (unsigned char)*text.at;
@@ -52,7 +52,7 @@ static size_t shown(struct text text)
     return control || is_hidden(text.at, length) ? 0 : length;
 }
 
-static bool begins(struct text text, const char *prefix)
+static bool begins_with(struct text text, const char *prefix)
 {
     size_t length = strlen(prefix);
     return text.count >= length && strncasecmp(text.at, prefix, length) == 0;
@@ -60,23 +60,23 @@ static bool begins(struct text text, const char *prefix)
 
 #define WIDE_BAR "\xEF\xBD\x9C" /* U+FF5C, as some templates have it */
 
-/* Whether the mark at the front begins a word that is to be broken up behind it. */
+/* Whether the mark at the front begins a word that must be broken up. */
 static bool is_marker(struct text text)
 {
     char mark = *text.at;
     struct text rest = {text.at + 1, text.count - 1};
     if (mark == '|')
-        return begins(rest, ">");
+        return begins_with(rest, ">");
     if (mark == '[')
-        return begins(rest, "INST]") || begins(rest, "/INST]");
+        return begins_with(rest, "INST]") || begins_with(rest, "/INST]");
     if (mark != '<')
         return false;
-    if (begins(rest, "|") || begins(rest, WIDE_BAR))
+    if (begins_with(rest, "|") || begins_with(rest, WIDE_BAR))
         return true;
-    if (begins(rest, "/"))
+    if (begins_with(rest, "/"))
         rest = (struct text){rest.at + 1, rest.count - 1};
     for (size_t i = 0; i < COUNT(words); i++)
-        if (begins(rest, words[i]) && rest.count > strlen(words[i]) &&
+        if (begins_with(rest, words[i]) && rest.count > strlen(words[i]) &&
             rest.at[strlen(words[i])] == '>')
             return true;
     return false;
@@ -88,9 +88,9 @@ static bool in_path(char byte)
            (byte && strchr("_-.~+/", byte));
 }
 
-/* `text` begins with a slash that nothing of a path stands before: what of it comes before the last
- * part of an absolute path; 0: it is none. A path has two parts at least: `a /b` divides. Two
- * slashes begin a comment, or a host. */
+/* `text` begins with a slash that does not continue a path: the length of the directories of an
+ * absolute path; 0: not a path. A path has at least two parts: `a /b` divides. Two slashes begin a
+ * comment, or a host. */
 static size_t path_head(struct text text)
 {
     size_t end = 0;
@@ -124,8 +124,8 @@ static void put_character(struct buf *out, struct text *text)
     *text = (struct text){text->at + taken, text->count - taken};
 }
 
-/* Cuts what is there from `start` to `max_bytes`, at a character. */
-static void cut(struct buf *out, size_t start, size_t max_bytes)
+/* Cuts the text from `start` to `max_bytes`, at a character. */
+static void cut_text(struct buf *out, size_t start, size_t max_bytes)
 {
     size_t length = max_bytes > strlen(DOTS) ? max_bytes - strlen(DOTS) : 0;
     if (out->len - start <= max_bytes)
@@ -138,7 +138,7 @@ static void cut(struct buf *out, size_t start, size_t max_bytes)
 /* Appends `text` with its absolute paths cut, until `out` is full. */
 static void put_cut_paths(struct buf *out, struct text text)
 {
-    bool inside = false; /* of a word that a path would go on */
+    bool inside = false; /* inside a word */
     while (text.count > 0 && !out->cut) {
         size_t head = *text.at == '/' && !inside ? path_head(text) : 0;
         text = (struct text){text.at + head, text.count - head};
@@ -148,7 +148,7 @@ static void put_cut_paths(struct buf *out, struct text text)
     }
 }
 
-/* Paths first: what is left of one may be a marker with what stood before it. */
+/* Paths first: the rest of one may form a marker with the text before it. */
 void feedback_line(struct buf *out, const char *text, size_t count, size_t max_bytes,
                    enum feedback_paths paths)
 {
@@ -162,7 +162,7 @@ void feedback_line(struct buf *out, const char *text, size_t count, size_t max_b
     struct text rest = {kept.data, kept.len};
     while (rest.count > 0 && out->len - start <= max_bytes && !out->cut)
         put_character(out, &rest);
-    cut(out, start, max_bytes);
+    cut_text(out, start, max_bytes);
     buf_deinit(&kept);
 }
 
@@ -178,9 +178,9 @@ static bool next_line(struct text *text, struct text *line)
     return true;
 }
 
-/* Appends a line where there is room for it and for what would say that more was left out. */
-static bool put_line(struct buf *out, struct text line, const char *before,
-                     enum feedback_paths paths)
+/* Appends a line if there is room for it and for a line about omitted ones. */
+static bool put_source_line(struct buf *out, struct text line, const char *before,
+                            enum feedback_paths paths)
 {
     size_t start = out->len;
     buf_puts(out, before);
@@ -206,7 +206,7 @@ static void put_left_out(struct buf *out, struct text rest)
 }
 
 /* Without the last line feed. */
-static char *finish(struct buf *out)
+static char *finish_excerpt(struct buf *out)
 {
     while (out->len > 0 && out->data[out->len - 1] == '\n')
         out->data[--out->len] = '\0';
@@ -220,14 +220,14 @@ char *feedback_lines(const char *text, size_t max_bytes)
     struct buf out;
     buf_init(&out, max_bytes);
     while (next_line(&rest, &line))
-        if (!put_line(&out, line, "", PATHS_CUT)) {
+        if (!put_source_line(&out, line, "", PATHS_CUT)) {
             put_left_out(&out, rest);
             break;
         }
-    return finish(&out);
+    return finish_excerpt(&out);
 }
 
-/* The number at the front, 0 where there is none. */
+/* The number at the front, 0 if there is none. */
 static size_t number_at(struct text text)
 {
     size_t value = 0;
@@ -237,19 +237,19 @@ static size_t number_at(struct text text)
     return i < NUMBER_DIGITS ? value : 0;
 }
 
-/* The number behind a file's name: `:12`, `(12)`, `", line 12`; 0: there is none. */
+/* The number after a file's name: `:12`, `(12)`, `", line 12`; 0: none. */
 static size_t place_behind(struct text rest)
 {
     static const char *const links[] = {":", "(", "\", line "};
     for (size_t i = 0; i < COUNT(links); i++) {
         size_t length = strlen(links[i]);
-        if (begins(rest, links[i]))
+        if (begins_with(rest, links[i]))
             return number_at((struct text){rest.at + length, rest.count - length});
     }
     return 0;
 }
 
-/* Which line of the file `name` a text is about; a name that ends in a dot has any ending. */
+/* The line of file `name` that a text is about; a name that ends in a dot has any extension. */
 static size_t place_in(struct text line, const char *name)
 {
     const char *end = line.at + line.count;
@@ -269,7 +269,7 @@ static size_t place_in(struct text line, const char *name)
     return 0;
 }
 
-/* Tools are told the name under which the candidate came, or a plain one. */
+/* Tools use the candidate's own file name, or a plain one. */
 static size_t place_of(struct text line, const char *name)
 {
     size_t number = name && *name ? place_in(line, name) : 0;
@@ -298,8 +298,8 @@ static size_t line_count(const char *source)
     return count;
 }
 
-/* Whether `text` holds what the line says: compilers cut long ones, so its beginning is enough. */
-static bool holds(struct text text, struct text line)
+/* Whether `text` has the line's text: compilers cut long lines, so its beginning suffices. */
+static bool contains_line(struct text text, struct text line)
 {
     while (line.count > 0 && isspace((unsigned char)*line.at))
         line = (struct text){line.at + 1, line.count - 1};
@@ -320,17 +320,18 @@ char *feedback_excerpt(const char *text, const char *source, const char *name, s
         struct text following = rest;
         struct text next = {0};
         char before[32];
-        if (!put_line(&out, line, "", PATHS_CUT)) {
+        if (!put_source_line(&out, line, "", PATHS_CUT)) {
             put_left_out(&out, rest);
             break;
         }
         size_t number = quotes < QUOTES && lines > 0 ? place_of(line, name) : 0;
         struct text so_far = {out.data, out.len};
         if (number == 0 || number > lines || !line_of(source, number, &quoted) ||
-            holds(so_far, quoted) || (next_line(&following, &next) && holds(next, quoted)))
+            contains_line(so_far, quoted) ||
+            (next_line(&following, &next) && contains_line(next, quoted)))
             continue;
         snprintf(before, sizeof before, "%5zu | ", number);
-        quotes += put_line(&out, quoted, before, PATHS_KEEP);
+        quotes += put_source_line(&out, quoted, before, PATHS_KEEP);
     }
-    return finish(&out);
+    return finish_excerpt(&out);
 }

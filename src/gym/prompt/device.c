@@ -1,5 +1,6 @@
-/* What templates may say of the machine that judges. docs/reference/prompts.md lists it. Nothing is measured
- * and no GPU is opened for work: it has to be there at once. */
+/* What templates may say of the machine that judges. docs/reference/prompts.md lists it. Nothing is
+ * measured and no GPU is opened for work: it has to be there at once.
+ */
 #include "gym/prompt/prompt.h"
 
 #include "base/array.h"
@@ -18,7 +19,7 @@
 #define KIB 1024.0
 #define GIB ((double)(1 << 30))
 
-static json_t *amount(double value, double unit)
+static json_t *bytes_text(double value, double unit)
 {
     return value > 0 ? json_number(value / unit) : json_null();
 }
@@ -38,7 +39,7 @@ static json_t *flags_json(const struct recipe *recipe)
     return value;
 }
 
-/* Null where there is no compiler for it. */
+/* Null if there is no compiler for it. */
 static json_t *compiler_json(const struct toolchain *toolchain, enum compile_kind kind,
                              const char *name)
 {
@@ -68,15 +69,15 @@ static json_t *simd_json(void)
     return value;
 }
 
-/* Those that were measured some time; whoever times something measures them. */
+/* Peaks measured earlier; timing a candidate measures them. */
 static void put_peaks(json_t *object)
 {
     struct peaks peaks;
     char *state = paths_state(NULL);
     bool known = state && peaks_recall(&peaks, state);
     json_put(object, "memory_gb_per_s",
-             known ? amount(peaks.bytes_per_s[PEAKS_DRAM], 1e9) : json_null());
-    json_put(object, "f32_gflops", known ? amount(peaks.f32_flops, 1e9) : json_null());
+             known ? bytes_text(peaks.bytes_per_s[PEAKS_DRAM], 1e9) : json_null());
+    json_put(object, "f32_gflops", known ? bytes_text(peaks.f32_flops, 1e9) : json_null());
     mem_free(state);
 }
 
@@ -90,15 +91,15 @@ static json_t *cpu_json(const struct settings *settings, const struct toolchain 
     json_put(object, "cores", json_integer(cpu.cores));
     json_put(object, "threads", json_integer(threads));
     json_put(object, "simd", simd_json());
-    json_put(object, "l1_kib", amount((double)cpu.l1_bytes, KIB));
-    json_put(object, "l2_kib", amount((double)cpu.l2_bytes, KIB));
-    json_put(object, "l3_mib", amount((double)cpu.l3_bytes, KIB * KIB));
+    json_put(object, "l1_kib", bytes_text((double)cpu.l1_bytes, KIB));
+    json_put(object, "l2_kib", bytes_text((double)cpu.l2_bytes, KIB));
+    json_put(object, "l3_mib", bytes_text((double)cpu.l3_bytes, KIB * KIB));
     put_peaks(object);
     json_put(object, "compiler", compiler_json(toolchain, COMPILE_C, toolchain->cc_version));
     return object;
 }
 
-/* Null where there is none. All of a machine's are told as its first. */
+/* Null without a GPU. All GPUs of a machine are described as its first. */
 static json_t *gpu_json(const struct settings *settings, const struct toolchain *toolchain)
 {
     struct gpu_list *list = mem_alloc(sizeof *list);
@@ -112,11 +113,11 @@ static json_t *gpu_json(const struct settings *settings, const struct toolchain 
         json_put(object, "name", json_text(gpu->name));
         json_put(object, "compute_capability", json_text(capability));
         json_put(object, "multiprocessors", json_integer(gpu->multiprocessors));
-        json_put(object, "memory_gib", amount((double)gpu->memory_bytes, GIB));
-        json_put(object, "memory_gb_per_s", amount(gpu->memory_bytes_per_s, 1e9));
-        json_put(object, "l2_mib", amount((double)gpu->l2_bytes, KIB * KIB));
-        json_put(object, "shared_kib", amount(gpu->each.shared_bytes, KIB));
-        json_put(object, "clock_mhz", amount(gpu->clock_mhz, 1));
+        json_put(object, "memory_gib", bytes_text((double)gpu->memory_bytes, GIB));
+        json_put(object, "memory_gb_per_s", bytes_text(gpu->memory_bytes_per_s, 1e9));
+        json_put(object, "l2_mib", bytes_text((double)gpu->l2_bytes, KIB * KIB));
+        json_put(object, "shared_kib", bytes_text(gpu->each.shared_bytes, KIB));
+        json_put(object, "clock_mhz", bytes_text(gpu->clock_mhz, 1));
         json_put(object, "compiler",
                  compiler_json(toolchain, COMPILE_CUDA, toolchain->nvcc_version));
         json_put(object, "device_compiler",
@@ -127,7 +128,7 @@ static json_t *gpu_json(const struct settings *settings, const struct toolchain 
     return object;
 }
 
-/* As the judge looks for them (judge/judge.c). */
+/* The judge's search for toolchains. */
 static void find_toolchain(const struct settings *settings, struct toolchain *toolchain)
 {
     char *root = paths_root();

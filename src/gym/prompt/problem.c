@@ -48,7 +48,7 @@ static json_t *arguments_json(const struct problem *problem)
     return list;
 }
 
-/* Only the timed ones: a task names some sizes, and must be right at all. */
+/* Only the timed sizes: a candidate must be correct for all sizes. */
 static json_t *sizes_json(const struct problem *problem)
 {
     json_t *list = json_array();
@@ -112,8 +112,8 @@ static json_t *joined(const json_t *list)
     return value;
 }
 
-/* The strictest tolerance of an output, in a word: enough to choose an arithmetic by, and nothing
- * that one could aim at. */
+/* The strictest tolerance of an output, in a word: enough to choose an arithmetic, and no
+ * target. */
 static const char *accuracy(const struct problem *problem)
 {
     double relative = problem->format == PROBLEM_TORCH ? problem->tolerance.relative : INFINITY;

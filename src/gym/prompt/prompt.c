@@ -10,24 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One conversation, as far as it is the same for every plan. */
+/* The parts of a conversation that all plans share. */
 struct telling {
     const struct prompts *prompts;
     const struct prompt_style *style;
     const struct prompt_language *language;
     const struct prompt_turn *turns;
     size_t turn_count;
-    char **feedback; /* of each turn that may be told */
-    json_t *worked;  /* examples of our own */
+    char **feedback; /* of each turn that may be shown */
+    json_t *worked;  /* the built-in examples */
     json_t *retrieved;
     json_t *facts; /* of every template */
 };
 
-/* What is told of it. */
+/* A plan: which parts are shown. */
 struct plan {
-    size_t first_turn; /* the oldest that is told */
+    size_t first_turn; /* the oldest turn shown */
     size_t worked, retrieved;
-    bool short_answer; /* of the last turn the code alone */
+    bool short_answer; /* only the code of the last answer */
 };
 
 /* ---------------------------------------------------------------------------------- the options */
@@ -66,7 +66,7 @@ static int check_format(const struct prompt_language *language, const json_t *pr
 
 /* ------------------------------------------------------------------------------------- examples */
 
-/* The same text but for the white space around it. */
+/* The same text, ignoring white space around it. */
 static bool same_text(const char *one, const char *other)
 {
     static const char blanks[] = " \t\r\n";
@@ -79,8 +79,8 @@ static bool same_text(const char *one, const char *other)
            other[length + strspn(other + length, blanks)] == '\0' && length > 0;
 }
 
-/* An example of the very problem that is asked would be its answer, and the model is measured on a
- * withheld one. */
+/* An example of the requested problem would be its answer, and withheld problems measure the
+ * model. */
 static bool leaks(const struct prompts *prompts, const json_t *problem, const char *id,
                   const char *reference)
 {
@@ -92,7 +92,7 @@ static bool leaks(const struct prompts *prompts, const json_t *problem, const ch
     return same;
 }
 
-/* Once is enough. */
+/* Each example once. */
 static bool is_among(const struct prompt_example *example, const json_t *retrieved)
 {
     size_t i;
@@ -159,7 +159,7 @@ static json_t *language_json(const struct prompt_language *language)
     return object;
 }
 
-/* Of a turn that was correct and timed, else 0. */
+/* Of a correct, timed turn, else 0. */
 static double speedup_of(const struct prompt_turn *turn)
 {
     const json_t *timing = json_object_get(turn->facts, "timing");
@@ -167,7 +167,7 @@ static double speedup_of(const struct prompt_turn *turn)
     return correct ? json_number_value(json_object_get(timing, "speedup")) : 0;
 }
 
-/* The facts of feedback.txt: those of the verdict, and a few that templates could not find out. */
+/* The facts of feedback.txt: the verdict's, and a few that templates cannot derive. */
 static json_t *feedback_values(const struct prompt_options *options,
                                const struct prompt_language *language,
                                const struct prompt_turn *turn)
@@ -215,8 +215,8 @@ static json_t *attempt_json(const struct prompt_turn *turn, size_t index)
     return row;
 }
 
-/* All attempts up to this one, and the fastest correct one of them or null: nothing that comes
- * later, so that a message stays the same from turn to turn. */
+/* All attempts up to this one, and the fastest correct one of them or null: nothing later, so that
+ * a message stays the same from turn to turn. */
 static void put_attempts(json_t *facts, const struct telling *telling, size_t last)
 {
     json_t *list = json_array(), *best = json_null();
@@ -263,8 +263,8 @@ static void add_message(json_t *messages, const char *role, const char *text, si
     json_array_append_new(messages, message);
 }
 
-/* Without the white space around it, which no template can quite avoid. A system message that says
- * nothing is none. */
+/* Without surrounding white space, which templates can hardly avoid. An empty system message is
+ * dropped. */
 static int add_rendered(const struct telling *telling, const char *role, const char *name,
                         const json_t *values, json_t *messages, struct err *err)
 {
@@ -282,7 +282,7 @@ static int add_rendered(const struct telling *telling, const char *role, const c
     return result;
 }
 
-/* The facts of the plan: those of all templates, with the examples that are told. */
+/* The facts of the plan: the shared ones, with the examples shown. */
 static json_t *plan_values(const struct telling *telling, const struct plan *plan)
 {
     json_t *values = json_copy(telling->facts);
@@ -303,7 +303,7 @@ static json_t *turn_values(const struct telling *telling, const struct plan *pla
     return own;
 }
 
-/* The model's answer and what was said of it. */
+/* The model's answer and the reply to it. */
 static int add_turn(const struct telling *telling, const struct plan *plan, const json_t *values,
                     size_t index, json_t *messages, struct err *err)
 {
@@ -321,8 +321,8 @@ static int add_turn(const struct telling *telling, const struct plan *plan, cons
     return result;
 }
 
-static int compose(const struct telling *telling, const struct plan *plan, json_t **messages,
-                   struct err *err)
+static int compose_messages(const struct telling *telling, const struct plan *plan,
+                            json_t **messages, struct err *err)
 {
     json_t *values = plan_values(telling, plan), *list = json_array();
     char file[2 * LIMIT_NAME_BYTES];
@@ -369,7 +369,7 @@ static size_t task_index(const json_t *messages)
     return strcmp(json_text_at(json_array_get(messages, 0), "role"), "system") == 0;
 }
 
-/* Leaves out what goes first, as much of it as is `over`. False: nothing is left to leave out. */
+/* Omits the least important parts, at least `over` tokens. False: nothing is left to omit. */
 static bool leave_out(const struct telling *telling, struct plan *plan, const json_t *messages,
                       int64_t over)
 {
@@ -395,7 +395,7 @@ static bool leave_out(const struct telling *telling, struct plan *plan, const js
     return true;
 }
 
-/* Nothing more can go: says what is how large. */
+/* Nothing more can be omitted: reports the sizes. */
 static int too_large(const struct telling *telling, const json_t *messages, int64_t budget,
                      struct err *err)
 {
@@ -429,11 +429,11 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
     return result;
 }
 
-static int fit(const struct telling *telling, struct plan *plan, int64_t budget, json_t **messages,
-               struct err *err)
+static int fit_budget(const struct telling *telling, struct plan *plan, int64_t budget,
+                      json_t **messages, struct err *err)
 {
     for (;;) {
-        int result = compose(telling, plan, messages, err);
+        int result = compose_messages(telling, plan, messages, err);
         if (result < 0)
             return result;
         int64_t over = prompt_tokens(*messages) - budget;
@@ -450,7 +450,7 @@ static int fit(const struct telling *telling, struct plan *plan, int64_t budget,
 
 /* --------------------------------------------------------------------------------- all together */
 
-static int64_t larger(int64_t one, int64_t other)
+static int64_t larger_part(int64_t one, int64_t other)
 {
     return one > other ? one : other;
 }
@@ -490,7 +490,7 @@ static void telling_deinit(struct telling *telling)
     json_decref(telling->facts);
 }
 
-/* The oldest turn that the style tells. */
+/* The oldest turn that the style shows. */
 static size_t first_turn(const struct prompt_style *style, size_t turn_count)
 {
     size_t recent = style->last_only ? 1 : (size_t)style->recent_turns;
@@ -518,7 +518,7 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
         return result;
     telling.retrieved = retrieved_examples(prompts, examples, problem);
     telling.worked = worked_examples(prompts, telling.language,
-                                     larger(options->shots, telling.style->shots), problem,
+                                     larger_part(options->shots, telling.style->shots), problem,
                                      telling.retrieved);
     telling.facts = shared_facts(options, telling.language, problem, device);
     struct plan plan = {
@@ -526,13 +526,13 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
         .worked = json_array_size(telling.worked),
         .retrieved = json_array_size(telling.retrieved),
     };
-    /* Without a bound of its own it still has to be held in memory, sent and kept. */
+    /* Even without a budget a conversation must fit in memory, requests and files. */
     int64_t budget = LIMIT_PROMPT_BYTES / PROMPT_BYTES_PER_TOKEN;
     if (options->token_budget > 0 && options->token_budget < budget)
         budget = options->token_budget;
     result = render_feedback(&telling, options, plan.first_turn, err);
     if (result == 0)
-        result = fit(&telling, &plan, budget, messages, err);
+        result = fit_budget(&telling, &plan, budget, messages, err);
     telling_deinit(&telling);
     return result;
 }

@@ -43,13 +43,13 @@ const struct prompt_language *prompt_language_find(const struct prompts *prompts
     return NULL;
 }
 
-/* Whose parts an include may mean. */
+/* The style and language whose parts an include may use. */
 struct finder {
     const struct prompts *prompts;
     const char *style, *language;
 };
 
-static void missing(const struct prompts *prompts, const char *name, struct err *err)
+static void missing_file_error(const struct prompts *prompts, const char *name, struct err *err)
 {
     const char *names[LIMIT_TEMPLATES];
     size_t count = 0;
@@ -75,7 +75,7 @@ static const char *find_include(void *context, const char **name, struct err *er
     }
     const struct prompt_file *found = prompt_file_find(finder->prompts, file);
     if (!found) {
-        missing(finder->prompts, file, err);
+        missing_file_error(finder->prompts, file, err);
         return NULL;
     }
     *name = found->called;
@@ -125,14 +125,14 @@ static int add_file(struct prompts *prompts, const char *path, const char *name,
     return result;
 }
 
-/* Neither hidden, nor what editors leave behind. */
+/* Neither hidden files nor editors' backups. */
 static int is_listed(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
     return entry->d_name[0] != '.' && entry->d_name[length - 1] != '~' && length < LIMIT_NAME_BYTES;
 }
 
-/* The entries of a directory by name: what is read must not depend on the file system's order. */
+/* The entries of a directory by name: the result must not depend on the file system's order. */
 static int list(const char *path, struct dirent ***entries, struct err *err)
 {
     int count = scandir(path, entries, is_listed, alphasort);
@@ -186,8 +186,8 @@ static int add_directory(struct prompts *prompts, const char *directory, bool ow
 
 /* ------------------------------------------------------------------------------------ manifests */
 
-/* "SUB" of "SUB/FILE" where that is the file's name; NULL: it is another. */
-static const char *part_with(struct prompts *prompts, size_t index, const char *file)
+/* "SUB" of "SUB/FILE" if that is the file's name; NULL: another file. */
+static const char *manifest_directory(struct prompts *prompts, size_t index, const char *file)
 {
     const char *name = prompts->files[index].name;
     const char *slash = strchr(name, '/');
@@ -196,15 +196,15 @@ static const char *part_with(struct prompts *prompts, size_t index, const char *
     return arena_strndup(&prompts->arena, name, (size_t)(slash - name));
 }
 
-static const struct prompt_file *file_of(const struct prompts *prompts, const char *part,
-                                         const char *file)
+static const struct prompt_file *read_named_file(const struct prompts *prompts, const char *part,
+                                                 const char *file)
 {
     char name[2 * LIMIT_NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s", part, file);
     return prompt_file_find(prompts, name);
 }
 
-/* The manifest of a part, with the keys it may have. */
+/* The manifest of a part, with its allowed keys. */
 static int read_manifest(const struct prompt_file *file, const char *const *keys, size_t count,
                          json_t **manifest, struct err *err)
 {
@@ -222,7 +222,7 @@ static int read_manifest(const struct prompt_file *file, const char *const *keys
 static int read_style(struct prompts *prompts, struct prompt_style *style, struct err *err)
 {
     static const char *const keys[] = {"history", "recent_turns", "shots"};
-    const struct prompt_file *file = file_of(prompts, style->name, "style.json");
+    const struct prompt_file *file = read_named_file(prompts, style->name, "style.json");
     const char *history = "all";
     json_t *manifest;
     if (!file)
@@ -244,7 +244,7 @@ static int read_style(struct prompts *prompts, struct prompt_style *style, struc
     return result < 0 ? err_prefix(err, "%s", file->called) : 0;
 }
 
-/* The text of a file that an example names, without the line breaks at its end. */
+/* The text of an example's file, without trailing line breaks. */
 static int example_text(struct prompts *prompts, const struct prompt_language *language,
                         const json_t *example, const char *key, const char **text, struct err *err)
 {
@@ -252,7 +252,7 @@ static int example_text(struct prompts *prompts, const struct prompt_language *l
     int result = json_get_string(example, key, &name, err);
     if (result < 0)
         return result;
-    const struct prompt_file *file = file_of(prompts, language->name, name);
+    const struct prompt_file *file = read_named_file(prompts, language->name, name);
     if (!file)
         return err_set(err, ERR_MISSING, "there is no %s/%.100s", language->name, name);
     size_t bytes = file->bytes;
@@ -291,7 +291,7 @@ static int read_examples(struct prompts *prompts, struct prompt_language *langua
 static int read_language(struct prompts *prompts, struct prompt_language *language, struct err *err)
 {
     static const char *const keys[] = {"title", "fence", "format", "examples"};
-    const struct prompt_file *file = file_of(prompts, language->name, "language.json");
+    const struct prompt_file *file = read_named_file(prompts, language->name, "language.json");
     const char *title, *fence, *format;
     json_t *manifest, *examples = NULL;
     int result = read_manifest(file, keys, COUNT(keys), &manifest, err);
@@ -317,13 +317,13 @@ static int read_language(struct prompts *prompts, struct prompt_language *langua
     return result < 0 ? err_prefix(err, "%s", file->called) : 0;
 }
 
-/* Without these there would be nothing to say in some turn. */
+/* Templates without which some turn would be empty. */
 static int check_style(const struct prompts *prompts, const struct prompt_style *style,
                        struct err *err)
 {
     static const char *const needed[] = {"later.txt", "feedback.txt"};
     for (size_t i = 0; i < COUNT(needed); i++)
-        if (!file_of(prompts, style->name, needed[i]))
+        if (!read_named_file(prompts, style->name, needed[i]))
             return err_set(err, ERR_MISSING, "style '%s' has a first.txt and no %s", style->name,
                            needed[i]);
     return 0;
@@ -334,8 +334,8 @@ static int read_parts(struct prompts *prompts, struct err *err)
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < prompts->file_count; i++) {
-        const char *style = part_with(prompts, i, "first.txt");
-        const char *language = part_with(prompts, i, "language.json");
+        const char *style = manifest_directory(prompts, i, "first.txt");
+        const char *language = manifest_directory(prompts, i, "language.json");
         if ((style && prompts->style_count == PROMPT_KINDS) ||
             (language && prompts->language_count == PROMPT_KINDS))
             return err_set(err, ERR_LIMIT, "more than %d styles or languages of prompts",
@@ -422,7 +422,7 @@ size_t prompts_describe(const struct prompts *prompts, struct buf *out)
         if (file->own)
             continue;
         buf_printf(out, "%s: %s\n", file->name,
-                   file->replaces ? "in the place of ours" : "one that we have not");
+                   file->replaces ? "replaces a built-in template" : "new");
         count++;
     }
     return count;

@@ -1,5 +1,8 @@
-/* prompt_set: what prompts_open has read, for the files that make messages of it (prompt.c,
- * try.c). Private to gym/. Immutable once open and told what to withhold. */
+/* prompt_set: what prompts_open has read, for prompt.c and try.c.
+ *
+ * Ownership: everything lives in the arena. Threads: immutable after prompts_open and
+ * prompts_withhold.
+ */
 #ifndef WARPGYM_GYM_PROMPT_SET_H
 #define WARPGYM_GYM_PROMPT_SET_H
 
@@ -13,26 +16,26 @@
 /* A file of a directory of prompts. Of two with the same name the first one counts. */
 struct prompt_file {
     const char *name;   /* "kevin/first.txt" */
-    const char *called; /* in errors: the name of ours, the path of a user's */
+    const char *called; /* in errors: the name of a built-in file, the path of a user's */
     const char *text;
     size_t bytes;
-    bool own;      /* of ours */
-    bool replaces; /* a user's, in the place of one of ours */
+    bool own;      /* built in */
+    bool replaces; /* a user's, which replaces a built-in one */
 };
 
 /* prompts/STYLE/style.json */
 struct prompt_style {
     const char *name;
-    bool last_only;       /* "history": "last": each turn is told anew, with the last attempt */
-    int64_t recent_turns; /* that are told; 0: all */
-    int64_t shots;        /* worked examples at the least */
+    bool last_only;       /* "history": "last": each turn is rebuilt with the last attempt only */
+    int64_t recent_turns; /* that are shown; 0: all */
+    int64_t shots;        /* minimum of worked examples */
 };
 
 struct prompt_example {
     const char *problem, *reference, *solution;
 };
 
-/* A problem of which no example is given. */
+/* A problem of which no example is shown. */
 struct prompt_withheld {
     const char *id, *reference;
 };
@@ -40,7 +43,7 @@ struct prompt_withheld {
 /* prompts/LANGUAGE/language.json */
 struct prompt_language {
     const char *name, *title; /* "cuda", "CUDA C++" */
-    const char *fence;        /* label of a Markdown fence around it */
+    const char *fence;        /* label of its Markdown fence */
     bool native;              /* the format of problems that it solves */
     struct prompt_example examples[PROMPT_EXAMPLES];
     size_t example_count;
@@ -57,13 +60,13 @@ struct prompts {
     size_t withheld_count;
 };
 
-/* NULL: there is none. */
+/* NULL: none. */
 const struct prompt_file *prompt_file_find(const struct prompts *prompts, const char *name);
 const struct prompt_style *prompt_style_find(const struct prompts *prompts, const char *name);
 const struct prompt_language *prompt_language_find(const struct prompts *prompts, const char *name);
 
-/* The template `name` ("style/first", "parts/answer") filled with `values`; "style/" and
- * "language/" mean these two's, here and in what it includes. Appends. */
+/* Appends the template `name` ("style/first", "parts/answer") filled with `values`; "style/" and
+ * "language/" stand for these two, also in includes. */
 NODISCARD int prompt_render(const struct prompts *prompts, const struct prompt_style *style,
                             const struct prompt_language *language, const char *name,
                             const json_t *values, struct buf *out, struct err *err);

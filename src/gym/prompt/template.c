@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "gym/prompt/template_parts.h"
+#include "gym/prompt/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,13 +23,13 @@ enum tag_kind {
 struct tag {
     enum tag_kind kind;
     const char *start, *end;   /* with the braces */
-    const char *inside, *past; /* of what is between them, behind the kind's own mark */
-    const char *from;          /* where the text before it ends */
-    const char *next;          /* where the text behind it begins */
-    bool alone;                /* it has its line for itself */
+    const char *inside, *past; /* between the braces, after the kind's own mark */
+    const char *from;          /* the end of the text before it */
+    const char *next;          /* the beginning of the text after it */
+    bool alone;                /* it is alone on its line */
 };
 
-/* Those that begin with a mark; words (blank behind them) before signs. */
+/* Kinds by their mark; words (followed by a blank) before signs. */
 static const struct {
     const char *mark;
     enum tag_kind kind;
@@ -69,7 +69,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static int emit(struct template_walk *walk, const char *from, const char *to)
+static int emit_text(struct template_walk *walk, const char *from, const char *to)
 {
     if (to > from)
         buf_append(walk->out, from, (size_t)(to - from));
@@ -96,7 +96,7 @@ static const char *tag_end(const char *at, const char *end)
     return NULL;
 }
 
-/* Comments may go over several lines and hold anything. */
+/* Comments may span lines and hold anything. */
 static const char *comment_end(const char *at, const char *end)
 {
     return memmem(at, (size_t)(end - at), "}}", 2);
@@ -112,8 +112,8 @@ static void tag_classify(struct tag *tag)
         size_t length = strlen(marks[i].mark);
         if ((size_t)(tag->past - at) < length || memcmp(at, marks[i].mark, length) != 0)
             continue;
-        bool ends = at + length == tag->past || is_blank(at[length]);
-        if (!ends && marks[i].word)
+        bool ends_block = at + length == tag->past || is_blank(at[length]);
+        if (!ends_block && marks[i].word)
             continue;
         tag->kind = marks[i].kind;
         tag->inside = at + length;
@@ -121,7 +121,7 @@ static void tag_classify(struct tag *tag)
     }
 }
 
-/* A tag that has its line for itself takes the line along. */
+/* A tag alone on its line removes the line. */
 static void tag_place(const struct template_walk *walk, struct tag *tag)
 {
     const char *before = tag->start, *behind = tag->end;
@@ -173,7 +173,7 @@ static struct template_cursor cursor_of(struct template_walk *walk, const struct
     return (struct template_cursor){.walk = walk, .at = tag->inside, .end = tag->past};
 }
 
-static int nothing_more(struct template_cursor *cursor)
+static int expect_end(struct template_cursor *cursor)
 {
     if (!template_more(cursor))
         return 0;
@@ -190,7 +190,7 @@ static int put_value(struct template_walk *walk, const struct tag *tag, bool act
     json_t *value = NULL;
     int result = template_value(&cursor, active, true, &value);
     if (result == 0)
-        result = nothing_more(&cursor);
+        result = expect_end(&cursor);
     if (result == 0 && active && !value)
         result = template_missing(walk, tag->inside, tag->past);
     if (result == 0 && value && !template_print(value, walk->out))
@@ -198,12 +198,12 @@ static int put_value(struct template_walk *walk, const struct tag *tag, bool act
                                "this is %s: go through it with {{#each}}, or print it with |json",
                                json_is_array(value) ? "a list" : "an object");
     json_decref(value);
-    return result < 0 || !active ? result : emit(walk, tag->start, tag->start);
+    return result < 0 || !active ? result : emit_text(walk, tag->start, tag->start);
 }
 
 static int walk_all(struct template_walk *walk, bool active);
 
-static int include(struct template_walk *walk, const struct tag *tag, bool active)
+static int include_template(struct template_walk *walk, const struct tag *tag, bool active)
 {
     char name[LIMIT_NAME_BYTES];
     struct template_cursor cursor = cursor_of(walk, tag);
@@ -260,7 +260,7 @@ static bool is_true(const json_t *value)
     }
 }
 
-/* As they would be printed; what is missing is like nothing else. */
+/* Compared as printed; a missing value equals nothing. */
 static bool are_same(const json_t *one, const json_t *other)
 {
     struct buf texts[2];
@@ -277,7 +277,8 @@ static bool are_same(const json_t *one, const json_t *other)
     return same;
 }
 
-static int condition(struct template_walk *walk, const struct tag *tag, bool active, bool *holds)
+static int read_condition(struct template_walk *walk, const struct tag *tag, bool active,
+                          bool *holds)
 {
     struct template_cursor cursor = cursor_of(walk, tag);
     json_t *left = NULL, *right = NULL;
@@ -289,7 +290,7 @@ static int condition(struct template_walk *walk, const struct tag *tag, bool act
     if (compares)
         result = template_value(&cursor, active, false, &right);
     if (result == 0)
-        result = nothing_more(&cursor);
+        result = expect_end(&cursor);
     *holds = compares ? are_same(left, right) != unlike : is_true(left) != not ;
     json_decref(left);
     json_decref(right);
@@ -300,7 +301,7 @@ static int walk_if(struct template_walk *walk, const struct tag *tag, bool activ
 {
     bool holds = false;
     struct tag last;
-    int result = condition(walk, tag, active, &holds);
+    int result = read_condition(walk, tag, active, &holds);
     if (result == 0)
         result = walk_until(walk, active && holds, tag, true, &last);
     if (result == 0 && last.kind == TAG_ELSE)
@@ -330,7 +331,7 @@ static int walk_each(struct template_walk *walk, const struct tag *tag, bool act
     json_t *list = NULL;
     int result = template_value(&cursor, active, false, &list);
     if (result == 0)
-        result = nothing_more(&cursor);
+        result = expect_end(&cursor);
     if (result == 0 && list && !json_is_array(list))
         result = template_fail(walk, tag->start, ERR_INPUT, "{{#each}} wants a list");
     if (result == 0)
@@ -350,9 +351,9 @@ static int walk_block(struct template_walk *walk, const struct tag *tag, bool ac
     return result;
 }
 
-/* Whether this tag ends a block, or the text, and rightly so. */
-static int ends(struct template_walk *walk, const struct tag *tag, const struct tag *opener,
-                bool may_else, bool *over)
+/* Whether this tag ends a block, or the text, correctly. */
+static int ends_block(struct template_walk *walk, const struct tag *tag, const struct tag *opener,
+                      bool may_else, bool *over)
 {
     enum tag_kind wanted = !opener ? TAG_NONE : opener->kind == TAG_IF ? TAG_END_IF : TAG_END_EACH;
     *over = tag->kind == wanted || (tag->kind == TAG_ELSE && may_else);
@@ -366,10 +367,10 @@ static int ends(struct template_walk *walk, const struct tag *tag, const struct 
     if (!*over || tag->kind == TAG_NONE)
         return 0;
     struct template_cursor cursor = cursor_of(walk, tag);
-    return nothing_more(&cursor);
+    return expect_end(&cursor);
 }
 
-/* Goes on until the tag that ends the block of `opener` (NULL: until the text ends): *last. */
+/* Continues to the tag that ends the block of `opener` (NULL: to the end of the text): *last. */
 static int walk_until(struct template_walk *walk, bool active, const struct tag *opener,
                       bool may_else, struct tag *last)
 {
@@ -378,9 +379,9 @@ static int walk_until(struct template_walk *walk, bool active, const struct tag 
         bool over = false;
         int result = tag_find(walk, last);
         if (result == 0 && active)
-            result = emit(walk, start, last->from);
+            result = emit_text(walk, start, last->from);
         if (result == 0)
-            result = ends(walk, last, opener, may_else, &over);
+            result = ends_block(walk, last, opener, may_else, &over);
         if (result < 0)
             return result;
         walk->at = (size_t)(last->next - walk->text);
@@ -389,7 +390,7 @@ static int walk_until(struct template_walk *walk, bool active, const struct tag 
         if (last->kind == TAG_IF || last->kind == TAG_EACH)
             result = walk_block(walk, last, active);
         else if (last->kind == TAG_INCLUDE)
-            result = include(walk, last, active);
+            result = include_template(walk, last, active);
         else if (last->kind == TAG_VALUE)
             result = put_value(walk, last, active);
         if (result < 0)

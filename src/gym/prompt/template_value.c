@@ -1,4 +1,4 @@
-#include "gym/prompt/template_parts.h"
+#include "gym/prompt/internal.h"
 
 #include "base/array.h"
 #include "base/json.h"
@@ -16,7 +16,7 @@
 #define INDENT_MAX 32
 #define FENCE_MIN 3
 #define NUMBER_DIGITS 18
-#define NAMES_MAX 256 /* among which the nearest one is looked for */
+#define NAMES_MAX 256 /* names searched for the nearest one */
 
 bool template_more(struct template_cursor *cursor)
 {
@@ -47,8 +47,8 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* The part of a name before the next dot; *rest is what is behind the dot, or `end`. */
-static size_t segment(const char *at, const char *end, const char **rest)
+/* The part of a name before the next dot; *rest is after the dot, or `end`. */
+static size_t next_segment(const char *at, const char *end, const char **rest)
 {
     size_t length = 0;
     while (at + length < end && at[length] != '.')
@@ -57,18 +57,18 @@ static size_t segment(const char *at, const char *end, const char **rest)
     return length;
 }
 
-static json_t *member(const json_t *object, const char *name, size_t length)
+static json_t *find_member(const json_t *object, const char *name, size_t length)
 {
     char key[TEMPLATE_TEXT];
     snprintf(key, sizeof key, "%.*s", (int)length, name);
     return json_object_get(object, key);
 }
 
-/* A key of an object or a number of a list, borrowed; NULL: there is none. */
-static json_t *step(const json_t *value, const char *name, size_t length)
+/* A key of an object or an index of a list, borrowed; NULL: none. */
+static json_t *resolve_segment(const json_t *value, const char *name, size_t length)
 {
     if (json_is_object(value))
-        return member(value, name, length);
+        return find_member(value, name, length);
     if (!json_is_array(value) || length == 0 || length > 9)
         return NULL;
     size_t index = 0;
@@ -85,8 +85,8 @@ static bool is_word(const char *word, const char *name, size_t length)
     return strlen(word) == length && memcmp(word, name, length) == 0;
 }
 
-/* What the first part of a name means: of the innermost loop that has it, or of the root. A new
- * reference; NULL: nothing. */
+/* The value of a name's first part: from the innermost loop that has it, or from the root. A new
+ * reference; NULL: none. */
 static json_t *first_step(const struct template_walk *walk, const char *name, size_t length)
 {
     for (const struct template_scope *scope = walk->scope; scope; scope = scope->outer) {
@@ -96,23 +96,24 @@ static json_t *first_step(const struct template_walk *walk, const char *name, si
             return json_integer((json_int_t)scope->index);
         if (is_word("number", name, length))
             return json_integer((json_int_t)scope->index + 1);
-        json_t *value = json_is_object(scope->element) ? member(scope->element, name, length)
+        json_t *value = json_is_object(scope->element) ? find_member(scope->element, name, length)
                                                        : NULL;
         if (value)
             return json_incref(value);
     }
-    return json_incref(json_is_object(walk->values) ? member(walk->values, name, length) : NULL);
+    return json_incref(json_is_object(walk->values) ? find_member(walk->values, name, length)
+                                                    : NULL);
 }
 
 static json_t *resolve(const struct template_walk *walk, const char *start, const char *end)
 {
     const char *rest;
-    size_t length = segment(start, end, &rest);
+    size_t length = next_segment(start, end, &rest);
     json_t *value = first_step(walk, start, length);
     while (value && rest < end) {
         const char *name = rest;
-        length = segment(name, end, &rest);
-        json_t *inner = json_incref(step(value, name, length));
+        length = next_segment(name, end, &rest);
+        json_t *inner = json_incref(resolve_segment(value, name, length));
         json_decref(value);
         value = inner;
     }
@@ -123,7 +124,7 @@ static json_t *resolve(const struct template_walk *walk, const char *start, cons
     return value;
 }
 
-/* The keys that there could have been meant; how many. */
+/* The valid keys at that point; returns how many. */
 static size_t list_keys(const json_t *object, const char **names, size_t count)
 {
     const char *key;
@@ -247,7 +248,7 @@ static int read_operand(struct template_cursor *cursor, bool active, json_t **va
 
 enum filter_argument { NO_ARGUMENT, A_VALUE, A_NUMBER, MAYBE_TEXT, MAYBE_NUMBER };
 
-/* One at work: the value's text, and what comes of it. */
+/* A filter's input text and output. */
 struct filtering {
     const char *text;
     size_t count;
@@ -257,7 +258,7 @@ struct filtering {
     struct buf *out;
 };
 
-/* A value that a filter is not for: what it wants. NULL: all is well. */
+/* The type that a filter needs, if the value has another. NULL: fine. */
 typedef const char *(*filter_function)(struct filtering *filtering);
 
 static const char *filter_upper(struct filtering *filtering)
@@ -362,7 +363,7 @@ static const char *filter_fence(struct filtering *filtering)
 struct filter {
     const char *name;
     enum filter_argument argument;
-    filter_function apply; /* NULL: default, which alone takes what is missing */
+    filter_function apply; /* NULL: default, the only one that accepts a missing value */
 };
 
 static const struct filter filters[] = {
@@ -394,7 +395,7 @@ static int find_filter(struct template_cursor *cursor, const struct filter **fil
     return template_fail(cursor->walk, start, ERR_INPUT, "%s", unknown.text);
 }
 
-/* Behind a filter's name. */
+/* After a filter's name. */
 static int read_argument(struct template_cursor *cursor, const struct filter *filter, bool active,
                          json_t **argument)
 {
@@ -425,8 +426,8 @@ static int read_argument(struct template_cursor *cursor, const struct filter *fi
                          number ? "number" : "text");
 }
 
-static int apply(struct template_walk *walk, const char *at, const struct filter *filter,
-                 const json_t *argument, json_t **value)
+static int apply_filter(struct template_walk *walk, const char *at, const struct filter *filter,
+                        const json_t *argument, json_t **value)
 {
     struct buf text, out;
     buf_init(&text, LIMIT_PROMPT_BYTES);
@@ -457,7 +458,7 @@ static int apply(struct template_walk *walk, const char *at, const struct filter
     return result;
 }
 
-/* One filter behind its bar. */
+/* One filter after its bar. */
 static int filter_value(struct template_cursor *cursor, bool active, const char *start,
                         json_t **value)
 {
@@ -473,7 +474,7 @@ static int filter_value(struct template_cursor *cursor, bool active, const char 
         if (!*value)
             result = template_missing(cursor->walk, start, at);
         else
-            result = apply(cursor->walk, at, filter, argument, value);
+            result = apply_filter(cursor->walk, at, filter, argument, value);
     }
     json_decref(argument);
     return result;

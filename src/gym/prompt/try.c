@@ -30,8 +30,8 @@ static int try_messages(const struct trial *trial, const struct prompt_options *
     return result;
 }
 
-/* The first turn, then a second one after each way in which the first may have gone, then a third
- * one, so that there is a history. */
+/* The first turn, then a second one for each possible outcome of the first, then a third one, so
+ * that there is a history. */
 static int try_turns(const struct trial *trial, const struct prompt_options *options,
                      const json_t *problem, const json_t *device, struct err *err)
 {

@@ -1,4 +1,6 @@
-/* report_chart: what the charts of the page share: a card with a title, a plot, its numbers. */
+/* report_chart: what the charts of the page share: a card with a title, a plot, its numbers.
+ * Threads: one at a time for each buffer.
+ */
 #ifndef WARPGYM_GYM_REPORT_CHART_H
 #define WARPGYM_GYM_REPORT_CHART_H
 
@@ -15,7 +17,7 @@ extern const double chart_shares[CHART_SHARES], chart_speedups[CHART_SPEEDUPS]; 
 extern const struct plot_axis chart_whole;                                      /* 0 to 100 % */
 extern const struct gym_estimate chart_nothing;
 
-/* `title` and `note` are HTML of ours. */
+/* `title` and `note` are trusted HTML. */
 void chart_open(struct buf *out, const char *title, const char *note, bool wide);
 void chart_close(struct buf *out);
 

@@ -148,13 +148,13 @@ void chart_speedup(const struct report *report, struct buf *out)
     chart_close(out);
 }
 
-static const struct report_problem *find(const struct report_set *set, const char *name)
+static const struct report_problem *find_best(const struct report_set *set, const char *name)
 {
     size_t low = 0, high = set->problem_count;
     while (*name && low < high) {
         size_t middle = (low + high) / 2;
         const char *there = set->problems[middle].name;
-        int side = *there ? report_name_order(name, there) : -1; /* those without one are last */
+        int side = *there ? report_name_order(name, there) : -1; /* unnamed ones are last */
         if (side == 0)
             return &set->problems[middle];
         low = side > 0 ? middle + 1 : low;
@@ -167,7 +167,8 @@ static void pair_dots(const struct report *report, struct plot *plot, size_t r)
 {
     const struct report_set *base = &report->runs[0].all;
     for (size_t i = 0; i < base->problem_count; i++) {
-        const struct report_problem *other = find(&report->runs[r].all, base->problems[i].name);
+        const struct report_problem *other = find_best(&report->runs[r].all,
+                                                       base->problems[i].name);
         if (!other)
             continue;
         struct best x = best_of(&base->problems[i]), y = best_of(other);

@@ -34,7 +34,7 @@ static double turn_line(const struct report *report, const struct report_run *ru
     return count > 0 ? values[count - 1].y : NAN;
 }
 
-/* Names at the ends of the lines, far enough from each other to be read; values fall. */
+/* Labels at the ends of the lines, far enough apart to be read; values fall. */
 static void end_names(const struct report *report, struct plot *plot, const double *values)
 {
     double last = -INFINITY;
@@ -107,7 +107,7 @@ void chart_best_of_turns(const struct report *report, struct buf *out)
                false);
     if (!one)
         chart_legend(report, out, true);
-    /* Lines that are named at their ends need no legend: that room is the plot's. */
+    /* Lines labelled at their ends need no legend: the plot uses its room. */
     plot_open(&plot, out, CHART_WIDTH, CHART_HEIGHT + (one ? 28 : 0), "plot-turn",
               "Best of turns, by turn",
               "Rising curves: the share of samples that reached a threshold up to each turn.");

@@ -1,5 +1,5 @@
-/* report_episodes: what the models wrote, as blocks of JSON that no browser runs or shows by
- * itself: page.js reads one when somebody opens its problem. */
+/* report_episodes: the models' texts, as blocks of JSON that browsers neither run nor show; page.js
+ * reads one when its problem is opened. */
 #include "gym/report/page.h"
 
 #include "base/array.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 
 #define KERNELS 5
-/* Room for the rest of the page, and for what one more episode may add. */
+/* Room for the rest of the page, and for one more episode. */
 #define ROOM_BYTES (LIMIT_REPORT_BYTES / 4)
 
 /* Text cut at the limit, at a character. */
-static json_t *bounded(const char *text)
+static json_t *bounded_text(const char *text)
 {
     size_t length = strlen(text), end = utf8_cut(text, length, LIMIT_REPORT_TEXT_BYTES);
     if (end == length)
@@ -68,10 +68,10 @@ static json_t *turn_json(const struct trajectory_turn *turn)
     json_put(object, "judge_ms", json_known(turn->judge_ms));
     json_put(object, "usage", turn->usage ? json_incref(turn->usage) : json_object());
     json_put(object, "parts", turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
-    json_put(object, "code", bounded(turn->code));
-    json_put(object, "feedback", bounded(turn->feedback));
-    json_put(object, "thought", bounded(*turn->thought ? turn->thought : turn->reasoning));
-    json_put(object, "answer", bounded(turn->answer));
+    json_put(object, "code", bounded_text(turn->code));
+    json_put(object, "feedback", bounded_text(turn->feedback));
+    json_put(object, "thought", bounded_text(*turn->thought ? turn->thought : turn->reasoning));
+    json_put(object, "answer", bounded_text(turn->answer));
     json_put(object, "facts", facts_of(turn->verdict));
     return object;
 }
@@ -97,8 +97,8 @@ static json_t *episode_json(const struct trajectory *trajectory, const struct re
     return object;
 }
 
-/* JSON in a script element: '<' is the only letter that could end it or open another, and it, '>'
- * and '&' stand in strings only, where they have another spelling. */
+/* JSON in a script element: only '<' could end it or open another; '<', '>' and '&' occur only in
+ * strings, where they are escaped. */
 static void put_block(struct buf *out, size_t run, size_t order, const json_t *episode)
 {
     char *text = json_dumps(episode, JSON_COMPACT | JSON_REAL_PRECISION(6));
@@ -123,7 +123,7 @@ static int put_run(const struct report *report, size_t r, struct buf *out, struc
     for (size_t i = 0; i < run->episode_count; i++)
         counts[run->episodes[i]->order] = true;
     int result = trajectory_open(&reader, run->path, err);
-    /* It may have grown meanwhile: no more than what was counted. */
+    /* The file may have grown meanwhile: no more episodes than were counted. */
     for (size_t order = 0; result >= 0 && order < run->episodes_read; order++) {
         result = trajectory_next(reader, &trajectory, err);
         if (result == 0)

@@ -1,6 +1,6 @@
-/* report_html: report/page.html with its slots filled; one of them is report/sections.html. The
- * page's own style and script are the only ones that its policy admits, by their hashes; nothing is
- * loaded from anywhere. */
+/* report_html: report/page/page.html with its slots filled; one of them is sections.html. The
+ * page's policy admits only its own style and script, by their hashes; nothing is loaded from
+ * elsewhere. */
 #include "gym/report/page.h"
 
 #include "base/array.h"
@@ -13,7 +13,7 @@
 
 /* --------------------------------------------------------------------------------------- hashes */
 
-static unsigned nibble(char digit)
+static unsigned hex_digit(char digit)
 {
     return digit <= '9' ? (unsigned)(digit - '0') : (unsigned)(digit - 'a' + 10);
 }
@@ -29,7 +29,7 @@ static void put_source_hash(struct buf *out, const char *text)
         uint32_t bits = 0;
         size_t given = 64 - i < 6 ? 64 - i : 6;
         for (size_t j = 0; j < 6; j++)
-            bits = bits << 4 | (j < given ? nibble(hex[i + j]) : 0);
+            bits = bits << 4 | (j < given ? hex_digit(hex[i + j]) : 0);
         for (size_t j = 0; j < 4; j++)
             buf_append(out, j <= given * 4 / 6 ? &digits[bits >> (18 - 6 * j) & 63] : "=", 1);
     }
@@ -94,13 +94,14 @@ void page_runs(const struct report *report, struct buf *out)
 
 /* ---------------------------------------------------------------------------------------- slots */
 
-/* What a slot is filled from. */
+/* The source of a slot. */
 struct page {
     const struct report *report;      /* NULL: no sections */
     const struct report_frame *frame; /* may be NULL */
 };
 
-static int expand(const struct page *page, const char *template, struct buf *out, struct err *err);
+static int expand_slots(const struct page *page, const char *template, struct buf *out,
+                        struct err *err);
 
 static void put_title(const struct page *page, struct buf *out)
 {
@@ -112,7 +113,7 @@ static void put_title(const struct page *page, struct buf *out)
     }
 }
 
-static void put_head(const struct page *page, struct buf *out)
+static void put_page_head(const struct page *page, struct buf *out)
 {
     if (page->frame)
         page->frame->put_head(page->frame->context, out);
@@ -120,13 +121,13 @@ static void put_head(const struct page *page, struct buf *out)
         page_runs(page->report, out);
 }
 
-static void put_before(const struct page *page, struct buf *out)
+static void put_frame_before(const struct page *page, struct buf *out)
 {
     if (page->frame)
         page->frame->put_before(page->frame->context, out);
 }
 
-static void put_after(const struct page *page, struct buf *out)
+static void put_frame_after(const struct page *page, struct buf *out)
 {
     if (page->frame)
         page->frame->put_after(page->frame->context, out);
@@ -164,7 +165,7 @@ static void put_made(const struct page *page, struct buf *out)
 
 static int put_sections(const struct page *page, struct buf *out, struct err *err)
 {
-    return page->report ? expand(page, report_page_sections, out, err) : 0;
+    return page->report ? expand_slots(page, report_page_sections, out, err) : 0;
 }
 
 static int put_episodes(const struct page *page, struct buf *out, struct err *err)
@@ -172,7 +173,7 @@ static int put_episodes(const struct page *page, struct buf *out, struct err *er
     return page->report ? page_episodes(page->report, out, err) : 0;
 }
 
-/* One of the three: of the page, of the report, or one that can fail. */
+/* One of three: of the page, of the report, or one that can fail. */
 static const struct slot {
     const char *name;
     void (*put)(const struct page *page, struct buf *out);
@@ -184,9 +185,9 @@ static const struct slot {
     {"script_hash", put_script_hash, NULL, NULL},
     {"style", put_style, NULL, NULL},
     {"script", put_script, NULL, NULL},
-    {"header", put_head, NULL, NULL},
-    {"before", put_before, NULL, NULL},
-    {"after", put_after, NULL, NULL},
+    {"header", put_page_head, NULL, NULL},
+    {"before", put_frame_before, NULL, NULL},
+    {"after", put_frame_after, NULL, NULL},
     {"made", put_made, NULL, NULL},
     {"tiles", NULL, page_tiles, NULL},
     {"charts", NULL, page_charts, NULL},
@@ -198,8 +199,8 @@ static const struct slot {
     {"episodes", NULL, NULL, put_episodes},
 };
 
-static int fill(const struct page *page, const char *name, size_t length, struct buf *out,
-                struct err *err)
+static int fill_slot(const struct page *page, const char *name, size_t length, struct buf *out,
+                     struct err *err)
 {
     for (const struct slot *slot = slots; slot < slots + COUNT(slots); slot++) {
         if (strlen(slot->name) != length || memcmp(slot->name, name, length) != 0)
@@ -214,7 +215,8 @@ static int fill(const struct page *page, const char *name, size_t length, struct
                    name);
 }
 
-static int expand(const struct page *page, const char *template, struct buf *out, struct err *err)
+static int expand_slots(const struct page *page, const char *template, struct buf *out,
+                        struct err *err)
 {
     int result = 0;
     for (const char *at = template; result == 0;) {
@@ -225,7 +227,7 @@ static int expand(const struct page *page, const char *template, struct buf *out
             break;
         }
         buf_append(out, at, (size_t)(open - at));
-        result = fill(page, open + 2, (size_t)(close - open - 2), out, err);
+        result = fill_slot(page, open + 2, (size_t)(close - open - 2), out, err);
         at = close + 2;
     }
     return result;
@@ -235,7 +237,7 @@ int report_html(const struct report *report, const struct report_frame *frame, s
                 struct err *err)
 {
     const struct page page = {report, frame};
-    int result = expand(&page, report_page_html, out, err);
+    int result = expand_slots(&page, report_page_html, out, err);
     if (result == 0 && out->cut)
         result = err_set(err, ERR_LIMIT, "the page would have more than %zu bytes", out->max_bytes);
     return result;

@@ -7,12 +7,12 @@
 
 #define SCHEMA 1
 
-static json_t *count(size_t value)
+static json_t *json_count(size_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-/* Null where nobody knows. */
+/* Null if unknown. */
 static void put_interval(json_t *object, const struct gym_estimate *estimate)
 {
     json_put(object, "value", json_number(estimate->value));
@@ -26,14 +26,14 @@ static bool has_p(enum gym_measure_kind kind)
            kind == GYM_AT_TURN || kind == GYM_BY_TURN;
 }
 
-static json_t *figure(const struct gym_measure *measure, const struct gym_estimate *estimate)
+static json_t *figure_json(const struct gym_measure *measure, const struct gym_estimate *estimate)
 {
     json_t *object = json_object();
     json_put(object, "name", json_text(gym_measure_name(measure->kind)));
     if (has_p(measure->kind))
         json_put(object, "p", json_number(measure->p));
     if (measure->kind == GYM_PASS)
-        json_put(object, "k", count(measure->k));
+        json_put(object, "k", json_count(measure->k));
     if (measure->judged)
         json_put(object, "judged", json_true());
     put_interval(object, estimate);
@@ -44,28 +44,28 @@ static json_t *figure(const struct gym_measure *measure, const struct gym_estima
     return object;
 }
 
-static json_t *figures(const struct gym_measure *measures, const struct gym_estimate *estimates,
-                       size_t total)
+static json_t *figures_json(const struct gym_measure *measures,
+                            const struct gym_estimate *estimates, size_t total)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < total; i++)
-        json_array_append_new(list, figure(&measures[i], &estimates[i]));
+        json_array_append_new(list, figure_json(&measures[i], &estimates[i]));
     return list;
 }
 
 static void put_counts(json_t *object, const struct report_set *set)
 {
     json_put(object, "problems",
-             json_pack("{s:o, s:o}", "asked", count(set->problem_count), "tried",
-                       count(set->problems_tried)));
+             json_pack("{s:o, s:o}", "asked", json_count(set->problem_count), "tried",
+                       json_count(set->problems_tried)));
     json_put(object, "samples",
-             json_pack("{s:o, s:o, s:o, s:o}", "asked", count(set->samples_asked), "found",
-                       count(set->samples_found), "missing",
-                       count(set->samples_asked - set->samples_found), "lost",
-                       count(set->samples_lost)));
+             json_pack("{s:o, s:o, s:o, s:o}", "asked", json_count(set->samples_asked), "found",
+                       json_count(set->samples_found), "missing",
+                       json_count(set->samples_asked - set->samples_found), "lost",
+                       json_count(set->samples_lost)));
     json_put(object, "turns",
-             json_pack("{s:o, s:o}", "found", count(set->turns_found), "excluded",
-                       count(set->turns_excluded)));
+             json_pack("{s:o, s:o}", "found", json_count(set->turns_found), "excluded",
+                       json_count(set->turns_excluded)));
 }
 
 static json_t *set_json(const struct report *report, const struct report_set *set)
@@ -73,32 +73,34 @@ static json_t *set_json(const struct report *report, const struct report_set *se
     json_t *object = json_object();
     json_put(object, "name", json_text(set->name));
     put_counts(object, set);
-    json_put(object, "figures", figures(report->measures, set->estimates, report->measure_count));
+    json_put(object, "figures",
+             figures_json(report->measures, set->estimates, report->measure_count));
     return object;
 }
 
 static json_t *turn_json(const struct report *report, const struct report_turn *turn, size_t number)
 {
     json_t *object = json_object(), *mix = json_object();
-    json_put(object, "turn", count(number));
+    json_put(object, "turn", json_count(number));
     for (int status = 0; status < GYM_STATUS_COUNT; status++)
         if (turn->mix[status] > 0)
-            json_put(mix, gym_status_name(status), count(turn->mix[status]));
+            json_put(mix, gym_status_name(status), json_count(turn->mix[status]));
     json_put(object, "status", mix);
     json_put(object, "figures",
-             figures(report->turn_measures, turn->estimates, report->turn_measure_count));
+             figures_json(report->turn_measures, turn->estimates, report->turn_measure_count));
     return object;
 }
 
 static json_t *changes_json(const struct gym_changes *changes)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "fixed",
-                     count(changes->fixed), "broken", count(changes->broken), "faster",
-                     count(changes->faster), "slower", count(changes->slower), "same",
-                     count(changes->same), "still_wrong", count(changes->still_wrong),
-                     "first_turn_correct", count(changes->first_correct), "last_turn_correct",
-                     count(changes->last_correct), "improved_samples", count(changes->improved),
-                     "regressed_samples", count(changes->regressed), "net_improvement",
+                     json_count(changes->fixed), "broken", json_count(changes->broken), "faster",
+                     json_count(changes->faster), "slower", json_count(changes->slower), "same",
+                     json_count(changes->same), "still_wrong", json_count(changes->still_wrong),
+                     "first_turn_correct", json_count(changes->first_correct), "last_turn_correct",
+                     json_count(changes->last_correct), "improved_samples",
+                     json_count(changes->improved), "regressed_samples",
+                     json_count(changes->regressed), "net_improvement",
                      (json_int_t)changes->improved - (json_int_t)changes->regressed);
 }
 
@@ -131,9 +133,9 @@ static json_t *problem_json(const struct report_problem *problem)
     json_put(object, "problem", *problem->name ? json_text(problem->name) : json_null());
     json_put(object, "level", json_text(problem->level));
     json_put(object, "category", json_text(problem->category));
-    json_put(object, "samples", count(problem->gym.asked));
-    json_put(object, "found", count(problem->gym.sample_count));
-    json_put(object, "correct", count(correct));
+    json_put(object, "samples", json_count(problem->gym.asked));
+    json_put(object, "found", json_count(problem->gym.sample_count));
+    json_put(object, "correct", json_count(correct));
     json_put(object, "best_speedup", best >= 0 ? json_number(best) : json_null());
     json_put(object, "speedups", speedups);
     return object;
@@ -148,10 +150,11 @@ static json_t *run_json(const struct report *report, const struct report_run *ru
     json_put(object, "models", json_text(run->models));
     json_put(object, "languages", json_text(run->languages));
     json_put(object, "episodes",
-             json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "read", count(run->episodes_read),
-                       "counted", count(run->episode_count), "repeated", count(run->repeated),
-                       "not_asked", count(run->not_asked), "ended_by_error",
-                       count(run->ended_by_error), "last_line_cut", run->cut));
+             json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "read", json_count(run->episodes_read),
+                       "counted", json_count(run->episode_count), "repeated",
+                       json_count(run->repeated), "not_asked", json_count(run->not_asked),
+                       "ended_by_error", json_count(run->ended_by_error), "last_line_cut",
+                       run->cut));
     for (size_t i = 0; i < run->turn_count; i++)
         json_array_append_new(turns, turn_json(report, &run->turns[i], i));
     for (size_t i = 0; i < run->group_count; i++)
@@ -172,10 +175,10 @@ static json_t *comparison_json(const struct report *report,
     json_t *object = json_object();
     json_put(object, "baseline", json_text(report->runs[comparison->a].name));
     json_put(object, "run", json_text(report->runs[comparison->b].name));
-    json_put(object, "problems", count(comparison->problem_count));
-    json_put(object, "problems_with_other_texts", count(comparison->other_texts));
+    json_put(object, "problems", json_count(comparison->problem_count));
+    json_put(object, "problems_with_other_texts", json_count(comparison->other_texts));
     json_put(object, "differences",
-             figures(report->measures, comparison->differences, report->measure_count));
+             figures_json(report->measures, comparison->differences, report->measure_count));
     return object;
 }
 

@@ -62,8 +62,8 @@ double gym_pass_at_k(size_t n, size_t c, size_t k)
 
 /* ------------------------------------------------------------------------------------- measures */
 
-/* The samples that a denominator holds. */
-static size_t wanted(const struct gym_measure *measure, const struct gym_problem *problem)
+/* The samples in a denominator. */
+static size_t counts_sample(const struct gym_measure *measure, const struct gym_problem *problem)
 {
     size_t lost = 0;
     if (!measure->judged)
@@ -73,7 +73,7 @@ static size_t wanted(const struct gym_measure *measure, const struct gym_problem
     return problem->sample_count - lost;
 }
 
-static size_t reaching(const struct gym_problem *problem, double p, size_t turns)
+static size_t reaches(const struct gym_problem *problem, double p, size_t turns)
 {
     size_t count = 0;
     for (size_t i = 0; i < problem->sample_count; i++)
@@ -84,22 +84,23 @@ static size_t reaching(const struct gym_problem *problem, double p, size_t turns
 static struct gym_term fast_problems(const struct gym_measure *measure,
                                      const struct gym_problem *problem)
 {
-    return (struct gym_term){reaching(problem, measure->p, GYM_ALL_TURNS) > 0,
-                             wanted(measure, problem) > 0};
+    return (struct gym_term){reaches(problem, measure->p, GYM_ALL_TURNS) > 0,
+                             counts_sample(measure, problem) > 0};
 }
 
 static struct gym_term fast_samples(const struct gym_measure *measure,
                                     const struct gym_problem *problem)
 {
-    return (struct gym_term){(double)reaching(problem, measure->p, GYM_ALL_TURNS),
-                             (double)wanted(measure, problem)};
+    return (struct gym_term){(double)reaches(problem, measure->p, GYM_ALL_TURNS),
+                             (double)counts_sample(measure, problem)};
 }
 
-static struct gym_term pass(const struct gym_measure *measure, const struct gym_problem *problem)
+static struct gym_term pass_term(const struct gym_measure *measure,
+                                 const struct gym_problem *problem)
 {
-    size_t n = wanted(measure, problem);
-    double value = gym_pass_at_k(n, reaching(problem, measure->p, GYM_ALL_TURNS), measure->k);
-    /* Only the judged may have too few; to skip a problem that was asked for would be a lie. */
+    size_t n = counts_sample(measure, problem);
+    double value = gym_pass_at_k(n, reaches(problem, measure->p, GYM_ALL_TURNS), measure->k);
+    /* Only judged samples may be too few; a requested problem must not be skipped. */
     return measure->judged && n < measure->k ? (struct gym_term){0, 0}
                                              : (struct gym_term){value, 1};
 }
@@ -123,7 +124,8 @@ static struct gym_term speedup_solved(const struct gym_measure *measure,
 static struct gym_term speedup_all(const struct gym_measure *measure,
                                    const struct gym_problem *problem)
 {
-    return (struct gym_term){log(fmax(best_of_problem(problem), 1)), wanted(measure, problem) > 0};
+    return (struct gym_term){log(fmax(best_of_problem(problem), 1)),
+                             counts_sample(measure, problem) > 0};
 }
 
 static struct gym_term mean_return(const struct gym_measure *measure,
@@ -140,7 +142,7 @@ static struct gym_term mean_return(const struct gym_measure *measure,
     return term;
 }
 
-/* What a turn adds to a rate over turns. */
+/* A turn's contribution to a rate over turns. */
 static double turn_value(enum gym_measure_kind kind, const struct gym_turn *turn)
 {
     switch (kind) {
@@ -178,7 +180,7 @@ static struct gym_term over_turns(const struct gym_measure *measure,
 
 static struct gym_term at_turn(const struct gym_measure *measure, const struct gym_problem *problem)
 {
-    struct gym_term term = {0, (double)wanted(measure, problem)};
+    struct gym_term term = {0, (double)counts_sample(measure, problem)};
     for (size_t i = 0; i < problem->sample_count; i++) {
         const struct gym_sample *sample = &problem->samples[i];
         if (measure->turn >= sample->turn_count)
@@ -192,8 +194,8 @@ static struct gym_term at_turn(const struct gym_measure *measure, const struct g
 static struct gym_term by_turn(const struct gym_measure *measure, const struct gym_problem *problem)
 {
     size_t turns = measure->turn == GYM_ALL_TURNS ? measure->turn : measure->turn + 1;
-    return (struct gym_term){(double)reaching(problem, measure->p, turns),
-                             (double)wanted(measure, problem)};
+    return (struct gym_term){(double)reaches(problem, measure->p, turns),
+                             (double)counts_sample(measure, problem)};
 }
 
 static const struct {
@@ -209,7 +211,7 @@ static struct gym_term (*const terms_of[])(const struct gym_measure *,
                                            const struct gym_problem *) = {
     [GYM_FAST_PROBLEMS] = fast_problems,
     [GYM_FAST_SAMPLES] = fast_samples,
-    [GYM_PASS] = pass,
+    [GYM_PASS] = pass_term,
     [GYM_SPEEDUP_SOLVED] = speedup_solved,
     [GYM_SPEEDUP_ALL] = speedup_all,
     [GYM_RETURN] = mean_return,
@@ -247,12 +249,12 @@ struct gym_term gym_term(const struct gym_measure *measure, const struct gym_pro
 
 enum change { FIXED, BROKEN, FASTER, SLOWER, SAME, STILL_WRONG };
 
-static double low_of(const struct gym_turn *turn)
+static double speedup_low_of(const struct gym_turn *turn)
 {
     return turn->speedup_low > 0 ? turn->speedup_low : turn->speedup;
 }
 
-static double high_of(const struct gym_turn *turn)
+static double speedup_high_of(const struct gym_turn *turn)
 {
     return turn->speedup_high > 0 ? turn->speedup_high : turn->speedup;
 }
@@ -265,9 +267,9 @@ static enum change change_of(const struct gym_turn *before, const struct gym_tur
         return STILL_WRONG;
     if (before->speedup <= 0 || after->speedup <= 0)
         return SAME;
-    if (low_of(after) > high_of(before))
+    if (speedup_low_of(after) > speedup_high_of(before))
         return FASTER;
-    return high_of(after) < low_of(before) ? SLOWER : SAME;
+    return speedup_high_of(after) < speedup_low_of(before) ? SLOWER : SAME;
 }
 
 void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample)

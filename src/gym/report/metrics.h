@@ -4,16 +4,15 @@
  * problem adds a numerator and a denominator, so one resampling of problems gives an interval for
  * all of them, and two sets over the same problems are compared pair by pair.
  *
- * Denominators hold all that was asked for: a problem nobody came to, a sample that is missing and
- * one that was lost to the infrastructure count as not solved. (Leaving out what has no usable
- * result is survivor bias.) `judged` leaves missing and lost samples out, to show how much hangs on
- * them. Turns that say nothing of the candidate (`excluded`) are no turns.
- *
- * Intervals: 95 %, percentile bootstrap over problems (Efron and Tibshirani, An Introduction to the
- * Bootstrap, chapter 13), because samples of one problem are alike. Where all problems agree (none
- * solved, or all) resampling has nothing to say, and the interval is Clopper and Pearson's for 0 or
- * all of n. Fewer than two problems: no interval. Random numbers come from a fixed seed: the same
- * input gives the same figures everywhere.
+ * Denominators hold everything that was requested: an unreached problem, a missing sample and one *
+ * that was lost to the infrastructure count as not solved. (Omitting them would be survivor bias.)
+ * * `judged` omits missing and lost samples, to show their influence. Turns that say nothing about
+ * the * candidate (`excluded`) are ignored. * Intervals: 95 %, percentile bootstrap over problems
+ * (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13), because samples of one
+ * problem are correlated. If all problems agree (none * solved, or all), resampling is
+ * uninformative, and the interval is Clopper and Pearson's for 0 or * all of n. Fewer than two
+ * problems: no interval. Random numbers come from a fixed seed: the same input gives the same
+ * figures everywhere.
  *
  * Threads: pure. Ownership: arrays are borrowed, struct gym_resamples is the caller's.
  */
@@ -26,10 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What became of a turn: a verdict's status, or one of these. */
+/* The outcome of a turn: a verdict's status, or one of these. */
 enum gym_status {
     GYM_NO_CODE = STATUS_COUNT,
-    GYM_UNKNOWN, /* a status that this version does not know */
+    GYM_UNKNOWN, /* a status unknown to this version */
     GYM_OVER,    /* the sample ended before this turn */
     GYM_MISSING, /* there is no such sample */
     GYM_STATUS_COUNT
@@ -59,14 +58,14 @@ struct gym_problem {
     size_t asked; /* samples; at least sample_count, and at least 1 */
 };
 
-/* The fastest correct one among the first `turns`: its speedup, 0 where none was timed, -1 where
- * none is correct. */
+/* The speedup of the fastest correct one among the first `turns`; 0 if none was timed, -1 if none
+ * is correct. */
 double gym_best(const struct gym_sample *sample, size_t turns);
-/* No turn says anything of a candidate. */
+/* No turn says anything about a candidate. */
 bool gym_is_lost(const struct gym_sample *sample);
 
-/* The unbiased estimate 1 - C(n-c, k) / C(n, k) (Chen et al., arXiv 2107.03374); NaN where k is 0
- * or more than n: nobody knows. */
+/* The unbiased estimate 1 - C(n-c, k) / C(n, k) (Chen et al., arXiv 2107.03374); NaN if k is 0 or
+ * more than n. */
 double gym_pass_at_k(size_t n, size_t c, size_t k);
 
 /* X(symbol, name, scale, what it is). "Correct" is p = 0; a speedup that was not measured reaches
@@ -107,7 +106,7 @@ enum gym_scale { GYM_SHARE, GYM_MEAN, GYM_RATIO };
 
 struct gym_measure {
     enum gym_measure_kind kind;
-    double p;    /* where it has one; 0: correct */
+    double p;    /* if it has one; 0: correct */
     size_t k;    /* of GYM_PASS */
     size_t turn; /* from 0; of AT_TURN, BY_TURN, and of the rates (GYM_ALL_TURNS: every turn) */
     bool judged; /* without missing and lost samples */
@@ -117,7 +116,7 @@ const char *gym_measure_name(enum gym_measure_kind kind);
 const char *gym_measure_meaning(enum gym_measure_kind kind);
 enum gym_scale gym_measure_scale(enum gym_measure_kind kind);
 
-/* What one problem adds. Both 0: nothing. */
+/* The contribution of one problem. Both 0: none. */
 struct gym_term {
     double over, under;
 };
@@ -126,13 +125,13 @@ struct gym_term gym_term(const struct gym_measure *measure, const struct gym_pro
 #define GYM_ROUNDS 2000
 #define GYM_SEED 20260801u
 
-/* `rounds` draws of n problems out of n, with replacement. NULL where n is below 2. */
+/* `rounds` draws of n problems out of n, with replacement. NULL if n is below 2. */
 struct gym_resamples;
 struct gym_resamples *gym_resamples_new(size_t n, size_t rounds, uint64_t seed);
 void gym_resamples_free(struct gym_resamples *resamples);
 
 struct gym_estimate {
-    double value;       /* NaN: nothing to say */
+    double value;       /* NaN: no value */
     double low, high;   /* 95 %; NaN: no interval */
     double over, under; /* the sums: 29 of 40 */
 };
@@ -145,8 +144,8 @@ struct gym_estimate gym_estimate(const struct gym_term *terms, size_t count, enu
 struct gym_estimate gym_difference(const struct gym_term *a, const struct gym_term *b, size_t count,
                                    enum gym_scale scale, const struct gym_resamples *resamples);
 
-/* What happened from each turn to the next, and from the first to the last. Excluded turns are
- * passed over. Faster, slower: both correct and timed, and the intervals of the speedups do not
+/* What changed from each turn to the next, and from the first to the last. Excluded turns are
+ * skipped. Faster, slower: both correct and timed, and the intervals of the speedups do not
  * overlap; same: neither. */
 struct gym_changes {
     size_t fixed, broken, faster, slower, same, still_wrong;

@@ -1,4 +1,4 @@
-/* metrics_interval: estimates from what problems add, by resampling problems. */
+/* metrics_interval: estimates from the problems' terms, by resampling problems. */
 #include "gym/report/metrics.h"
 
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 struct gym_resamples {
     size_t n, rounds;
     uint32_t *indices; /* rounds rows of n */
-    double *values;    /* of one estimate: what each round says */
+    double *values;    /* of one estimate: the value of each round */
 };
 
 struct gym_resamples *gym_resamples_new(size_t n, size_t rounds, uint64_t seed)
@@ -40,7 +40,7 @@ void gym_resamples_free(struct gym_resamples *resamples)
     mem_free(resamples);
 }
 
-static double finish(struct gym_term sum, enum gym_scale scale)
+static double make_estimate(struct gym_term sum, enum gym_scale scale)
 {
     if (!(sum.under > 0))
         return NAN;
@@ -89,14 +89,16 @@ static void percentiles(double *values, size_t count, struct gym_estimate *estim
         return;
     qsort(values, count, sizeof *values, by_value);
     double low = quantile(values, count, TAIL), high = quantile(values, count, 1 - TAIL);
-    if (low == high) /* every round says the same: no news of how far it could be */
+    if (low == high) /* every round agrees: resampling gives no interval */
         return;
     estimate->low = low;
     estimate->high = high;
 }
 
-/* 0 or n of n: the bound beyond which 2.5 % would see that (Clopper and Pearson, 1934). */
-static bool unanimous(const struct gym_term *terms, size_t count, struct gym_estimate *estimate)
+/* 0 or n of n: the bound beyond which that has a probability of 2.5 % (Clopper and Pearson,
+ * 1934). */
+static bool unanimous_interval(const struct gym_term *terms, size_t count,
+                               struct gym_estimate *estimate)
 {
     size_t voters = 0;
     bool none = true, all = true;
@@ -117,13 +119,13 @@ struct gym_estimate gym_estimate(const struct gym_term *terms, size_t count, enu
                                  const struct gym_resamples *resamples)
 {
     struct gym_term sum = sum_all(terms, count);
-    struct gym_estimate estimate = {finish(sum, scale), NAN, NAN, sum.over, sum.under};
+    struct gym_estimate estimate = {make_estimate(sum, scale), NAN, NAN, sum.over, sum.under};
     if (!resamples || resamples->n != count || isnan(estimate.value) ||
-        (scale == GYM_SHARE && unanimous(terms, count, &estimate)))
+        (scale == GYM_SHARE && unanimous_interval(terms, count, &estimate)))
         return estimate;
     size_t found = 0;
     for (size_t i = 0; i < resamples->rounds; i++) {
-        double value = finish(sum_of(terms, &resamples->indices[i * count], count), scale);
+        double value = make_estimate(sum_of(terms, &resamples->indices[i * count], count), scale);
         if (!isnan(value))
             resamples->values[found++] = value;
     }
@@ -131,9 +133,9 @@ struct gym_estimate gym_estimate(const struct gym_term *terms, size_t count, enu
     return estimate;
 }
 
-static double between(struct gym_term a, struct gym_term b, enum gym_scale scale)
+static double bootstrap_interval(struct gym_term a, struct gym_term b, enum gym_scale scale)
 {
-    double x = finish(a, scale), y = finish(b, scale);
+    double x = make_estimate(a, scale), y = make_estimate(b, scale);
     return scale == GYM_RATIO ? y / x : y - x;
 }
 
@@ -149,12 +151,12 @@ struct gym_estimate gym_difference(const struct gym_term *a, const struct gym_te
         pair[1][i] = b[i];
     }
     struct gym_estimate estimate = {NAN, NAN, NAN, 0, 0};
-    estimate.value = between(sum_all(pair[0], count), sum_all(pair[1], count), scale);
+    estimate.value = bootstrap_interval(sum_all(pair[0], count), sum_all(pair[1], count), scale);
     size_t found = 0;
     for (size_t i = 0; resamples && resamples->n == count && i < resamples->rounds; i++) {
         const uint32_t *indices = &resamples->indices[i * count];
-        double value = between(sum_of(pair[0], indices, count), sum_of(pair[1], indices, count),
-                               scale);
+        double value = bootstrap_interval(sum_of(pair[0], indices, count),
+                                          sum_of(pair[1], indices, count), scale);
         if (!isnan(value))
             resamples->values[found++] = value;
     }

@@ -1,4 +1,6 @@
-/* report_page: the parts of report_html, each appended to the page. */
+/* report_page: the parts of report_html, each appended to the page. Threads: pure but for
+ * page_episodes.
+ */
 #ifndef WARPGYM_GYM_REPORT_PAGE_H
 #define WARPGYM_GYM_REPORT_PAGE_H
 
@@ -15,7 +17,7 @@ void page_charts(const struct report *report, struct buf *out);
 /* tables.c */
 void page_tiles(const struct report *report, struct buf *out);
 void page_figures(const struct report *report, struct buf *out);
-/* The same of some measures, by their places. */
+/* The same for some measures, by their indices. */
 void page_some_figures(const struct report *report, const size_t *places, size_t count,
                        struct buf *out);
 void page_turns(const struct report *report, struct buf *out);

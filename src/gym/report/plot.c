@@ -10,7 +10,7 @@
 
 /* ----------------------------------------------------------------------------------------- text */
 
-static const char *entity(char letter)
+static const char *html_entity(char letter)
 {
     switch (letter) {
     case '&':
@@ -52,7 +52,7 @@ void html_text(struct buf *out, const char *text)
     size_t left = strlen(text);
     while (left > 0) {
         size_t length = utf8_sequence(text, left);
-        const char *instead = length == 1 ? entity(*text) : NULL;
+        const char *instead = length == 1 ? html_entity(*text) : NULL;
         if (length == 0 || is_control(text, length) || turns_direction(text, length))
             instead = UTF8_REPLACEMENT;
         length = length > 0 ? length : 1;
@@ -117,7 +117,7 @@ void plot_close(struct plot *plot)
 }
 
 /* 0 at the axis' low end, 1 at its high one. */
-static double part(const struct plot_axis *axis, double value)
+static double axis_fraction(const struct plot_axis *axis, double value)
 {
     double low = axis->low, high = axis->high;
     if (axis->logarithmic) {
@@ -130,12 +130,12 @@ static double part(const struct plot_axis *axis, double value)
 
 double plot_x(const struct plot *plot, double value)
 {
-    return plot->left + part(&plot->x, value) * (plot->right - plot->left);
+    return plot->left + axis_fraction(&plot->x, value) * (plot->right - plot->left);
 }
 
 double plot_y(const struct plot *plot, double value)
 {
-    return plot->bottom - part(&plot->y, value) * (plot->bottom - plot->top);
+    return plot->bottom - axis_fraction(&plot->y, value) * (plot->bottom - plot->top);
 }
 
 static void tick_text(double value, enum plot_unit unit, char *text, size_t size)
@@ -146,7 +146,7 @@ static void tick_text(double value, enum plot_unit unit, char *text, size_t size
         snprintf(text, size, unit == PLOT_TIMES ? "%g×" : "%g", value);
 }
 
-static bool within(const struct plot_axis *axis, double value)
+static bool clamp_to_axis(const struct plot_axis *axis, double value)
 {
     return value >= axis->low - 1e-9 * fabs(axis->low) &&
            value <= axis->high + 1e-9 * fabs(axis->high);
@@ -189,7 +189,7 @@ void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum pl
 {
     char text[48];
     for (size_t i = 0; i < count; i++) {
-        if (!within(&plot->x, values[i]))
+        if (!clamp_to_axis(&plot->x, values[i]))
             continue;
         double x = plot_x(plot, values[i]);
         plot_rule(plot, "grid", x, plot->top, x, plot->bottom);
@@ -202,7 +202,7 @@ void plot_ticks_y(struct plot *plot, const double *values, size_t count, enum pl
 {
     char text[48];
     for (size_t i = 0; i < count; i++) {
-        if (!within(&plot->y, values[i]))
+        if (!clamp_to_axis(&plot->y, values[i]))
             continue;
         double y = plot_y(plot, values[i]);
         plot_rule(plot, "grid", plot->left, y, plot->right, y);

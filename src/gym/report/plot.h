@@ -1,5 +1,6 @@
-/* report_plot: SVG drawn by hand. Colours and widths are the style sheet's (report/page.css), by
- * class; every text is escaped. */
+/* report_plot: draws SVG. The style sheet (report/page/page.css) sets colours and widths by class;
+ * every text is escaped. Ownership: the caller's storage. Threads: one at a time for each buffer.
+ */
 #ifndef WARPGYM_GYM_REPORT_PLOT_H
 #define WARPGYM_GYM_REPORT_PLOT_H
 
@@ -16,7 +17,7 @@ struct plot_axis {
 struct plot {
     struct buf *out;
     double width, height;            /* of the drawing */
-    double left, right, top, bottom; /* of the field within it */
+    double left, right, top, bottom; /* of the plot area in it */
     struct plot_axis x, y;
 };
 
@@ -26,29 +27,30 @@ struct plot_point {
 
 enum plot_unit { PLOT_NUMBER, PLOT_PERCENT, PLOT_TIMES };
 
-/* Text of anybody as HTML: the five characters escaped; what is not UTF-8, a control character or
- * turns the direction of the text becomes U+FFFD. */
+/* Untrusted text as HTML: the five characters escaped; invalid UTF-8, control characters and
+ * direction marks become U+FFFD. */
 void html_text(struct buf *out, const char *text);
-/* An item of a header's list; nothing where the text is empty. The label is ours. */
+/* An item of a header's list; nothing for an empty text. The label is trusted HTML. */
 void html_chip(struct buf *out, const char *label, const char *text);
 
-/* A short text made on the spot, for one call: plot_dot(…, plot_words("s%zu", i).text, …). */
+/* A short formatted text for one call: plot_dot(…, plot_words("s%zu", i).text, …). */
 struct plot_words {
     char text[256];
 };
 struct plot_words plot_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* An svg element with title and description; the field leaves room for ticks. `name` is its id. */
+/* Opens an svg element with title and description; the plot area leaves room for ticks. `name` is
+ * its id. */
 void plot_open(struct plot *plot, struct buf *out, double width, double height, const char *name,
                const char *title, const char *description);
 void plot_close(struct plot *plot);
 
-/* In the drawing; what lies outside of the field comes to its edge. */
+/* Coordinates in the drawing, clamped to the plot area. */
 double plot_x(const struct plot *plot, double value);
 double plot_y(const struct plot *plot, double value);
 
-/* At most `most` + 1 multiples of 1, 2 or 5 times a power of ten, and of `least`, on the axis (not
- * logarithmic); how many. */
+/* Up to `most` + 1 multiples of 1, 2 or 5 times a power of ten, and of `least`, on the axis (not
+ * logarithmic); returns how many. */
 size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t most, double *values);
 /* Grid lines with numbers; values outside of the axis are left out. */
 void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum plot_unit unit);
@@ -60,7 +62,7 @@ void plot_line(struct plot *plot, const char *class, const struct plot_point *po
 /* Between low[i].y and high[i].y. */
 void plot_band(struct plot *plot, const char *class, const struct plot_point *low,
                const struct plot_point *high, size_t count);
-/* `tip` (text) is shown when one points at it. */
+/* The browser shows `tip` (text) on hover. */
 void plot_dot(struct plot *plot, const char *class, double x, double y, const char *tip);
 /* From corner to corner, in the drawing's own units. */
 void plot_box(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,

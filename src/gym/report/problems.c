@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define SQUARE 10       /* one turn, with its gap */
-#define SQUARES_MOST 48 /* in one cell: beyond, a sample is one square */
+#define SQUARES_MOST 48 /* in one cell: above, a sample is one square */
 
-/* A problem in each run; NULL where that run was not asked for it. */
+/* A problem in each run; NULL if the run was not asked for it. */
 struct row {
     const struct report_problem *in[REPORT_RUNS];
 };
@@ -29,7 +29,7 @@ static double best_of(const struct report_problem *problem, size_t *correct)
     return best;
 }
 
-/* What a sample came to: its best turn's status, or the last one's. */
+/* A sample's outcome: its best turn's status, or the last one's. */
 static int outcome(const struct gym_sample *sample)
 {
     int status = GYM_MISSING;
@@ -38,14 +38,14 @@ static int outcome(const struct gym_sample *sample)
     return status;
 }
 
-static void square(struct buf *out, size_t x, int status)
+static void put_square(struct buf *out, size_t x, int status)
 {
     buf_printf(out, "<rect class=\"st-%s\" x=\"%zu\" width=\"%d\" height=\"%d\" rx=\"2\"/>",
                gym_status_name(status), x, SQUARE - 2, SQUARE - 2);
 }
 
 /* All turns of all samples as squares, samples apart from each other. */
-static void squares(const struct report_problem *problem, struct buf *out)
+static void put_squares(const struct report_problem *problem, struct buf *out)
 {
     size_t turns = 0, x = 0;
     for (size_t i = 0; i < problem->gym.sample_count; i++)
@@ -60,14 +60,14 @@ static void squares(const struct report_problem *problem, struct buf *out)
     for (size_t i = 0; i < problem->gym.sample_count && x < width; i++) {
         const struct gym_sample *sample = &problem->gym.samples[i];
         for (size_t t = 0; each && t < sample->turn_count; t++, x += SQUARE)
-            square(out, x, sample->turns[t].status);
+            put_square(out, x, sample->turns[t].status);
         if (!each)
-            square(out, x, outcome(sample));
+            put_square(out, x, outcome(sample));
         x += each ? 4 : SQUARE;
     }
     for (size_t i = problem->gym.sample_count; i < problem->gym.asked && x < width; i++)
         if (!each) {
-            square(out, x, GYM_MISSING);
+            put_square(out, x, GYM_MISSING);
             x += SQUARE;
         }
     buf_puts(out, "</svg>");
@@ -83,7 +83,7 @@ static void cells_of_run(const struct report_problem *problem, struct buf *out)
     }
     buf_printf(out, "<td data-v=\"%.4f\"><span class=\"ratio\">%zu/%zu</span>",
                (double)correct / (double)problem->gym.asked, correct, problem->gym.asked);
-    squares(problem, out);
+    put_squares(problem, out);
     buf_printf(out, "</td><td class=\"number\" data-v=\"%.6g\">", best);
     if (best > 0)
         buf_printf(out, "<span class=\"%s\">%.2f×</span>", best >= 1 ? "gain" : "loss", best);
@@ -92,7 +92,7 @@ static void cells_of_run(const struct report_problem *problem, struct buf *out)
     buf_puts(out, "</td>");
 }
 
-static const char *state_of(const struct report *report, const struct row *row)
+static const char *row_state(const struct report *report, const struct row *row)
 {
     bool correct = false, fast = false, tried = false, cheated = false;
     for (size_t r = 0; r < report->run_count; r++) {
@@ -127,7 +127,7 @@ static void put_row(const struct report *report, const struct row *row, struct b
         if (row->in[r] && (!any || any->episode_count == 0))
             any = row->in[r];
     const char *name = *any->name ? any->name : "(no name)";
-    buf_printf(out, "<tr data-state=\"%s\"", state_of(report, row));
+    buf_printf(out, "<tr data-state=\"%s\"", row_state(report, row));
     put_attribute(out, "data-level", any->level);
     put_attribute(out, "data-category", any->category);
     buf_puts(out, " data-episodes=\"");
@@ -152,7 +152,7 @@ static void put_row(const struct report *report, const struct row *row, struct b
     buf_puts(out, "</tr>\n");
 }
 
-static void put_head(const struct report *report, struct buf *out)
+static void put_table_head(const struct report *report, struct buf *out)
 {
     static const char *const titles[] = {"Problem", "Level", "Category"};
     for (size_t i = 0; i < 3; i++)
@@ -169,7 +169,7 @@ static void put_head(const struct report *report, struct buf *out)
     }
 }
 
-/* "" behind the last one that has a name. */
+/* "" after the last named one. */
 static const char *name_at(const struct report_set *set, size_t i)
 {
     return i < set->problem_count ? set->problems[i].name : "";
@@ -180,7 +180,7 @@ void page_problems(const struct report *report, struct buf *out)
 {
     size_t next[REPORT_RUNS] = {0};
     buf_puts(out, "<thead><tr>");
-    put_head(report, out);
+    put_table_head(report, out);
     buf_puts(out, "</tr></thead><tbody>\n");
     for (;;) {
         const char *least = "";

@@ -13,8 +13,8 @@ int report_name_order(const char *a, const char *b)
     return strverscmp(a, b);
 }
 
-/* Few different texts stand in many episodes: the last one is mostly the one. */
-static const char *keep(struct arena *arena, const char *text, const char *last)
+/* Few different texts occur in many episodes: mostly the last one. */
+static const char *intern_text(struct arena *arena, const char *text, const char *last)
 {
     return last && strcmp(text, last) == 0 ? last : arena_strdup(arena, text);
 }
@@ -49,16 +49,16 @@ static struct report_episode *read_episode(struct arena *arena, const struct tra
     last = last ? last : &none;
     *episode = (struct report_episode){
         .id = arena_strdup(arena, from->episode),
-        .problem = keep(arena, from->problem, last->problem),
-        .hash = keep(arena, from->problem_hash, last->hash),
-        .level = keep(arena, from->level, last->level),
-        .category = keep(arena, from->category, last->category),
-        .model = keep(arena, from->model, last->model),
-        .language = keep(arena, from->language, last->language),
-        .policy = keep(arena, from->policy, last->policy),
-        .style = keep(arena, from->style, last->style),
-        .reward = keep(arena, from->reward_preset, last->reward),
-        .end = keep(arena, from->end, last->end),
+        .problem = intern_text(arena, from->problem, last->problem),
+        .hash = intern_text(arena, from->problem_hash, last->hash),
+        .level = intern_text(arena, from->level, last->level),
+        .category = intern_text(arena, from->category, last->category),
+        .model = intern_text(arena, from->model, last->model),
+        .language = intern_text(arena, from->language, last->language),
+        .policy = intern_text(arena, from->policy, last->policy),
+        .style = intern_text(arena, from->style, last->style),
+        .reward = intern_text(arena, from->reward_preset, last->reward),
+        .end = intern_text(arena, from->end, last->end),
         .sample = from->sample,
         .iteration = from->iteration,
         .max_turns = from->max_turns,
@@ -81,8 +81,8 @@ static void add_times(struct arena *arena, struct report_run *run, const struct 
         run->ended_at = arena_strdup(arena, from->ended_at);
 }
 
-static int add(struct report *report, struct report_run *run, const struct trajectory *trajectory,
-               size_t *capacity, struct err *err)
+static int append_episode(struct report *report, struct report_run *run,
+                          const struct trajectory *trajectory, size_t *capacity, struct err *err)
 {
     size_t count = run->episode_count;
     if (count == LIMIT_TRAJECTORIES)
@@ -100,7 +100,7 @@ static int add(struct report *report, struct report_run *run, const struct traje
     return 0;
 }
 
-static int read_all(struct report *report, struct report_run *run, struct err *err)
+static int read_episodes(struct report *report, struct report_run *run, struct err *err)
 {
     struct trajectory_reader *reader;
     struct trajectory trajectory;
@@ -110,7 +110,7 @@ static int read_all(struct report *report, struct report_run *run, struct err *e
     if (result < 0)
         return result;
     while ((result = trajectory_next(reader, &trajectory, err)) > 0) {
-        result = add(report, run, &trajectory, &capacity, err);
+        result = append_episode(report, run, &trajectory, &capacity, err);
         trajectory_deinit(&trajectory);
         if (result < 0)
             break;
@@ -126,7 +126,7 @@ static int read_all(struct report *report, struct report_run *run, struct err *e
 
 /* ----------------------------------------------------------------------------- which ones count */
 
-static struct report_episode *at(const void *place)
+static struct report_episode *text_at(const void *place)
 {
     return *(struct report_episode *const *)place;
 }
@@ -138,15 +138,15 @@ static int by_number(int64_t a, int64_t b)
 
 static int by_id(const void *a, const void *b)
 {
-    int order = strcmp(at(a)->id, at(b)->id);
-    return order ? order : by_number((int64_t)at(a)->order, (int64_t)at(b)->order);
+    int order = strcmp(text_at(a)->id, text_at(b)->id);
+    return order ? order : by_number((int64_t)text_at(a)->order, (int64_t)text_at(b)->order);
 }
 
 static int by_problem(const void *a, const void *b)
 {
-    int order = report_name_order(at(a)->problem, at(b)->problem);
-    order = order ? order : by_number(at(a)->sample, at(b)->sample);
-    return order ? order : by_number((int64_t)at(a)->order, (int64_t)at(b)->order);
+    int order = report_name_order(text_at(a)->problem, text_at(b)->problem);
+    order = order ? order : by_number(text_at(a)->sample, text_at(b)->sample);
+    return order ? order : by_number((int64_t)text_at(a)->order, (int64_t)text_at(b)->order);
 }
 
 static void drop_repeated(struct report_run *run)
@@ -186,7 +186,7 @@ static int drop_not_asked(const struct report *report, struct report_run *run, s
 
 int report_read(struct report *report, struct report_run *run, struct err *err)
 {
-    int result = read_all(report, run, err);
+    int result = read_episodes(report, run, err);
     if (result < 0)
         return result;
     drop_repeated(run);

@@ -97,14 +97,14 @@ double report_curve_p(size_t i)
 
 /* ------------------------------------------------------------------------------------ estimates */
 
-/* One set of problems, its draws, and room for what the problems add to one measure. */
+/* One set of problems, its resamples, and room for the terms of one measure. */
 struct estimator {
     const struct report_set *set;
     struct gym_resamples *resamples;
     struct gym_term *terms;
 };
 
-/* Fewer rounds for many problems: intervals are narrow there, and draws cost memory. */
+/* Fewer rounds for many problems: intervals are narrow there, and rounds cost memory. */
 static size_t rounds_for(size_t problems)
 {
     size_t most = (size_t)4000000 / (problems + 1);
@@ -124,7 +124,7 @@ static void estimator_deinit(struct estimator *estimator)
     mem_free(estimator->terms);
 }
 
-static struct gym_estimate estimate(struct estimator *estimator, struct gym_measure measure)
+static struct gym_estimate estimate_measure(struct estimator *estimator, struct gym_measure measure)
 {
     const struct report_set *set = estimator->set;
     for (size_t i = 0; i < set->problem_count; i++)
@@ -137,7 +137,7 @@ static void estimate_set(struct report *report, struct estimator *estimator, str
 {
     set->estimates = arena_alloc(&report->arena, report->measure_count * sizeof *set->estimates);
     for (size_t i = 0; i < report->measure_count; i++)
-        set->estimates[i] = estimate(estimator, report->measures[i]);
+        set->estimates[i] = estimate_measure(estimator, report->measures[i]);
 }
 
 static void estimate_curves(struct report *report, struct estimator *estimator,
@@ -145,9 +145,9 @@ static void estimate_curves(struct report *report, struct estimator *estimator,
 {
     for (size_t i = 0; i < REPORT_CURVE; i++) {
         struct gym_measure measure = {.kind = GYM_FAST_PROBLEMS, .p = report_curve_p(i)};
-        run->curve_problems[i] = estimate(estimator, measure);
+        run->curve_problems[i] = estimate_measure(estimator, measure);
         measure.kind = GYM_FAST_SAMPLES;
-        run->curve_samples[i] = estimate(estimator, measure);
+        run->curve_samples[i] = estimate_measure(estimator, measure);
     }
     run->pass_count = run->sample_most < REPORT_PASS ? run->sample_most : REPORT_PASS;
     size_t size = run->pass_count * sizeof *run->pass_correct;
@@ -155,9 +155,9 @@ static void estimate_curves(struct report *report, struct estimator *estimator,
     run->pass_fast = arena_alloc(&report->arena, size);
     for (size_t k = 1; k <= run->pass_count; k++) {
         struct gym_measure measure = {.kind = GYM_PASS, .k = k};
-        run->pass_correct[k - 1] = estimate(estimator, measure);
+        run->pass_correct[k - 1] = estimate_measure(estimator, measure);
         measure.p = 1;
-        run->pass_fast[k - 1] = estimate(estimator, measure);
+        run->pass_fast[k - 1] = estimate_measure(estimator, measure);
     }
 }
 
@@ -205,7 +205,7 @@ static void estimate_turns(struct report *report, struct estimator *estimator,
         for (size_t i = 0; i < report->turn_measure_count; i++) {
             struct gym_measure measure = report->turn_measures[i];
             measure.turn = t;
-            turn->estimates[i] = estimate(estimator, measure);
+            turn->estimates[i] = estimate_measure(estimator, measure);
         }
     }
 }
@@ -232,7 +232,7 @@ struct pair {
     const struct report_problem *a, *b;
 };
 
-/* Both sets are in order, those without a name at the end; these pair up by their number. */
+/* Both sets are in order, unnamed ones last; these pair up by their number. */
 static size_t pair_up(const struct report_set *a, const struct report_set *b, struct pair *pairs)
 {
     size_t count = 0;
@@ -282,7 +282,7 @@ void report_compare(struct report *report, struct report_comparison *comparison)
 
 /* --------------------------------------------------------------------------------------- report */
 
-/* The last part of the path that tells something. */
+/* The last informative part of the path. */
 static const char *name_of(struct arena *arena, const char *path)
 {
     char *copy = arena_strdup(arena, path);

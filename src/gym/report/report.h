@@ -1,16 +1,16 @@
-/* report: trajectories of one or several runs, as figures.
+/* report: figures over the trajectories of one or several runs.
  *
- * report_open reads every file once and keeps facts only, no texts; report_html reads them again
- * for what candidates looked like. Samples are told apart by problem and sample number; an episode
- * with iteration > 0 goes on where the sample's last one ended. An episode that comes twice counts
- * once.
+ * report_open reads every file once and keeps facts, no texts; report_html reads them again for the
+ * candidates' texts. Samples are identified by problem and sample number; an episode with iteration
+ * > 0 continues the sample's previous one. A repeated episode counts once.
  *
- * Each problem has as many samples asked for as `samples` says, or else as the run's problem with
- * most of them has; `problems` says how many problems, or which. What is missing then counts as not
+ * Each problem has as many samples as `samples` says, or else as the run's largest number of
+ * samples of a problem; `problems` says how many problems, or which. Missing ones count as not
  * solved (metrics.h).
  *
- * Ownership: all of it belongs to the struct report. Threads: immutable once open.
- * Errors: those of trajectory.h, each with file and line; ERR_INPUT for what does not fit together.
+ * Ownership: everything belongs to the struct report. Threads: immutable once open.
+ * Errors: those of trajectory.h, each with file and line; ERR_INPUT for options that contradict the
+ * files.
  */
 #ifndef WARPGYM_GYM_REPORT_REPORT_H
 #define WARPGYM_GYM_REPORT_REPORT_H
@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPORT_RUNS 8 /* more lines in one plot nobody can tell apart */
+#define REPORT_RUNS 8 /* more lines in one plot are not distinguishable */
 #define REPORT_THRESHOLDS 16
 #define REPORT_CURVE 121 /* points of the fast_p curve */
 #define REPORT_PASS 64   /* points of the pass@k curve */
@@ -53,7 +53,7 @@ struct report_options {
     size_t k_count;
     enum report_grouping by;
     size_t problem_total;        /* 0: as many as are found, or named */
-    const char *const *problems; /* their names, NULL: not told */
+    const char *const *problems; /* their names; NULL: unknown */
     size_t problem_count;
     size_t samples;           /* of each problem; 0: see above */
     const char *const *names; /* of the runs; NULL: from their paths */
@@ -66,13 +66,13 @@ struct report_episode {
     double gamma, first_return;
     struct gym_turn *turns;
     size_t turn_count;
-    size_t order; /* of its line in the file, from 0, blank ones not counted */
-    bool begins;  /* a sample: it does not go on with the one before */
+    size_t order; /* of its line in the file, from 0, without blank lines */
+    bool begins;  /* the first episode of its sample */
 };
 
 struct report_problem {
-    const char *name;                       /* "": asked for, but nobody said its name */
-    const char *level, *category, *hash;    /* "" where nobody came to it */
+    const char *name;                       /* "": requested without a name */
+    const char *level, *category, *hash;    /* "" if it was never reached */
     struct report_episode *const *episodes; /* of all samples, in order; borrowed */
     size_t episode_count;
     struct gym_problem gym;
@@ -99,11 +99,11 @@ struct report_run {
     const char *started_at, *ended_at; /* the first and the last; "" */
     struct report_episode **episodes;  /* that count, by problem, sample, order */
     size_t episode_count, episodes_read;
-    size_t repeated;       /* episodes that came twice */
-    size_t not_asked;      /* episodes of problems that were not asked for */
+    size_t repeated;       /* repeated episodes */
+    size_t not_asked;      /* episodes of problems that were not requested */
     size_t ended_by_error; /* episodes */
-    bool cut;              /* the last line was half a line */
-    size_t sample_most;    /* samples asked for of a problem */
+    bool cut;              /* the last line was incomplete */
+    size_t sample_most;    /* samples requested of a problem */
     struct report_set all, *groups;
     size_t group_count;
     struct report_turn *turns;
@@ -114,11 +114,11 @@ struct report_run {
     size_t pass_count;
 };
 
-/* Run b against run a, over the problems that both were asked for. */
+/* Run b against run a, over the problems requested of both. */
 struct report_comparison {
     size_t a, b;
     size_t problem_count;
-    size_t other_texts; /* of these, problems of the same name that are not the same */
+    size_t other_texts;               /* of these, problems with one name and different contents */
     struct gym_estimate *differences; /* of report->measures */
 };
 
@@ -139,26 +139,26 @@ void report_close(struct report *report);
 
 /* Of point i of the curve. */
 double report_curve_p(size_t i);
-/* The place of a measure in report->measures; measure_count: it is not among them. */
+/* The index of a measure in report->measures; measure_count: not among them. */
 size_t report_find(const struct report *report, enum gym_measure_kind kind, double p, size_t k);
 size_t report_find_turn(const struct report *report, enum gym_measure_kind kind, double p);
 
-/* How people call it: "fast_1.5", "pass@4". */
+/* Its display name: "fast_1.5", "pass@4". */
 void report_label(const struct gym_measure *measure, char *text, size_t size);
 /* What it is over: "problems", "samples", "turns". */
 const char *report_unit(enum gym_measure_kind kind);
 /* "72.5 %", "1.43x" (`times` is the x), "0.812"; and of a difference "+3.5", "x1.43", "-0.120". */
 void report_value(double value, enum gym_scale scale, const char *times, char *text, size_t size);
 void report_change(double value, enum gym_scale scale, const char *times, char *text, size_t size);
-/* Whether a difference is one: 1 better, -1 worse, 0 its interval holds "none". */
+/* The sign of a difference: 1 better, -1 worse, 0 its interval includes "none". */
 int report_verdict(const struct gym_measure *measure, const struct gym_estimate *difference);
 
 /* docs/guide/report.md has its keys. A new reference. */
 json_t *report_json(const struct report *report);
-/* What somebody else's page has around a report's own sections. */
+/* The parts that another page puts around a report's sections. */
 struct report_frame {
     const char *title;
-    void (*put_head)(void *context, struct buf *out); /* in place of the runs' names */
+    void (*put_head)(void *context, struct buf *out); /* instead of the runs' names */
     void (*put_before)(void *context, struct buf *out);
     void (*put_after)(void *context, struct buf *out);
     void *context;

@@ -48,13 +48,13 @@ static void make_problem(struct arena *arena, struct report_episode *const *epis
 
 /* ----------------------------------------------------------------------------------------- sets */
 
-/* Problems that were asked for: by name, or so many in all. */
+/* Requested problems: by name, or a number in all. */
 struct asked {
     const char *const *names;
     size_t name_count, total;
 };
 
-static struct report_problem nobody_came(const char *name)
+static struct report_problem add_missing_problems(const char *name)
 {
     return (struct report_problem){.name = name, .level = "", .category = "", .hash = ""};
 }
@@ -75,7 +75,7 @@ static void add_named(struct report_set *set, const struct asked *asked)
         while (j < found && report_name_order(set->problems[j].name, asked->names[i]) < 0)
             j++;
         if (j == found || strcmp(set->problems[j].name, asked->names[i]) != 0)
-            set->problems[set->problem_count++] = nobody_came(asked->names[i]);
+            set->problems[set->problem_count++] = add_missing_problems(asked->names[i]);
     }
 }
 
@@ -97,7 +97,7 @@ static void count_samples(struct report_set *set, size_t most)
     }
 }
 
-/* `most`: samples asked for of each problem; 0: as many as one of them has. *found: that many. */
+/* `most`: samples requested of each problem; 0: as many as one of them has. *found: that many. */
 static void make_set(struct arena *arena, struct report_set *set,
                      struct report_episode *const *episodes, size_t count,
                      const struct asked *asked, size_t most, size_t *found)
@@ -116,7 +116,7 @@ static void make_set(struct arena *arena, struct report_set *set,
     }
     add_named(set, asked);
     while (set->problem_count < asked->total)
-        set->problems[set->problem_count++] = nobody_came("");
+        set->problems[set->problem_count++] = add_missing_problems("");
     qsort(set->problems, set->problem_count, sizeof *set->problems, by_name);
     *found = most > 0 ? most : largest;
     count_samples(set, *found);
@@ -165,7 +165,7 @@ static int name_order(const void *a, const void *b)
     return report_name_order(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Problems nobody came to, that a group was asked for. */
+/* Adds unreached problems that were requested of a group. */
 static struct asked asked_of_group(struct report *report, const struct report_run *run,
                                    const char *group)
 {
@@ -231,7 +231,7 @@ static void make_groups(struct report *report, struct report_run *run)
 /* ------------------------------------------------------------------------------------------ run */
 
 /* "a, b": the different values among the episodes. */
-static const char *listed(struct report *report, const struct report_run *run, size_t offset)
+static const char *list_texts(struct report *report, const struct report_run *run, size_t offset)
 {
     struct names names = {0};
     struct buf text;
@@ -264,9 +264,9 @@ int report_make_sets(struct report *report, struct report_run *run, struct err *
             run->sample_most = run->all.problems[i].gym.asked;
     if (options->by != REPORT_BY_NONE)
         make_groups(report, run);
-    run->models = listed(report, run, offsetof(struct report_episode, model));
-    run->languages = listed(report, run, offsetof(struct report_episode, language));
-    run->styles = listed(report, run, offsetof(struct report_episode, style));
-    run->rewards = listed(report, run, offsetof(struct report_episode, reward));
+    run->models = list_texts(report, run, offsetof(struct report_episode, model));
+    run->languages = list_texts(report, run, offsetof(struct report_episode, language));
+    run->styles = list_texts(report, run, offsetof(struct report_episode, style));
+    run->rewards = list_texts(report, run, offsetof(struct report_episode, reward));
     return 0;
 }

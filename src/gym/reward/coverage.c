@@ -20,15 +20,15 @@ int coverage_measure_named(const char *name, enum coverage_measure *measure, str
     return err_unknown(err, "coverage", name, measures, COVERAGE_MEASURES);
 }
 
-/* NAN: there is none, or it is negative. */
+/* NAN: missing or negative. */
 static double number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) && json_number_value(value) >= 0 ? json_number_value(value) : NAN;
 }
 
-/* As many as a verdict of ours names; a server's may have any number. */
-static size_t count_of(const json_t *kernels)
+/* As many as this judge's verdicts name; a server's may have any number. */
+static size_t kernel_count(const json_t *kernels)
 {
     size_t count = json_array_size(kernels);
     return count < VERDICT_KERNELS ? count : VERDICT_KERNELS;
@@ -36,7 +36,7 @@ static size_t count_of(const json_t *kernels)
 
 static bool is_named_own(const json_t *kernels, const char *name)
 {
-    for (size_t i = 0; i < count_of(kernels); i++) {
+    for (size_t i = 0; i < kernel_count(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
         const char *own = json_text_at(kernel, "name");
         if (json_is_true(json_object_get(kernel, "own")) && *own && *name &&
@@ -46,11 +46,11 @@ static bool is_named_own(const json_t *kernels, const char *name)
     return false;
 }
 
-/* Kernels whose names say that they are its own; `key`: what is added up of them, NULL: one. */
+/* Kernels that match by name; `key`: the value to sum, NULL: count. */
 static double named_sum(const json_t *kernels, const char *key)
 {
     double sum = 0;
-    for (size_t i = 0; i < count_of(kernels); i++) {
+    for (size_t i = 0; i < kernel_count(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
         if (is_named_own(kernels, json_text_at(kernel, "name")))
             sum += key ? number_of(kernel, key) : 1;

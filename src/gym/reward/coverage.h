@@ -1,15 +1,15 @@
-/* coverage: the share of a candidate's work that its own kernels did, out of its verdict's profile.
+/* coverage: the share of a candidate's work that its own kernels did, from its verdict's profile.
  *
  *   measure        share of                 a kernel is the candidate's own
- *   time           time on the GPU          by where its code came from: the judge's word
+ *   time           time on the GPU          by the origin of its code, as the judge found it
  *   kernels        kernels, by their names  likewise
- *   named_time     time on the GPU          if its name and that of one of them are equal, or one
- *   named_kernels  kernels, by their names  contains the other, whatever the case of letters
+ *   named_time     time on the GPU          if its name equals that of one of them, or one contains
+ *   named_kernels  kernels, by their names  the other, ignoring case
  *
- * Named ones are Dr. Kernel's rule, for comparison: a kernel that is called `add` takes PyTorch's
- * `vectorized_elementwise_kernel<AddFunctor>` for its own. The profile names the kernels that took
- * longest; others are nobody's. The original's CPU time and rows of operators are in no launch
- * trace, and in no sum.
+ * The named measures are Dr. Kernel's rule, for comparison: a kernel called `add` claims PyTorch's
+ * `vectorized_elementwise_kernel<AddFunctor>`. The profile names the longest kernels; others count
+ * as not the candidate's. The original's CPU time and operator rows are in no launch trace, and in
+ * no sum.
  *
  * Threads: pure.
  */
@@ -31,7 +31,7 @@ enum coverage_measure {
 /* ERR_INPUT with the nearest name. */
 NODISCARD int coverage_measure_named(const char *name, enum coverage_measure *measure,
                                      struct err *err);
-/* 0 to 1; NAN: not known, as without a launch trace. `verdict` may be a server's, and NULL. */
+/* 0 to 1; NAN: unknown, as without a launch trace. `verdict` may be a server's, and NULL. */
 double coverage_read(enum coverage_measure measure, const json_t *verdict);
 
 #endif

@@ -35,7 +35,7 @@ static const struct {
 };
 
 #define CHANGES 8
-#define FIELD_MOST 1e9 /* whatever a user may want; totals stay finite */
+#define FIELD_MOST 1e9 /* a generous bound; totals stay finite */
 
 /* What differs from the standard of reward.h. */
 static const struct preset {
@@ -100,7 +100,7 @@ static const struct {
     double speedup, reward;
 } ladder[] = {{3, 1}, {2, 0.8}, {1.5, 0.6}, {1.2, 0.4}, {1, 0.2}};
 
-/* Statuses that a verdict can have. One that is not here says nothing of the candidate. */
+/* Statuses of a verdict. Others say nothing about the candidate. */
 static const struct {
     const char *name;
     bool completed;
@@ -127,7 +127,8 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* A candidate that is wrong in a timed call has passed all trials: the call counts as one more. */
+/* A candidate that is wrong in a timed call has passed all trials: the call counts as one more
+ * trial. */
 static void read_tests(const json_t *verdict, struct reward_facts *facts)
 {
     const json_t *correctness = json_object_get(verdict, "correctness");
@@ -169,7 +170,7 @@ void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
         return;
     facts->compiled = json_is_true(json_object_get(verdict, "compiled"));
     facts->correct = json_is_true(json_object_get(verdict, "correct")) && !facts->cheated;
-    /* What the judge could call has an entry point, whatever it looks like. */
+    /* A candidate that the judge could call has an entry point, whatever it looks like. */
     facts->format_ok |= facts->correct || !parsed;
     facts->coverage = coverage_read(coverage, verdict);
     read_tests(verdict, facts);
@@ -270,7 +271,7 @@ static double above_baseline(const struct reward_config *config, double speedup)
     return config->speed_max_reward > 0 ? fmin(gained, config->speed_max_reward) : gained;
 }
 
-static double rung(const struct reward_config *config, double speedup)
+static double ladder_rung(const struct reward_config *config, double speedup)
 {
     for (size_t i = 0; i < COUNT(ladder); i++)
         if (speedup >= ladder[i].speedup)
@@ -278,7 +279,7 @@ static double rung(const struct reward_config *config, double speedup)
     return config->slow_penalty;
 }
 
-static double speed(const struct reward_config *config, const struct reward_facts *facts)
+static double speed_component(const struct reward_config *config, const struct reward_facts *facts)
 {
     double speedup = facts->speedup > 0 ? facts->speedup : 0;
     if (!facts->correct)
@@ -290,14 +291,14 @@ static double speed(const struct reward_config *config, const struct reward_fact
     case RULE_STEP:
         return speedup >= 1 + config->speed_epsilon ? 1 : 0;
     case RULE_LADDER:
-        return rung(config, speedup);
+        return ladder_rung(config, speedup);
     default:
         return speedup > 0 ? above_baseline(config, speedup) : 0;
     }
 }
 
 /* From `high` at `from` down to `low` at `to`. */
-static double falling(double at, double from, double to, double high, double low)
+static double falling_ramp(double at, double from, double to, double high, double low)
 {
     if (at <= from)
         return high;
@@ -306,20 +307,21 @@ static double falling(double at, double from, double to, double high, double low
     return high - (high - low) * (at - from) / (to - from);
 }
 
-static void components(const struct reward_config *config, const struct reward_facts *facts,
-                       struct reward *reward)
+static void compute_components(const struct reward_config *config, const struct reward_facts *facts,
+                               struct reward *reward)
 {
     double thought = (double)facts->thought_chars;
     reward->format = facts->format_ok ? 1 : config->format_penalty;
     reward->compile = facts->cheated ? config->cheating_penalty : facts->compiled ? 1 : 0;
     reward->correctness = correctness(config, facts);
-    reward->speed = speed(config, facts);
-    reward->length = falling((double)facts->code_chars, config->length_min, config->length_max, 1,
-                             0);
+    reward->speed = speed_component(config, facts);
+    reward->length = falling_ramp((double)facts->code_chars, config->length_min, config->length_max,
+                                  1, 0);
     reward->thinking = facts->thought_chars == 0
                            ? config->thinking_no_think
-                           : falling(thought, config->thinking_soft_max, config->thinking_hard_max,
-                                     config->thinking_bonus, config->thinking_floor);
+                           : falling_ramp(thought, config->thinking_soft_max,
+                                          config->thinking_hard_max, config->thinking_bonus,
+                                          config->thinking_floor);
     reward->coverage = facts->correct && facts->coverage > 0 ? facts->coverage : 0;
 }
 
@@ -341,7 +343,7 @@ static double total_sum(const struct reward_config *config, const struct reward_
            config->coverage_weight * reward->coverage + extras;
 }
 
-/* An answer without code reaches no judge, and is a failure like one that cannot be loaded. */
+/* An answer without code is not judged, and is a failure like one that cannot be loaded. */
 static double total_drkernel(const struct reward_config *config, const struct reward_facts *facts,
                              const struct reward *reward)
 {
@@ -361,7 +363,7 @@ void reward_compute(const struct reward_config *config, const struct reward_fact
 {
     bool sums = config->rule == RULE_SUM || config->rule == RULE_SPARSE;
     *reward = (struct reward){.excluded = facts->excluded};
-    components(config, facts, reward);
+    compute_components(config, facts, reward);
     if (!facts->excluded)
         reward->total = sums ? total_sum(config, facts, reward)
                              : total_drkernel(config, facts, reward);

@@ -1,8 +1,8 @@
-/* reward: what an answer is worth.
+/* reward: the reward of an answer.
  *
  * Components, as in kernel_rl's and Dr. Kernel's training code, each a pure function of the facts
- * below; presets are rows of weights and one rule how components add up (docs/reference/rewards.md has every
- * formula, its source, and each repaired defect).
+ * below; presets are rows of weights and a rule for combining the components
+ * (docs/reference/rewards.md has every formula, its source, and each corrected defect).
  *
  *   kevin      0.3 correct + speedup (Kevin, arXiv 2507.11948)
  *   kernel_rl  0.3 correct + (speedup - 1), at most 10: kernel_rl's `default`
@@ -12,7 +12,7 @@
  *   drkernel_paper, drkernel_weighted, drkernel_like_kernel
  *
  * An infrastructure_error, cancelled or unsupported verdict has no reward: `excluded`.
- * Threads: pure.
+ * Ownership: names are static. Threads: pure.
  */
 #ifndef WARPGYM_GYM_REWARD_REWARD_H
 #define WARPGYM_GYM_REWARD_REWARD_H
@@ -29,18 +29,18 @@ struct parsed;
 
 struct reward_facts {
     bool format_ok, compiled, correct;
-    bool completed; /* KernelGYM's word: it loaded, kept to its time and broke no rule */
+    bool completed; /* KernelGYM's term: it loaded, kept to its time and broke no rule */
     bool cheated;   /* a violation */
-    bool excluded;  /* it says nothing of the candidate */
+    bool excluded;  /* it says nothing about the candidate */
     int64_t tests_passed, tests_total;
     double speedup;  /* reference / candidate; NaN: not measured */
-    double coverage; /* 0 to 1, by the measure that was asked for; NaN: not known */
+    double coverage; /* 0 to 1, by the configured measure; NaN: unknown */
     size_t code_chars, thought_chars;
 };
 
-/* `verdict` NULL: nothing was evaluated, because there was no code; where `parsed` has some, nobody
- * knows what it is worth (excluded). `parsed` NULL: the answer is not known, only its candidate. A
- * verdict may be a server's: what it lacks counts for nothing. */
+/* `verdict` NULL: nothing was evaluated, because there was no code; if `parsed` has code, its value
+ * is unknown (excluded). `parsed` NULL: only the candidate is known, not the answer. A verdict may
+ * be a server's: missing values count for nothing. */
 void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
                        enum coverage_measure coverage, struct reward_facts *facts);
 
@@ -93,7 +93,7 @@ NODISCARD int reward_config_read(const json_t *value, struct reward_config *conf
 extern const char *const reward_presets[];
 
 struct reward {
-    bool excluded; /* then total is 0 and means nothing */
+    bool excluded; /* then total is 0 and meaningless */
     double total;
     /* The components before any weight or gate. */
     double format, compile, correctness, speed, length, thinking, coverage;
@@ -104,12 +104,12 @@ void reward_compute(const struct reward_config *config, const struct reward_fact
 /* {"total", "format", …}, all numbers; JSON's null where excluded. A new reference. */
 json_t *reward_json(const struct reward *reward);
 
-/* G_t = r_t + gamma * G_{t+1}; turns with excluded[t] count as if they were not there (their own
- * return is that of the next). excluded may be NULL. */
+/* G_t = r_t + gamma * G_{t+1}; turns with excluded[t] are skipped (their own return is that of the
+ * next). excluded may be NULL. */
 void reward_returns(const double *rewards, const bool *excluded, size_t count, double gamma,
                     double *returns);
-/* Dr. Kernel's turn masking: false where an earlier turn had a reward above 0 and this one has not.
- */
+/* Dr. Kernel's turn masking: false if an earlier turn had a reward above 0 and this one has
+ * none. */
 void reward_void_turns(const double *rewards, size_t count, bool *keep);
 
 #endif

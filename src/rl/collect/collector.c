@@ -34,7 +34,7 @@ struct collector {
     struct err why; /* written once, under the lock */
 };
 
-/* ------------------------------------------------------------------------------------ patience */
+/* ------------------------------------------------------------------------------------- patience */
 
 static bool collector_is_over(const struct collector *collector)
 {

@@ -47,7 +47,7 @@ const struct rl_estimator *rl_estimator(const char *name)
     return NULL;
 }
 
-/* --------------------------------------------------------------------------------- one group */
+/* ------------------------------------------------------------------------------------ one group */
 
 struct member {
     size_t row;
@@ -149,7 +149,7 @@ static void estimate_group(struct rl_batch *batch, const struct rl_estimator *es
     }
 }
 
-/* ------------------------------------------------------------------------------------- a batch */
+/* -------------------------------------------------------------------------------------- a batch */
 
 /* NAN: unknown. */
 static double score_energy(const struct rl_batch *batch, size_t row)

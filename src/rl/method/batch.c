@@ -96,7 +96,7 @@ int rl_batch_check(const struct rl_batch *batch, struct err *err)
     return check_rollouts(batch, err);
 }
 
-/* -------------------------------------------------------------------------------------- groups */
+/* --------------------------------------------------------------------------------------- groups */
 
 struct keyed {
     uint64_t key;

@@ -113,7 +113,7 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
     return more > (double)draw->most ? draw->most : (size_t)more;
 }
 
-/* ------------------------------------------------------------------------------------- surplus */
+/* -------------------------------------------------------------------------------------- surplus */
 
 struct candidate {
     size_t group;

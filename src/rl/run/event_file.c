@@ -125,7 +125,7 @@ enum { HPARAMS_VERSION = 1, HPARAMS_START = 3 };
 enum { START_HPARAMS = 1, START_GROUP = 4, START_TIME = 5 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE, NUMBER_VALUE = 2, STRING_VALUE = 3 };
 
-/* ----------------------------------------------------------------------------------- checksums */
+/* ------------------------------------------------------------------------------------ checksums */
 
 uint32_t event_file_crc32c(const void *bytes, size_t count)
 {
@@ -156,7 +156,7 @@ static void store_little_endian(unsigned char *at, uint64_t value, size_t count)
         at[i] = (unsigned char)(value >> 8 * i);
 }
 
-/* ------------------------------------------------------------------------------------- records */
+/* -------------------------------------------------------------------------------------- records */
 
 /* A truncated record may only be at the end of its file: remove it. */
 static int write_whole(struct event_file *events, const void *bytes, size_t count, struct err *err)
@@ -220,7 +220,7 @@ static int begin_value(struct buf *value, const char *tag, struct err *err)
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------- kinds */
+/* ---------------------------------------------------------------------------------------- kinds */
 
 int event_file_scalar(struct event_file *events, uint64_t step, const char *tag, double number,
                       struct err *err)
@@ -355,7 +355,7 @@ int event_file_histogram(struct event_file *events, uint64_t step, const char *t
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- hparams */
+/* -------------------------------------------------------------------------------------- hparams */
 
 /* One entry of a map from names to google.protobuf.Value. */
 static void put_hparam(struct buf *start, const struct event_file_hparam *hparam)
@@ -404,7 +404,7 @@ int event_file_hparams(struct event_file *events, const char *group,
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- files */
+/* ---------------------------------------------------------------------------------------- files */
 
 /* The greatest number of an event file in the directory; 0: none. */
 static int64_t last_file_number(const char *directory)

@@ -29,8 +29,9 @@
 
 #define EVENT_FILE_PREFIX "events.out.tfevents."
 
-/* The wire format of protocol buffers, for writing. Messages are appended to a buf; a nested message
- * is first written to a buf of its own. Fields that are 0 are written, too, which readers accept. */
+/* The wire format of protocol buffers, for writing. Messages are appended to a buf; a nested
+ * message is first written to a buf of its own. Fields that are 0 are written, too, which readers
+ * accept. */
 void protobuf_varint(struct buf *buf, unsigned field, uint64_t value);
 void protobuf_double(struct buf *buf, unsigned field, double value);
 void protobuf_float(struct buf *buf, unsigned field, float value);
@@ -54,8 +55,8 @@ NODISCARD int event_file_scalar(struct event_file *events, uint64_t step, const 
 /* Markdown. */
 NODISCARD int event_file_text(struct event_file *events, uint64_t step, const char *tag,
                               const char *text, struct err *err);
-/* 30 buckets of equal width from the least to the greatest value; values that are not finite are left
- * out, and nothing is written if none is finite. */
+/* 30 buckets of equal width from the least to the greatest value; values that are not finite are
+ * left out, and nothing is written if none is finite. */
 NODISCARD int event_file_histogram(struct event_file *events, uint64_t step, const char *tag,
                                    const double *values, size_t count, struct err *err);
 

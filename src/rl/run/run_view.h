@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ------------------------------------------------------------------------------- metrics.jsonl */
+/* -------------------------------------------------------------------------------- metrics.jsonl */
 
 #define RUN_SERIES_ALL SIZE_MAX
 
@@ -69,7 +69,8 @@ struct run_mean {
 struct run_mean run_series_mean(const struct run_series *series, const char *name, uint64_t step,
                                 size_t over);
 
-/* --------------------------------------------------------------------------------- the directory */
+/* --------------------------------------------------------------------------------- the
+ * directory */
 
 enum run_kind { RUN_NONE, RUN_RL, RUN_SFT };
 enum run_state { RUN_STATE_STOPPED, RUN_STATE_RUNNING, RUN_STATE_FINISHED, RUN_STATE_COUNT };

@@ -35,8 +35,8 @@ struct tensorboard_tag {
 extern const struct tensorboard_tag tensorboard_tags[];
 extern const size_t tensorboard_tag_count;
 
-/* The row of a metric; *tag and *group (NULL without one) with digits for their '*' (mem_free). NULL:
- * not in the table; *tag is then the metric's name. */
+/* The row of a metric; *tag and *group (NULL without one) with digits for their '*' (mem_free).
+ * NULL: not in the table; *tag is then the metric's name. */
 const struct tensorboard_tag *tensorboard_tag_of(const char *metric, char **tag, char **group);
 
 struct tensorboard {

@@ -1,4 +1,4 @@
-/* report_words: how figures are called and written, on a terminal and on a page. */
+/* format: names and texts of figures, on a terminal and on a page. */
 #include "gym/report/report.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* parse_parts: what parse.c is made of. Private to gym/.
+/* internal: what parse.c, fence.c and dialect.c share.
  *
- * A dialect is what a language looks like in an answer: labels of its fences, beginnings of its
- * lines, its entry point. Texts are spans of the answer: any bytes, nothing is copied or freed.
- * Threads: pure.
+ * A dialect describes how a language looks in an answer: the labels of its fences, the beginnings
+ * of its lines, its entry point. Texts are spans of the answer: any bytes, nothing is copied or
+ * freed. Threads: pure.
  */
-#ifndef WARPGYM_GYM_ANSWER_PARTS_H
-#define WARPGYM_GYM_ANSWER_PARTS_H
+#ifndef WARPGYM_GYM_ANSWER_INTERNAL_H
+#define WARPGYM_GYM_ANSWER_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,14 +18,14 @@ struct span {
 bool span_is_space(char byte);
 /* Without white space at both ends. */
 struct span span_trim(struct span text);
-/* Takes the next line off *text, without its line feed; false: there is none. */
+/* Removes the next line from *text, without its line feed; false: none left. */
 bool span_line(struct span *text, struct span *line);
 bool span_begins(struct span text, const char *prefix);
 bool span_begins_any_case(struct span text, const char *prefix);
 
 struct dialect;
 
-/* A language that is none of ours (NULL, too) has the dialect whose only label is its name. */
+/* Other languages (NULL, too) get a dialect whose only label is the name. */
 const struct dialect *dialect_of(const char *language);
 
 enum dialect_rank { RANK_FOREIGN, RANK_NONE, RANK_NEAR, RANK_OWN };
@@ -35,7 +35,7 @@ enum dialect_rank dialect_rank(const struct dialect *dialect, const char *langua
                                struct span label);
 /* Whether a line looks like the first one of a source. */
 bool dialect_begins(const struct dialect *dialect, struct span line);
-/* Whether there is what the judge will call. */
+/* Whether the code has an entry point for the judge. */
 bool dialect_has_entry(const struct dialect *dialect, struct span code);
 
 struct fenced {
@@ -43,8 +43,7 @@ struct fenced {
     bool complete;
 };
 
-/* The fenced block of `text` that is the source: one with an entry point before others, then the
- * one whose label fits best, then one that has an end, then the last. False: there is none. */
+/* The fenced block of `text` that is the source, by rule 3 of parse.h. False: none. */
 bool fence_choose(struct span text, const struct dialect *dialect, const char *language,
                   struct fenced *out);
 

@@ -1,6 +1,8 @@
-/* template_parts: what template.c (tags, blocks) and template_value.c (values, filters) share. */
-#ifndef WARPGYM_GYM_PROMPT_TEMPLATE_PARTS_H
-#define WARPGYM_GYM_PROMPT_TEMPLATE_PARTS_H
+/* internal: what template.c (tags, blocks) and template_value.c (values, filters) share. Threads:
+ * pure.
+ */
+#ifndef WARPGYM_GYM_PROMPT_INTERNAL_H
+#define WARPGYM_GYM_PROMPT_INTERNAL_H
 
 #include "gym/prompt/template.h"
 
@@ -13,23 +15,23 @@
 #define TEMPLATE_SEGMENTS 16 /* of a name: a.b.c */
 #define TEMPLATE_FILTERS 8   /* of one value */
 
-/* What names mean within a {{#each}}; the outermost one's `outer` is NULL. */
+/* The names inside a {{#each}}; the outermost scope's `outer` is NULL. */
 struct template_scope {
     const struct template_scope *outer;
     const json_t *element;
     size_t index;
 };
 
-/* One template on its way. */
+/* The rendering of one template. */
 struct template_walk {
     const char *name, *text;
     size_t count, at;
-    const json_t *values;               /* the root; NULL: it is only checked */
+    const json_t *values;               /* the root; NULL: check only */
     const struct template_scope *scope; /* NULL: outside of loops */
     const struct template_source *source;
     struct buf *out;
     unsigned depth, nesting;
-    size_t *work; /* bytes gone through, of all templates */
+    size_t *work; /* bytes processed, of all templates */
     struct err *err;
 };
 
@@ -39,23 +41,22 @@ struct template_cursor {
     const char *at, *end;
 };
 
-/* An error at a place of the walk's text: "NAME:LINE:COLUMN: …". Returns code. */
+/* Sets an error at a position of the text: "NAME:LINE:COLUMN: …". Returns code. */
 int template_fail(struct template_walk *walk, const char *at, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Goes over blanks; whether something is left. */
+/* Skips blanks; whether something is left. */
 bool template_more(struct template_cursor *cursor);
-/* Goes over the mark where it is next. */
+/* Skips the mark if it is next. */
 bool template_takes(struct template_cursor *cursor, const char *mark);
 
-/* A quoted text, a number or a name, and with `filtered` the filters behind it. Where the walk is
- * `active` *value is a new reference, or NULL for a name that is missing or null; else always NULL
- */
+/* Reads a quoted text, a number or a name, and with `filtered` the filters after it. If `active`,
+ * *value is a new reference, or NULL for a missing or null name; else NULL. */
 NODISCARD int template_value(struct template_cursor *cursor, bool active, bool filtered,
                              json_t **value);
-/* Of the name in [start, end), with the nearest one there is. */
+/* The error for the name in [start, end), with the nearest valid one. */
 int template_missing(struct template_walk *walk, const char *start, const char *end);
-/* What is printed of a value: false where it is a list or an object. Appends to `out`. */
+/* Appends the printed form of a value; false: it is a list or an object. */
 bool template_print(const json_t *value, struct buf *out);
 
 #endif

@@ -129,7 +129,7 @@ TEST(jobs)
             assert_int_equal(seen.numbers[i], 100 + i); /* one after the other is in order */
         if (jobs == 1)
             before = judging_descriptors();
-        /* each job may leave a reference on the shelf */
+        /* each job may leave a reference in the cache */
         assert_in_range(judging_descriptors(), before, before + (jobs - 1) * REFERENCE_DESCRIPTORS);
     }
 }

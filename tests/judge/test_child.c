@@ -455,7 +455,7 @@ static const struct {
     struct wire_done done; /* its first 128 bytes */
     uint32_t bytes;
     bool slot_outputs;
-    int result, output; /* of the call; of the output that it tells of */
+    int result, output; /* of the call; of the output that it claims */
 } forged[] = {
     {"a claim where outputs lie in the slot",
      {.type = WIRE_DONE, .count = 1, .outputs = {{.address = 8, .bytes = 1 << 20}}},
@@ -534,7 +534,7 @@ TEST(forged_messages)
     close(object);
 }
 
-/* A claim of 16 GiB costs nothing until somebody wants the bytes. */
+/* A claim of 16 GiB costs nothing until the bytes are read. */
 TEST(large_claim)
 {
     struct wire_done done = {.type = WIRE_DONE,

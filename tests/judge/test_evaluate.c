@@ -264,7 +264,7 @@ TEST(tricks)
     assert_int_equal(judging_descriptors(), before);
 }
 
-/* When a thread ends it all is a race: nobody else is ever to blame, however it goes. */
+/* When a thread ends it all is a race: only the candidate is ever to blame, however it goes. */
 TEST(blame)
 {
 #define SOON(act)                                                                                  \

@@ -95,7 +95,7 @@ TEST(large)
     gpu_memory_free(&found);
 }
 
-/* What the driver refuses is told, whatever it is. */
+/* Whatever the driver refuses is an error. */
 TEST(refusals)
 {
     struct err err;

@@ -92,7 +92,7 @@ TEST(widen)
         for (uint32_t i = 0; i < wide.count; i++) {
             const struct layout_argument *to = &wide.arguments[i];
             const unsigned char *bytes = (unsigned char *)wide_slot + to->offset;
-            if (roles[r] == ROLE_OUT) /* nobody has written it yet */
+            if (roles[r] == ROLE_OUT) /* it is not written yet */
                 assert_int_equal(bytes[0], 0x5A);
             for (uint64_t at = 0; roles[r] != ROLE_OUT && at < to->count; at++)
                 if (!same(dtype_load(to->dtype, bytes, at), value_of(i, at)))

@@ -1,5 +1,5 @@
-/* The shelf on which references rest. Most of them are processes here that do nothing; some are
- * real ones, which a judge left there. */
+/* The cache of references. Most of them are processes here that do nothing; some are real ones,
+ * which a judge left there. */
 #include "judge/judge_internal.h"
 #include "judge/process/standby_servers.h"
 
@@ -41,7 +41,7 @@
 static struct reference_cache references;
 static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
 
-/* ----------------------------------------------------------------------- nothing but a shelf */
+/* ----------------------------------------------------------------------- nothing but a cache */
 
 FIXTURE(setup)
 {
@@ -116,7 +116,7 @@ static bool gone(pid_t pid)
     return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Zombie, until somebody reaps it. */
+/* A zombie, until it is reaped. */
 static void end(pid_t pid)
 {
     siginfo_t info;
@@ -158,7 +158,7 @@ TEST(newest_first)
     assert_true(reference_cache_has(&references, "b", &gpus[0]));
 }
 
-/* Whoever is dead is not handed out, and does not stay. */
+/* A dead one is not handed out, and does not stay. */
 TEST(dead)
 {
     int before = judging_descriptors();
@@ -225,7 +225,7 @@ static void *borrow(void *trouble)
             continue;
         if (strcmp(reference.hash, problem) != 0)
             return trouble;
-        reference.torch_layout.count++; /* nobody else has it */
+        reference.torch_layout.count++; /* no other thread has it */
         reference_cache_put(&references, &reference);
         (void)reference_cache_has(&references, problem, &gpus[0]);
     }
@@ -370,7 +370,7 @@ static void *cancel_when_busy(void *pid)
     return NULL;
 }
 
-/* A reference in the middle of a call has an answer to come that nobody should take for his. */
+/* A reference in the middle of a call has an answer to come, which is not for the next session. */
 TEST(cancelled_within_a_call)
 {
     pthread_t thread;

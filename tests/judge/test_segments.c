@@ -1,5 +1,5 @@
-/* PyTorch's memory: each piece is told to the judge, who maps the same pages. Both ends are this
- * process's; the GPU is the stand-in driver's. There is one pool in a process. */
+/* PyTorch's memory: each piece is announced to the judge, which maps the same pages. Both ends are
+ * this process's; the GPU is the stand-in driver's. There is one pool in a process. */
 #include "judge/child/segments.h"
 
 #include "../support/fake_cuda.h"
@@ -48,8 +48,8 @@ FIXTURE(close_all)
 
 TEST_GROUP(open_all, close_all);
 
-/* What the judge was told, mapped as he maps it; the caller's. */
-static void hear(struct gpu_memory *memory, const void *address)
+/* What was announced, mapped as the judge maps it; the caller's. */
+static void receive(struct gpu_memory *memory, const void *address)
 {
     static union wire_message message;
     int descriptors[WIRE_DESCRIPTORS];
@@ -93,7 +93,7 @@ TEST(same_pages)
         struct gpu_memory memory;
         char *mine = segments_alloc(sizes[i], 0, NULL);
         assert_non_null(mine);
-        hear(&memory, mine);
+        receive(&memory, mine);
         char *his = (char *)(uintptr_t)memory.address;
         assert_true(his != mine && memory.bytes >= (size_t)sizes[i] && memory.bytes % UNIT == 0);
         mine[0] = 'a';
@@ -116,7 +116,7 @@ TEST(hold)
     for (int i = 0; i < 2; i++) {
         struct gpu_memory memory;
         pieces[i] = segments_alloc((ssize_t)UNIT, 0, NULL);
-        hear(&memory, pieces[i]);
+        receive(&memory, pieces[i]);
         gpu_memory_free(&memory);
     }
     for (int i = 0; i < 2; i++) {
@@ -126,7 +126,7 @@ TEST(hold)
     assert_false(segments_hold(NULL));
     assert_false(segments_hold(&elsewhere));
     assert_false(segments_hold((void *)UINTPTR_MAX));
-    segments_free(&elsewhere, 1, 0, NULL); /* nobody's: nothing happens */
+    segments_free(&elsewhere, 1, 0, NULL); /* not the pool's: nothing happens */
     segments_free(NULL, 0, 0, NULL);
     segments_free(pieces[0], (ssize_t)UNIT, 0, NULL);
     hear_the_end(pieces[0]);
@@ -140,7 +140,7 @@ TEST(hold)
     assert_false(segments_hold(pieces[1]));
 }
 
-/* Whether the judge is told of something now. */
+/* Whether something is announced now. */
 static bool is_told(void)
 {
     struct pollfd more = {.fd = judge, .events = POLLIN};
@@ -155,7 +155,7 @@ TEST(large_again)
     const ssize_t large = (ssize_t)(8 * UNIT);
     int before = judging_descriptors();
     char *pieces[AGAIN];
-    int told = 0;
+    int announced = 0;
     for (int i = 0; i < AGAIN; i++) {
         struct gpu_memory memory;
         pieces[i] = segments_alloc(large, 0, NULL);
@@ -163,13 +163,13 @@ TEST(large_again)
         for (int k = 0; k < i; k++)
             assert_true(pieces[k] + large <= pieces[i] || pieces[i] + large <= pieces[k]);
         if (is_told()) {
-            hear(&memory, pieces[i]);
+            receive(&memory, pieces[i]);
             gpu_memory_free(&memory);
-            told++;
+            announced++;
         }
         pieces[i][0] = pieces[i][large - 1] = (char)i;
     }
-    assert_int_equal(told, 4);
+    assert_int_equal(announced, 4);
     for (int i = 0; i < AGAIN; i++) {
         assert_int_equal(pieces[i][0], i);
         assert_int_equal(pieces[i][large - 1], i);
@@ -225,7 +225,7 @@ TEST(exhaustion)
         int count = 0;
         while (count < 64 && (pieces[count] = alloc_of_few(64))) {
             struct gpu_memory memory;
-            hear(&memory, pieces[count++]);
+            receive(&memory, pieces[count++]);
             gpu_memory_free(&memory);
         }
         assert_in_range(count, 16, 63);

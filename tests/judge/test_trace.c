@@ -244,7 +244,7 @@ TEST(nothing_launched)
     assert_true(warned("H41", "launched nothing"));
 }
 
-/* Who has to say something to whose kernels: rows of one kernel of 100 us beside an own one. */
+/* Which kernels need a remark: rows of one kernel of 100 us beside an own one. */
 static const struct {
     uint32_t source;
     uint64_t us, own_us;

@@ -71,7 +71,7 @@ static const struct {
     {"trifles", 100, 100, 500, 1, false, 0, 5, "one of 100 calls has a launch of 500 us"},
     {"a cold start", 100, 100, 30, 5, false, 0, 5, NULL},
     {"a clock that was slow", 100, 100, 590, 200, false, 0, 195, NULL},
-    {"somebody else's turn in one of them", 61, 61, 410, 47, false, 0, 47, NULL},
+    {"another context's turn in one of them", 61, 61, 410, 47, false, 0, 47, NULL},
     {"all slower than one alone", 100, 100, 500, 400, false, 0, 5, NULL},
     {"a few are long", 100, 100, 500, 5, false, 0, 150, "where a call's takes 150 us"},
     {"nothing is known of a call", 100, 100, 500, 5, false, 0, INFINITY, NULL},

@@ -410,7 +410,7 @@ TEST(matching)
         if (strcmp(verdict.kernels[i].name, "both") == 0)
             both[verdict.kernels[i].own] = verdict.kernels[i];
     assert_int_equal(both[1].launches, 1);
-    assert_int_equal(both[0].launches, 2); /* the graph's: nobody can say, so not its own */
+    assert_int_equal(both[0].launches, 2); /* the graph's: of unknown origin, so not its own */
     assert_true(share_of("mine in a graph").own);
     assert_false(share_of("never loaded").own);
     assert_true(share_of("loading not seen").own);
@@ -482,7 +482,7 @@ TEST(flood)
     verdict_deinit(&verdict);
 }
 
-/* As many names and handles as somebody likes. */
+/* Any number of names and handles. */
 TEST(flood_of_names)
 {
     for (uintptr_t i = 1; i < 100000; i++) {

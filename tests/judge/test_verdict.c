@@ -198,7 +198,7 @@ TEST(numbers)
     json_decref(json);
 }
 
-/* Of a GPU alone; what nobody told is null, never a number. */
+/* Of a GPU alone; an unknown value is null, never a number. */
 TEST(clocks)
 {
     fill_verdict();

@@ -208,7 +208,7 @@ TEST(gone)
     assert_non_null(strstr(err.text, "gone"));
 }
 
-/* A failure of our own is not the other side's end. */
+/* A failure of our own is not the end of the other end. */
 TEST_WITH(own_mistake, NULL, NULL)
 {
     int descriptors[WIRE_DESCRIPTORS];

@@ -145,7 +145,7 @@ static void fork_bomb(const char *most, char *answer)
     snprintf(answer, ANSWER_BYTES, "%d", count);
 }
 
-/* A grandchild in a session of its own that outlives everybody who waits. */
+/* A grandchild in a session of its own that outlives its waiting parents. */
 static void leave_daemon(char *answer)
 {
     pid_t child = fork();

@@ -30,7 +30,7 @@ TEST(texts)
         assert_int_equal(resident_count(rows[i].status), rows[i].bytes);
 }
 
-/* Touches memory, has `generations` of descendants do so, too, and tells when all have. */
+/* Touches memory, has `generations` of descendants do so, too, and reports when all have. */
 static void hold(int ready, int flags, int generations)
 {
     char *memory = mmap(NULL, HELD, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);

@@ -35,8 +35,8 @@
 
 static char *place;          /* holds everything below */
 static char *probe;          /* in place/bin: readable inside */
-static char *secret;         /* place/secret: a file that everybody may read */
-static char *open_directory; /* place/open: a directory that everybody may write to */
+static char *secret;         /* place/secret: a file that every user may read */
+static char *open_directory; /* place/open: a directory that every user may write to */
 static char *child_program;
 static struct standby *standby;
 static _Atomic int cancelled;
@@ -644,7 +644,7 @@ static int make_place(void)
     return result;
 }
 
-/* The same tests once more, by somebody who is not root. */
+/* The same tests as a user that is not root. */
 static int run_as_user(void)
 {
     int status = 0;

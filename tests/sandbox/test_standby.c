@@ -1,5 +1,5 @@
-/* Boxed processes as the judge holds them: made, stopped, read, ended, and never left behind. The
- * server is the native one; a child of it waits for OPEN on its channel until somebody ends it. */
+/* Sandboxed processes as the judge holds them: made, stopped, read, ended, and never left behind.
+ * The server is the native one; a child of it waits for OPEN on its channel until it is ended. */
 #include "sandbox/standby.h"
 
 #include "../support/judging.h"
@@ -104,7 +104,7 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-/* Gone, or dead and waiting to be reaped by somebody. */
+/* Gone, or dead and waiting to be reaped. */
 static bool vanished(pid_t pid)
 {
     int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
@@ -121,7 +121,7 @@ static void assert_no_zombie(void)
 {
     siginfo_t info = {0};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
-        fail_msg("process %d has ended and nobody has reaped it", (int)info.si_pid);
+        fail_msg("process %d has ended and was not reaped", (int)info.si_pid);
 }
 
 TEST(spawn)
@@ -235,7 +235,7 @@ TEST(death)
     assert_no_zombie();
 }
 
-/* How one ends that nobody killed: at its channel's end, or at a message that it cannot know. */
+/* How one ends that was not killed: at its channel's end, or at an unknown message. */
 TEST(exit)
 {
     static const char *const texts[] = {"exited with status 0", "exited with status 1"};
@@ -584,7 +584,8 @@ static void *cancel_now_and_then(void *stop)
     return NULL;
 }
 
-/* Whenever somebody cancels, the next spawn gets its own answer, and nobody is left unreaped. */
+/* Whenever a spawn is cancelled, the next one gets its own answer, and no process is left
+ * unreaped. */
 TEST(cancelled_spawns)
 {
     struct standby *own;

@@ -1,5 +1,6 @@
-/* Processes that stand ready: started ahead, handed out once, replaced, and none left behind. Their
- * standby server is this program itself; a sandboxed child of it tells how it was warmed. */
+/* A warm pool: processes are started ahead, handed out once, replaced, and none is left behind.
+ * Their standby server is this program itself; a sandboxed child of it reports how it was
+ * warmed. */
 #include "judge/process/warm_pool.h"
 
 #include "../support/judging.h"
@@ -157,7 +158,7 @@ TEST(taken)
     assert_boxed(0);
 }
 
-/* Each has been told once to warm itself, before whatever else it hears. */
+/* Each gets WARM once, before any other message. */
 TEST(warm)
 {
     static union wire_message message;
@@ -179,7 +180,7 @@ TEST(warm)
     }
 }
 
-/* Nobody waits for what will not come. */
+/* No thread waits for a process that will not come. */
 TEST(cancelled)
 {
     struct sandboxed process;
@@ -219,7 +220,7 @@ TEST(dead)
     assert_boxed(0);
 }
 
-/* While one evaluation is on the GPU, only what somebody waits for. */
+/* While one evaluation is on the GPU, only processes that are waited for. */
 TEST(busy)
 {
     struct err err;
@@ -242,7 +243,7 @@ TEST(busy)
     assert_boxed(2);
 }
 
-/* A GPU failed: who waits ends, and others take their place. */
+/* A GPU failed: waiting processes end, and others replace them. */
 TEST(dropped)
 {
     struct sandboxed process;
@@ -253,7 +254,7 @@ TEST(dropped)
     assert_boxed(2);
     warm_pool_drop(pool);
     assert_boxed(2);
-    for (int i = 0; i < 3; i++) { /* those who were dropped are expected still */
+    for (int i = 0; i < 3; i++) { /* dropped processes are still expected */
         assert_boxed(i < 2 ? 2 : 1);
         take(&process);
         sandboxed_close(&process);
@@ -261,7 +262,7 @@ TEST(dropped)
     assert_boxed(0);
 }
 
-/* Where none can be started nobody tries again and again, but does when one is asked for. */
+/* If none can be started, the pool tries again only when one is waited for. */
 TEST(no_server)
 {
     struct err err;
@@ -285,10 +286,10 @@ TEST(no_server)
     standby_close(broken);
     siginfo_t info = {0};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
-        fail_msg("process %d has ended and nobody has reaped it", (int)info.si_pid);
+        fail_msg("process %d has ended and was not reaped", (int)info.si_pid);
 }
 
-/* A pool is closed in whatever state it is: nobody that it started outlives it. */
+/* A pool is closed in whatever state it is: no process that it started outlives it. */
 TEST(closed)
 {
     int before = judging_descriptors();
@@ -365,8 +366,8 @@ static void *hope(void *argument)
     return NULL;
 }
 
-/* One that dies as soon as it is ready counts for nobody, and another one is started for who waits:
- * whether it is found dead by who started it or by who takes it. */
+/* A process that dies as soon as it is ready does not count, and another one is started for the
+ * thread that waits, whether its death is found at the start or when it is taken. */
 TEST(dying)
 {
     struct err err;
@@ -393,7 +394,7 @@ TEST(dying)
     assert_false(stuck);
 }
 
-/* Who says that it could not get ready is not handed out, and nobody waits for the next one. */
+/* A process that could not get ready is not handed out, and no thread waits for the next one. */
 TEST(unready)
 {
     struct err err;
@@ -422,7 +423,7 @@ static int serve(bool dying, bool unready)
 {
     static struct sandbox entered;
     static union wire_message message;
-    static struct wire_failed told = {.type = WIRE_FAILED, .failure = FAILED_LOAD};
+    static struct wire_failed report = {.type = WIRE_FAILED, .failure = FAILED_LOAD};
     struct wire_warm warm = {0};
     struct err err;
     uint32_t layers;
@@ -443,9 +444,9 @@ static int serve(bool dying, bool unready)
                 return 0;
             continue;
         }
-        snprintf(told.text, sizeof told.text, "%d times, for %s, %u queues", times, warm.gpu.uuid,
-                 warm.gpu.queues);
-        if (wire_send(channel, &told, sizeof told, NULL, 0, &err) < 0)
+        snprintf(report.text, sizeof report.text, "%d times, for %s, %u queues", times,
+                 warm.gpu.uuid, warm.gpu.queues);
+        if (wire_send(channel, &report, sizeof report, NULL, 0, &err) < 0)
             return 1;
     }
     return 0;
@@ -454,7 +455,7 @@ static int serve(bool dying, bool unready)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--serve") == 0)
-        _exit(serve(false, false)); /* who looks for leaks at the end is a process, too */
+        _exit(serve(false, false)); /* the leak check at the end needs a process, too */
     if (argc == 2 && strcmp(argv[1], "--serve-dying") == 0)
         _exit(serve(true, false));
     if (argc == 2 && strcmp(argv[1], "--serve-unready") == 0)

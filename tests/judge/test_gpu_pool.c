@@ -148,7 +148,7 @@ TEST(quarantine_and_back)
     assert_true(gpu_pool_any(&pool));
     assert_ptr_equal(take(first), second);
     let_pass(first);
-    assert_ptr_equal(take(first), second); /* somebody is still on it */
+    assert_ptr_equal(take(first), second); /* another evaluation is still on it */
     assert_int_equal(probes, 0);
     gpu_pool_give_back(&pool, first);
     probe_fails = 1;
@@ -194,7 +194,7 @@ TEST(one_that_does_not_open)
     assert_int_equal(gpu_pool_try(&pool, unit, &err), 0);
 }
 
-/* A context that broke while nobody looked is found out when it is taken. */
+/* A context that broke while it was not taken is found when it is taken next. */
 TEST(found_broken)
 {
     open_pool("all", 60000);
@@ -268,11 +268,11 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-/* Somebody who wants places, and gives them back when `leave` says so. */
+/* A thread that wants slots, and gives them back when `leave` says so. */
 struct guest {
     pthread_t thread;
     struct gpu_unit *unit;
-    int places;
+    int slots;
     _Atomic int cancelled, leave, inside;
     int result;
 };
@@ -283,7 +283,7 @@ static void *visit(void *argument)
 {
     struct guest *guest = argument;
     struct err err;
-    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->places, MOST, &guest->cancelled,
+    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, MOST, &guest->cancelled,
                                         &err);
     if (guest->result < 0)
         return NULL;
@@ -291,13 +291,13 @@ static void *visit(void *argument)
     while (!guest->leave)
         nap();
     guest->inside = 0;
-    gpu_pool_free_slots(&pool, guest->unit, guest->places);
+    gpu_pool_free_slots(&pool, guest->unit, guest->slots);
     return NULL;
 }
 
-static void begin(struct guest *guest, struct gpu_unit *unit, int places)
+static void begin(struct guest *guest, struct gpu_unit *unit, int slots)
 {
-    *guest = (struct guest){.unit = unit, .places = places};
+    *guest = (struct guest){.unit = unit, .slots = slots};
     assert_int_equal(pthread_create(&guest->thread, NULL, visit, guest), 0);
 }
 
@@ -323,8 +323,8 @@ static int under_lock(const int *value)
     return now;
 }
 
-/* Who waits stays outside as long as there is no place, and comes in when there is one. */
-TEST(places)
+/* A thread waits as long as there is no slot, and gets one when there is. */
+TEST(slots)
 {
     struct guest guests[MOST + 1];
     struct guest elsewhere;
@@ -337,7 +337,7 @@ TEST(places)
     }
     begin(&guests[MOST], unit, 1);
     begin(&elsewhere, other, 1);
-    await(&elsewhere.inside, 1); /* each GPU has places of its own */
+    await(&elsewhere.inside, 1); /* each GPU has slots of its own */
     for (int i = 0; i < 60; i++, nap())
         assert_true(!guests[MOST].inside && unit->slots_used == MOST);
     finish(&guests[1]);
@@ -367,12 +367,11 @@ TEST(cancelled_outside)
     }
     gpu_pool_free_slots(&pool, unit, MOST);
     assert_int_equal(unit->slots_used | unit->wanting_several, 0);
-    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, MOST, NULL, &err),
-                     0); /* nobody's any more */
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, MOST, NULL, &err), 0); /* freed again */
     gpu_pool_free_slots(&pool, unit, 1);
 }
 
-/* Who wants the GPU alone gets it, however many come after. */
+/* A request for all slots is served, however many others come after it. */
 TEST(alone)
 {
     struct guest first;
@@ -385,7 +384,7 @@ TEST(alone)
     begin(&alone, unit, MOST);
     while (!under_lock(&unit->wanting_several))
         nap();
-    begin(&later, unit, 1); /* two places are free */
+    begin(&later, unit, 1); /* two slots are free */
     for (int i = 0; i < 60; i++, nap())
         assert_false(alone.inside || later.inside);
     finish(&first);
@@ -403,21 +402,21 @@ static void *come_and_go(void *argument)
     struct guest *guest = argument;
     struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
-        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->places, MOST, NULL, &err);
+        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, MOST, NULL, &err);
         if (guest->result == 0 && guest->unit->slots_used > MOST)
             guest->result = ERR_INTERNAL;
-        gpu_pool_free_slots(&pool, guest->unit, guest->places);
+        gpu_pool_free_slots(&pool, guest->unit, guest->slots);
     }
     return NULL;
 }
 
-TEST(places_of_threads)
+TEST(slots_of_threads)
 {
     struct guest guests[8];
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
     for (int i = 0; i < 8; i++) {
-        guests[i] = (struct guest){.unit = unit, .places = i % 4 ? 1 : MOST};
+        guests[i] = (struct guest){.unit = unit, .slots = i % 4 ? 1 : MOST};
         assert_int_equal(pthread_create(&guests[i].thread, NULL, come_and_go, &guests[i]), 0);
     }
     for (int i = 0; i < 8; i++) {

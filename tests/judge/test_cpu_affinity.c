@@ -51,7 +51,7 @@ static void *idle(void *ready)
         pause();
 }
 
-/* A process with some threads, which says who they are. */
+/* A process with some threads, which sends their ids. */
 static pid_t crowd(pid_t workers[WORKERS])
 {
     int ends[2];
@@ -105,7 +105,8 @@ TEST(threads_are_spread_and_main_is_let_go)
         used[only(&set)]++;
         assert_int_equal(sched_getscheduler(workers[i]), SCHED_OTHER);
     }
-    /* Round and round, from the processor behind the seat: its own is the last to get one. */
+    /* Round and round, from the processor behind the main thread's, which is the last to get
+     * one. */
     for (int i = 0; i < WORKERS; i++)
         used[nth(&all, (1 + i) % processors)]--;
     for (int processor = 0; processor < CPU_SETSIZE; processor++)

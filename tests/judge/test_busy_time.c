@@ -1,4 +1,4 @@
-/* For how long a device was in busy. */
+/* For how long a device was in use. */
 #include "judge/gpu/busy_time.h"
 
 #include "../support/test.h"
@@ -17,7 +17,7 @@ static void assert_within(double seconds, double least_s, double most_s)
     assert_true(seconds <= most_s + 1e-9);
 }
 
-/* Three share it, then nobody has it, then one has it alone. */
+/* Three share it, then it is idle, then one has it alone. */
 TEST(times)
 {
     struct busy_time busy;
@@ -39,7 +39,7 @@ TEST(times)
     double least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
     double most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
     assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
-    nap(); /* nobody is there */
+    nap(); /* it is idle */
     assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
     assert_true(busy_time_read(&busy).alone_s == 0);
 

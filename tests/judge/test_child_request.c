@@ -1,4 +1,4 @@
-/* What a torch child asks of its judge: builds, and where its tensors lie. The child is a child of
+/* Requests of a torch child: builds, and where its tensors lie. The child is a child of
  * this process that speaks the protocol, well or badly; its GPU is the stand-in driver's. */
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
@@ -199,7 +199,7 @@ static void builds_forever(int channel)
     }
 }
 
-static void tell(int channel, uint64_t address, uint64_t bytes, int fd)
+static void announce(int channel, uint64_t address, uint64_t bytes, int fd)
 {
     struct wire_segment segment = {.type = WIRE_SEGMENT, .address = address, .bytes = bytes};
     say(channel, &segment, sizeof segment, &fd, fd >= 0);
@@ -214,41 +214,41 @@ static int memory_of(uint64_t bytes)
 
 static void tells_too_much(int channel)
 {
-    tell(channel, UNIT, 2 * UNIT, memory_of(UNIT));
+    announce(channel, UNIT, 2 * UNIT, memory_of(UNIT));
 }
 
 static void tells_odd_bytes(int channel)
 {
-    tell(channel, UNIT, UNIT - 1, memory_of(UNIT));
+    announce(channel, UNIT, UNIT - 1, memory_of(UNIT));
 }
 
 static void tells_nothing(int channel)
 {
-    tell(channel, UNIT, 0, memory_of(UNIT));
+    announce(channel, UNIT, 0, memory_of(UNIT));
 }
 
 static void tells_everything(int channel)
 {
-    tell(channel, 0, UINT64_MAX, memory_of(UNIT));
+    announce(channel, 0, UINT64_MAX, memory_of(UNIT));
 }
 
 static void tells_a_pipe(int channel)
 {
     int ends[2];
     must(pipe(ends) == 0, 17);
-    tell(channel, UNIT, UNIT, ends[0]);
+    announce(channel, UNIT, UNIT, ends[0]);
 }
 
 static void tells_without_memory(int channel)
 {
-    tell(channel, UNIT, UNIT, -1);
+    announce(channel, UNIT, UNIT, -1);
 }
 
 static void tells_5000(int channel)
 {
     for (uint64_t i = 1; i <= 5000; i++) {
         int fd = memory_of(UNIT);
-        tell(channel, i * UNIT, UNIT, fd);
+        announce(channel, i * UNIT, UNIT, fd);
         close(fd);
     }
     pause();
@@ -258,7 +258,7 @@ static void tells_forever(int channel)
 {
     int fd = memory_of(UNIT);
     for (;;)
-        tell(channel, UNIT, UNIT, fd);
+        announce(channel, UNIT, UNIT, fd);
 }
 
 static void tells_half_a_message(int channel)
@@ -293,7 +293,7 @@ static uint32_t answer_to(uint32_t type)
     return type == WIRE_FILL ? WIRE_FILLED : WIRE_DONE;
 }
 
-/* Acts, then answers, for as long as it is told to do something. */
+/* Acts, then answers, for as long as messages come. */
 static void live(int channel, void (*act)(int channel))
 {
     static union wire_message message;
@@ -397,7 +397,7 @@ static const struct {
     {"a build of too much", builds_too_much, 0, ERR_PROTOCOL, "the build request: "},
     {"a build of what cannot be read", builds_the_unreadable, 0, ERR_PROTOCOL,
      "the build request: "},
-    {"builds whose answers nobody reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
+    {"builds whose answers it never reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
     {"a native child's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
     {"more memory than there is", tells_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
     {"a part of a page", tells_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
@@ -444,7 +444,7 @@ TEST(asked)
     }
 }
 
-/* A build's time is nobody's fault, but whoever asks without end is ended. */
+/* A build's time moves the deadline; requests without end do not. */
 TEST(deadlines)
 {
     struct err err = {0};
@@ -508,7 +508,7 @@ static void between_calls(int channel)
 static void tells_between_calls(int channel)
 {
     between_calls(channel);
-    tell(channel, UNIT, UNIT, memory_of(UNIT));
+    announce(channel, UNIT, UNIT, memory_of(UNIT));
     pause();
 }
 
@@ -665,7 +665,7 @@ TEST(outputs)
         struct tensor tensor;
         begin(answers);
         child.work = with_work ? &work : NULL;
-        for (int i = 0; i < 3; i++) { /* it keeps its memory, and tells of it once */
+        for (int i = 0; i < 3; i++) { /* it keeps its memory, and announces it once */
             assert_ok(call(PATIENCE_MS, &err), &err);
             assert_int_equal(child_output_count(&child), 3);
             assert_bytes(0, OUTPUT_BYTES, 'a');
@@ -720,7 +720,7 @@ TEST(outputs_late)
             assert_int_equal(call(PATIENCE_MS, &err), 0);
         assert_true(child.breach == CHILD_LATE);
         reset(state);
-        begin_late(with_work, true); /* whoever reads the outputs looks himself */
+        begin_late(with_work, true); /* the reader of the outputs looks */
         assert_int_equal(call(PATIENCE_MS, &err), 0);
         assert_false(child.breach == CHILD_LATE);
         for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child, outputs_stay); i++)
@@ -730,7 +730,7 @@ TEST(outputs_late)
     }
 }
 
-/* Samples that cannot be had are not compared; a GPU that fails is nobody's late answer. */
+/* Samples that cannot be taken are not compared; a GPU that fails is no late answer. */
 TEST(broken_gpu)
 {
     static const char *const functions[] = {"cuMemHostAlloc", "cuMemcpyDtoHAsync_v2",
@@ -751,7 +751,7 @@ static void tells_again(int channel)
     static char byte = 'a';
     must(pwrite(fd, &byte, 1, 0) == 1, 32);
     byte++;
-    tell(channel, 16 * UNIT, UNIT, fd);
+    announce(channel, 16 * UNIT, UNIT, fd);
     close(fd);
     describe(0, (const char *)(16 * UNIT), 1); /* its first float */
 }

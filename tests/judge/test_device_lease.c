@@ -1,4 +1,4 @@
-/* The way to a GPU and back: whatever becomes of a candidate, nothing of it stays behind. The
+/* A GPU is leased and given back: whatever becomes of a candidate, nothing of it stays behind. The
  * driver and the compiler only look like NVIDIA's (tests/fake). */
 #include "judge/gpu/probe.h"
 #include "judge/session_internal.h"
@@ -189,10 +189,10 @@ static void *cancel_later(void *condition)
     return NULL;
 }
 
-/* Somebody else has all places of the only GPU. */
+/* Another session has all slots of the only GPU. */
 TEST(cancelled_while_it_waits)
 {
-    static const int nobody = 0;
+    static const int none = 0;
     struct gpu_unit *unit;
     struct err err;
     pthread_t thread;
@@ -201,7 +201,7 @@ TEST(cancelled_while_it_waits)
     struct session *session = session_new(judge);
     assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, &err), 0);
     assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, 3, NULL, &err), 0);
-    assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&nobody), 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&none), 0);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);
     assert_int_equal(unit->slots_used, 3);
@@ -248,8 +248,8 @@ TEST(second_attempt_elsewhere)
     assert_int_equal(judging_descriptors(), before);
 }
 
-/* A GPU that failed is about to be opened anew: what rests in its old context is nobody's. */
-TEST(shelf_of_a_failed_gpu)
+/* A GPU that failed is about to be opened anew: what is cached in its old context is closed. */
+TEST(cache_of_a_failed_gpu)
 {
     struct gpu_unit *units[2];
     struct err err;

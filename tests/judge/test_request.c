@@ -167,7 +167,7 @@ TEST(settings)
     assert_int_equal(out.run_timeout_ms, base.run_timeout_ms);
     assert_string_equal(base.torch_compile, "");
     settings_deinit(&out);
-    base.timing_min_samples = 50; /* what no single value can tell */
+    base.timing_min_samples = 50; /* which no single value shows */
     assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), ERR_INPUT);
     json_decref(object);
     settings_deinit(&base);

@@ -24,7 +24,7 @@ struct batch {
 
 /* Among several jobs each stays with its problem as long as there is work for it: its reference
  * stands ready. */
-static const struct batch_task *take(struct batch *batch, const struct problem *before)
+static const struct batch_task *take_task(struct batch *batch, const struct problem *before)
 {
     const struct batch_task *task = NULL;
     pthread_mutex_lock(&batch->lock);
@@ -44,12 +44,12 @@ static const struct batch_task *take(struct batch *batch, const struct problem *
     return task;
 }
 
-static void *work(void *argument)
+static void *run_job(void *argument)
 {
     struct batch *batch = argument;
     struct session *session = session_new(batch->judge);
     const struct batch_task *task = NULL;
-    while ((task = take(batch, task && !batch->alone ? task->problem : NULL))) {
+    while ((task = take_task(batch, task && !batch->alone ? task->problem : NULL))) {
         struct verdict verdict;
         session_evaluate(session, task->problem, &task->candidate, NULL, &verdict);
         pthread_mutex_lock(&batch->lock);
@@ -98,7 +98,7 @@ int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count,
     pthread_t *threads = mem_alloc(wanted * sizeof *threads);
     size_t started = 0;
     pthread_mutex_lock(&batch.lock);
-    while (started < wanted && pthread_create(&threads[started], NULL, work, &batch) == 0)
+    while (started < wanted && pthread_create(&threads[started], NULL, run_job, &batch) == 0)
         started++;
     batch.running = (int)started;
     pthread_mutex_unlock(&batch.lock);

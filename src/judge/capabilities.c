@@ -17,16 +17,16 @@
 #define SPAWNS 5
 #define SPAWN_TIMEOUT_MS 10000
 
-static void copy(char *into, size_t bytes, const char *text)
+static void copy_text(char *into, size_t bytes, const char *text)
 {
     snprintf(into, bytes, "%s", text ? text : "");
 }
 
 /* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are
  * complete only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
-static int try_child(struct standby *standby, enum sandbox_kind kind,
-                     const struct settings *settings, struct capabilities *found, double *ready_ms,
-                     struct err *err)
+static int try_spawns(struct standby *standby, enum sandbox_kind kind,
+                      const struct settings *settings, struct capabilities *found, double *ready_ms,
+                      struct err *err)
 {
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     double times[SPAWNS];
@@ -84,9 +84,9 @@ static void try_torch(struct judge *judge, const struct settings *settings,
         result = standby_ready(standby, &err);
     found->torch_load_ms = clock_ms_since(start_ns);
     if (result == 0)
-        result = try_child(standby, SANDBOX_TORCH, settings, found, &found->torch_ms, &err);
+        result = try_spawns(standby, SANDBOX_TORCH, settings, found, &found->torch_ms, &err);
     if (result < 0)
-        copy(found->torch_error, sizeof found->torch_error, err.text);
+        copy_text(found->torch_error, sizeof found->torch_error, err.text);
 }
 
 /* Each is opened, and written to and read from. */
@@ -100,16 +100,16 @@ static void examine_gpus(struct judge *judge, struct capabilities *found)
         return;
     }
     found->driver_version = pool->driver_version;
-    copy(found->driver_text, sizeof found->driver_text, pool->nvml.driver_text);
-    copy(found->nvml_text, sizeof found->nvml_text, pool->nvml.text);
-    copy(found->nvml_error, sizeof found->nvml_error, pool->no_nvml.text);
+    copy_text(found->driver_text, sizeof found->driver_text, pool->nvml.driver_text);
+    copy_text(found->nvml_text, sizeof found->nvml_text, pool->nvml.text);
+    copy_text(found->nvml_error, sizeof found->nvml_error, pool->no_nvml.text);
     for (int i = 0; i < pool->count; i++) {
         struct gpu_unit *unit = &pool->units[i];
         struct gpu_capabilities *gpu = &found->gpus[found->gpu_count++];
         gpu->facts = unit->facts;
         gpu_sensor_examine(&unit->sensor, &gpu->health); /* before it counts this process */
         if (gpu_pool_try(pool, unit, &err) < 0)
-            copy(gpu->problem, sizeof gpu->problem, err.text);
+            copy_text(gpu->problem, sizeof gpu->problem, err.text);
         else
             (void)!gpu_peaks_recall(&gpu->peaks, gpu_unit_context(unit), judge->state);
         gpu_sensor_read(&unit->sensor, &gpu->now);
@@ -122,12 +122,12 @@ static void try_nvrtc(struct judge *judge, struct capabilities *found)
     struct nvrtc nvrtc;
     struct err err = {0};
     if (!judge->toolchain.nvrtc) {
-        copy(found->nvrtc_error, sizeof found->nvrtc_error,
-             "no libnvrtc: install a CUDA toolkit or Python's nvidia-cuda-nvrtc, or set "
-             "gpu.nvrtc; without it nvcc compiles device-only kernels");
+        copy_text(found->nvrtc_error, sizeof found->nvrtc_error,
+                  "no libnvrtc: install a CUDA toolkit or Python's nvidia-cuda-nvrtc, or set "
+                  "gpu.nvrtc; without it nvcc compiles device-only kernels");
         return;
     }
-    copy(found->nvrtc, sizeof found->nvrtc, judge->toolchain.nvrtc);
+    copy_text(found->nvrtc, sizeof found->nvrtc, judge->toolchain.nvrtc);
     int result = nvrtc_open(&nvrtc, judge->toolchain.nvrtc, &err);
     if (result == 0) {
         found->nvrtc_version = nvrtc.major * 1000 + nvrtc.minor;
@@ -137,15 +137,15 @@ static void try_nvrtc(struct judge *judge, struct capabilities *found)
     if (result == 0)
         result = standby_ready(standby, &err);
     if (result < 0)
-        copy(found->nvrtc_error, sizeof found->nvrtc_error, err.text);
+        copy_text(found->nvrtc_error, sizeof found->nvrtc_error, err.text);
 }
 
 static void list_languages(const struct languages *languages, struct capabilities *found)
 {
     for (size_t i = 0; i < languages->count; i++) {
         struct language_capabilities *one = &found->languages[found->language_count++];
-        copy(one->name, sizeof one->name, languages->rows[i].name);
-        copy(one->program, sizeof one->program, languages->rows[i].external->run[0]);
+        copy_text(one->name, sizeof one->name, languages->rows[i].name);
+        copy_text(one->program, sizeof one->program, languages->rows[i].external->run[0]);
     }
 }
 
@@ -160,14 +160,14 @@ int capabilities_find(const struct settings *settings, struct capabilities *foun
     if (result < 0)
         return result;
     found->landlock_abi = sandbox_landlock_abi();
-    copy(found->cc, sizeof found->cc, judge->toolchain.cc);
-    copy(found->cc_version, sizeof found->cc_version, judge->toolchain.cc_version);
-    copy(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
-    copy(found->python, sizeof found->python, judge->python);
-    copy(found->cache, sizeof found->cache, judge->cache);
+    copy_text(found->cc, sizeof found->cc, judge->toolchain.cc);
+    copy_text(found->cc_version, sizeof found->cc_version, judge->toolchain.cc_version);
+    copy_text(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
+    copy_text(found->python, sizeof found->python, judge->python);
+    copy_text(found->cache, sizeof found->cache, judge->cache);
     if (judge_standby(judge, SANDBOX_NATIVE, &standby, &why) < 0 ||
-        try_child(standby, SANDBOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
-        copy(found->sandbox_error, sizeof found->sandbox_error, why.text);
+        try_spawns(standby, SANDBOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
+        copy_text(found->sandbox_error, sizeof found->sandbox_error, why.text);
     else
         try_layers(judge, found);
     list_languages(&judge->languages, found);

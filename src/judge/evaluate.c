@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void identify(struct session *session)
+static void identify_candidate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     const struct problem *problem = session->job.problem;
@@ -55,7 +55,7 @@ static int admit_ending(struct session *session)
 }
 
 /* A source that no compiler should see, or one for another format. */
-static int admit(struct session *session)
+static int admit_candidate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     const struct candidate *text = session->job.candidate;
@@ -177,7 +177,7 @@ static int choose_device(struct session *session)
                                                           : choose_for_torch(session);
 }
 
-static int evaluate(struct session *session)
+static int run_stages(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     bool interpreted = !session->lease.gpu && session->job.language->interpreted;
@@ -209,17 +209,17 @@ static int evaluate(struct session *session)
 }
 
 /* True: it is worth another attempt. */
-static bool attempt(struct session *session)
+static bool attempt_evaluation(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct standby *standby;
     struct err err = {0};
     verdict_init(verdict);
     log_set_job(session->job.name ? session->job.name : verdict->id);
-    identify(session);
+    identify_candidate(session);
     session->lease.crowded = false;
     session->lease.waited_ms = 0;
-    int result = admit(session);
+    int result = admit_candidate(session);
     if (result == 0 && (judge_standby(session->judge, SANDBOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe_sandbox(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
@@ -229,7 +229,7 @@ static bool attempt(struct session *session)
         result = session_lock_device(session);
     if (result == 0) {
         session_prepare_builds(session, standby);
-        result = evaluate(session);
+        result = run_stages(session);
     }
     verdict->correct &= !verdict->error_class; /* it may not have got its device again */
     if (result == 0 && !verdict->error_class)
@@ -245,7 +245,7 @@ static bool attempt(struct session *session)
 }
 
 /* What the stages do not account for is STAGE_OTHER. */
-static void add_up(struct verdict *verdict, double whole_ms)
+static void add_other_stage(struct verdict *verdict, double whole_ms)
 {
     double sum_ms = 0;
     for (int i = 0; i < STAGE_COUNT; i++)
@@ -269,10 +269,10 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->verdict = verdict;
     int64_t start_ns = clock_now_ns();
     session->job.name = log_job();
-    if (attempt(session)) {
+    if (attempt_evaluation(session)) {
         verdict_deinit(verdict);
-        (void)attempt(session);
+        (void)attempt_evaluation(session);
     }
-    add_up(verdict, clock_ms_since(start_ns));
+    add_other_stage(verdict, clock_ms_since(start_ns));
     log_set_job(session->job.name);
 }

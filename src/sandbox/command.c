@@ -136,8 +136,8 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
     return result;
 }
 
-static int run(struct runner *runner, const struct command *command, struct outcome *outcome,
-               struct err *err)
+static int run_command(struct runner *runner, const struct command *command,
+                       struct outcome *outcome, struct err *err)
 {
     int64_t start_ns = clock_now_ns();
     int result = run_sandboxed((struct sandbox_runner *)(void *)runner, command, outcome, err);
@@ -148,7 +148,7 @@ static int run(struct runner *runner, const struct command *command, struct outc
 void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled)
 {
-    *runner = (struct sandbox_runner){.runner = {.own_root = own_root, .run = run},
+    *runner = (struct sandbox_runner){.runner = {.own_root = own_root, .run = run_command},
                                       .standby = standby,
                                       .toolchain_root = toolchain_root,
                                       .cancelled = cancelled};

@@ -51,7 +51,7 @@ static void free_words(char **words)
     mem_free(words);
 }
 
-static int start(struct standby *standby, int theirs, struct err *err)
+static int start_server(struct standby *standby, int theirs, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -85,14 +85,14 @@ static int start(struct standby *standby, int theirs, struct err *err)
 }
 
 /* A server, in place of none. */
-static int launch(struct standby *standby, struct err *err)
+static int launch_server(struct standby *standby, struct err *err)
 {
     int theirs = -1;
     standby->ready = false;
     standby->ready_deadline_ns = clock_now_ns() + standby->ready_timeout_ms * 1000000;
     int result = fd_message_pair(&standby->control, &theirs, err);
     if (result == 0)
-        result = start(standby, theirs, err);
+        result = start_server(standby, theirs, err);
     if (theirs >= 0)
         close(theirs);
     return result;
@@ -131,7 +131,7 @@ int standby_open(struct standby **standby, const char *const *argv, const char *
                              .environment = copy_words(environment)};
     pthread_mutex_init(&made->lock, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int result = launch(made, err);
+    int result = launch_server(made, err);
     if (result < 0) {
         standby_close(made);
         return result;
@@ -192,7 +192,7 @@ static int ready_locked(struct standby *standby, struct err *err)
     int result = 0;
     if (has_ended(standby)) {
         dismiss(standby);
-        result = launch(standby, err);
+        result = launch_server(standby, err);
     }
     if (standby->ready || result < 0)
         return result;
@@ -225,7 +225,7 @@ int standby_ready(struct standby *standby, struct err *err)
 }
 
 /* What A said of B, which is this process's child by now: A has ended. */
-static int identify(struct sandboxed *process, struct err *err)
+static int identify_process(struct sandboxed *process, struct err *err)
 {
     int32_t pid = 0;
     if (recv(process->channel, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid || pid <= 0)
@@ -292,7 +292,7 @@ int standby_spawn(struct standby *standby, const struct sandbox *sandbox, int64_
         close(theirs);
     pthread_mutex_unlock(&standby->lock);
     if (result == 0)
-        result = identify(process, err);
+        result = identify_process(process, err);
     if (result == 0)
         result = greet(standby, process, deadline_ns, err);
     if (result < 0)

@@ -232,7 +232,7 @@ CHECKED = [
     ("none", "y = None", "wrong", None, "it returned 0 tensors"),
     ("empty", "y = y[:0]", "wrong", None, "float32[0, 17], the reference's is"),
     ("raises", "raise ValueError('no')", "runtime_error", None, "ValueError: no"),
-    ("nowhere", "y.lies_at = 'the host'", "violation", "H50", "memory that the judge was not"),
+    ("nowhere", "y.lies_at = 'the host'", "violation", "H50", "memory that it has not announced"),
     ("meta", "y = y.to('meta')", "runtime_error", None, "meta tensor"),
     ("strided", "y = torch.stack([y, y], -1)[..., 1]", "passed", None, ""),
 ]
@@ -247,7 +247,7 @@ TIMED = [
         "calls > 14 and setattr(y, 'lies_at', 'the host')",
         "violation",
         "H50",
-        "memory that the judge was not",
+        "memory that it has not announced",
     ),
     ("right", "pass", "passed", None, ""),
     ("launches", "torch.launched.append(5)", "passed", None, ""),

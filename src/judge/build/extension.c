@@ -135,8 +135,8 @@ static void request_key(const struct work *work, char key[HASH_HEX_BYTES])
     hash_finish(hash, key);
 }
 
-static int run(const struct work *work, const struct build_scratch *scratch, const char *script,
-               struct outcome *outcome, struct err *err)
+static int run_script(const struct work *work, const struct build_scratch *scratch,
+                      const char *script, struct outcome *outcome, struct err *err)
 {
     if (!script)
         return err_set(err, ERR_LIMIT, "the extension has too many files or flags");
@@ -188,8 +188,8 @@ static int compile_glue(struct work *work, const char *key, struct err *err)
     outcome_init(&outcome, OUTPUT_BYTES);
     int result = build_scratch_open(&scratch, work->context, err);
     if (result == 0)
-        result = run(work, &scratch, extension_glue_script(&work->arena, &work->tools), &outcome,
-                     err);
+        result = run_script(work, &scratch, extension_glue_script(&work->arena, &work->tools),
+                            &outcome, err);
     int object = result == 0 ? build_scratch_result(&scratch, EXTENSION_OBJECT) : -1;
     if (result == 0 && object < 0)
         result = err_set(err, ERR_MISSING, "the slim headers' glue does not compile: %.400s",
@@ -281,7 +281,8 @@ static bool is_known(struct work *work, const struct build_scratch *scratch, con
         arena, "exec /usr/bin/grep -rqswF -e '%s' '%s/torch/include' '%s' /usr/include %s", name,
         tools->place.packages, tools->place.include, cuda);
     outcome_init(&outcome, OUTPUT_BYTES);
-    bool unknown = run(work, scratch, script, &outcome, &ignored) == 0 && outcome.exit_code == 1;
+    bool unknown = run_script(work, scratch, script, &outcome, &ignored) == 0 &&
+                   outcome.exit_code == 1;
     outcome_deinit(&outcome);
     return !unknown;
 }
@@ -306,8 +307,8 @@ static bool fails_for_certain(struct work *work, const struct build_scratch *scr
 
 /* --- the two header sets ---------------------------------------------------------------------- */
 
-static int run_way(struct work *work, const struct build_scratch *scratch, bool slim,
-                   struct outcome *outcome, struct err *err)
+static int run_build(struct work *work, const struct build_scratch *scratch, bool slim,
+                     struct outcome *outcome, struct err *err)
 {
     const struct extension_request *request = &work->request;
     int result = 0;
@@ -317,8 +318,9 @@ static int run_way(struct work *work, const struct build_scratch *scratch, bool 
     if (result == 0 && slim)
         result = put_glue(work, scratch, err);
     if (result == 0)
-        result = run(work, scratch, extension_script(&work->arena, request, &work->tools, slim),
-                     outcome, err);
+        result = run_script(work, scratch,
+                            extension_script(&work->arena, request, &work->tools, slim), outcome,
+                            err);
     return result;
 }
 
@@ -336,7 +338,8 @@ static int take_failure(struct work *work, const struct build_scratch *scratch, 
     return err_set(err, ERR_INPUT, "the extension does not compile");
 }
 
-static int try_way(struct work *work, bool slim, const char *key, bool *settled, struct err *err)
+static int try_headers(struct work *work, bool slim, const char *key, bool *settled,
+                       struct err *err)
 {
     struct build_scratch scratch;
     struct outcome outcome;
@@ -344,7 +347,7 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
     *settled = false;
     int result = build_scratch_open(&scratch, work->context, err);
     if (result == 0)
-        result = run_way(work, &scratch, slim, &outcome, err);
+        result = run_build(work, &scratch, slim, &outcome, err);
     int object = result == 0 && outcome.exit_code == 0
                      ? build_scratch_result(&scratch, EXTENSION_OBJECT)
                      : -1;
@@ -361,13 +364,13 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
     return result;
 }
 
-static int compile(struct work *work, const char *key, struct err *err)
+static int compile_extension(struct work *work, const char *key, struct err *err)
 {
     bool settled;
-    int result = try_way(work, true, key, &settled, err);
+    int result = try_headers(work, true, key, &settled, err);
     if (settled || result == ERR_CANCELLED)
         return result;
-    return try_way(work, false, key, &settled, err);
+    return try_headers(work, false, key, &settled, err);
 }
 
 int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)
@@ -381,7 +384,7 @@ int extension_build(struct builds *builds, const json_t *request, struct buf *te
     if (result == 0) {
         request_key(&work, key);
         result = build_scratch_find(work.context, key, &entry) ? from_cache(&work, &entry, err)
-                                                               : compile(&work, key, err);
+                                                               : compile_extension(&work, key, err);
     }
     builds->extensions += result >= 0;
     builds->slim += result >= 0 && work.used_slim;

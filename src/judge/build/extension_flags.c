@@ -226,7 +226,7 @@ static int keep(struct extension_flags *flags, const char *word, struct err *err
     return 0;
 }
 
-static int refuse(const char *word, struct err *err)
+static int refuse_flag(const char *word, struct err *err)
 {
     return err_set(err, ERR_INPUT,
                    "the compiler flag \"%.80s\" is not available to extensions here", word);
@@ -240,7 +240,7 @@ static int add_for_compiler(struct extension_request *request, struct extension_
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         const struct rule *rule = find_rule(cxx_rules, word);
         if (!rule || strchr(rule->text, ' '))
-            return refuse(word, err);
+            return refuse_flag(word, err);
         if (rule->action != PASS)
             continue;
         int result = keep(flags, arena_printf(&request->arena, "-Xcompiler=%s", word), err);
@@ -255,7 +255,7 @@ static int add_word(struct extension_request *request, struct extension_flags *f
 {
     const char *whole = value ? arena_printf(&request->arena, "%s %s", word, value) : word;
     if (rule->action != DROP && (!harmless(word) || (value && !harmless(value))))
-        return refuse(whole, err);
+        return refuse_flag(whole, err);
     switch (rule->action) {
     case STANDARD:
         flags->standard = arena_printf(&request->arena, "-std%s", strchr(word, '='));
@@ -288,7 +288,7 @@ int extension_flags_add(struct extension_request *request, struct extension_flag
         bool pair = rule && rule->text[strlen(rule->text) - 1] == ' ';
         char *value = pair ? strtok_r(NULL, blanks, &rest) : NULL;
         if (!rule)
-            return refuse(word, err);
+            return refuse_flag(word, err);
         result = add_word(request, flags, rule, word, value, err);
         word = strtok_r(NULL, blanks, &rest);
     }

@@ -32,7 +32,7 @@ struct build_step {
 /* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
  * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is
  * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
-NODISCARD int build_step_run(const struct build_context *context, const struct build_step *job,
+NODISCARD int build_step_run(const struct build_context *context, const struct build_step *step,
                              struct buf *words, struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #define ANSWER_BYTES 16384
 
 /* Debian's default scheme is not where headers are. */
-static int ask(struct judge *judge, struct err *err)
+static int query_python(struct judge *judge, struct err *err)
 {
     static const char query[] =
         "import importlib.metadata as m, importlib.util as u, os, sysconfig\n"
@@ -40,7 +40,7 @@ int torch_paths_init(struct torch_paths *place, struct judge *judge, struct err 
     char **lines[] = {&place->packages, &place->include, &place->version};
     *place = (struct torch_paths){0};
     pthread_mutex_lock(&judge->lock);
-    int result = judge->torch_paths ? 0 : ask(judge, err);
+    int result = judge->torch_paths ? 0 : query_python(judge, err);
     pthread_mutex_unlock(&judge->lock);
     const char *at = judge->torch_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {

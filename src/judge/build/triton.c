@@ -147,7 +147,7 @@ static void place_deinit(struct place *place)
 }
 
 /* Asks Python once for each judge: 40 ms. Debian's default scheme is not where headers are. */
-static int ask_place(struct judge *judge, struct err *err)
+static int query_python(struct judge *judge, struct err *err)
 {
     static const char query[] =
         "import importlib.util, os, sysconfig\n"
@@ -168,11 +168,11 @@ static int ask_place(struct judge *judge, struct err *err)
     return result;
 }
 
-static int find_place(struct judge *judge, struct place *place, struct err *err)
+static int find_triton(struct judge *judge, struct place *place, struct err *err)
 {
     char **lines[] = {&place->triton, &place->include};
     pthread_mutex_lock(&judge->lock);
-    int result = judge->triton_paths ? 0 : ask_place(judge, err);
+    int result = judge->triton_paths ? 0 : query_python(judge, err);
     pthread_mutex_unlock(&judge->lock);
     const char *at = judge->triton_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
@@ -242,16 +242,16 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
     struct place place = {0};
     const char *tool = NULL;
     const char *argv[OPTIONS_MAX + 5] = {NULL};
-    struct build_step job = {.argv = argv,
-                             .source_name = "kernel.ptx",
-                             .result_name = "kernel.cubin"};
-    int result = get_source(request, LIMIT_PTX_BYTES, &job.source, err);
+    struct build_step step = {.argv = argv,
+                              .source_name = "kernel.ptx",
+                              .result_name = "kernel.cubin"};
+    int result = get_source(request, LIMIT_PTX_BYTES, &step.source, err);
     if (result == 0)
         result = get_tool(request, &tool, err);
     if (result == 0)
         result = get_options(request, argv, &arena, err);
     if (result == 0)
-        result = find_place(context->judge, &place, err);
+        result = find_triton(context->judge, &place, err);
     if (result == 0) {
         const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", place.triton, tool);
         const char *readable[] = {libraries[0], libraries[1], libraries[2],
@@ -260,13 +260,13 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
         size_t end = 0;
         for (argv[0] = program; argv[end]; end++)
             ;
-        argv[end++] = job.source_name;
+        argv[end++] = step.source_name;
         argv[end++] = "-o";
-        argv[end] = job.result_name;
-        job.readable = readable;
-        job.identity = identity;
-        job.noise = arena_printf(&arena, "%s info", tool);
-        result = build_step_run(context, &job, words, err);
+        argv[end] = step.result_name;
+        step.readable = readable;
+        step.identity = identity;
+        step.noise = arena_printf(&arena, "%s info", tool);
+        result = build_step_run(context, &step, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);
@@ -296,10 +296,10 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
     struct judge *judge = context->judge;
     struct arena arena = {0};
     struct place place = {0};
-    struct build_step job = {.source_name = "launcher.c", .result_name = "launcher.so"};
-    int result = get_source(request, LIMIT_SOURCE_BYTES, &job.source, err);
+    struct build_step step = {.source_name = "launcher.c", .result_name = "launcher.so"};
+    int result = get_source(request, LIMIT_SOURCE_BYTES, &step.source, err);
     if (result == 0)
-        result = find_place(judge, &place, err);
+        result = find_triton(judge, &place, err);
     const char *cuda = arena_printf(&arena, "%s/backends/nvidia/include", place.triton);
     const char *cuda_header = arena_printf(&arena, "%s/cuda.h", cuda);
     const char *python_header = arena_printf(&arena, "%s/Python.h", place.include);
@@ -316,8 +316,8 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
                               arena_printf(&arena, "-I%s", cuda),
                               arena_printf(&arena, "-I%s", place.include),
                               "-o",
-                              job.result_name,
-                              job.source_name,
+                              step.result_name,
+                              step.source_name,
                               NULL};
         const char *identity[] = {judge->toolchain.cc, cuda_header, python_header, NULL};
         const char *readable[64];
@@ -327,10 +327,10 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
         readable[count++] = cuda;
         readable[count++] = place.include;
         readable[count] = NULL;
-        job.argv = argv;
-        job.readable = readable;
-        job.identity = identity;
-        result = build_step_run(context, &job, words, err);
+        step.argv = argv;
+        step.readable = readable;
+        step.identity = identity;
+        result = build_step_run(context, &step, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);

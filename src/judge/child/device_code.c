@@ -25,8 +25,8 @@ int device_code_load(const char *library, struct err *err)
     return 0;
 }
 
-static int compile(const char *path, const char *object, const char *const *options,
-                   size_t option_count, struct err *err)
+static int compile_source(const char *path, const char *object, const char *const *options,
+                          size_t option_count, struct err *err)
 {
     struct nvrtc_output output;
     char *text;
@@ -53,8 +53,8 @@ int device_code_compile(int argc, char **argv)
     int options = argc - 4;
     if (options < 0 || strcmp(argv[argc - 2], "-o") != 0)
         return 2;
-    int result = compile(argv[argc - 3], argv[argc - 1], (const char *const *)argv + 1,
-                         (size_t)options, &err);
+    int result = compile_source(argv[argc - 3], argv[argc - 1], (const char *const *)argv + 1,
+                                (size_t)options, &err);
     if (result < 0 && result != ERR_INPUT)
         printf("nvrtc: error: %s\n", err.text);
     return fflush(stdout) == 0 && result == 0 ? 0 : 1;

@@ -223,7 +223,8 @@ static void *parameter(struct launcher *launcher, uint32_t slot, uint32_t call,
                                   : memory + found->offset;
 }
 
-static int evaluate(struct launcher *launcher, const struct layout *layout, struct err *err)
+static int evaluate_launches(struct launcher *launcher, const struct layout *layout,
+                             struct err *err)
 {
     int64_t sizes[LIMIT_SIZES];
     uint32_t line;
@@ -238,7 +239,7 @@ int launcher_map(struct launcher *launcher, const struct layout *layout, uint32_
 {
     if (layout->count != launcher->signature.count)
         return err_set(err, ERR_PROTOCOL, "a layout of another signature");
-    int result = evaluate(launcher, layout, err);
+    int result = evaluate_launches(launcher, layout, err);
     if (result == 0)
         result = make_scratches(launcher, err);
     for (uint32_t i = 0; i < launcher->launch.call_count && result == 0; i++)

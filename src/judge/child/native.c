@@ -159,7 +159,7 @@ static enum wire_failure load_parts(struct native *native, const struct wire_ope
 }
 
 /* What takes long and is the same for all candidates; once. */
-static void warm(struct native *native, const struct wire_gpu *wanted)
+static void warm_gpu(struct native *native, const struct wire_gpu *wanted)
 {
     struct err *err = &native->unready;
     if (native->warm)
@@ -174,7 +174,7 @@ static void warm(struct native *native, const struct wire_gpu *wanted)
 /* Ahead, and the judge waits for the end of the pipe: a byte says that it did not work. */
 static void get_ready(struct native *native, const struct wire_gpu *wanted, int pipe)
 {
-    warm(native, wanted);
+    warm_gpu(native, wanted);
     if (native->warmed < 0 && pipe >= 0 && write(pipe, "", 1) < 0)
         _exit(1);
 }
@@ -187,7 +187,7 @@ static int open_candidate(struct native *native, const struct wire_open *open,
     snprintf(threads, sizeof threads, "%u", open->threads);
     if (open->threads)
         setenv("OMP_NUM_THREADS", threads, 1);
-    warm(native, &open->gpu);
+    warm_gpu(native, &open->gpu);
     if (native->warmed < 0) {
         say_failed(native, native->warmed == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED,
                    native->unready.text);
@@ -327,7 +327,7 @@ static void run_oracle(struct native *native)
     invoke(&native->wide_call);
 }
 
-static void wake(struct native *native)
+static void wake_gpu(struct native *native)
 {
     struct err err;
     const struct cuda *cuda = &native->gpu.cuda;
@@ -352,7 +352,7 @@ static int run_traced(struct native *native, uint32_t slots, int fd, uint64_t *o
     return result == 0 ? tracing_end(&native->tracing, fd, err) : result;
 }
 
-static void call(struct native *native, const struct wire_call *wanted, int fd)
+static void answer_call(struct native *native, const struct wire_call *wanted, int fd)
 {
     static struct wire_done done = {.type = WIRE_DONE};
     struct err err;
@@ -389,7 +389,7 @@ int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, co
     int result = 0;
     while (result == 0 && wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
         if (message.type == WIRE_CALL)
-            call(&native, &message.call, descriptors[0]);
+            answer_call(&native, &message.call, descriptors[0]);
         else if (message.type == WIRE_MAP)
             result = map_slot(&native, &message.map, descriptors);
         else if (message.type == WIRE_OPEN)
@@ -397,7 +397,7 @@ int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, co
         else if (message.type == WIRE_WARM)
             get_ready(&native, &message.warm.gpu, descriptors[0]);
         else if (message.type == WIRE_WAKE)
-            wake(&native);
+            wake_gpu(&native);
         else
             result = -1;
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)

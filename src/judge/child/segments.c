@@ -52,7 +52,7 @@ static int announce(struct gpu_memory *segment, struct err *err)
     return result;
 }
 
-static struct chunk *find(uint64_t address)
+static struct chunk *find_chunk(uint64_t address)
 {
     for (int i = 0; i < SEGMENTS_MAX; i++)
         if (address >= pool.chunks[i].memory.address &&
@@ -126,7 +126,7 @@ void segments_free(void *address, ssize_t bytes, int device, void *stream)
     struct err ignored;
     (void)bytes, (void)device, (void)stream;
     pthread_mutex_lock(&pool.lock);
-    struct chunk *chunk = find((uintptr_t)address);
+    struct chunk *chunk = find_chunk((uintptr_t)address);
     if (chunk && --chunk->pieces == 0) {
         struct wire_segment gone = {.type = WIRE_SEGMENT, .address = chunk->memory.address};
         gpu_memory_free(&chunk->memory);
@@ -140,7 +140,7 @@ void segments_free(void *address, ssize_t bytes, int device, void *stream)
 bool segments_hold(const void *address)
 {
     pthread_mutex_lock(&pool.lock);
-    bool held = find((uintptr_t)address) != NULL;
+    bool held = find_chunk((uintptr_t)address) != NULL;
     pthread_mutex_unlock(&pool.lock);
     return held;
 }

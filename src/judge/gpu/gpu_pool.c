@@ -53,7 +53,7 @@ void gpu_pool_deinit(struct gpu_pool *pool)
 /* ------------------------------------------------------------------------------ which there are */
 
 /* One word of gpu.devices: an ordinal, or how a UUID begins. */
-static const struct gpu *find(const struct gpu_list *list, const char *word, size_t length)
+static const struct gpu *find_gpu(const struct gpu_list *list, const char *word, size_t length)
 {
     char *end;
     long ordinal = strtol(word, &end, 10);
@@ -66,7 +66,7 @@ static const struct gpu *find(const struct gpu_list *list, const char *word, siz
     return NULL;
 }
 
-static bool has(const struct gpu_pool *pool, const struct gpu *gpu)
+static bool has_gpu(const struct gpu_pool *pool, const struct gpu *gpu)
 {
     for (int i = 0; i < pool->count; i++)
         if (pool->units[i].facts.ordinal == gpu->ordinal)
@@ -74,9 +74,9 @@ static bool has(const struct gpu_pool *pool, const struct gpu *gpu)
     return false;
 }
 
-static void add(struct gpu_pool *pool, const struct gpu *gpu)
+static void add_gpu(struct gpu_pool *pool, const struct gpu *gpu)
 {
-    if (has(pool, gpu))
+    if (has_gpu(pool, gpu))
         return;
     struct gpu_unit *unit = &pool->units[pool->count++];
     *unit = (struct gpu_unit){.facts = *gpu};
@@ -88,23 +88,23 @@ static int choose_units(struct gpu_pool *pool, const struct gpu_list *list, stru
     const char *word = pool->options.devices;
     if (strcmp(word, "all") == 0) {
         for (int i = 0; i < list->count; i++)
-            add(pool, &list->items[i]);
+            add_gpu(pool, &list->items[i]);
         return 0;
     }
     for (size_t length; *(word += strspn(word, ", ")); word += length) {
         length = strcspn(word, ", ");
-        const struct gpu *gpu = find(list, word, length);
+        const struct gpu *gpu = find_gpu(list, word, length);
         if (!gpu)
             return err_set(err, ERR_INPUT,
                            "gpu.devices: there is no GPU '%.*s' among the %d that this process "
                            "sees (CUDA_VISIBLE_DEVICES?)",
                            (int)(length < 60 ? length : 60), word, list->count);
-        add(pool, gpu);
+        add_gpu(pool, gpu);
     }
     return pool->count ? 0 : err_set(err, ERR_MISSING, "gpu.devices names no GPU");
 }
 
-static int list(struct gpu_pool *pool, struct err *err)
+static int list_gpus(struct gpu_pool *pool, struct err *err)
 {
     struct gpu_list *found = mem_alloc(sizeof *found);
     int result = gpu_list(found, pool->options.driver, err);
@@ -133,7 +133,7 @@ static int list(struct gpu_pool *pool, struct err *err)
 static int list_once(struct gpu_pool *pool, struct err *err)
 {
     if (!pool->listed)
-        (void)!list(pool, &pool->problem);
+        (void)!list_gpus(pool, &pool->problem);
     pool->listed = true;
     if (pool->count > 0)
         return 0;
@@ -164,7 +164,7 @@ static void quarantine(struct gpu_pool *pool, struct gpu_unit *unit, const struc
 }
 
 /* Whether the judge's own context still works: a fault there sticks to it. */
-static int use(const struct gpu_context *gpu, struct err *err)
+static int use_context(const struct gpu_context *gpu, struct err *err)
 {
     struct gpu_memory memory = {0};
     unsigned char sent[64], got[64] = {0};
@@ -212,7 +212,7 @@ static int open_context(struct gpu_pool *pool, struct gpu_unit *unit, struct err
     unit->work_tried = false;
     if (result == 0)
         result = gpu_context_open(&opened->context, pool->options.driver, unit->facts.ordinal, err);
-    return result < 0 ? result : use(&opened->context, err);
+    return result < 0 ? result : use_context(&opened->context, err);
 }
 
 /* With the lock, which is released meanwhile. */
@@ -237,7 +237,7 @@ static void bring_up(struct gpu_pool *pool, struct gpu_unit *unit)
 
 /* --------------------------------------------------------------------------- taking one of them */
 
-static bool due(const struct gpu_unit *unit)
+static bool trial_is_due(const struct gpu_unit *unit)
 {
     return unit->state == GPU_QUARANTINED && unit->evaluations == 0 &&
            clock_now_ns() >= unit->until_ns;
@@ -274,11 +274,11 @@ static int none_left(const struct gpu_pool *pool, struct err *err)
 }
 
 /* With the lock; NULL: none is left. */
-static struct gpu_unit *pick(struct gpu_pool *pool, const struct gpu_unit *before)
+static struct gpu_unit *pick_unit(struct gpu_pool *pool, const struct gpu_unit *before)
 {
     for (;;) {
         for (int i = 0; i < pool->count; i++)
-            if (due(&pool->units[i]))
+            if (trial_is_due(&pool->units[i]))
                 bring_up(pool, &pool->units[i]);
         struct gpu_unit *unit = least_loaded(pool, before);
         if (unit && unit->state == GPU_GOOD)
@@ -292,14 +292,14 @@ static struct gpu_unit *pick(struct gpu_pool *pool, const struct gpu_unit *befor
     }
 }
 
-static int take_one(struct gpu_pool *pool, const struct gpu_unit *before, struct gpu_unit **unit,
-                    struct err *err)
+static int take_unit(struct gpu_pool *pool, const struct gpu_unit *before, struct gpu_unit **unit,
+                     struct err *err)
 {
     *unit = NULL;
     pthread_mutex_lock(&pool->lock);
     int result = list_once(pool, err);
     if (result == 0)
-        *unit = pick(pool, before);
+        *unit = pick_unit(pool, before);
     if (*unit)
         (*unit)->evaluations++;
     else if (result == 0)
@@ -313,7 +313,7 @@ int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before, struct g
                   struct err *err)
 {
     for (bool bad = true; bad;) {
-        int result = take_one(pool, before, unit, err);
+        int result = take_unit(pool, before, unit, err);
         if (!*unit)
             return result;
         if (gpu_context_use(gpu_unit_context(*unit), err) == 0)
@@ -378,7 +378,7 @@ void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit)
 bool gpu_pool_suspect(struct gpu_pool *pool, struct gpu_unit *unit, struct err *err)
 {
     struct err why = {0};
-    int used = use(gpu_unit_context(unit), &why);
+    int used = use_context(gpu_unit_context(unit), &why);
     pthread_mutex_lock(&pool->lock);
     bool bad = used < 0 || capabilities_find(unit, &why) < 0;
     if (bad && unit->state == GPU_GOOD)

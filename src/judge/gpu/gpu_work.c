@@ -57,8 +57,8 @@ static int launch_rows(const struct gpu_work *work, void *function, uint32_t row
     return cuda_check(cuda, result, "cannot start a kernel of the judge's", err);
 }
 
-static int launch(const struct gpu_work *work, void *function, uint64_t count, void **parameters,
-                  struct err *err)
+static int launch_row(const struct gpu_work *work, void *function, uint64_t count,
+                      void **parameters, struct err *err)
 {
     return launch_rows(work, function, 1, count, parameters, err);
 }
@@ -90,7 +90,7 @@ int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_
     void *parameters[] = {&from, &to, &count};
     if ((from | to | bytes) % COPY_BYTES)
         return err_set(err, ERR_INTERNAL, "a copy on the GPU that is not of whole pieces");
-    return count ? launch(work, work->copy, count, parameters, err) : 0;
+    return count ? launch_row(work, work->copy, count, parameters, err) : 0;
 }
 
 int gpu_work_sweep(const struct gpu_work *work, struct err *err)
@@ -121,8 +121,8 @@ int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
     void *second[] = {&rule, &expected, &got, &found};
     if (rule.count == 0)
         return 0;
-    int result = launch(work, work->magnitude, rule.count, first, err);
-    return result < 0 ? result : launch(work, work->compare, rule.count, second, err);
+    int result = launch_row(work, work->magnitude, rule.count, first, err);
+    return result < 0 ? result : launch_row(work, work->compare, rule.count, second, err);
 }
 
 int gpu_work_agree(const struct gpu_work *work, const struct comparison *spec,
@@ -172,8 +172,8 @@ void gpu_work_difference(const struct comparison *spec, const struct gpu_finding
         difference->mismatches = spec->count;
 }
 
-static int gather(const struct gpu_work *work, const struct gpu_addresses *from, unsigned places,
-                  unsigned threads, void *into, struct err *err)
+static int launch_gather(const struct gpu_work *work, const struct gpu_addresses *from,
+                         unsigned places, unsigned threads, void *into, struct err *err)
 {
     const struct cuda *cuda = &work->gpu->cuda;
     struct gpu_addresses copy = *from;
@@ -188,13 +188,13 @@ static int gather(const struct gpu_work *work, const struct gpu_addresses *from,
 int gpu_work_gather(const struct gpu_work *work, const struct gpu_addresses *from, void *into,
                     struct err *err)
 {
-    return gather(work, from, GPU_ADDRESSES, GPU_ADDRESS_BYTES, into, err);
+    return launch_gather(work, from, GPU_ADDRESSES, GPU_ADDRESS_BYTES, into, err);
 }
 
 int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err)
 {
     static const struct gpu_addresses nowhere;
-    return gather(work, &nowhere, 1, 1, into, err);
+    return launch_gather(work, &nowhere, 1, 1, into, err);
 }
 
 int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t stride, uint32_t places,

@@ -67,7 +67,7 @@ static int time_alone(struct session *session, uint32_t at)
 
 /* Its time alone is what counts. Other work may have been on the GPU just then, so this is no
  * violation; but the candidate gains nothing by it. */
-static void correct(struct session *session, uint32_t at)
+static void correct_case(struct session *session, uint32_t at)
 {
     struct timed_case *timed = &session->verdict->cases[at];
     double alone_ms = session->reference.paces[at].alone_ms;
@@ -85,7 +85,7 @@ static void correct(struct session *session, uint32_t at)
                     seen_ms, alone_ms);
 }
 
-static int confirm(struct session *session)
+static int confirm_cases(struct session *session)
 {
     int result = 0;
     for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
@@ -93,7 +93,7 @@ static int confirm(struct session *session)
     for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
         if (session->verdict->cases[at].reference.median >
             most_ms(&session->reference.paces[at]) + session->reference.paces[at].scatter_ms)
-            correct(session, at);
+            correct_case(session, at);
     return result;
 }
 
@@ -105,7 +105,7 @@ int confirm_stage(struct session *session)
         return 0;
     session_end_candidate(session);
     trial_begin(session);
-    int result = confirm(session);
+    int result = confirm_cases(session);
     trial_end(session);
     session->verdict->stages_ms[STAGE_TIME] += clock_ms_since(start_ns);
     return result;

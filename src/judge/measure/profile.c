@@ -22,7 +22,7 @@
  * It does not happen each time. */
 #define INTERVALS 2
 
-static int ablate(struct session *session)
+static int ablate_kernels(struct session *session)
 {
     const struct settings *settings = session->job.settings;
     struct verdict *verdict = session->verdict;
@@ -60,7 +60,7 @@ static uint32_t traced_size(const struct problem *problem)
 }
 
 /* A candidate that cannot be traced where others can has no kernels of its own to show. */
-static int untraced(struct session *session, const char *why)
+static int note_untraced(struct session *session, const char *why)
 {
     struct verdict *verdict = session->verdict;
     double share = session->judge->tracing > 0 ? 0 : NAN;
@@ -106,7 +106,7 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 }
 
 /* One call whose launches are recorded. Its answer is checked like any other. */
-static int trace(struct session *session, int fd, struct trace_interval *alone)
+static int trace_call(struct session *session, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = session->verdict;
     struct trial trial = {.trace = fd, .timeout_ms = session->job.settings->run_timeout_ms};
@@ -121,11 +121,12 @@ static int trace(struct session *session, int fd, struct trace_interval *alone)
         return -1;
     try_tracing(session, &trial);
     if (session->judge->tracing < 0)
-        return untraced(session, "this machine has no CUPTI that works");
+        return note_untraced(session, "this machine has no CUPTI that works");
     if (trial_reference(session, &trial, &reference) < 0)
         return -1;
     if (trial_in(session, &trial, &session->candidate, WIRE_TRACE, &traced, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err)
+                                         : note_untraced(session, err.text);
     if (trial_judge(session, &trial) != TRIAL_GOOD)
         return -1;
     pass.wall_ms = traced.ms;
@@ -134,7 +135,7 @@ static int trace(struct session *session, int fd, struct trace_interval *alone)
     alone->calls = pass.calls;
     if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
         alone->calls = 0;
-        return untraced(session, err.text);
+        return note_untraced(session, err.text);
     }
     weigh_duration(verdict, &pass);
     return verdict->violation_count > 0 ? -1 : 0;
@@ -164,11 +165,12 @@ static int trace_calls(struct session *session, const struct trial *trial,
         return fault_judge(session, &err);
     }
     if (trial_in(session, trial, &session->candidate, WIRE_TRACE, &ignored, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err)
+                                         : note_untraced(session, err.text);
     if (trial_judge(session, trial) != TRIAL_GOOD)
         return -1;
     if (trace_interval_read(fd, interval, &err) < 0)
-        return untraced(session, err.text);
+        return note_untraced(session, err.text);
     if (interval->unseen > 0)
         log_write(LOG_LEVEL_INFO, "judge",
                   "%s: %u calls have more launches than are recorded: what the others did is not "
@@ -237,11 +239,11 @@ static int profile_on_gpu(struct session *session)
     }
     trial_begin(session);
     struct trace_interval alone = {.calls = 0};
-    int result = trace(session, fd, &alone);
+    int result = trace_call(session, fd, &alone);
     if (result == 0)
         result = trace_intervals(session, fd, &alone);
     if (result == 0 && decoys && !sandboxed_ended(&session->candidate.process))
-        result = ablate(session);
+        result = ablate_kernels(session);
     trial_end(session);
     close(fd);
     return result;
@@ -262,7 +264,7 @@ static int profile_on_cpu(struct session *session)
         return 0;
     }
     if (session->job.language->decoys)
-        return ablate(session);
+        return ablate_kernels(session);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41",
                     "it brings no kernel of its own: library operators do all of the work");

@@ -113,7 +113,8 @@ static double overhead_near(const struct sampling *sampling, size_t i)
 
 /* Times without the overhead and what the order does to them, into scratch: reference first,
  * candidate behind it. */
-static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
+static void take_off_overhead(struct sampling *sampling, const double **reference,
+                              const double **candidate)
 {
     double *into = sampling->scratch;
     struct summary around;
@@ -135,7 +136,7 @@ static void take_off(struct sampling *sampling, const double **reference, const 
 
 /* Whether the candidate's calls had an overhead like the reference's: no quarter of them is shorter
  * than that alone. On a machine that does something else meanwhile they may be. */
-static bool plausible(const struct sampling *sampling)
+static bool overhead_is_plausible(const struct sampling *sampling)
 {
     struct summary candidate;
     stats_summary(sampling->candidate, sampling->count, &candidate);
@@ -168,10 +169,10 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
     const double *candidate;
     if (sampling->count < (size_t)settings->timing_min_samples)
         return false;
-    take_off(sampling, &reference, &candidate);
+    take_off_overhead(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &speedup);
     bool tight = stats_tight(&speedup, target * fmax(budgets, 1));
-    return (tight && plausible(sampling)) || budgets > BUDGETS_MAX;
+    return (tight && overhead_is_plausible(sampling)) || budgets > BUDGETS_MAX;
 }
 
 /* It is random before which pair intervals end early: once among the fewest that are taken, and
@@ -248,7 +249,7 @@ static int judge_case(struct session *session, const struct sampling *sampling,
                           at_most_ms, timed->floor_ms);
         return -1;
     }
-    if (!plausible(sampling)) {
+    if (!overhead_is_plausible(sampling)) {
         verdict->timing_meaningful = false;
         verdict->timing_note =
             "the machine was too busy to time it: the dispatch overhead alone took longer";
@@ -260,8 +261,8 @@ static int judge_case(struct session *session, const struct sampling *sampling,
     return 0;
 }
 
-static void summarise(struct session *session, struct sampling *sampling,
-                      const struct size_set *sizes, struct timed_case *timed)
+static void summarise_case(struct session *session, struct sampling *sampling,
+                           const struct size_set *sizes, struct timed_case *timed)
 {
     const double *reference;
     const double *candidate;
@@ -270,7 +271,7 @@ static void summarise(struct session *session, struct sampling *sampling,
     if (sizes)
         problem_sizes_text(session->job.problem, sizes, text, sizeof text);
     timed->sizes = arena_strdup(&verdict->arena, text);
-    take_off(sampling, &reference, &candidate);
+    take_off_overhead(sampling, &reference, &candidate);
     stats_summary(reference, sampling->count, &timed->reference);
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
@@ -410,7 +411,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
         result = sample_case(session, trial, &sampling, budget_ms);
     if (result == 0) {
         timed->calls = trial->slots;
-        summarise(session, &sampling, sizes, timed);
+        summarise_case(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
         if (session->job.problem->cases_from) { /* what answered there computed nothing */
             timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};

@@ -12,7 +12,7 @@
 #define IDLE_PATIENCE_MS 400 /* another context that ends with a fault takes 150 */
 #define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
 
-static bool suits(const struct layout *layout)
+static bool layout_suits(const struct layout *layout)
 {
     struct fill_plan ignored;
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -27,7 +27,7 @@ static bool suits(const struct layout *layout)
 bool trial_gpu_suits(const struct session *session, const struct trial *trial)
 {
     return session->reference.child.work &&
-           (trial_is_torch_on_gpu(session) || suits(&trial->layout));
+           (trial_is_torch_on_gpu(session) || layout_suits(&trial->layout));
 }
 
 /* Findings of one comparison of everything: one for each array of each slot, or output. */
@@ -38,8 +38,8 @@ static uint32_t findings_of(const struct session *session)
     return session->reference.child.slots * session->reference.child.layout.count;
 }
 
-static int make_room(struct session *session, struct gpu_memory *memory, uint64_t bytes,
-                     struct err *err)
+static int make_gpu_memory(struct session *session, struct gpu_memory *memory, uint64_t bytes,
+                           struct err *err)
 {
     if (memory->bytes >= bytes && memory->gpu == session->lease.gpu)
         return 0;
@@ -49,8 +49,8 @@ static int make_room(struct session *session, struct gpu_memory *memory, uint64_
 
 static int make_findings(struct session *session, struct err *err)
 {
-    return make_room(session, &session->trials.gpu.findings,
-                     findings_of(session) * sizeof(struct gpu_finding), err);
+    return make_gpu_memory(session, &session->trials.gpu.findings,
+                           findings_of(session) * sizeof(struct gpu_finding), err);
 }
 
 int trial_gpu_make_image(struct session *session, const struct trial *trial, struct err *err)
@@ -68,7 +68,7 @@ int trial_gpu_make_image(struct session *session, const struct trial *trial, str
         gpu_memory_free(&staging->image);
         trial_make_staging(session);
     } else {
-        result = make_room(session, &staging->image, bytes, err);
+        result = make_gpu_memory(session, &staging->image, bytes, err);
     }
     return result < 0 ? result : make_findings(session, err);
 }
@@ -89,7 +89,7 @@ int trial_gpu_stage(struct session *session, struct err *err)
 }
 
 /* As trial.c's poison_slot, in all slots of the image; inputs are written over it. */
-static int poison(const struct gpu_memory *image, const struct trial *trial, struct err *err)
+static int poison_image(const struct gpu_memory *image, const struct trial *trial, struct err *err)
 {
     const struct layout *layout = &trial->layout;
     const struct cuda *cuda = &image->gpu->cuda;
@@ -116,8 +116,8 @@ bool trial_gpu_begin(struct session *session, const struct trial *trial)
         return true;
     trial_make_staging(session);
     staging->image_on_host = false;
-    return make_room(session, &staging->image, bytes, &err) == 0 &&
-           make_findings(session, &err) == 0 && poison(&staging->image, trial, &err) == 0;
+    return make_gpu_memory(session, &staging->image, bytes, &err) == 0 &&
+           make_findings(session, &err) == 0 && poison_image(&staging->image, trial, &err) == 0;
 }
 
 void trial_gpu_end(struct session *session)
@@ -341,7 +341,7 @@ int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, b
 
 /* How long a kernel that does nothing takes: contexts take turns, so other work on the GPU shows.
  * Work that ends by itself meanwhile is passed over. */
-static int ask_idle(struct session *session, double *ms, struct err *err)
+static int measure_idle(struct session *session, double *ms, struct err *err)
 {
     const struct child *reference = &session->reference.child;
     int64_t begin_ns = clock_now_ns();
@@ -363,12 +363,12 @@ int trial_gpu_idle(struct session *session)
     double alone_ms;
     if (!session->reference.child.work || !session->reference.child.outputs.pinned)
         return 0;
-    if (ask_idle(session, &busy_ms, &err) < 0)
+    if (measure_idle(session, &busy_ms, &err) < 0)
         return fault_judge(session, &err);
     if (busy_ms <= IDLE_MS)
         return 0;
     session_end_candidate(session);
-    if (ask_idle(session, &alone_ms, &err) < 0)
+    if (measure_idle(session, &alone_ms, &err) < 0)
         return fault_judge(session, &err);
     if (alone_ms <= IDLE_MS && session->lease.wanted != LEASE_ALONE &&
         gpu_pool_shared(&session->judge->gpus, session->lease.unit)) {

@@ -27,7 +27,7 @@ int child_explain_end(struct child *child, struct err *err)
 }
 
 /* Waits for a message, the process's end, the deadline or a cancellation. */
-static int await(struct child *child, int64_t deadline_ns, struct err *err)
+static int await_message(struct child *child, int64_t deadline_ns, struct err *err)
 {
     struct pollfd waits[2] = {{.fd = child->process.channel, .events = POLLIN},
                               {.fd = child->process.pid_fd, .events = POLLIN}};
@@ -71,11 +71,11 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
                  union wire_message *message, int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     size_t bytes;
-    int result = await(child, deadline_ns, err);
+    int result = await_message(child, deadline_ns, err);
     while (result == 0 && child_pending_request(child)) {
         result = child_serve_request(child, &deadline_ns, err);
         if (result == 0)
-            result = await(child, deadline_ns, err);
+            result = await_message(child, deadline_ns, err);
     }
     if (result < 0)
         return result;
@@ -165,8 +165,9 @@ int child_open(struct child *child, const struct child_start *start, struct wire
 }
 
 /* Thaws the child, says something and waits for the one answer that fits. */
-static int exchange(struct child *child, const void *message, size_t bytes, const int *descriptors,
-                    uint32_t count, uint32_t answer, int64_t timeout_ms, struct err *err)
+static int exchange_messages(struct child *child, const void *message, size_t bytes,
+                             const int *descriptors, uint32_t count, uint32_t answer,
+                             int64_t timeout_ms, struct err *err)
 {
     int ignored[WIRE_DESCRIPTORS];
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
@@ -186,8 +187,8 @@ static int exchange(struct child *child, const void *message, size_t bytes, cons
 }
 
 /* Makes new memory where the old does not fit. */
-static int make_room(struct child *child, struct shared *shared, const char *name, uint64_t bytes,
-                     uint64_t largest_bytes, struct err *err)
+static int make_shared(struct child *child, struct shared *shared, const char *name, uint64_t bytes,
+                       uint64_t largest_bytes, struct err *err)
 {
     if (shared->data && bytes <= shared->bytes)
         return 0;
@@ -197,8 +198,7 @@ static int make_room(struct child *child, struct shared *shared, const char *nam
 }
 
 /* The same for the memory of a GPU. */
-static int make_room_on_gpu(struct child *child, uint64_t bytes, uint64_t largest_bytes,
-                            struct err *err)
+static int make_arrays(struct child *child, uint64_t bytes, uint64_t largest_bytes, struct err *err)
 {
     if (!child->gpu || (child->arrays.gpu && bytes <= child->arrays.bytes))
         return 0;
@@ -229,15 +229,16 @@ static bool has_mirror(const struct child *child)
 }
 
 /* MAP, in the words that the child knows. */
-static int tell_map(struct child *child, const struct wire_map *map, const int *descriptors,
+static int send_map(struct child *child, const struct wire_map *map, const int *descriptors,
                     uint32_t count, int64_t timeout_ms, struct err *err)
 {
     struct warpgym_child_map public;
     if (child->kind != CHILD_PROGRAM)
-        return exchange(child, map, sizeof *map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+        return exchange_messages(child, map, sizeof *map, descriptors, count, WIRE_MAPPED,
+                                 timeout_ms, err);
     external_program_map(child, &public);
-    return exchange(child, &public, sizeof public, descriptors, count, WIRE_MAPPED, timeout_ms,
-                    err);
+    return exchange_messages(child, &public, sizeof public, descriptors, count, WIRE_MAPPED,
+                             timeout_ms, err);
 }
 
 int child_map(struct child *child, const struct layout *layout, const struct layout *largest,
@@ -248,17 +249,17 @@ int child_map(struct child *child, const struct layout *layout, const struct lay
     child->layout = *layout;
     child->slots = slots;
     int result = has_mirror(child)
-                     ? make_room(child, &child->slot, "slot", bytes, largest->bytes, err)
+                     ? make_shared(child, &child->slot, "slot", bytes, largest->bytes, err)
                      : 0;
     if (result == 0 && with_oracle) {
         struct layout largest_oracle;
         oracle_layout(layout, &child->oracle_layout);
         oracle_layout(largest, &largest_oracle);
-        result = make_room(child, &child->oracle, "oracle", child->oracle_layout.bytes,
-                           largest_oracle.bytes, err);
+        result = make_shared(child, &child->oracle, "oracle", child->oracle_layout.bytes,
+                             largest_oracle.bytes, err);
     }
     if (result == 0)
-        result = make_room_on_gpu(child, bytes, largest->bytes, err);
+        result = make_arrays(child, bytes, largest->bytes, err);
     int descriptors[3];
     uint32_t count = 0;
     if (child->slot.data) {
@@ -276,7 +277,7 @@ int child_map(struct child *child, const struct layout *layout, const struct lay
     if (child->mapped)
         count = 0;
     if (result == 0)
-        result = tell_map(child, &map, descriptors, count, timeout_ms, err);
+        result = send_map(child, &map, descriptors, count, timeout_ms, err);
     child->mapped |= result == 0;
     return result;
 }
@@ -285,13 +286,13 @@ int child_fill(struct child *child, uint64_t seed, enum wire_shift bias, int64_t
                struct err *err)
 {
     struct wire_fill fill = {.type = WIRE_FILL, .bias = bias, .seed = seed};
-    return exchange(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
+    return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 
 int child_wake(struct child *child, uint64_t noise, int64_t timeout_ms, struct err *err)
 {
     struct wire_wake wake = {.type = WIRE_WAKE, .noise = noise};
-    int result = exchange(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
+    int result = exchange_messages(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 

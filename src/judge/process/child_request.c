@@ -125,8 +125,9 @@ static void allow_for_build(struct child *child, int64_t took_ns, int64_t *deadl
     *deadline_ns += allowed_ns;
 }
 
-static int serve(struct child *child, const union wire_message *message,
-                 const int descriptors[WIRE_DESCRIPTORS], int64_t *deadline_ns, struct err *err)
+static int serve_message(struct child *child, const union wire_message *message,
+                         const int descriptors[WIRE_DESCRIPTORS], int64_t *deadline_ns,
+                         struct err *err)
 {
     if (message->type == WIRE_SEGMENT)
         return serve_segment(child, &message->segment, descriptors, err);
@@ -152,7 +153,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
     if (result == ERR_CRASH || result == ERR_IO)
         result = child_explain_end(child, err);
     else if (result == 0)
-        result = serve(child, message, descriptors, deadline_ns, err);
+        result = serve_message(child, message, descriptors, deadline_ns, err);
     for (int i = 0; i < WIRE_DESCRIPTORS; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);

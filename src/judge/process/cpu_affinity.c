@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-static void sit(pid_t thread, int processor)
+static void pin_thread(pid_t thread, int processor)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -28,7 +28,7 @@ void cpu_affinity_pin(struct cpu_affinity *affinity, int place)
         return; /* more processors than a cpu_set_t holds: nothing is pinned */
     for (place %= CPU_COUNT(&affinity->usable); place >= 0; place--)
         affinity->processor = next_processor(affinity, affinity->processor);
-    sit(0, affinity->processor);
+    pin_thread(0, affinity->processor);
     prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
@@ -46,7 +46,7 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
     int processor = affinity->processor;
     if (processor < 0)
         return;
-    sit(pid, processor);
+    pin_thread(pid, processor);
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *threads = opendir(path);
     if (!threads)
@@ -56,7 +56,7 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
         if (thread <= 0 || thread == pid)
             continue;
         processor = next_processor(affinity, processor);
-        sit(thread, processor);
+        pin_thread(thread, processor);
         sched_setscheduler(thread, SCHED_OTHER, &(struct sched_param){0});
     }
     closedir(threads);
@@ -71,5 +71,5 @@ void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid)
 void cpu_affinity_recall_main(const struct cpu_affinity *affinity, pid_t pid)
 {
     if (affinity->processor >= 0)
-        sit(pid, affinity->processor);
+        pin_thread(pid, affinity->processor);
 }

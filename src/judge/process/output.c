@@ -29,8 +29,8 @@ static uint32_t list_outputs(const struct child *child, struct wire_output *outp
     return count;
 }
 
-static int peek(const struct child *child, const struct wire_output *output, uint64_t offset,
-                void *into, size_t bytes)
+static int peek_on_host(const struct child *child, const struct wire_output *output,
+                        uint64_t offset, void *into, size_t bytes)
 {
     struct err ignored;
     if (child->outputs.done.count > 0)
@@ -118,8 +118,8 @@ void child_take_samples(struct child *child)
         sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
         sample->taken = sample->bytes > 0;
         if (!child->gpu && sample->taken)
-            sample->taken = peek(child, &outputs[sample->output], sample->offset, sample->data,
-                                 sample->bytes) == 0;
+            sample->taken = peek_on_host(child, &outputs[sample->output], sample->offset,
+                                         sample->data, sample->bytes) == 0;
     }
     if (child->gpu)
         peek_on_gpu(child, outputs, samples);
@@ -135,8 +135,8 @@ static void peek_again(struct child *child, bool on_gpu, const struct wire_outpu
     }
     for (int i = 0; i < CHILD_SAMPLES; i++)
         samples[i].taken = samples[i].taken &&
-                           peek(child, &outputs[samples[i].output], samples[i].offset,
-                                samples[i].data, samples[i].bytes) == 0;
+                           peek_on_host(child, &outputs[samples[i].output], samples[i].offset,
+                                        samples[i].data, samples[i].bytes) == 0;
 }
 
 bool child_samples_changed(struct child *child, bool on_gpu)

@@ -32,7 +32,7 @@ struct environment {
     size_t count;
 };
 
-static void add(struct environment *environment, const char *word)
+static void add_word(struct environment *environment, const char *word)
 {
     if (environment->count + 1 < ENVIRONMENT_MAX)
         environment->words[environment->count++] = arena_strdup(&environment->arena, word);
@@ -40,16 +40,16 @@ static void add(struct environment *environment, const char *word)
 
 static void add_value(struct environment *environment, const char *name, const char *value)
 {
-    add(environment, arena_printf(&environment->arena, "%s=%s", name, value));
+    add_word(environment, arena_printf(&environment->arena, "%s=%s", name, value));
 }
 
 static void add_gpus(struct environment *environment, const struct judge *judge)
 {
     char *cupti = cupti_find(judge->toolchain.nvcc);
-    add(environment, "CUDA_CACHE_DISABLE=1");
-    add(environment,
-        arena_printf(&environment->arena, "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so",
-                     judge->root));
+    add_word(environment, "CUDA_CACHE_DISABLE=1");
+    add_word(environment,
+             arena_printf(&environment->arena, "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so",
+                          judge->root));
     if (cupti)
         add_value(environment, "WARPGYM_CUPTI", cupti);
     mem_free(cupti);
@@ -75,17 +75,17 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
                        "torch problems need a Python with PyTorch: run ./setup.sh, or set "
                        "WARPGYM_PYTHON to one");
     for (size_t i = 0; i < COUNT(words); i++)
-        add(&environment, words[i]);
+        add_word(&environment, words[i]);
     add_value(&environment, "PYTHONPATH", judge->python_package);
-    add(&environment,
-        arena_printf(&environment.arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
-                     judge->root));
+    add_word(&environment,
+             arena_printf(&environment.arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
+                          judge->root));
     if (cuda) {
         add_gpus(&environment, judge);
         add_value(&environment, "WARPGYM_CUDA", judge_driver_library(judge));
-        add(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
+        add_word(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
     } else {
-        add(&environment, "TRITON_INTERPRET=1");
+        add_word(&environment, "TRITON_INTERPRET=1");
     }
     const char *argv[] = {judge->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
     int result = standby_open(standby, argv, environment.words, TORCH_READY_MS,

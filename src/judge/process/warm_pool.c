@@ -51,7 +51,7 @@ static int await_end(const struct warm_pool *pool, int pipe, struct err *err)
     return read(pipe, &byte, 1) > 0 ? err_set(err, ERR_IO, "a process could not get ready") : 0;
 }
 
-static int warm(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
+static int warm_process(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
 {
     struct wire_warm message = {.type = WIRE_WARM, .gpu = pool->options.gpu};
     int ends[2];
@@ -67,14 +67,14 @@ static int warm(const struct warm_pool *pool, struct sandboxed *process, struct 
     return result;
 }
 
-static int spawn(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
+static int spawn_process(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
 {
     int result = standby_spawn(pool->options.standby, pool->sandbox, SPAWN_TIMEOUT_MS, process,
                                err);
     if (result < 0)
         return result;
     result = process->layers >> LAYER_SCRATCH & 1
-                 ? warm(pool, process, err)
+                 ? warm_process(pool, process, err)
                  : err_set(err, ERR_MISSING, "the sandbox has no scratch");
     if (result < 0)
         sandboxed_close(process);
@@ -89,7 +89,7 @@ static bool is_wanted(const struct warm_pool *pool)
     return !pool->failed && coming < PROCESSES_MAX && (ahead || coming < pool->takers);
 }
 
-static void *refill(void *argument)
+static void *refill_pool(void *argument)
 {
     struct warm_pool *pool = argument;
     pthread_mutex_lock(&pool->lock);
@@ -104,7 +104,7 @@ static void *refill(void *argument)
         pool->starting++;
         pthread_mutex_unlock(&pool->lock);
         int64_t start_ns = clock_now_ns();
-        int result = spawn(pool, &process, &err);
+        int result = spawn_process(pool, &process, &err);
         log_write(LOG_LEVEL_DEBUG, "judge", "a process stands ready after %.0f ms",
                   clock_ms_since(start_ns));
         if (result < 0 && result != ERR_CANCELLED)
@@ -134,7 +134,7 @@ int warm_pool_open(struct warm_pool **pool, const struct warm_pool_options *opti
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     while (made->thread_count < THREADS && !failed) {
-        failed = pthread_create(&made->threads[made->thread_count], NULL, refill, made);
+        failed = pthread_create(&made->threads[made->thread_count], NULL, refill_pool, made);
         made->thread_count += !failed;
     }
     if (failed) {
@@ -202,7 +202,7 @@ void warm_pool_expect(struct warm_pool *pool, uint32_t processes)
 }
 
 /* With the lock: the oldest that still lives. */
-static bool take_one(struct warm_pool *pool, struct sandboxed *process)
+static bool take_living(struct warm_pool *pool, struct sandboxed *process)
 {
     while (pool->count > 0) {
         *process = pool->waiting[0];
@@ -235,7 +235,7 @@ bool warm_pool_take(struct warm_pool *pool, const _Atomic int *cancelled, struct
     pool->failed = false;
     pool->takers++;
     pthread_cond_broadcast(&pool->changed);
-    while (!(taken = take_one(pool, process)) && pool->failures == failures &&
+    while (!(taken = take_living(pool, process)) && pool->failures == failures &&
            !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&pool->changed, &pool->lock, &until);

@@ -47,7 +47,7 @@ static void make_key(const struct session *session, const char *name, char key[H
     hash_finish(hash, key);
 }
 
-static int refuse(struct session *session, const char *diagnostics)
+static int refuse_source(struct session *session, const char *diagnostics)
 {
     char line[512];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(diagnostics, "\n"), diagnostics);
@@ -81,7 +81,8 @@ static int take_result(struct external_backend *backend, struct session *session
     char *said = diagnostics_named(diagnostics.text, backend->name);
     if (outcome->exit_code > 0)
         build_scratch_keep(&session->builds.context, key, -1, said);
-    int result = refuse(session, said[0] ? said : "its compiler refuses it and does not say why");
+    int result = refuse_source(session,
+                               said[0] ? said : "its compiler refuses it and does not say why");
     mem_free(said);
     diagnostics_deinit(&diagnostics);
     return result;
@@ -124,8 +125,8 @@ static int run_compiler(struct external_backend *backend, struct session *sessio
     return result;
 }
 
-static int from_cache(struct external_backend *backend, struct session *session,
-                      struct cache_entry *entry, struct err *err)
+static int take_cached(struct external_backend *backend, struct session *session,
+                       struct cache_entry *entry, struct err *err)
 {
     char *bytes = NULL;
     size_t count = 0;
@@ -140,10 +141,10 @@ static int from_cache(struct external_backend *backend, struct session *session,
     mem_free(bytes);
     if (result < 0)
         return fault_judge(session, err);
-    return entry->ok ? 0 : refuse(session, entry->diagnostics);
+    return entry->ok ? 0 : refuse_source(session, entry->diagnostics);
 }
 
-static int compile(struct backend_ops *self, struct session *session)
+static int external_compile(struct backend_ops *self, struct session *session)
 {
     struct external_backend *backend = (struct external_backend *)(void *)self;
     char key[HASH_HEX_BYTES];
@@ -153,7 +154,7 @@ static int compile(struct backend_ops *self, struct session *session)
         return 0;
     make_key(session, backend->name, key);
     bool cached = build_scratch_find(&session->builds.context, key, &entry);
-    int result = cached ? from_cache(backend, session, &entry, &err)
+    int result = cached ? take_cached(backend, session, &entry, &err)
                         : run_compiler(backend, session, key, &err);
     if (cached) {
         mem_free(entry.path);
@@ -163,7 +164,7 @@ static int compile(struct backend_ops *self, struct session *session)
     return result;
 }
 
-static int start(struct backend_ops *self, struct session *session, struct err *err)
+static int external_start(struct backend_ops *self, struct session *session, struct err *err)
 {
     struct external_backend *backend = (struct external_backend *)(void *)self;
     const struct external *external = session->job.language->external;
@@ -196,7 +197,7 @@ static int start(struct backend_ops *self, struct session *session, struct err *
 
 int external_open(struct session *session)
 {
-    struct external_backend backend = {.ops = {compile, start},
+    struct external_backend backend = {.ops = {external_compile, external_start},
                                        .built = -1,
                                        .name = file_name(session)};
     int result = native_open_with(session, &backend.ops);

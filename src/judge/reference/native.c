@@ -210,7 +210,7 @@ static int prepare_reference(struct preparation *preparation)
     return result < 0 ? result : compile_reference(preparation);
 }
 
-static void *prepare(void *argument)
+static void *prepare_in_thread(void *argument)
 {
     struct preparation *preparation = argument;
     const char *before = log_set_job(preparation->job);
@@ -225,9 +225,10 @@ static void prepare_begin(struct preparation *preparation, struct session *sessi
 {
     *preparation = (struct preparation){.session = session, .job = log_job()};
     find_largest(session->job.problem, &session->job.largest);
-    preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
+    preparation->threaded = pthread_create(&preparation->thread, NULL, prepare_in_thread,
+                                           preparation) == 0;
     if (!preparation->threaded)
-        prepare(preparation);
+        prepare_in_thread(preparation);
 }
 
 static int prepare_end(struct preparation *preparation)

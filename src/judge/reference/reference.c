@@ -46,7 +46,8 @@ void reference_cache_deinit(struct reference_cache *references)
 }
 
 /* With the lock: cuts an item out and puts it before `list`. */
-static struct cached_reference *move(struct cached_reference **place, struct cached_reference *list)
+static struct cached_reference *move_entry(struct cached_reference **place,
+                                           struct cached_reference *list)
 {
     struct cached_reference *item = *place;
     *place = item->older;
@@ -54,8 +55,8 @@ static struct cached_reference *move(struct cached_reference **place, struct cac
     return item;
 }
 
-static bool suits(const struct reference *reference, const char *hash,
-                  const struct gpu_context *gpu)
+static bool reference_suits(const struct reference *reference, const char *hash,
+                            const struct gpu_context *gpu)
 {
     return reference->child.gpu == gpu && strcmp(reference->hash, hash) == 0;
 }
@@ -66,7 +67,7 @@ bool reference_cache_has(struct reference_cache *references, const char *hash,
     bool has = false;
     pthread_mutex_lock(&references->lock);
     for (const struct cached_reference *item = references->newest; item && !has; item = item->older)
-        has = suits(&item->reference, hash, gpu);
+        has = reference_suits(&item->reference, hash, gpu);
     pthread_mutex_unlock(&references->lock);
     return has;
 }
@@ -79,12 +80,12 @@ bool reference_cache_take(struct reference_cache *references, const char *hash,
     pthread_mutex_lock(&references->lock);
     for (struct cached_reference **place = &references->newest; *place && !found;) {
         struct reference *candidate = &(*place)->reference;
-        if (!suits(candidate, hash, gpu))
+        if (!reference_suits(candidate, hash, gpu))
             place = &(*place)->older;
         else if (sandboxed_ended(&candidate->child.process))
-            dead = move(place, dead);
+            dead = move_entry(place, dead);
         else
-            found = move(place, NULL);
+            found = move_entry(place, NULL);
     }
     pthread_mutex_unlock(&references->lock);
     close_items(dead);
@@ -105,7 +106,7 @@ static struct cached_reference *cut_oldest(struct reference_cache *references,
     for (struct cached_reference **place = &references->newest; *place;) {
         bool of_it = (*place)->reference.child.gpu == gpu;
         if (of_it && kept == places) {
-            cut = move(place, cut);
+            cut = move_entry(place, cut);
             ++*count;
             continue;
         }

@@ -57,8 +57,8 @@ static int check_size(const char *key, const char *text, size_t most, struct err
 }
 
 /* The place of `name` among `names`, from `first` on. */
-static int choose(const char *key, const char *name, const char *const *names, size_t first,
-                  size_t count, int *out, struct err *err)
+static int choose_word(const char *key, const char *name, const char *const *names, size_t first,
+                       size_t count, int *out, struct err *err)
 {
     char list[128] = "";
     for (size_t i = first; i < count; i++) {
@@ -171,8 +171,8 @@ static int read_problem(const json_t *object, struct evaluation_request *request
     if (result == 0 && !format && !json_object_get(problem, "id"))
         result = err_set(err, ERR_INPUT, "give either \"id\" or \"format\" and the problem's text");
     if (result == 0 && format)
-        result = choose("format", format, format_names, EVALUATION_TORCH, COUNT(format_names),
-                        &chosen, err);
+        result = choose_word("format", format, format_names, EVALUATION_TORCH, COUNT(format_names),
+                             &chosen, err);
     if (result == 0) {
         request->format = (enum evaluation_format)chosen;
         result = readers[chosen](problem, request, err);
@@ -228,7 +228,8 @@ static int read_candidate(const json_t *object, struct evaluation_request *reque
 }
 
 /* One value as the command line would have it. */
-static int assign(struct settings *settings, const char *path, const json_t *value, struct err *err)
+static int assign_setting(struct settings *settings, const char *path, const json_t *value,
+                          struct err *err)
 {
     char text[64];
     const char *given = json_string_value(value);
@@ -249,7 +250,7 @@ static int assign_all(struct settings *settings, const json_t *values, struct er
     for (size_t i = 0; result == 0 && i < COUNT(allowed_settings); i++) {
         const json_t *value = json_object_get(values, allowed_settings[i]);
         if (value)
-            result = assign(settings, allowed_settings[i], value, err);
+            result = assign_setting(settings, allowed_settings[i], value, err);
     }
     return result < 0 ? err_prefix(err, "settings") : 0;
 }
@@ -283,8 +284,8 @@ static int read_terms(const json_t *object, struct evaluation_request *request, 
     if (result == 0)
         result = json_find_string(object, "priority", &priority, err);
     if (result == 0)
-        result = choose("priority", priority, priority_names, 0, COUNT(priority_names), &chosen,
-                        err);
+        result = choose_word("priority", priority, priority_names, 0, COUNT(priority_names),
+                             &chosen, err);
     request->priority = (enum evaluation_priority)chosen;
     return result;
 }

@@ -192,7 +192,7 @@ static void on_filled(void *context, uint32_t stream, uint8_t *buffer, size_t by
     free(buffer);
 }
 
-static int refuse(int refusal, int result)
+static int keep_refusal(int refusal, int result)
 {
     trace.refusal = refusal;
     return result;
@@ -217,7 +217,7 @@ static int resolve(void *library)
     }
     int refusal = found.version(&trace.header.cupti_version);
     if (refusal != 0)
-        return refuse(refusal, WARPGYM_TRACE_REFUSED);
+        return keep_refusal(refusal, WARPGYM_TRACE_REFUSED);
     if (trace.header.cupti_version < CUPTI_VERSION_MIN)
         return WARPGYM_TRACE_OLD_CUPTI;
     trace.cupti = found;
@@ -311,7 +311,7 @@ EXPORTED int warpgym_trace_begin(const char *cupti_path)
     trace.tracing = true;
     if (refusal != 0) {
         stop();
-        return refuse(refusal, WARPGYM_TRACE_REFUSED);
+        return keep_refusal(refusal, WARPGYM_TRACE_REFUSED);
     }
     return trace.cupti.timestamp(&trace.header.begin_ns) == 0 ? WARPGYM_TRACE_OK
                                                               : WARPGYM_TRACE_REFUSED;
@@ -326,7 +326,7 @@ EXPORTED int warpgym_trace_end(int fd)
         refusal = trace.cupti.activity_flush(1);
     stop();
     if (refusal != 0)
-        return refuse(refusal, WARPGYM_TRACE_REFUSED);
+        return keep_refusal(refusal, WARPGYM_TRACE_REFUSED);
     pthread_mutex_lock(&trace.lock);
     bool written = registry_write(fd, &trace.header);
     pthread_mutex_unlock(&trace.lock);

@@ -1,4 +1,4 @@
-/* ask: one message to a policy, or a look at its endpoint. */
+/* ask: sends one message to a policy, or checks its endpoint. */
 #include "cli/cli.h"
 
 #include "base/clock.h"
@@ -18,7 +18,8 @@
 #define FACTS_BYTES 4096
 #define LISTED_MODELS 20
 #define SAMPLES_MOST 1000
-#define STACK_BYTES ((size_t)256 << 10) /* libcurl's resolver and TLS fit, a thousand times */
+/* enough for libcurl's resolver and TLS, times a thousand */
+#define STACK_BYTES ((size_t)256 << 10)
 
 struct arguments {
     const char *policy, *model, *system, *problem;
@@ -27,9 +28,9 @@ struct arguments {
     bool json, check, reasoning;
 };
 
-/* One answer that somebody waits for. */
+/* One request, and its answer. */
 struct question {
-    struct ask *ask;
+    struct ask_context *ask_context;
     int64_t sample;
     pthread_t thread;
     int result;
@@ -37,31 +38,31 @@ struct question {
     struct policy_answer answer;
 };
 
-struct ask {
+struct ask_context {
     const struct arguments *arguments;
     struct policy *policy;
     json_t *messages;
 };
 
-static void *ask_one(void *argument)
+static void *question_thread(void *argument)
 {
     struct question *question = argument;
-    const struct arguments *arguments = question->ask->arguments;
+    const struct arguments *arguments = question->ask_context->arguments;
     const struct policy_request request = {
-        .messages = question->ask->messages,
+        .messages = question->ask_context->messages,
         .problem = arguments->problem ? arguments->problem : "",
         .sample = question->sample,
         .turn = arguments->turn,
         .seed = (uint64_t)(arguments->seed + question->sample),
     };
-    question->result = policy_complete(question->ask->policy, &request, &question->answer,
+    question->result = policy_complete(question->ask_context->policy, &request, &question->answer,
                                        &question->err);
     return NULL;
 }
 
 /* ------------------------------------------------------------------------------------- printing */
 
-/* A terminal is not for what a stranger may write to it. */
+/* Untrusted text is made safe for a terminal. */
 static void print_text(const char *text)
 {
     struct buf out;
@@ -120,7 +121,7 @@ static void say_facts(const struct question *question)
         buf_printf(&facts, "%lld + %lld tokens", (long long)answer->prompt_tokens,
                    (long long)answer->completion_tokens);
     else
-        buf_puts(&facts, "tokens not told");
+        buf_puts(&facts, "no token counts");
     if (answer->cached_tokens > 0)
         buf_printf(&facts, " (%lld cached)", (long long)answer->cached_tokens);
     if (!isnan(answer->cost))
@@ -134,7 +135,7 @@ static void say_facts(const struct question *question)
     if (answer->logprobs)
         buf_printf(&facts, ", %zu log-probabilities", json_array_size(answer->logprobs));
     if (answer->asked > 1)
-        buf_printf(&facts, ", asked %u times", answer->asked);
+        buf_printf(&facts, ", %u requests", answer->asked);
     if (answer->finish[0] && strcmp(answer->finish, "stop") != 0)
         buf_printf(&facts, ", ended by %s", answer->finish);
     printable_text(facts.data, false);
@@ -142,9 +143,9 @@ static void say_facts(const struct question *question)
     buf_deinit(&facts);
 }
 
-static int show(const struct question *question)
+static int question_print(const struct question *question)
 {
-    const struct arguments *arguments = question->ask->arguments;
+    const struct arguments *arguments = question->ask_context->arguments;
     const struct policy_answer *answer = &question->answer;
     if (question->result == ERR_CANCELLED)
         return EXIT_INTERRUPTED;
@@ -164,9 +165,9 @@ static int show(const struct question *question)
 
 /* --------------------------------------------------------------------------------------- asking */
 
-static int ask_all(struct ask *ask)
+static int questions_run(struct ask_context *ask_context)
 {
-    const struct arguments *arguments = ask->arguments;
+    const struct arguments *arguments = ask_context->arguments;
     size_t count = (size_t)arguments->count;
     struct question *questions = mem_alloc(count * sizeof *questions);
     pthread_attr_t attributes;
@@ -174,17 +175,18 @@ static int ask_all(struct ask *ask)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (size_t i = 0; i < count; i++) {
-        questions[i] = (struct question){.ask = ask, .sample = arguments->sample + (int64_t)i};
-        if (count == 1 ||
-            pthread_create(&questions[i].thread, &attributes, ask_one, &questions[i]) != 0) {
+        questions[i] = (struct question){.ask_context = ask_context,
+                                         .sample = arguments->sample + (int64_t)i};
+        if (count == 1 || pthread_create(&questions[i].thread, &attributes, question_thread,
+                                         &questions[i]) != 0) {
             questions[i].thread = pthread_self();
-            ask_one(&questions[i]);
+            question_thread(&questions[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {
         if (!pthread_equal(questions[i].thread, pthread_self()))
             pthread_join(questions[i].thread, NULL);
-        int one = show(&questions[i]);
+        int one = question_print(&questions[i]);
         status = one > status ? one : status;
         if (questions[i].result == 0)
             policy_answer_deinit(&questions[i].answer);
@@ -194,13 +196,13 @@ static int ask_all(struct ask *ask)
     return status;
 }
 
-/* The endpoint's models; one that lists none may well answer. */
-static void say_models(struct ask *ask)
+/* Prints the endpoint's models; an endpoint that lists none may still answer. */
+static void say_models(struct ask_context *ask_context)
 {
     struct err err;
     json_t *models = NULL;
-    if (policy_models(ask->policy, &models, &err) < 0) {
-        cli_fail(0, "its models are not known: %s", err.text);
+    if (policy_models(ask_context->policy, &models, &err) < 0) {
+        cli_fail(0, "cannot list its models: %s", err.text);
         return;
     }
     printf("%zu model%s\n", json_array_size(models), json_array_size(models) == 1 ? "" : "s");
@@ -208,7 +210,8 @@ static void say_models(struct ask *ask)
         char name[LIMIT_NAME_BYTES];
         snprintf(name, sizeof name, "%s", json_string_value(json_array_get(models, i)));
         printable_text(name, false);
-        printf("  %s%s\n", name, strcmp(name, policy_model(ask->policy)) == 0 ? " (asked)" : "");
+        printf("  %s%s\n", name,
+               strcmp(name, policy_model(ask_context->policy)) == 0 ? " (used)" : "");
     }
     if (json_array_size(models) > LISTED_MODELS)
         printf("  and %zu more\n", json_array_size(models) - LISTED_MODELS);
@@ -224,7 +227,7 @@ static void add_message(json_t *messages, const char *role, const char *text, si
     json_array_append_new(messages, message);
 }
 
-/* The words of the command line, or standard input. */
+/* Reads the message from the command line, or standard input. */
 static int make_messages(const struct arguments *arguments, json_t *messages, struct err *err)
 {
     const char *word = arguments->check ? "Answer with the word yes." : arguments->words.items[0];
@@ -249,36 +252,36 @@ static int open_and_ask(const struct arguments *arguments, const struct settings
                                            .model = arguments->model,
                                            .settings = settings,
                                            .cancelled = &cli_cancelled};
-    struct ask ask = {.arguments = arguments, .messages = json_array()};
+    struct ask_context ask_context = {.arguments = arguments, .messages = json_array()};
     struct err err;
     int status = EXIT_PASSED;
-    int result = make_messages(arguments, ask.messages, &err);
+    int result = make_messages(arguments, ask_context.messages, &err);
     if (result == 0)
-        result = policy_open(&ask.policy, &options, &err);
+        result = policy_open(&ask_context.policy, &options, &err);
     if (result < 0)
         status = result == ERR_CANCELLED ? EXIT_INTERRUPTED
                                          : cli_fail(cli_status(&err), "%s", err.text);
     else if (arguments->check)
-        say_models(&ask);
+        say_models(&ask_context);
     if (result == 0)
-        status = ask_all(&ask);
-    policy_close(ask.policy);
-    json_decref(ask.messages);
+        status = questions_run(&ask_context);
+    policy_close(ask_context.policy);
+    json_decref(ask_context.messages);
     return status;
 }
 
-static const char *complaint(const struct arguments *arguments)
+static const char *arguments_error(const struct arguments *arguments)
 {
     if (arguments->check)
-        return arguments->words.count > 0 ? "--check brings its own question" : NULL;
+        return arguments->words.count > 0 ? "--check has its own message" : NULL;
     if (arguments->words.count == 0)
         return "give the message, or - for standard input";
     return arguments->words.count > 1 ? "give one message, in quotes" : NULL;
 }
 
-static int run(const struct arguments *arguments)
+static int ask_run(const struct arguments *arguments)
 {
-    const char *why = complaint(arguments);
+    const char *why = arguments_error(arguments);
     struct settings settings;
     struct err err;
     if (why)
@@ -308,19 +311,19 @@ int ask_main(int argc, char **argv)
         OPTION_FLAG(0, "check", &arguments.check, "list the models and make a round trip"),
         OPTION_STRING(0, "system", &arguments.system, "TEXT", "a system message before it"),
         OPTION_INT('n', "count", &arguments.count, 1, SAMPLES_MOST, "N",
-                   "so many answers, policy.at_once of them at a time"),
+                   "number of answers, policy.at_once of them at a time"),
         OPTION_INT(0, "seed", &arguments.seed, 0, 0x7fffffff, "N", "of the first answer"),
-        OPTION_STRING(0, "problem", &arguments.problem, "ID", "for scripts: whose answer"),
+        OPTION_STRING(0, "problem", &arguments.problem, "ID", "for scripts: the problem to answer"),
         OPTION_INT(0, "sample", &arguments.sample, 0, 1000000000, "N", "for scripts: the first"),
-        OPTION_INT(0, "turn", &arguments.turn, 0, LIMIT_TURNS - 1, "N", "for scripts: which"),
+        OPTION_INT(0, "turn", &arguments.turn, 0, LIMIT_TURNS - 1, "N", "for scripts: the turn"),
         OPTION_GROUP("Output"),
-        OPTION_FLAG(0, "reasoning", &arguments.reasoning, "print what it thought, too"),
-        OPTION_FLAG(0, "json", &arguments.json, "all that is known of an answer, one a line"),
+        OPTION_FLAG(0, "reasoning", &arguments.reasoning, "print the model's reasoning, too"),
+        OPTION_FLAG(0, "json", &arguments.json, "every field of an answer, one JSON object a line"),
         OPTION_END,
     };
     if (!cli_parse(ask_main, options, argc, argv, &arguments.words, &status))
         return status;
-    status = run(&arguments);
+    status = ask_run(&arguments);
     cli_words_deinit(&arguments.words);
     cli_words_deinit(&arguments.sets);
     return status;

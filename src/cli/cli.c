@@ -21,7 +21,7 @@
 #define HELP_BYTES ((size_t)256 << 10)
 
 _Atomic int cli_cancelled;
-/* --config, which every command that has settings takes without having to say so. */
+/* --config, an implicit option of every command that has settings. */
 static const char *config_file;
 
 const struct cli_command *cli_command_of(int (*run)(int argc, char **argv))
@@ -90,7 +90,7 @@ int cli_status(const struct err *err)
     }
 }
 
-/* The command's options and those that come with settings (--set); the caller's. */
+/* The command's options, plus --config if it has --set; the caller's. */
 static struct cli_option *with_common(const struct cli_option *options)
 {
     const struct cli_option common = OPTION_STRING(
@@ -184,7 +184,7 @@ static int settings_with_aliases(struct settings *settings, const struct cli_wor
     return result;
 }
 
-/* glibc gives each of many threads an arena, eight for each processor, and keeps what was freed in
+/* glibc gives each of many threads an arena, eight per processor, and keeps freed memory in
  * each: a server over a file grew to 260 MB so, and stays at 70 with these. */
 static void use_few_arenas(void)
 {

@@ -1,5 +1,5 @@
-/* cli: what the subcommands share. One file for each subcommand; each parses its options, calls one
- * module and prints. Exit statuses are the same everywhere. */
+/* cli: shared by the subcommands. One file per subcommand; each parses its options, calls one
+ * module and prints. All commands have the same exit statuses. */
 #ifndef WARPGYM_CLI_CLI_H
 #define WARPGYM_CLI_CLI_H
 
@@ -63,15 +63,15 @@ extern const struct cli_command cli_commands[];
 /* The command's entry in the table, for its help. */
 const struct cli_command *cli_command_of(int (*run)(int argc, char **argv));
 
-/* Parses; prints help (then *status is 0) or an error (2) itself. True: go on. Where a command has
- * --set, it has --config as well. */
+/* Parses; prints help (then *status is 0) or an error (2) itself. True: continue. A command with
+ * --set has --config, too. */
 bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
                char **argv, struct cli_words *words, int *status);
 
-/* Defaults, file, environment, then each --set; the log becomes as they say. */
+/* Defaults, file, environment, then each --set; also configures the log. */
 NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
                            struct err *err);
-/* The same with a file of the caller's choice; NULL: the standard ones. */
+/* The same with the caller's file; NULL: the standard ones. */
 NODISCARD int cli_settings_of(struct settings *settings, const char *file,
                               const char *const *assignments, size_t count, struct err *err);
 /* An option that is a setting by another name. */
@@ -79,7 +79,7 @@ struct cli_alias {
     const char *option; /* "--workers" */
     enum settings_index setting;
     const char *value;    /* NULL: the option was not given */
-    const char *standard; /* where nobody has set it; or NULL */
+    const char *standard; /* default of this command; or NULL */
 };
 /* Runs a command with its settings: reads them (aliases included), catches signals, calls `run`,
  * and frees them. `service`: the command runs until it is stopped and standard output is its own,
@@ -94,10 +94,10 @@ int cli_unexpected_argument(const char *command, const char *argument);
 
 /* "warpgym: TEXT" on standard error; returns the status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The exit status that an error of this code deserves. */
+/* The exit status for an error's code. */
 int cli_status(const struct err *err);
 
-/* Non-zero once SIGINT or SIGTERM has come; the second one ends the process at once. */
+/* Non-zero after SIGINT or SIGTERM; a second one ends the process at once. */
 extern _Atomic int cli_cancelled;
 void cli_catch_signals(void);
 void cli_wait_for_signal(void);
@@ -106,7 +106,7 @@ void cli_wait_for_signal(void);
 void cli_print(const struct buf *out);
 /* Into a file, in one step; "-" is standard output. */
 NODISCARD int cli_write(const struct buf *out, const char *path, struct err *err);
-/* A line of JSON; nothing where it has more than `max_bytes`. */
+/* A line of JSON; nothing if it exceeds `max_bytes`. */
 void cli_print_json(const json_t *object, size_t max_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* commands: every subcommand, with what its --help says. */
+/* commands: every subcommand, with its --help. */
 #include "cli/cli.h"
 
 const struct cli_command cli_commands[] = {
@@ -26,21 +26,19 @@ const struct cli_command cli_commands[] = {
      .arguments = "",
      .summary = "judge jobs of a queue on this machine's devices",
      .description =
-         "Takes jobs until it is told to stop (SIGTERM, SIGINT): then it takes no more, ends those "
-         "that it has (setting worker.drain_ms) and hands the others back. A second signal ends it "
-         "at once; its jobs go to others when their lease is over (queue.lease_ms).",
+         "Claims jobs until it is stopped (SIGTERM, SIGINT): then it claims no more, finishes "
+         "running ones (setting worker.drain_ms) and hands the others back. A second signal ends "
+         "it at once; other workers get its jobs when their leases expire (queue.lease_ms).",
      .examples = "warpgym worker\nwarpgym worker --queue redis://queue.example --slots 32",
      .run = worker_main},
     {.name = "serve",
      .arguments = "",
-     .summary = "take evaluations over HTTP, and judge them",
+     .summary = "serve evaluations over HTTP, and judge them",
      .description =
          "Serves warpgym's API under /v1 and KernelGYM's routes at the root. Prints the address "
-         "once it is ready; logs are JSON lines on standard error (settings "
-         "log.format, log.level). SIGTERM lets requests and jobs end; what has not ended goes back "
-         "to "
-         "the queue. A second one ends it at once. Nothing that was acknowledged is lost either "
-         "way.",
+         "once it is ready; logs are JSON lines on standard error (settings log.format, "
+         "log.level). SIGTERM lets requests and jobs finish; unfinished jobs return to the queue. "
+         "A second one ends it at once. Either way, nothing that was acknowledged is lost.",
      .examples = "warpgym serve\n"
                  "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
                  "warpgym serve --workers none --queue redis://queue.example",
@@ -50,30 +48,28 @@ const struct cli_command cli_commands[] = {
      .summary = "the gym for coding agents: a Model Context Protocol server",
      .description =
          "A coding agent lists problems, reads one, submits sources and gets verdict, feedback, "
-         "reward and profile. Without --listen it speaks on standard input and output, as an "
-         "agent that starts it expects; nothing else is printed there. Add it to an agent's "
-         "settings as a server with command `warpgym` and arguments `mcp`.\n\n"
-         "With --record, each session's submissions on a problem become an episode in "
-         "trajectories.jsonl; what a killed server left open is appended by the next. The end of "
-         "standard input, SIGINT and SIGTERM end it: submissions under way are cancelled, "
-         "episodes written.",
+         "reward and profile. Without --listen it uses standard input and output, as an agent that "
+         "starts it expects; nothing else is printed there. Add it to an agent's settings as a "
+         "server with command `warpgym` and arguments `mcp`.\n\nWith --record, each session's "
+         "submissions on a problem become an episode in trajectories.jsonl; the next server "
+         "appends what a killed one left open. The end of standard input, SIGINT and SIGTERM end "
+         "it: running submissions are cancelled, episodes written.",
      .examples = "warpgym mcp --record runs/agent\n"
                  "warpgym mcp --server http://gpu-box:10907\n"
                  "warpgym mcp --listen 127.0.0.1:10908 --problems ~/KernelBench",
      .run = mcp_main},
     {.name = "rollout",
      .arguments = "PROBLEM...",
-     .summary = "have a policy answer problems, turn by turn, and keep the trajectories",
+     .summary = "let a policy answer problems, turn by turn, and keep the trajectories",
      .description =
          "PROBLEM is an id or a path, a suite (native, torch, level1), all, or @FILE with one of "
-         "these on each line. Each problem is played --samples times: the policy is asked, its "
-         "answer judged, and the verdict told to it in the next turn (settings gym.*).\n\n"
-         "The run directory gets run.json, journal.jsonl and trajectories.jsonl. Stopped or killed "
-         "at any moment, the same command goes on in the middle of its episodes; no answer is "
-         "asked for twice.\n\n"
-         "Exit status: 0 every episode was played, 1 some could not be played or judged, 2 bad "
-         "usage or input, 3 "
-         "policy or judge are away, 130 interrupted.",
+         "these on each line. Each problem is played --samples times: the policy answers, the "
+         "answer is judged, and the next turn's prompt contains the verdict (settings "
+         "gym.*).\n\nThe run directory gets run.json, journal.jsonl and trajectories.jsonl. After "
+         "a stop or a kill at any moment, the same command resumes in the middle of its episodes; "
+         "no answer is requested twice.\n\nExit status: 0 every episode was played, 1 some could "
+         "not be played or judged, 2 bad usage or input, 3 policy or judge unreachable, 130 "
+         "interrupted.",
      .examples = "warpgym rollout --policy http://localhost:8000/v1 --model Qwen3-8B native\n"
                  "warpgym rollout --policy scripted:demo/gym/script.jsonl --out runs/demo "
                  "@demo/gym/problems.txt\n"
@@ -81,7 +77,7 @@ const struct cli_command cli_commands[] = {
      .run = rollout_main},
     {.name = "problem list",
      .arguments = "",
-     .summary = "the problems that there are",
+     .summary = "list the problems",
      .examples = "warpgym problem list\nwarpgym problem list --problems ~/KernelBench",
      .run = problem_list_main},
     {.name = "problem show",
@@ -91,7 +87,7 @@ const struct cli_command cli_commands[] = {
      .run = problem_show_main},
     {.name = "problem check",
      .arguments = "PROBLEM...",
-     .summary = "admission test: can this problem be gamed, and why",
+     .summary = "audit a problem: can it be gamed, and how",
      .description =
          "Answers that do no work must fail: zeros, constants, copies of inputs, a run in lower "
          "precision, inputs with a slice left out. The outputs must respond to every input and "
@@ -100,14 +96,12 @@ const struct cli_command cli_commands[] = {
      .run = problem_check_main},
     {.name = "index build",
      .arguments = "INDEX [SOURCE...]",
-     .summary = "make an index of solved examples for prompts",
+     .summary = "build an index of solved examples for prompts",
      .description =
-         "Each SOURCE is a .jsonl file, a directory of them, a root of problems, or a directory "
-         "with NAME/reference.* and solutions beside it (docs/guide/retrieval.md). Its form is "
-         "found "
-         "out, or said by --format.\n\n"
-         "INDEX is a directory. An older index there is replaced in one step at the end: a build "
-         "that fails or is killed leaves it as it was.",
+         "Each SOURCE is a .jsonl file, a directory of them, a search path of problems, or a "
+         "directory with NAME/reference.* and solutions beside it (docs/guide/retrieval.md). Its "
+         "format is detected, or given by --format.\n\nINDEX is a directory. An older index there "
+         "is replaced in one step at the end: a build that fails or is killed leaves it unchanged.",
      .examples = "warpgym index build ./kernels kernelbook.jsonl archive/\n"
                  "warpgym index build ./kernels --own runs/*/trajectories.jsonl\n"
                  "warpgym index build ./kernels kernelbook.jsonl --embeddings \\\n"
@@ -116,29 +110,27 @@ const struct cli_command cli_commands[] = {
      .run = index_build_main},
     {.name = "index search",
      .arguments = "INDEX [QUERY|FILE]",
-     .summary = "solved examples that resemble a problem, a source or words",
-     .description =
-         "Of a problem (--problem) or a source in FILE, what would give its solution away is kept "
-         "back: examples of the same problem, under another name, too. Exit status 1 when nothing "
-         "is found.",
+     .summary = "search solved examples similar to a problem, a source or words",
+     .description = "For a problem (--problem) or a source in FILE, examples that would give its "
+                    "solution away are withheld, also examples of the same problem under another "
+                    "name. Exit status 1 when nothing is found.",
      .examples = "warpgym index search ./kernels --problem softmax --language triton\n"
                  "warpgym index search ./kernels \"warp shuffle reduction\"\n"
                  "warpgym index search ./kernels -n 1 --json my_reference.py | jq -r .solution",
      .run = index_search_main},
     {.name = "index stats",
      .arguments = "INDEX",
-     .summary = "what an index holds, and what was left out",
+     .summary = "the contents of an index, and what was left out",
      .examples = "warpgym index stats ./kernels",
      .run = index_stats_main},
     {.name = "prompt",
      .arguments = "PROBLEM",
-     .summary = "what a model is told of a problem in its first turn",
+     .summary = "the first prompt of a problem",
      .description =
-         "The messages, made of the templates in prompts/ (docs/reference/prompts.md). With "
-         "--check DIR, a "
-         "directory of your own templates is tried instead, as the setting prompts.path would take "
-         "it: every style in every language, first turns and later ones.\n\n"
-         "Exit status: 0, or 2 where there is an error: the line says where and what.",
+         "The messages, made from the templates in prompts/ (docs/reference/prompts.md). With "
+         "--check DIR, your own templates are tested instead, as the setting prompts.path would "
+         "use them: every style in every language, first turns and later ones.\n\nExit status: 0, "
+         "or 2 if there is an error: the line says where and what.",
      .examples = "warpgym prompt softmax\n"
                  "warpgym prompt softmax --language cuda --shots 2 --thinking\n"
                  "warpgym prompt level1/23 --problems ~/KernelBench --style kevin --json\n"
@@ -146,38 +138,37 @@ const struct cli_command cli_commands[] = {
      .run = prompt_main},
     {.name = "jobs list",
      .arguments = "",
-     .summary = "evaluations of a server, the newest first",
+     .summary = "list a server's evaluations, newest first",
      .examples = "warpgym jobs list --state running\n"
                  "warpgym jobs list --server http://gpu-box:10907 --limit 100 --json | jq .outcome",
      .run = jobs_list_main},
     {.name = "jobs show",
      .arguments = "ID...",
-     .summary = "evaluations of a server: their verdicts, or how far they are",
-     .description = "Exit status as of `warpgym eval`; what has not ended counts as passed.",
+     .summary = "show a server's evaluations: their verdicts, or their states",
+     .description =
+         "Exit status as of `warpgym eval`; an evaluation that has not ended counts as passed.",
      .examples = "warpgym jobs show 3fd1c0\nwarpgym jobs show --json 3fd1c0 | jq .verdict",
      .run = jobs_show_main},
     {.name = "jobs watch",
      .arguments = "ID...",
-     .summary = "follow evaluations of a server to their ends",
-     .description = "Tells each change of state on standard error and prints the verdicts at the "
-                    "end. Exit status as of `warpgym eval`; an interrupt ends the watching and "
-                    "cancels nothing.",
+     .summary = "follow a server's evaluations to their ends",
+     .description =
+         "Prints each change of state on standard error and the verdicts at the end. Exit status "
+         "as of `warpgym eval`; an interrupt ends the watching and cancels nothing.",
      .examples = "warpgym jobs watch 3fd1c0",
      .run = jobs_watch_main},
     {.name = "jobs cancel",
      .arguments = "ID...",
-     .summary = "stop evaluations of a server, queued or running",
+     .summary = "cancel a server's evaluations, queued or running",
      .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
      .run = jobs_cancel_main},
     {.name = "ask",
      .arguments = "MESSAGE|-",
-     .summary = "one message to a model: does its endpoint work",
-     .description =
-         "Prints the answer; tokens, cost (settings policy.price_…) and times go to standard "
-         "error. - reads the message from standard input. The endpoint's token is the setting "
-         "policy.token, or OPENAI_API_KEY.\n\n"
-         "Exit status: 0 answered, 2 bad usage, or the endpoint refuses the question, 3 it does "
-         "not answer, 130 interrupted.",
+     .summary = "send one message to a model: does its endpoint work",
+     .description = "Prints the answer; tokens, cost (settings policy.price_…) and times go to "
+                    "standard error. - reads the message from standard input. The endpoint's token "
+                    "is the setting policy.token, or OPENAI_API_KEY.\n\nExit status: 0 answered, 2 "
+                    "bad usage, or the endpoint refuses the request, 3 no answer, 130 interrupted.",
      .examples = "warpgym ask --policy http://localhost:8000/v1 --check\n"
                  "warpgym ask --policy https://api.example.com/v1 --model NAME \"Say yes\"\n"
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
@@ -188,13 +179,10 @@ const struct cli_command cli_commands[] = {
      .summary = "train a model against the judge: fine-tuning, then reinforcement learning",
      .description =
          "CONFIG is a settings file (`warpgym settings --describe`: train.*, gym.*, policy.*, "
-         "...); "
-         "what stands behind it changes single settings. Everything of a run is in its directory "
-         "(docs/guide/runs.md), and a run that was stopped, or killed, goes on from its last "
-         "checkpoint "
-         "to the same numbers.\n\n"
-         "Exit status: 0 it is finished, 2 the configuration cannot be, 3 something was away, or "
-         "full, 130 interrupted (what is done is saved).",
+         "...); KEY=VALUE after it changes single settings. All files of a run are in its "
+         "directory (docs/guide/runs.md). A run that was stopped or killed resumes from its last "
+         "checkpoint, to the same numbers.\n\nExit status: 0 finished, 2 invalid configuration, 3 "
+         "something was unreachable, or full, 130 interrupted (progress is saved).",
      .examples = "warpgym train configs/laptop-cpu.yaml -o runs/first\n"
                  "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
                  "warpgym train my.yaml --server http://gpu-box:10907\n"
@@ -202,11 +190,11 @@ const struct cli_command cli_commands[] = {
      .run = train_main},
     {.name = "report",
      .arguments = "RUN...",
-     .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
+     .summary = "report on trajectories: fast_p, pass@k, means, with intervals",
      .description =
-         "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
-         "are compared with the first, problem by problem. Shares are of all problems and samples "
-         "that were asked for; docs/guide/report.md says what each figure means.",
+         "RUN is the directory of a rollout (it contains trajectories.jsonl) or such a file. "
+         "Several runs are compared with the first, problem by problem. Shares are of all "
+         "requested problems and samples; docs/guide/report.md defines each figure.",
      .examples = "warpgym report runs/qwen\n"
                  "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
@@ -214,24 +202,23 @@ const struct cli_command cli_commands[] = {
      .run = report_main},
     {.name = "lm info",
      .arguments = "MODEL",
-     .summary = "what a model or an adapter is, and what it takes to train it",
+     .summary = "describe a model or an adapter, and the memory to train it",
      .description =
-         "MODEL is a directory with config.json; weights and tokenizer are looked at where they "
-         "are there, and only their headers are read. Memory is what the engine takes in f32: "
-         "for all parameters, and for an adapter (the one of --adapter, or one of rank --rank on "
-         "all projections).",
+         "MODEL is a directory with config.json; weights and tokenizer are optional, and only "
+         "their headers are read. Memory is the engine's in f32: for all parameters, and for an "
+         "adapter (the one of --adapter, or one of rank --rank on all projections).",
      .examples = "warpgym lm info models/Qwen3-0.6B\n"
                  "warpgym lm info --adapter runs/sft/adapter --tokens 16384 models/Qwen3-0.6B\n"
                  "warpgym lm info --json models/tiny | jq .parameters",
      .run = lm_info_main},
     {.name = "lm convert",
      .arguments = "[MODEL] OUT",
-     .summary = "write a model anew: type, files, an adapter merged in, or fresh weights",
+     .summary = "rewrite a model: type, files, an adapter merged in, or fresh weights",
      .description =
-         "Reads the directory MODEL (Hugging Face config.json and safetensors) and writes OUT, "
-         "a directory that is empty or not there yet; the tokenizer's files go with it. With "
-         "--adapter alone an adapter is checked against MODEL and written as PEFT reads it. With "
-         "--fresh there is no MODEL: the weights are drawn, the same for a seed on every machine.",
+         "Reads the directory MODEL (Hugging Face config.json and safetensors) and writes OUT, a "
+         "new or empty directory, with the tokenizer's files. With --adapter alone an adapter is "
+         "checked against MODEL and written in PEFT's format. With --fresh there is no MODEL: the "
+         "weights are drawn, the same for a seed on every machine.",
      .examples = "warpgym lm convert --dtype bf16 models/tiny models/tiny-bf16\n"
                  "warpgym lm convert --merge runs/sft/adapter models/Qwen3-0.6B models/merged\n"
                  "warpgym lm convert --shard-mib 2048 models/Qwen3-8B models/sharded\n"
@@ -242,14 +229,13 @@ const struct cli_command cli_commands[] = {
      .summary = "fine-tune a model on conversations, or train a fresh one",
      .description =
          "MODEL is a directory with config.json, safetensors and tokenizer.json (Qwen2, Qwen3 or "
-         "Llama). Of {\"messages\"} the assistant's answers are learned, of {\"prompt\", "
-         "\"completion\"} the completion, of {\"text\"} all of it; other keys of a line are left "
-         "alone, so trajectories.jsonl of a rollout is a data set as it is.\n\n"
-         "DIR gets run.json, metrics.jsonl (a line for each step), checkpoints/ and in the end "
-         "model/ or adapter/. Stopped by Ctrl-C it saves a checkpoint first; stopped or killed at "
-         "any moment, the same command goes on to the same numbers.\n\n"
-         "Exit status: 0 all steps are done, 2 bad usage or input, 3 the machine failed, 130 "
-         "interrupted.",
+         "Llama). Training targets are the assistant's answers of {\"messages\"}, the completion "
+         "of {\"prompt\", \"completion\"}, and all of {\"text\"}; other keys of a line are "
+         "ignored, so a rollout's trajectories.jsonl is a valid data set.\n\nDIR gets run.json, "
+         "metrics.jsonl (a line for each step), checkpoints/ and at the end model/ or adapter/. "
+         "Ctrl-C saves a checkpoint first; after a stop or a kill at any moment, the same command "
+         "resumes, to the same numbers.\n\nExit status: 0 all steps are done, 2 bad usage or "
+         "input, 3 the machine failed, 130 interrupted.",
      .examples =
          "warpgym lm train models/Qwen3-0.6B --data chats.jsonl --out runs/chats\n"
          "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
@@ -257,16 +243,15 @@ const struct cli_command cli_commands[] = {
      .run = lm_train_main},
     {.name = "lm bench",
      .arguments = "[MODEL]",
-     .summary = "how fast a model trains and decodes here, beside what the machine can do",
+     .summary = "measure how fast a model trains and decodes, relative to the machine",
      .description =
-         "MODEL is a model's directory; without one a fresh model of 10 M parameters is measured, "
-         "or one of --config. Each round takes the rate of large matrix products and of reading "
-         "memory, then the engine's work, so that a busy machine slows both; shares are of the "
-         "same round.\n\n"
-         "Training: 6 operations for each matrix element and token, and 12 for each element of a "
-         "query and position that it sees; a share of the products' rate. Decoding: all matrices "
-         "and the cache are read once for each step; a share of the speed of reading, which a "
-         "cache that holds the model may well exceed.",
+         "MODEL is a model's directory; the default is a fresh model of 10 M parameters, or one of "
+         "--config. Each round measures the rate of large matrix products and of reading memory, "
+         "then the engine's work, so that a busy machine slows both; shares are of the same "
+         "round.\n\nTraining: 6 operations for each matrix element and token, and 12 for each "
+         "element of a query and position that it sees; a share of the products' rate. Decoding: "
+         "each step reads all matrices and the cache once; a share of the speed of reading, which "
+         "a processor cache that holds the model may well exceed.",
      .examples = "warpgym lm bench\n"
                  "warpgym lm bench --threads 1 --rounds 15 --json\n"
                  "warpgym lm bench --config config.json --batch 1 --batch 64 --no-train",
@@ -274,27 +259,25 @@ const struct cli_command cli_commands[] = {
     {.name = "lm serve",
      .arguments = "MODEL",
      .summary = "a model behind OpenAI's API",
-     .description =
-         "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
-         "/v1/chat/completions, /v1/completions and /v1/models; `warpgym rollout --policy` and "
-         "OpenAI's clients talk to it. Prints the address once it is ready. SIGTERM and Ctrl-C let "
-         "answers that are being written end (--drain); a second one ends it at once. A token "
-         "(setting server.token) is asked for where one is set.",
+     .description = "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
+                    "/v1/chat/completions, /v1/completions and /v1/models for `warpgym rollout "
+                    "--policy` and OpenAI's clients. Prints the address once it is ready. SIGTERM "
+                    "and Ctrl-C let answers in progress finish (--drain); a second one ends it at "
+                    "once. Requires a token if one is set (setting server.token).",
      .examples = "warpgym lm serve models/qwen3-0.6b\n"
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
                  "warpgym rollout --policy http://127.0.0.1:8000/v1 softmax",
      .run = lm_serve_main},
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",
-     .summary = "have a model go on with a text",
+     .summary = "let a model continue a text",
      .description =
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
-         "begin token. One sample is printed as it comes, several each as it ends.\n\n"
-         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 "
-         "tokens.\n"
-         "The same seed gives the same text, whatever else is sampled beside it.\n\n"
-         "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
+         "begin token. One sample is printed as it is generated, several each at its end.\n\nBy "
+         "default, temperature and top-p are 1, and a sample has at most 256 tokens.\nThe same "
+         "seed gives the same text, whatever else is sampled beside it.\n\nExit status: 0, 2 bad "
+         "usage or input, 3 the model gives no numbers, 130 interrupted.",
      .examples =
          "warpgym lm sample models/Qwen3-0.6B \"int main(void)\"\n"
          "warpgym lm sample models/tiny -n 8 --temperature 0.8 --top-p 0.95 - < prompt.c\n"
@@ -303,15 +286,14 @@ const struct cli_command cli_commands[] = {
      .run = lm_sample_main},
     {.name = "lm chat",
      .arguments = "MODEL",
-     .summary = "talk with a model",
+     .summary = "chat with a model",
      .description =
-         "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
-         "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
-         "each line is a question, and nothing but the answers is printed.\n\n"
-         "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
-         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.\n\n"
-         "Unless told otherwise, temperature is 0.7, top-p 0.95, and an answer may take what is "
-         "left of the context.",
+         "On a terminal, answers appear as they are generated; Ctrl-C stops an answer (the part so "
+         "far stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a "
+         "pipe, each line is a question, and only the answers are printed.\n\nMODEL is a directory "
+         "with config.json, safetensors and tokenizer.json; the chat format (ChatML, as in Qwen2 "
+         "or Qwen3) is read from its chat template.\n\nBy default, temperature is 0.7, top-p 0.95, "
+         "and an answer may use the rest of the context.",
      .examples = "warpgym lm chat models/Qwen3-0.6B\n"
                  "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
                  "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",
@@ -319,16 +301,15 @@ const struct cli_command cli_commands[] = {
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",
-     .description =
-         "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into DIR, as "
-         "`warpgym lm` and Transformers read them. The same files give the same tokenizer; files "
-         "that hold fewer pairs than were asked for give a smaller one.",
+     .description = "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into "
+                    "DIR, in the format of `warpgym lm` and Transformers. The same files give the "
+                    "same tokenizer; files with fewer pairs than requested give a smaller one.",
      .examples = "warpgym lm tokenizer --vocab 8192 --out models/tiny src/*.c\n"
                  "warpgym lm tokenizer --vocab 4096 --special '<|endoftext|>' -o tok corpus.txt",
      .run = lm_tokenizer_main},
     {.name = "doctor",
      .arguments = "",
-     .summary = "what this machine offers: sandbox layers, compilers, devices",
+     .summary = "probe this machine: sandbox layers, compilers, devices",
      .examples = "warpgym doctor\nwarpgym doctor --json",
      .run = doctor_main},
     {.name = "settings",
@@ -339,29 +320,29 @@ const struct cli_command cli_commands[] = {
     {.name = "config init",
      .arguments = "[FILE]",
      .summary = "writes a settings file for this machine, with reasons",
-     .description = "FILE is ~/.config/warpgym/config.yaml where none is named; - prints it. What "
-                    "this machine decides (GPUs, CPUs, memory, disks, a free port) is filled in; "
-                    "every other setting is there, commented out, with its default.",
+     .description = "FILE defaults to ~/.config/warpgym/config.yaml; - prints it. Settings that "
+                    "depend on this machine (GPUs, CPUs, memory, disks, a free port) are filled "
+                    "in; every other setting is commented out, with its default.",
      .examples = "warpgym config init\nwarpgym config init --force /etc/warpgym/config.yaml",
      .run = config_init_main},
     {.name = "config check",
      .arguments = "[FILE]",
-     .summary = "whether a settings file is valid",
-     .description = "Exit status: 0 it is, 2 it is not: the line says where and what.",
+     .summary = "check whether a settings file is valid",
+     .description = "Exit status: 0 valid, 2 invalid: each line says where and what.",
      .examples = "warpgym config check /etc/warpgym/config.yaml",
      .run = config_check_main},
     {.name = "config show",
      .arguments = "",
-     .summary = "the settings that count, each with where it comes from",
-     .description = "Command line, environment, file, default: the first that says something "
-                    "counts. Secrets are not shown.",
+     .summary = "the effective settings, each with its origin",
+     .description = "Precedence: command line, environment, file, default. Secrets are not shown.",
      .examples = "warpgym config show\nwarpgym config show --config ./config.yaml",
      .run = config_show_main},
     {.name = "runs list",
      .arguments = "[DIRECTORY...]",
      .summary = "training runs: state, step, reward, age",
-     .description = "Those in ./runs, or in each DIRECTORY, which may be a run itself. Running is "
-                    "one while a process holds its lock; finished, when all its steps are done.",
+     .description =
+         "Those in ./runs, or in each DIRECTORY, which may be a run itself. A run is running while "
+         "a process holds its lock, and finished when all its steps are done.",
      .examples = "warpgym runs list\nwarpgym runs list ~/experiments --json | jq .last",
      .run = runs_list_main},
     {.name = "runs show",
@@ -372,34 +353,34 @@ const struct cli_command cli_commands[] = {
      .run = runs_show_main},
     {.name = "runs watch",
      .arguments = "RUN",
-     .summary = "a live view of a training run",
-     .description = "Step, phase and a curve for each measure, drawn anew when they change; q or "
-                    "Ctrl-C ends the view and leaves the run alone. Where standard output is no "
+     .summary = "watch a training run live",
+     .description = "Step, phase and a curve for each measure, redrawn when they change; q or "
+                    "Ctrl-C ends the view and leaves the run alone. If standard output is not a "
                     "terminal: a line for each step, until the run ends.",
      .examples = "warpgym runs watch demo\nwarpgym runs watch demo | grep reward",
      .run = runs_watch_main},
     {.name = "runs logs",
      .arguments = "RUN",
-     .summary = "what happened in a training run",
+     .summary = "the events of a training run",
      .examples = "warpgym runs logs demo\nwarpgym runs logs -f -n 20 demo",
      .run = runs_logs_main},
     {.name = "runs stop",
      .arguments = "RUN...",
      .summary = "end the process that trains a run",
-     .description = "Sends SIGTERM to the process that holds the run's lock, and to no other, and "
-                    "waits until it has let go. The run can go on later. One that is not running "
-                    "is no error.",
+     .description =
+         "Sends SIGTERM to the process that holds the run's lock, and waits until it has released "
+         "it. The run can be resumed later. A run that is not running is not an error.",
      .examples = "warpgym runs stop demo\nwarpgym runs stop --timeout 60 runs/a runs/b",
      .run = runs_stop_main},
     {.name = "runs compare",
      .arguments = "RUN RUN...",
      .summary = "metrics of training runs side by side",
      .description =
-         "Held-out problems at the last evaluation that all have, with intervals of the "
-         "differences to the first run (of at most eight runs); then metrics at the last step that "
-         "all have (or --step), as mean and standard deviation of the --over last steps, for one "
-         "step is a matter of chance; then at each one's end where they have more, then the "
-         "settings that differ. A metric that was not told in these steps has its last value.",
+         "Held-out problems at the last evaluation common to all, with intervals of the "
+         "differences to the first run (of at most eight runs); then metrics at the last common "
+         "step (or --step), as mean and standard deviation of the --over last steps, because "
+         "single steps are noisy; then at each run's end if it has more steps, then the settings "
+         "that differ. A metric without a value in these steps has its last one.",
      .examples = "warpgym runs compare grpo trloo\n"
                  "warpgym runs compare a b c -m eval/correct_rate --json | jq .runs",
      .run = runs_compare_main},
@@ -408,23 +389,23 @@ const struct cli_command cli_commands[] = {
      .summary = "a training run as one page: curves, before and after, answers",
      .description = "One HTML file that loads nothing: held-out problems before and after with "
                     "intervals, learning curves with their numbers, answers with their verdicts, "
-                    "settings. Of a run under way it shows what there is so far. `warpgym report` "
+                    "settings. For an unfinished run it shows the state so far. `warpgym report` "
                     "compares evaluations of several runs.",
      .examples = "warpgym runs report demo\nwarpgym runs report runs/demo --out demo.html",
      .run = runs_report_main},
     {.name = "runs export",
      .arguments = "RUN OUT",
-     .summary = "a checkpoint of a training run as a model or an adapter",
-     .description = "Copies what the checkpoint holds but the optimiser, and a tokenizer where "
-                    "one is known, to the new directory OUT. The best checkpoint is the one with "
-                    "the greatest eval/correct_rate, or the least evaluation_loss of `lm train`.",
+     .summary = "export a checkpoint of a training run as a model or an adapter",
+     .description = "Copies the checkpoint except the optimiser's state, and a tokenizer if one is "
+                    "known, to the new directory OUT. The best checkpoint is the one with the "
+                    "greatest eval/correct_rate, or the least evaluation_loss of `lm train`.",
      .examples = "warpgym runs export demo ./model\n"
                  "warpgym runs export demo ./adapter --checkpoint step-00040\n"
                  "warpgym runs export demo ./model --by kernel/mean_speedup",
      .run = runs_export_main},
     {.name = "runs resume",
      .arguments = "RUN [KEY=VALUE...]",
-     .summary = "go on with a training run, with the settings that it began with",
+     .summary = "resume a training run with its original settings",
      .description =
          "From its last checkpoint, to the same numbers as if it had never stopped. "
          "Settings that change no result may be others (docs/guide/runs.md), and train.steps.",
@@ -432,19 +413,19 @@ const struct cli_command cli_commands[] = {
      .run = runs_resume_main},
     {.name = "runs eval",
      .arguments = "RUN|CHECKPOINT [PROBLEM...]",
-     .summary = "a checkpoint of a run plays problems, and is reported on",
+     .summary = "evaluate a checkpoint of a run on problems, with a report",
      .description =
          "RUN is a directory, or the name of one in ./runs; CHECKPOINT is RUN/checkpoints/NAME. "
-         "Without a PROBLEM (an id, a suite such as native, all, @FILE) those that the run held "
-         "out are played. `warpgym report` compares the trajectories of several.",
+         "Without a PROBLEM (an id, a suite such as native, all, @FILE) the run's held-out "
+         "problems are played. `warpgym report` compares the trajectories of several.",
      .examples = "warpgym runs eval demo\nwarpgym runs eval demo -c base -n 8 -t 1 native\n"
                  "warpgym runs eval runs/demo/checkpoints/step-000100 softmax gemm --json",
      .run = runs_eval_main},
     {.name = "runs tensorboard",
      .arguments = "[RUN...]",
-     .summary = "TensorBoard on the event files of training runs",
-     .description = "Starts tensorboard where it is installed, and prints the command where it is "
-                    "not. Without a RUN it shows all in ./runs.",
+     .summary = "start TensorBoard on the event files of training runs",
+     .description = "Starts tensorboard if it is installed, else prints the command. Without a RUN "
+                    "it shows all in ./runs.",
      .examples = "warpgym runs tensorboard demo\nwarpgym runs tensorboard a b --port 6007",
      .run = runs_tensorboard_main},
     {0},

@@ -51,7 +51,7 @@ static void write_template(const struct settings *settings, const struct capabil
     mem_free(header);
 }
 
-static int save(const char *file, const struct buf *text, struct err *err)
+static int config_save(const char *file, const struct buf *text, struct err *err)
 {
     const char *slash = strrchr(file, '/');
     if (slash && slash > file) {
@@ -71,7 +71,7 @@ static int may_save(const char *file, bool force, struct err *err)
     return there ? err_set(err, ERR_INPUT, "%s is there already; --force replaces it", file) : 0;
 }
 
-static int init(const char *file, bool force, struct err *err)
+static int config_init(const char *file, bool force, struct err *err)
 {
     struct settings settings;
     struct capabilities *found = mem_alloc(sizeof *found);
@@ -88,7 +88,7 @@ static int init(const char *file, bool force, struct err *err)
         if (strcmp(file, "-") == 0) {
             cli_print(&text);
         } else {
-            result = save(file, &text, err);
+            result = config_save(file, &text, err);
             if (result == 0)
                 printf("%s\n", file);
         }
@@ -115,7 +115,7 @@ int config_init_main(int argc, char **argv)
     const char *file = one_word(&words, standard);
     if (!file)
         status = EXIT_USAGE;
-    else if (init(file, force, &err) < 0)
+    else if (config_init(file, force, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         status = EXIT_PASSED;
@@ -155,7 +155,7 @@ static int check_places(const struct settings *settings, struct err *err)
     return 0;
 }
 
-static int check(const char *file, struct err *err)
+static int config_check(const char *file, struct err *err)
 {
     struct settings settings;
     struct stat facts;
@@ -187,7 +187,7 @@ int config_check_main(int argc, char **argv)
     const char *file = one_word(&words, standard);
     if (!file)
         status = EXIT_USAGE;
-    else if (check(file, &err) < 0)
+    else if (config_check(file, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         status = printf("%s: good\n", file) < 0 ? EXIT_INFRASTRUCTURE : EXIT_PASSED;

@@ -1,4 +1,4 @@
-/* doctor: what this machine offers, probed by doing it, not by asking for versions. */
+/* doctor: this machine's capabilities, probed by use rather than by version numbers. */
 #include "cli/cli.h"
 
 #include "base/file.h"

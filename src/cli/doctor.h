@@ -1,4 +1,4 @@
-/* doctor: its report, in parts that have files of their own. */
+/* doctor: the parts of its report. */
 #ifndef WARPGYM_CLI_DOCTOR_H
 #define WARPGYM_CLI_DOCTOR_H
 
@@ -13,7 +13,7 @@ struct report {
     bool colour;
 };
 
-/* doctor_line.c: "  ok  name   text", or with "--" where something is missing. */
+/* doctor_line.c: "  ok  name   text", or with "--" if something is missing. */
 void doctor_line(struct report *report, bool good, const char *name, const char *text);
 
 /* doctor_gpu.c: GPUs, and NVIDIA's libraries. */

@@ -28,7 +28,7 @@ static void report_facts(struct report *report, const struct gpu_capabilities *g
                     "a MIG instance: clocks and power are shared with the others on its board");
 }
 
-/* Both numbers of "1755 of 1980 MHz", as far as they are told. */
+/* Both numbers of "1755 of 1980 MHz", as far as they are known. */
 static void put_pair(struct buf *out, const char *what, double now, double most, const char *unit)
 {
     if (now < 0)
@@ -61,7 +61,7 @@ static void report_state(struct report *report, const struct gpu_capabilities *g
         doctor_line(report, !slowed, "", text.data);
     buf_deinit(&text);
     if (gpu->health.repair_pending == 1)
-        doctor_line(report, false, "", "a repair of its memory waits for a reset");
+        doctor_line(report, false, "", "a memory repair is pending until a reset");
 }
 
 static void report_peaks(struct report *report, const struct gpu_peaks *peaks)
@@ -111,7 +111,7 @@ void doctor_gpus(struct report *report, const struct capabilities *found)
 
 /* --------------------------------------------------------------------------------------- JSON */
 
-static json_t *flag(int value)
+static json_t *flag_json(int value)
 {
     return value >= 0 ? json_boolean(value) : json_null();
 }
@@ -140,8 +140,8 @@ static void put_state(json_t *object, const struct gpu_state *now, const struct 
     };
     for (size_t i = 0; i < COUNT(numbers); i++)
         json_put(object, numbers[i].name, json_known(numbers[i].value));
-    json_put(object, "repair_pending", flag(health->repair_pending));
-    json_put(object, "mig_mode", flag(health->mig_mode));
+    json_put(object, "repair_pending", flag_json(health->repair_pending));
+    json_put(object, "mig_mode", flag_json(health->mig_mode));
     json_put(object, "throttled", reasons);
 }
 

@@ -45,9 +45,9 @@ static void words_deinit(struct arguments *arguments)
     cli_words_deinit(&arguments->levels);
 }
 
-/* False: `status` is what to end with. */
-static bool begin(struct index_command *command, int (*run)(int, char **),
-                  const struct cli_option *options, int argc, char **argv)
+/* False: end with `status`. */
+static bool command_begin(struct index_command *command, int (*run)(int, char **),
+                          const struct cli_option *options, int argc, char **argv)
 {
     struct arguments *arguments = &command->arguments;
     struct err err;
@@ -69,7 +69,7 @@ static bool begin(struct index_command *command, int (*run)(int, char **),
     return false;
 }
 
-static int end(struct index_command *command)
+static int command_end(struct index_command *command)
 {
     paths_list_deinit(&command->search_paths);
     settings_deinit(&command->settings);
@@ -77,7 +77,7 @@ static int end(struct index_command *command)
     return command->status;
 }
 
-static int fail(const struct err *err)
+static int index_fail(const struct err *err)
 {
     return err->code == ERR_CANCELLED ? cli_fail(EXIT_INTERRUPTED, "%s", err->text)
                                       : cli_fail(cli_status(err), "%s", err->text);
@@ -150,7 +150,7 @@ static int stats_of(const char *directory, bool json)
     json_t *stats;
     struct err err;
     if (index_stats(directory, &stats, &err) < 0)
-        return fail(&err);
+        return index_fail(&err);
     if (json)
         cli_print_json(stats, OUT_BYTES);
     else
@@ -168,23 +168,23 @@ int index_stats_main(int argc, char **argv)
         OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
         OPTION_END,
     };
-    if (!begin(&command, index_stats_main, options, argc, argv))
+    if (!command_begin(&command, index_stats_main, options, argc, argv))
         return command.status;
     command.status = arguments->words.count == 1
                          ? stats_of(arguments->words.items[0], arguments->json)
                          : cli_fail(EXIT_USAGE, "index stats: name one index");
-    return end(&command);
+    return command_end(&command);
 }
 
 /* ---------------------------------------------------------------------------------------- build */
 
-/* One line on a terminal that redraws itself; nothing anywhere else. */
+/* One line on a terminal that redraws itself; nothing elsewhere. */
 struct ticker {
     bool shown, wanted;
     int64_t drawn_ns;
 };
 
-static void tick(void *context, const char *stage, uint64_t done, uint64_t total)
+static void show_progress(void *context, const char *stage, uint64_t done, uint64_t total)
 {
     struct ticker *ticker = context;
     int64_t now = clock_now_ns();
@@ -208,7 +208,7 @@ static int check_format(const char *format, struct err *err)
     return result;
 }
 
-/* --level 1 --level 2 as bits; -1: not so. */
+/* --level 1 --level 2 as bits; -1: invalid. */
 static int64_t level_bits(const struct cli_words *levels)
 {
     int64_t bits = 0;
@@ -221,7 +221,8 @@ static int64_t level_bits(const struct cli_words *levels)
     return bits;
 }
 
-static int build(struct index_command *command, const struct index_source *sources, size_t count)
+static int index_build_run(struct index_command *command, const struct index_source *sources,
+                           size_t count)
 {
     const struct arguments *arguments = &command->arguments;
     struct ticker ticker = {.wanted = isatty(STDERR_FILENO) && !arguments->quiet};
@@ -236,7 +237,7 @@ static int build(struct index_command *command, const struct index_source *sourc
         .embeddings = arguments->embeddings,
         .settings = &command->settings,
         .cancelled = &cli_cancelled,
-        .progress = tick,
+        .progress = show_progress,
         .context = &ticker,
     };
     struct err err;
@@ -247,7 +248,7 @@ static int build(struct index_command *command, const struct index_source *sourc
     if (ticker.shown)
         fputs("\r\033[K", stderr);
     if (result < 0)
-        return fail(&err);
+        return index_fail(&err);
     return arguments->quiet ? EXIT_PASSED : stats_of(wanted.directory, arguments->json);
 }
 
@@ -265,7 +266,7 @@ int index_build_main(int argc, char **argv)
         OPTION_LIST(0, "level", &arguments->levels, "N",
                     "of the archive: problems of this level; may be repeated"),
         OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
-                    "where the problems of trajectories are; may be repeated"),
+                    "search path of the trajectories' problems; may be repeated"),
         OPTION_GROUP("Index"),
         OPTION_FLAG(0, "embeddings", &arguments->embeddings,
                     "with embeddings of retrieval.embeddings_url"),
@@ -275,10 +276,10 @@ int index_build_main(int argc, char **argv)
         OPTION_FLAG(0, "json", &arguments->json, "what `index stats --json` prints"),
         OPTION_END,
     };
-    if (!begin(&command, index_build_main, options, argc, argv))
+    if (!command_begin(&command, index_build_main, options, argc, argv))
         return command.status;
     size_t named = arguments->words.count - 1, count = 0;
-    /* The last root is the one that comes along. */
+    /* Our own problems are the last search path. */
     bool own = arguments->own && command.search_paths.count > 0;
     struct index_source *sources = mem_alloc((named + 1) * sizeof *sources);
     for (size_t i = 0; i < named; i++)
@@ -291,9 +292,9 @@ int index_build_main(int argc, char **argv)
     else if (level_bits(&arguments->levels) < 0)
         command.status = cli_fail(EXIT_USAGE, "--level: a number from 1 to 9");
     else
-        command.status = build(&command, sources, count);
+        command.status = index_build_run(&command, sources, count);
     mem_free(sources);
-    return end(&command);
+    return command_end(&command);
 }
 
 /* --------------------------------------------------------------------------------------- search */
@@ -323,7 +324,7 @@ static void print_example(size_t number, const json_t *example, struct buf *out)
     print_excerpt(json_text_at(example, "solution"), out);
 }
 
-static int search(struct index_command *command, const struct retrieval_query *query)
+static int index_search_run(struct index_command *command, const struct retrieval_query *query)
 {
     struct retrieval *retrieval;
     json_t *examples, *example;
@@ -331,11 +332,11 @@ static int search(struct index_command *command, const struct retrieval_query *q
     struct buf out;
     size_t i;
     if (retrieval_open(&retrieval, command->arguments.words.items[0], &command->settings, &err) < 0)
-        return fail(&err);
+        return index_fail(&err);
     int result = retrieval_search(retrieval, query, &examples, &err);
     retrieval_close(retrieval);
     if (result < 0)
-        return fail(&err);
+        return index_fail(&err);
     buf_init(&out, OUT_BYTES);
     json_array_foreach(examples, i, example)
     {
@@ -349,7 +350,7 @@ static int search(struct index_command *command, const struct retrieval_query *q
     buf_deinit(&out);
     int status = json_array_size(examples) > 0 ? EXIT_PASSED : EXIT_SOME_FAILED;
     if (status != EXIT_PASSED)
-        cli_fail(0, "nothing like it is in the index%s%s", query->language ? " in " : "",
+        cli_fail(0, "nothing similar is in the index%s%s", query->language ? " in " : "",
                  query->language ? query->language : "");
     json_decref(examples);
     return status;
@@ -361,18 +362,18 @@ static int search_problem(struct index_command *command, struct retrieval_query 
     struct err err;
     if (suite_load(command->search_paths.items, command->search_paths.count,
                    command->arguments.problem, &problem, &err) < 0)
-        return fail(&err);
+        return index_fail(&err);
     char *title = retrieval_title(&problem);
     query->text = problem.reference_text;
     query->title = title;
     query->problem_id = problem.id;
-    int status = search(command, query);
+    int status = index_search_run(command, query);
     mem_free(title);
     problem_deinit(&problem);
     return status;
 }
 
-/* A source in a file, or words. */
+/* Searches by a source in a file, or by words. */
 static int search_text(struct index_command *command, struct retrieval_query *query)
 {
     const char *word = command->arguments.words.items[1];
@@ -385,12 +386,12 @@ static int search_text(struct index_command *command, struct retrieval_query *qu
         if (file_read(word, LIMIT_SOURCE_BYTES, &text, &count, &err) < 0 ||
             file_check_text(word, text, count, &err) < 0) {
             mem_free(text);
-            return fail(&err);
+            return index_fail(&err);
         }
         query->text = text;
         query->anywhere = false;
     }
-    int status = search(command, query);
+    int status = index_search_run(command, query);
     mem_free(text);
     return status;
 }
@@ -401,30 +402,29 @@ int index_search_main(int argc, char **argv)
     struct arguments *arguments = &command.arguments;
     const struct cli_option options[] = {
         OPTION_GROUP("Question"),
-        OPTION_STRING(0, "problem", &arguments->problem, "ID", "what resembles this problem"),
+        OPTION_STRING(0, "problem", &arguments->problem, "ID", "examples similar to this problem"),
         OPTION_STRING(0, "language", &arguments->language, "NAME",
                       "of the solutions: c, cuda, triton, torch-cuda, python"),
         OPTION_INT('n', "count", &arguments->count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
         OPTION_FLAG(0, "unguarded", &arguments->unguarded,
-                    "solutions of the same problem, too: for looking, never for prompts"),
+                    "also solutions of the same problem: for inspection, never for prompts"),
         OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
         OPTION_GROUP("Output"),
-        OPTION_FLAG(0, "json", &arguments->json, "one example a line, whole"),
+        OPTION_FLAG(0, "json", &arguments->json, "one example a line, complete"),
         OPTION_END,
     };
-    if (!begin(&command, index_search_main, options, argc, argv))
+    if (!command_begin(&command, index_search_main, options, argc, argv))
         return command.status;
     struct retrieval_query query = {.language = arguments->language,
                                     .count = (size_t)arguments->count,
                                     .unguarded = arguments->unguarded};
     if (arguments->words.count != (arguments->problem ? 1 : 2))
-        command.status = cli_fail(EXIT_USAGE,
-                                  "index search: one question: words, a file, or --problem");
+        command.status = cli_fail(EXIT_USAGE, "index search: give words, a file, or --problem");
     else if (arguments->problem)
         command.status = search_problem(&command, &query);
     else
         command.status = search_text(&command, &query);
-    return end(&command);
+    return command_end(&command);
 }

@@ -13,7 +13,7 @@
 
 #define OUT_BYTES ((size_t)64 << 20)
 #define PAGE 100           /* of a list: verdicts are some KB each */
-#define FIRST_WAIT_MS 2000 /* while it is queued: how soon a watcher sees it run */
+#define FIRST_WAIT_MS 2000 /* for a queued one: how soon a watcher sees it run */
 
 struct arguments {
     const char *server, *state, *batch;
@@ -22,7 +22,7 @@ struct arguments {
     bool json;
 };
 
-/* What each of the four starts with. */
+/* Common to the four commands. */
 struct jobs {
     struct arguments arguments;
     struct settings settings;
@@ -37,7 +37,7 @@ struct jobs {
     OPTION_LIST('s', "set", &(a)->sets, "KEY=VALUE",                                               \
                 "change a setting (`warpgym settings`); may be repeated")
 
-/* False: *status is what to end with. */
+/* False: end with *status. */
 static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct cli_option *options,
                       int argc, char **argv, bool wants_ids)
 {
@@ -50,7 +50,7 @@ static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct 
     if (wants_ids && arguments->ids.count == 0)
         cli_fail(0, "%s: name at least one evaluation; `warpgym jobs list` shows them", name);
     else if (!wants_ids && arguments->ids.count > 0)
-        cli_fail(0, "%s: takes no argument, not '%.100s'", name, arguments->ids.items[0]);
+        cli_fail(0, "%s: unexpected argument '%.100s'", name, arguments->ids.items[0]);
     else if (cli_settings(&jobs->settings, &arguments->sets, &err) < 0)
         cli_fail(0, "%s", err.text);
     else {
@@ -75,7 +75,7 @@ static int jobs_close(struct jobs *jobs)
     return jobs->status;
 }
 
-/* The worse of the two: an interrupt above all, then what the judge or the server failed at. */
+/* The worse of the two: an interrupt first, then a failure of the judge or the server. */
 static void add_status(struct jobs *jobs, int status)
 {
     static const int order[] = {EXIT_PASSED, EXIT_SOME_FAILED, EXIT_USAGE, EXIT_INFRASTRUCTURE,
@@ -89,7 +89,7 @@ static void add_status(struct jobs *jobs, int status)
         jobs->status = status;
 }
 
-static void fail(struct jobs *jobs, const struct err *err)
+static void jobs_fail(struct jobs *jobs, const struct err *err)
 {
     add_status(jobs, err->code == ERR_CANCELLED ? EXIT_INTERRUPTED
                                                 : cli_fail(cli_status(err), "%s", err->text));
@@ -152,7 +152,7 @@ int jobs_list_main(int argc, char **argv)
     struct jobs_table *table = jobs_table_new();
     jobs.status = EXIT_PASSED;
     if (list_all(&jobs, table, &err) < 0)
-        fail(&jobs, &err);
+        jobs_fail(&jobs, &err);
     else if (!arguments->json)
         jobs_table_print(table);
     jobs_table_free(table);
@@ -161,7 +161,7 @@ int jobs_list_main(int argc, char **argv)
 
 /* ---------------------------------------------------------------------------------- show, watch */
 
-/* What has ended, as eval prints it. */
+/* Evaluations that have ended, as eval prints them. */
 struct endings {
     struct eval_report report;
     int64_t start_ns;
@@ -202,7 +202,7 @@ static void show_one(struct jobs *jobs, struct endings *endings, struct jobs_tab
     if (result == 0)
         result = remote_read(object, &evaluation, &err);
     if (result < 0)
-        fail(jobs, &err);
+        jobs_fail(jobs, &err);
     else if (jobs->arguments.json)
         cli_print_json(object, OUT_BYTES);
     else if (remote_is_ended(&evaluation))
@@ -229,7 +229,7 @@ int jobs_show_main(int argc, char **argv)
     struct jobs_table *waiting = jobs_table_new();
     jobs.status = EXIT_PASSED;
     if (endings_init(&endings, false, &err) < 0)
-        fail(&jobs, &err);
+        jobs_fail(&jobs, &err);
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
         show_one(&jobs, &endings, waiting, arguments->ids.items[i]);
     jobs_table_print(waiting);
@@ -248,7 +248,7 @@ static void say_state(const struct remote_evaluation *evaluation)
     fprintf(stderr, "%s\n", text);
 }
 
-/* Tells each state once; 0 when it has ended. */
+/* Prints each state once; 0 when it has ended. */
 static int watch_one(struct jobs *jobs, struct endings *endings, const char *id, struct err *err)
 {
     enum remote_state told = REMOTE_STATE_COUNT;
@@ -289,10 +289,10 @@ int jobs_watch_main(int argc, char **argv)
         return jobs.status;
     jobs.status = EXIT_PASSED;
     if (endings_init(&endings, arguments->json, &err) < 0)
-        fail(&jobs, &err);
+        jobs_fail(&jobs, &err);
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
         if (watch_one(&jobs, &endings, arguments->ids.items[i], &err) < 0)
-            fail(&jobs, &err);
+            jobs_fail(&jobs, &err);
     endings_print(&jobs, &endings);
     return jobs_close(&jobs);
 }
@@ -308,7 +308,7 @@ int jobs_cancel_main(int argc, char **argv)
     const struct cli_option options[] = {
         SERVER_OPTION(arguments),
         SET_OPTION(arguments),
-        OPTION_FLAG(0, "batch", &batch, "each ID is a batch: what has not ended of it"),
+        OPTION_FLAG(0, "batch", &batch, "each ID is a batch: cancel its unfinished evaluations"),
         OPTION_END,
     };
     if (!jobs_open(&jobs, jobs_cancel_main, options, argc, argv, true))
@@ -317,7 +317,7 @@ int jobs_cancel_main(int argc, char **argv)
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++) {
         const char *id = arguments->ids.items[i];
         if ((batch ? remote_cancel_batch : remote_cancel)(jobs.remote, id, &err) < 0)
-            fail(&jobs, &err);
+            jobs_fail(&jobs, &err);
     }
     return jobs_close(&jobs);
 }

@@ -64,11 +64,11 @@ static const char *text_of(const json_t *object, const char *first, const char *
     return text ? text : "-";
 }
 
-static const char *tail(const char *text, size_t most)
+static const char *text_tail(const char *text, size_t most)
 {
     size_t length = strlen(text);
     text += length > most ? length - most : 0;
-    while (((unsigned char)*text & 0xC0) == 0x80) /* not amid a character */
+    while (((unsigned char)*text & 0xC0) == 0x80) /* not inside a character */
         text++;
     return text;
 }
@@ -86,7 +86,8 @@ void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *ev
     table_cell(out, ended ? STYLE_FAINT : STYLE_NONE, "%s", remote_state_name(evaluation->state));
     table_cell(out, passed ? STYLE_GOOD : (ended ? STYLE_BAD : STYLE_NONE), "%.32s", outcome);
     table_cell(out, STYLE_NONE, "%.48s", text_of(evaluation->verdict, "problem", "id"));
-    table_cell(out, STYLE_NONE, "%s", tail(text_of(evaluation->verdict, "candidate", "path"), 32));
+    table_cell(out, STYLE_NONE, "%s",
+               text_tail(text_of(evaluation->verdict, "candidate", "path"), 32));
     if (json_is_number(speedup))
         table_cell(out, STYLE_NONE, "%.2fx", json_number_value(speedup));
     else

@@ -7,7 +7,7 @@
 
 #define HELP_BYTES ((size_t)256 << 10)
 
-static int overview(int status)
+static int print_overview(int status)
 {
     struct buf help;
     buf_init(&help, HELP_BYTES);
@@ -20,7 +20,7 @@ static int overview(int status)
     return status;
 }
 
-/* "jobs" stands for several commands, and is none itself. */
+/* "jobs" is a group of commands, not a command. */
 static bool print_group(const char *word)
 {
     struct buf help;
@@ -37,13 +37,13 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
-/* What comes behind `warpgym help`: a command, a group of them, or nothing. */
+/* The argument of `warpgym help`: a command, a group, or nothing. */
 static int help_with(int argc, char **argv)
 {
     struct err err;
     int used = 0;
     if (argc == 0)
-        return overview(EXIT_PASSED);
+        return print_overview(EXIT_PASSED);
     if (argc == 1 && print_group(argv[0]))
         return EXIT_PASSED;
     const struct cli_command *command = options_command(cli_commands, argc, argv, &used, &err);
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     struct err err;
     int used = 0;
     if (argc < 2)
-        return overview(EXIT_USAGE);
+        return print_overview(EXIT_USAGE);
     if (is_help(argv[1]))
         return help_with(argc - 2, argv + 2);
     if (argc > 2 && is_help(argv[2]) && print_group(argv[1]))

@@ -26,7 +26,7 @@ struct arguments {
     bool local;
 };
 
-/* What is served, in the order in which it is opened. */
+/* The parts, in the order in which they are opened. */
 struct mcp_context {
     struct paths_list search_paths;
     struct gym *gym;
@@ -35,8 +35,8 @@ struct mcp_context {
     struct mcp *mcp;
 };
 
-/* What belongs to the client alone, out of the way of children and of stray prints: those go to
- * standard error, and nobody else reads what the client says. */
+/* Moves standard input and output away from children and stray prints: those go to standard
+ * error, and nothing else reads the client's messages. */
 static int keep_streams(int *in, int *out, struct err *err)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -53,8 +53,8 @@ static int serve_stdio(struct mcp_context *server, struct err *err)
 {
     int in = -1, out = -1;
     if (isatty(STDIN_FILENO))
-        fprintf(stderr, "warpgym: this talks to a program, a JSON-RPC message a line; "
-                        "`warpgym mcp --help` says how to add it to an agent\n");
+        fprintf(stderr, "warpgym: standard input is for a program that sends a JSON-RPC message a "
+                        "line; `warpgym mcp --help` says how to add it to an agent\n");
     int result = keep_streams(&in, &out, err);
     if (result == 0)
         result = mcp_stdio_run(server->mcp, in, out, &cli_cancelled, err);
@@ -76,7 +76,7 @@ static int serve_http(struct mcp_context *server, struct err *err)
     cli_wait_for_signal();
     result = mcp_http_stop(http, STOP_MS, err);
     if (result < 0) {
-        /* Something hangs in a request: nothing can be freed, and what was recorded is. */
+        /* A request hangs: nothing can be freed, and what was recorded is safe. */
         log_event(LOG_LEVEL_ERROR, "mcp", "stopped in the middle of a request", "why", err->text,
                   NULL);
         _Exit(EXIT_INFRASTRUCTURE);
@@ -161,15 +161,15 @@ int mcp_main(int argc, char **argv)
         OPTION_STRING(0, "index", &arguments.index, "DIR",
                       "solved examples to search (retrieval.directory; `warpgym index`)"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_GROUP("Where submissions are judged"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "by a server (http://HOST:PORT); client.url sets it for good"),
+                      "on a server (http://HOST:PORT); default client.url"),
         OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
         OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 64, "N",
-                   "submissions judged at the same time; here one for each CPU, with a server 64"),
+                   "submissions judged at the same time; here one per CPU, on a server 64"),
         OPTION_END,
     };
     int status = EXIT_USAGE;

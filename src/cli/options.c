@@ -71,8 +71,8 @@ static int assign_choice(const struct cli_option *option, const char *shown, con
 }
 
 /* `text` is the value, "" for a flag; `shown` is the option as the user wrote it. */
-static int assign(const struct cli_option *option, const char *shown, const char *text,
-                  struct err *err)
+static int option_assign(const struct cli_option *option, const char *shown, const char *text,
+                         struct err *err)
 {
     switch (option->kind) {
     case CLI_OPTION_FLAG:
@@ -95,7 +95,7 @@ static int assign(const struct cli_option *option, const char *shown, const char
 }
 
 /* --no-NAME */
-static int negate(const struct cli_option *option, struct err *err)
+static int option_negate(const struct cli_option *option, struct err *err)
 {
     if (option->kind == CLI_OPTION_FLAG)
         *(bool *)option->value = false;
@@ -150,7 +150,7 @@ static int unknown_name(const struct scan *scan, const char *name, struct err *e
     return err_set(err, ERR_INPUT, "unknown option '--%.60s'; --help lists all of them", name);
 }
 
-/* The value behind an option: what is attached, or the next word. */
+/* The value of an option: the attached text, or the next word. */
 static int value_of(struct scan *scan, const struct cli_option *option, const char *shown,
                     const char *attached, const char **value)
 {
@@ -159,7 +159,7 @@ static int value_of(struct scan *scan, const struct cli_option *option, const ch
         return 0;
     }
     if (scan->at + 1 >= scan->argc)
-        return err_set(scan->err, ERR_INPUT, "%s wants a value: %s %s", shown, shown,
+        return err_set(scan->err, ERR_INPUT, "%s needs a value: %s %s", shown, shown,
                        option->placeholder ? option->placeholder : "VALUE");
     *value = scan->argv[++scan->at];
     return 0;
@@ -182,7 +182,7 @@ static int parse_long(struct scan *scan, const char *text)
     if (attached && (negated || !takes_value(option)))
         return err_set(scan->err, ERR_INPUT, "--%s takes no value", name);
     if (negated)
-        return negate(option, scan->err);
+        return option_negate(option, scan->err);
     char shown[72];
     const char *value = "";
     snprintf(shown, sizeof shown, "--%s", name);
@@ -191,7 +191,7 @@ static int parse_long(struct scan *scan, const char *text)
         if (result < 0)
             return result;
     }
-    return assign(option, shown, value, scan->err);
+    return option_assign(option, shown, value, scan->err);
 }
 
 /* One word of letters: -q, -qv, -j4, -qj 4. */
@@ -212,7 +212,7 @@ static int parse_letters(struct scan *scan, const char *letters)
             if (result < 0)
                 return result;
         }
-        int result = assign(option, shown, value, scan->err);
+        int result = option_assign(option, shown, value, scan->err);
         if (result < 0 || wants)
             return result;
     }
@@ -244,8 +244,8 @@ int options_parse(const struct cli_option *options, int argc, char **argv, struc
 
 /* ------------------------------------------------------------------------------------ commands */
 
-/* How many words of argv the name takes, 0 when it does not match. */
-static int matches(const char *name, int argc, char **argv)
+/* How many words of argv the name matches, 0 if it does not. */
+static int command_matches(const char *name, int argc, char **argv)
 {
     int word = 0;
     for (;; word++) {
@@ -258,7 +258,7 @@ static int matches(const char *name, int argc, char **argv)
     }
 }
 
-/* `problem` alone, or with a wrong word behind it: the words that can follow. */
+/* `problem` alone, or with a wrong second word: lists the valid ones. */
 static bool needs_second(const struct cli_command *commands, const char *first, struct err *err)
 {
     struct buf list;
@@ -269,7 +269,7 @@ static bool needs_second(const struct cli_command *commands, const char *first, 
             buf_printf(&list, "%s%s", list.len ? ", " : "", commands->name + length + 1);
     bool found = list.len > 0;
     if (found)
-        err_set(err, ERR_INPUT, "'%.60s' wants one of: %s", first, list.data);
+        err_set(err, ERR_INPUT, "'%.60s' needs one of: %s", first, list.data);
     buf_deinit(&list);
     return found;
 }
@@ -282,7 +282,7 @@ const struct cli_command *options_command(const struct cli_command *commands, in
     size_t count = 0;
     *used = 0;
     for (const struct cli_command *command = commands; command->name; command++) {
-        int words = matches(command->name, argc, argv);
+        int words = command_matches(command->name, argc, argv);
         if (words > *used) {
             best = command;
             *used = words;

@@ -37,7 +37,7 @@ enum cli_option_kind {
 };
 
 struct cli_words {
-    const char **items; /* NULL-terminated once it holds anything */
+    const char **items; /* NULL-terminated once it has an item */
     size_t count;
 };
 
@@ -46,7 +46,7 @@ struct cli_option {
     char letter;      /* 0: none */
     const char *name; /* without --; a group's heading */
     void *value;
-    const char *placeholder; /* how the help calls the value */
+    const char *placeholder; /* the value's name in the help */
     const char *help;
     double low, high;
     const char *const *choices; /* NULL-terminated */

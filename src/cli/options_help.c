@@ -9,9 +9,9 @@
 #define HELP_COLUMN 28
 #define GAP 2
 
-/* Appends `text` broken at spaces to fit `width` columns, the first line from column `at` on, the
- * following ones indented to `indent`. */
-static void wrap(struct buf *out, const char *text, int at, int indent, int width)
+/* Appends `text` wrapped at `width` columns, the first line from column `at` on, the others
+ * indented to `indent`. */
+static void append_wrapped(struct buf *out, const char *text, int at, int indent, int width)
 {
     int column = at;
     while (*text) {
@@ -44,7 +44,7 @@ static void print_left(const struct cli_option *option, struct buf *out)
         buf_puts(out, "      ");
     bool flag = option->kind == CLI_OPTION_FLAG || option->kind == CLI_OPTION_COUNT;
     bool on = option->kind == CLI_OPTION_FLAG && *(const bool *)option->value;
-    if (option->name) /* what is on already can only be turned off */
+    if (option->name) /* a flag that is on can only be turned off */
         buf_printf(out, "--%s%s", on ? "[no-]" : "", option->name);
     if (!flag)
         buf_printf(out, " %s", option->placeholder ? option->placeholder : "VALUE");
@@ -59,7 +59,7 @@ static void print_row(const char *left, const char *help, int column, int width,
         used = 0;
     }
     buf_printf(out, "%*s", column - used, "");
-    wrap(out, help, column, column, width);
+    append_wrapped(out, help, column, column, width);
 }
 
 static void print_option(const struct cli_option *option, int width, struct buf *out)
@@ -79,8 +79,7 @@ static void print_option(const struct cli_option *option, int width, struct buf 
     buf_deinit(&help);
 }
 
-/* Paragraphs keep their own line breaks where a line begins with a space, and are filled
- * otherwise. */
+/* Keeps the line breaks of paragraphs whose lines begin with a space, and fills others. */
 static void print_paragraphs(const char *text, int width, struct buf *out)
 {
     while (*text) {
@@ -89,7 +88,7 @@ static void print_paragraphs(const char *text, int width, struct buf *out)
         if (line[0] == ' ' || line[0] == '\0')
             buf_printf(out, "%s\n", line);
         else
-            wrap(out, line, 0, 0, width);
+            append_wrapped(out, line, 0, 0, width);
         mem_free(line);
         text += length + (text[length] == '\n');
     }
@@ -114,7 +113,7 @@ void options_help(const struct cli_command *command, const struct cli_option *op
                arguments);
     if (command->summary) {
         buf_puts(out, "\n");
-        wrap(out, command->summary, 0, 0, width);
+        append_wrapped(out, command->summary, 0, 0, width);
     }
     if (command->description) {
         buf_puts(out, "\n");

@@ -20,7 +20,7 @@ struct arguments {
     bool json, all, verbose;
 };
 
-static void deinit(struct arguments *arguments)
+static void arguments_deinit(struct arguments *arguments)
 {
     cli_words_deinit(&arguments->search_paths);
     cli_words_deinit(&arguments->sets);
@@ -58,7 +58,7 @@ static void list_one(const struct suite_entry *entry, bool json, struct table *t
         problem_deinit(&problem);
 }
 
-static int list(const struct arguments *arguments, const struct paths_list *search_paths)
+static int problem_list(const struct arguments *arguments, const struct paths_list *search_paths)
 {
     struct suite suite;
     struct err err;
@@ -130,7 +130,7 @@ static void show_native(const struct problem *problem, struct buf *out)
                    problem_bytes(problem, &problem->time[0]));
 }
 
-static int show(const struct arguments *arguments, const struct paths_list *search_paths)
+static int problem_show(const struct arguments *arguments, const struct paths_list *search_paths)
 {
     struct problem problem;
     struct err err;
@@ -198,14 +198,14 @@ static void check_text(const struct problem *problem, const struct problem_audit
         buf_printf(out, "; the reference errs by %.2g tolerances", audit->own_error);
     buf_puts(out, "\n");
     if (!audit->deterministic)
-        buf_puts(out, "    the reference answers differently when asked twice\n");
+        buf_puts(out, "    two runs of the reference differ\n");
     if (audit->own_error > 1)
         buf_puts(out, "    the reference itself is outside the tolerance of its oracle\n");
     for (size_t i = 0; i < audit->count; i++) {
         const struct attempt *attempt = &audit->attempts[i];
         bool through = attempt->trials > 0 && attempt->passed == attempt->trials;
         if (through)
-            buf_printf(out, "    %s let through: %s (%s): errs by %.2g tolerances at most\n",
+            buf_printf(out, "    %s accepted: %s (%s): errs by %.2g tolerances at most\n",
                        attempt->code, attempt->name, "in every trial", attempt->worst_error);
         else if (verbose)
             buf_printf(out, "    %s refused in %u of %u: %s, %.3g tolerances\n", attempt->code,
@@ -291,7 +291,7 @@ static int run_check(const struct arguments *arguments, const struct settings *s
 
 enum verb { VERB_LIST, VERB_SHOW, VERB_CHECK };
 
-static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, char **argv)
+static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct settings settings;
@@ -302,7 +302,7 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
     size_t count = 0;
     options[count++] = (struct cli_option)
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first (a KernelBench checkout, say); may be repeated");
+                    "search problems here first (a KernelBench checkout, say); may be repeated");
     options[count++] = (struct cli_option)OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                                                       "change a setting; may be repeated");
     if (verb != VERB_SHOW)
@@ -310,7 +310,7 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
                                                           "one JSON object a line");
     if (verb == VERB_CHECK) {
         options[count++] = (struct cli_option)OPTION_FLAG('a', "all", &arguments.all,
-                                                          "every problem there is");
+                                                          "every problem");
         options[count++] = (struct cli_option)OPTION_FLAG('v', "verbose", &arguments.verbose,
                                                           "refused attempts, too");
     }
@@ -323,28 +323,28 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
         if (cli_search_paths(&arguments.search_paths, &settings, &search_paths, &err) < 0) {
             status = cli_fail(cli_status(&err), "%s", err.text);
         } else {
-            status = verb == VERB_LIST   ? list(&arguments, &search_paths)
-                     : verb == VERB_SHOW ? show(&arguments, &search_paths)
+            status = verb == VERB_LIST   ? problem_list(&arguments, &search_paths)
+                     : verb == VERB_SHOW ? problem_show(&arguments, &search_paths)
                                          : run_check(&arguments, &settings, &search_paths);
             paths_list_deinit(&search_paths);
         }
         settings_deinit(&settings);
     }
-    deinit(&arguments);
+    arguments_deinit(&arguments);
     return status;
 }
 
 int problem_list_main(int argc, char **argv)
 {
-    return run(VERB_LIST, problem_list_main, argc, argv);
+    return problem_run(VERB_LIST, problem_list_main, argc, argv);
 }
 
 int problem_show_main(int argc, char **argv)
 {
-    return run(VERB_SHOW, problem_show_main, argc, argv);
+    return problem_run(VERB_SHOW, problem_show_main, argc, argv);
 }
 
 int problem_check_main(int argc, char **argv)
 {
-    return run(VERB_CHECK, problem_check_main, argc, argv);
+    return problem_run(VERB_CHECK, problem_check_main, argc, argv);
 }

@@ -23,8 +23,8 @@ struct progress {
     struct progress_state state;
     int fd;
     bool terminal, quiet;
-    bool drawn; /* a line stands on the terminal now */
-    bool wrote; /* anything has been shown at all */
+    bool drawn; /* the line is on the terminal */
+    bool wrote; /* something has been shown */
     int hidden;
     int64_t start_ns, shown_ns;
 };
@@ -85,7 +85,7 @@ static void part_text(const struct progress_state *state, enum part part, char *
     }
 }
 
-/* "[#####.....] " of exactly `width` columns, or "" when that is too few. */
+/* "[#####.....] " of exactly `width` columns, or "" if that is too few. */
 static void bar_text(const struct progress_state *state, int width, char *text, size_t text_bytes)
 {
     int cells = width - 3 < BAR_MAX ? width - 3 : BAR_MAX;
@@ -107,7 +107,7 @@ void progress_render(const struct progress_state *state, int width, bool bar, ch
     int used = (int)strlen(state->label) + 1, shown = 0;
     if (width >= (int)line_bytes)
         width = (int)line_bytes - 1;
-    /* What does not fit is left out from the end. */
+    /* Parts that do not fit are left out from the end. */
     for (; shown < PARTS; shown++) {
         part_text(state, shown, parts[shown], sizeof parts[shown]);
         if (used + (int)strlen(parts[shown]) > width)
@@ -124,13 +124,13 @@ void progress_render(const struct progress_state *state, int width, bool bar, ch
 
 /* ------------------------------------------------------------------------------- on a terminal */
 
-static void put(const struct progress *progress, const char *text)
+static void progress_write(const struct progress *progress, const char *text)
 {
     ssize_t ignored = write(progress->fd, text, strlen(text));
     (void)ignored;
 }
 
-static void draw(struct progress *progress)
+static void progress_draw(struct progress *progress)
 {
     char line[LINE_BYTES], record[LINE_BYTES + 16];
     progress->shown_ns = clock_now_ns();
@@ -140,7 +140,7 @@ static void draw(struct progress *progress)
     progress_render(&progress->state, width, progress->terminal, line, sizeof line);
     snprintf(record, sizeof record, "%s%s%s", progress->terminal ? CLEAR : "", line,
              progress->terminal ? "" : "\n");
-    put(progress, record);
+    progress_write(progress, record);
     progress->drawn = progress->terminal;
     progress->wrote = true;
 }
@@ -150,7 +150,7 @@ static void draw_if_due(struct progress *progress)
     int64_t interval_ns = progress->terminal ? REDRAW_NS : LINE_NS;
     if (!progress->quiet && progress->hidden == 0 &&
         clock_now_ns() - progress->shown_ns >= interval_ns)
-        draw(progress);
+        progress_draw(progress);
 }
 
 struct progress *progress_new(int fd, const char *label, uint64_t total, bool quiet)
@@ -170,11 +170,11 @@ void progress_free(struct progress *progress)
 {
     if (!progress)
         return;
-    /* What was over before anything was shown needs no summary. */
+    /* A batch that ended before anything was shown needs no summary. */
     if (progress->wrote) {
-        draw(progress);
+        progress_draw(progress);
         if (progress->terminal)
-            put(progress, "\n");
+            progress_write(progress, "\n");
     }
     pthread_mutex_destroy(&progress->mutex);
     mem_free((char *)progress->state.label);
@@ -182,7 +182,7 @@ void progress_free(struct progress *progress)
     mem_free(progress);
 }
 
-static void add(struct progress *progress, bool passed, bool found)
+static void progress_count(struct progress *progress, bool passed, bool found)
 {
     pthread_mutex_lock(&progress->mutex);
     progress->state.done++;
@@ -195,12 +195,12 @@ static void add(struct progress *progress, bool passed, bool found)
 
 void progress_add(struct progress *progress, bool passed)
 {
-    add(progress, passed, false);
+    progress_count(progress, passed, false);
 }
 
 void progress_found(struct progress *progress, bool passed)
 {
-    add(progress, passed, true);
+    progress_count(progress, passed, true);
 }
 
 void progress_note(struct progress *progress, const char *text)
@@ -223,7 +223,7 @@ void progress_hide(void *context)
     struct progress *progress = context;
     pthread_mutex_lock(&progress->mutex);
     if (progress->hidden++ == 0 && progress->drawn) {
-        put(progress, CLEAR);
+        progress_write(progress, CLEAR);
         progress->drawn = false;
     }
     pthread_mutex_unlock(&progress->mutex);
@@ -233,8 +233,8 @@ void progress_show(void *context)
 {
     struct progress *progress = context;
     pthread_mutex_lock(&progress->mutex);
-    /* What was taken off comes back at once, or each log line would make the bar flicker away. */
+    /* Redraws a hidden line at once, or each log line would make it flicker. */
     if (--progress->hidden == 0 && progress->wrote && progress->terminal)
-        draw(progress);
+        progress_draw(progress);
     pthread_mutex_unlock(&progress->mutex);
 }

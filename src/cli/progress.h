@@ -1,12 +1,11 @@
-/* progress: how far a batch is, for people.
+/* progress: shows how far a batch is.
  *
  * On a terminal one line that redraws itself at most ten times a second and fits the width;
- * anywhere else a plain line when 10 s have passed, and a last one at the end; a batch that ends
- * within that time stays silent there. A quiet progress never writes. Log lines, and whatever else
- * is printed to the terminal meanwhile, go between progress_hide and progress_show.
+ * elsewhere a plain line every 10 s and a last one at the end; a batch that ends within that
+ * time prints nothing there. A quiet progress never writes. Log lines, and other output to the
+ * terminal, go between progress_hide and progress_show.
  *
- * Threads: every function but progress_free may be called from any of them.
- */
+ * Threads: any thread may call every function but progress_free. */
 #ifndef WARPGYM_CLI_PROGRESS_H
 #define WARPGYM_CLI_PROGRESS_H
 
@@ -21,11 +20,11 @@ struct progress_state {
     uint64_t total; /* 0: unknown */
     uint64_t done, passed, failed;
     double elapsed_s;
-    uint64_t found;   /* of those done: before this began, so that they tell nothing of its rate */
-    const char *note; /* what stands there instead of results and rate, or NULL */
+    uint64_t found;   /* of those done: before this start, so not part of its rate */
+    const char *note; /* shown instead of results and rate, or NULL */
 };
 
-/* `fd` is written to and stays the caller's. */
+/* Writes to `fd`, which stays the caller's. */
 struct progress *progress_new(int fd, const char *label, uint64_t total, bool quiet);
 /* Draws the end state, ends the line, frees. NULL is fine. */
 void progress_free(struct progress *progress);
@@ -34,16 +33,16 @@ void progress_free(struct progress *progress);
 void progress_add(struct progress *progress, bool passed);
 /* One more was done before this began. */
 void progress_found(struct progress *progress, bool passed);
-/* The line tells `text` (copied) instead of results and rate. */
+/* Shows `text` (copied) instead of results and rate. */
 void progress_note(struct progress *progress, const char *text);
-/* Redraws if it is time to: rate and remaining time move even when nothing gets done. */
+/* Redraws if it is due: rate and remaining time change even without progress. */
 void progress_tick(struct progress *progress);
 
 /* Pairs; they nest. The context is the progress, and the signature that of log_set_hooks. */
 void progress_hide(void *context);
 void progress_show(void *context);
 
-/* The line itself, at most `width` columns, without control characters: the pure part. */
+/* The line, at most `width` columns, without control characters. Pure. */
 void progress_render(const struct progress_state *state, int width, bool bar, char *line,
                      size_t line_bytes);
 

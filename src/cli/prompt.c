@@ -1,5 +1,4 @@
-/* prompt: what a model would be told of a problem in its first turn; and whether a directory of
- * templates is fit for use. */
+/* prompt: shows the first prompt of a problem, or checks a directory of templates. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -19,7 +18,7 @@
 struct arguments {
     const char *language, *style, *check;
     struct cli_words search_paths, sets, words;
-    int64_t shots, budget, retrieve; /* -1: as the settings say */
+    int64_t shots, budget, retrieve; /* -1: the settings' */
     bool thinking, json;
 };
 
@@ -48,7 +47,7 @@ static void print_text(const json_t *messages, struct buf *out)
     buf_printf(out, "about %lld tokens\n", (long long)prompt_tokens(messages));
 }
 
-/* What is asked for on the command line; the rest is the settings', as in every episode. */
+/* The command line's choices; the rest is the settings', as in every episode. */
 static json_t *configuration_of(const struct arguments *arguments, const struct problem *problem,
                                 bool known)
 {
@@ -118,7 +117,7 @@ static int show_in(const struct arguments *arguments, const struct settings *set
     return status;
 }
 
-static int show(const struct arguments *arguments, const struct settings *settings)
+static int prompt_show(const struct arguments *arguments, const struct settings *settings)
 {
     struct paths_list search_paths;
     struct err err;
@@ -131,7 +130,7 @@ static int show(const struct arguments *arguments, const struct settings *settin
     return status;
 }
 
-static int check(const struct arguments *arguments, const struct prompts *prompts)
+static int prompt_check(const struct arguments *arguments, const struct prompts *prompts)
 {
     struct err err;
     struct buf out;
@@ -143,14 +142,14 @@ static int check(const struct arguments *arguments, const struct prompts *prompt
     size_t changed = prompts_describe(prompts, &out);
     cli_print(&out);
     buf_deinit(&out);
-    return changed > 0 ? EXIT_PASSED
-                       : cli_fail(EXIT_USAGE,
-                                  "%s: it has no templates: they lie in directories of it, as in "
-                                  "STYLE/first.txt",
-                                  arguments->check);
+    return changed > 0
+               ? EXIT_PASSED
+               : cli_fail(EXIT_USAGE,
+                          "%s: no templates: they are in directories, as in STYLE/first.txt",
+                          arguments->check);
 }
 
-static int run(const struct arguments *arguments, struct settings *settings)
+static int prompt_run(const struct arguments *arguments, struct settings *settings)
 {
     struct prompts *prompts;
     struct err err;
@@ -158,10 +157,10 @@ static int run(const struct arguments *arguments, struct settings *settings)
         settings_set(settings, "prompts.path", arguments->check, ORIGIN_COMMAND_LINE, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     if (!arguments->check)
-        return show(arguments, settings);
+        return prompt_show(arguments, settings);
     if (prompts_open(&prompts, settings, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
-    int status = check(arguments, prompts);
+    int status = prompt_check(arguments, prompts);
     prompts_close(prompts);
     return status;
 }
@@ -171,22 +170,22 @@ int prompt_main(int argc, char **argv)
     struct arguments arguments = {.shots = -1, .budget = -1, .retrieve = -1};
     struct cli_option options[] = {
         OPTION_STRING('l', "language", &arguments.language, "NAME",
-                      "what is to be written: c, cuda, torch-cuda, triton; otherwise c or triton, "
-                      "as the problem is"),
+                      "language of the solution: c, cuda, torch-cuda, triton; default: c or "
+                      "triton, by the problem"),
         OPTION_STRING(0, "style", &arguments.style, "NAME",
-                      "how it is told: warpgym, kevin, drkernel, or your own (gym.style)"),
+                      "style of the prompt: warpgym, kevin, drkernel, or your own (gym.style)"),
         OPTION_INT(0, "shots", &arguments.shots, 0, PROMPT_SHOTS_MAX, "N",
                    "worked examples before the task (gym.shots)"),
         OPTION_FLAG(0, "thinking", &arguments.thinking, "ask for reasoning before the code"),
         OPTION_INT(0, "token-budget", &arguments.budget, 0, 1e9, "N",
-                   "tokens at most: examples are left out until it fits (gym.token_budget)"),
+                   "limit of tokens: examples are left out until it fits (gym.token_budget)"),
         OPTION_INT(0, "retrieve", &arguments.retrieve, 0, 16, "N",
                    "solved examples of the index in retrieval.directory (gym.retrieve)"),
         OPTION_STRING(0, "check", &arguments.check, "DIR",
-                      "try the templates in DIR, in all styles and languages, and show no prompt"),
+                      "test the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE", "change a setting; may be repeated"),
         OPTION_END,
     };
@@ -198,7 +197,7 @@ int prompt_main(int argc, char **argv)
     if (cli_settings(&settings, &arguments.sets, &err) < 0) {
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
-        status = run(&arguments, &settings);
+        status = prompt_run(&arguments, &settings);
         settings_deinit(&settings);
     }
     cli_words_deinit(&arguments.search_paths);

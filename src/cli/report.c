@@ -1,4 +1,4 @@
-/* report: what trajectories say, as tables, JSON or a page. */
+/* report: figures of trajectories, as tables, JSON or a page. */
 #include "gym/report/report.h"
 
 #include "base/file.h"
@@ -31,7 +31,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "0.8,1,2": ascending, each once. */
+/* "0.8,1,2": sorted, without duplicates. */
 static int read_numbers(const char *option, const char *text, double low, double high, bool whole,
                         double *numbers, size_t *count, struct err *err)
 {
@@ -41,7 +41,7 @@ static int read_numbers(const char *option, const char *text, double low, double
         char *end;
         double value = strtod(at, &end);
         if (end == at || (*end && *end != ','))
-            return err_set(err, ERR_INPUT, "--%s: '%.100s' is no list of numbers like 1,2,4",
+            return err_set(err, ERR_INPUT, "--%s: '%.100s' is not a list of numbers like 1,2,4",
                            option, text);
         if (!(value >= low && value <= high) || (whole && value != floor(value)))
             return err_set(err, ERR_INPUT, "--%s: %g is not %s from %g to %g", option, value,
@@ -75,7 +75,7 @@ static int read_thresholds(const struct arguments *arguments, struct report_opti
 
 /* ------------------------------------------------------------------------------------- problems */
 
-/* Names of a file: one a line, or {"problem": NAME}; `#` begins a comment. */
+/* Names in a file: one a line, or {"problem": NAME}; `#` begins a comment. */
 static int read_name(const char *path, size_t number, char *line, struct arena *arena,
                      struct cli_words *names, struct err *err)
 {
@@ -204,7 +204,7 @@ static int write_all(const struct report *report, const struct arguments *argume
     return result;
 }
 
-/* A directory of `warpgym train` has several evaluations, and a page of its own. */
+/* A directory of `warpgym train` has several evaluations, and its own page. */
 static int refuse_training(const struct cli_words *runs, struct err *err)
 {
     for (size_t i = 0; i < runs->count; i++)
@@ -251,13 +251,13 @@ int report_main(int argc, char **argv)
     const struct cli_option options[] = {
         OPTION_GROUP("What is counted"),
         OPTION_STRING(0, "problems", &arguments.problems, "N|FILE",
-                      "all problems that were asked for: how many, or a file with a name a line; "
-                      "those nobody came to count as not solved"),
+                      "all requested problems: their number, or a file with a name a line; missing "
+                      "ones count as not solved"),
         OPTION_INT(0, "samples", &arguments.samples, 0, 1000000, "N",
-                   "samples asked for of each problem; else as many as one of them has"),
+                   "requested samples of each problem; default: the largest number present"),
         OPTION_STRING(0, "p", &arguments.p, "LIST", "speedups of fast_p (0.8,1,1.5,2,3)"),
         OPTION_STRING(0, "k", &arguments.k, "LIST", "samples of pass@k (1,4,8)"),
-        OPTION_CHOICE(0, "by", &arguments.by, groupings, "WHAT", "one more table, by this"),
+        OPTION_CHOICE(0, "by", &arguments.by, groupings, "WHAT", "one more table, by this key"),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object instead of tables"),
         OPTION_STRING(0, "html", &arguments.html, "FILE",
@@ -267,8 +267,9 @@ int report_main(int argc, char **argv)
     if (!cli_parse(report_main, options, argc, argv, &arguments.runs, &status))
         return status;
     if (arguments.runs.count == 0)
-        status = cli_fail(EXIT_USAGE, "report: name at least one run: a directory that holds "
-                                      "trajectories.jsonl, or such a file");
+        status = cli_fail(
+            EXIT_USAGE,
+            "report: name at least one run: a directory with trajectories.jsonl, or such a file");
     else
         status = report_runs(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
                                                    : EXIT_PASSED;

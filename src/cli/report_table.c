@@ -68,26 +68,26 @@ void report_cells(struct table *table, const struct report *report, size_t measu
     }
 }
 
-static const char *plural(size_t count)
+static const char *plural_s(size_t count)
 {
     return count == 1 ? "" : "s";
 }
 
 /* -------------------------------------------------------------------------------------- heading */
 
-static void heading(const struct report_run *run, bool colour, struct buf *out)
+static void add_heading(const struct report_run *run, bool colour, struct buf *out)
 {
     const struct report_set *all = &run->all;
     struct buf text;
     buf_init(&text, 4096);
     buf_printf(&text, "%zu episode%s of %zu problem%s, %zu sample%s of each at most",
-               run->episode_count, plural(run->episode_count), all->problems_tried,
-               plural(all->problems_tried), run->sample_most, plural(run->sample_most));
+               run->episode_count, plural_s(run->episode_count), all->problems_tried,
+               plural_s(all->problems_tried), run->sample_most, plural_s(run->sample_most));
     if (*run->models)
         buf_printf(&text, "; %s", run->models);
     if (*run->languages)
         buf_printf(&text, "; %s", run->languages);
-    struct table *line = table_new(); /* its cells cannot drive the terminal */
+    struct table *line = table_new(); /* its cells are safe for the terminal */
     table_column(line, "", TABLE_LEFT);
     table_column(line, "", TABLE_LEFT);
     table_cell(line, STYLE_STRONG, "%s", run->name);
@@ -97,23 +97,23 @@ static void heading(const struct report_run *run, bool colour, struct buf *out)
     buf_deinit(&text);
 }
 
-/* What a reader must know before believing a denominator. */
-static void remarks(const struct report_run *run, bool colour, struct buf *out)
+/* Caveats for the denominators. */
+static void add_remarks(const struct report_run *run, bool colour, struct buf *out)
 {
     const struct {
         size_t count;
         const char *text;
     } rows[] = {
-        {run->all.problem_count - run->all.problems_tried,
-         "problems that nobody came to count as not solved"},
+        {run->all.problem_count - run->all.problems_tried, "missing problems count as not solved"},
         {run->all.samples_asked - run->all.samples_found,
          "samples are missing and count as not solved"},
         {run->all.samples_lost, "samples were lost to the infrastructure and count as not solved"},
-        {run->all.turns_excluded, "turns say nothing of the candidate and are left out of rates"},
+        {run->all.turns_excluded,
+         "turns without a statement on the candidate are left out of rates"},
         {run->ended_by_error, "episodes ended by an error"},
-        {run->repeated, "episodes came twice and count once"},
-        {run->not_asked, "episodes of problems that were not asked for are left out"},
-        {run->cut, "last line is half a line and was left out"},
+        {run->repeated, "duplicate episodes count once"},
+        {run->not_asked, "episodes of problems that were not requested are left out"},
+        {run->cut, "partial last line was left out"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char line[160];
@@ -132,7 +132,7 @@ static void cell_count(struct table *table, const struct gym_measure *measure,
     const char *unit = report_unit(measure->kind);
     bool counts = gym_measure_scale(measure->kind) == GYM_SHARE && measure->kind != GYM_PASS;
     if (measure->kind == GYM_PASS && isnan(estimate->value))
-        table_cell(table, STYLE_FAINT, "asks for %zu samples of each problem", measure->k);
+        table_cell(table, STYLE_FAINT, "needs %zu samples of each problem", measure->k);
     else if (!(estimate->under > 0))
         table_cell(table, STYLE_FAINT, "%s", "");
     else if (counts)
@@ -141,7 +141,7 @@ static void cell_count(struct table *table, const struct gym_measure *measure,
         table_cell(table, STYLE_FAINT, "%.0f %s", estimate->under, unit);
 }
 
-/* Figures without what could not be had are told only where that is another number. */
+/* Figures without unavailable samples are shown only if they differ. */
 static bool is_shown(const struct report *report, const struct gym_measure *measure)
 {
     return !measure->judged && !(measure->kind == GYM_FAST_SAMPLES && report->run_count == 1 &&
@@ -192,12 +192,13 @@ static void figures_of_many(const struct report *report, bool colour, struct buf
     table_free(table);
 }
 
-static void compared(const struct report *report, struct buf *out)
+static void add_comparison(const struct report *report, struct buf *out)
 {
     for (size_t i = 0; i < report->comparison_count; i++) {
         const struct report_comparison *comparison = &report->comparisons[i];
-        buf_printf(out, "differences of column %zu: over the %zu problem%s that both were asked",
-                   comparison->b + 1, comparison->problem_count, plural(comparison->problem_count));
+        buf_printf(out, "differences of column %zu: over the %zu problem%s common to both",
+                   comparison->b + 1, comparison->problem_count,
+                   plural_s(comparison->problem_count));
         if (comparison->other_texts > 0)
             buf_printf(out, "; %zu of them changed in between", comparison->other_texts);
         buf_puts(out, "\n");
@@ -206,8 +207,8 @@ static void compared(const struct report *report, struct buf *out)
 
 /* ---------------------------------------------------------------------------------------- turns */
 
-static void turns(const struct report *report, const struct report_run *run, bool colour,
-                  struct buf *out)
+static void add_turns(const struct report *report, const struct report_run *run, bool colour,
+                      struct buf *out)
 {
     static const enum gym_measure_kind rates[] = {GYM_COMPILED, GYM_CORRECT, GYM_VIOLATION,
                                                   GYM_REWARD};
@@ -238,7 +239,7 @@ static void turns(const struct report *report, const struct report_run *run, boo
     table_free(table);
 }
 
-static void changes(const struct report_run *run, struct buf *out)
+static void add_changes(const struct report_run *run, struct buf *out)
 {
     const struct gym_changes *c = &run->changes;
     if (run->turn_count < 2)
@@ -254,7 +255,7 @@ static void changes(const struct report_run *run, struct buf *out)
 
 /* --------------------------------------------------------------------------------------- groups */
 
-static void groups(const struct report *report, bool colour, struct buf *out)
+static void add_groups(const struct report *report, bool colour, struct buf *out)
 {
     const struct {
         const char *title;
@@ -295,22 +296,22 @@ static void groups(const struct report *report, bool colour, struct buf *out)
 void report_table(const struct report *report, bool colour, struct buf *out)
 {
     for (size_t i = 0; i < report->run_count; i++) {
-        heading(&report->runs[i], colour, out);
-        remarks(&report->runs[i], colour, out);
+        add_heading(&report->runs[i], colour, out);
+        add_remarks(&report->runs[i], colour, out);
     }
     buf_puts(out, "\n");
     (report->run_count == 1 ? figures_of_one : figures_of_many)(report, colour, out);
-    compared(report, out);
+    add_comparison(report, out);
     for (size_t i = 0; i < report->run_count; i++) {
         buf_puts(out, "\n");
         if (report->run_count > 1)
             style_puts(out, colour, STYLE_STRONG, report->runs[i].name);
         buf_puts(out, report->run_count > 1 ? "\n" : "");
-        turns(report, &report->runs[i], colour, out);
-        changes(&report->runs[i], out);
+        add_turns(report, &report->runs[i], colour, out);
+        add_changes(&report->runs[i], out);
     }
     if (report->options.by != REPORT_BY_NONE) {
         buf_puts(out, "\n");
-        groups(report, colour, out);
+        add_groups(report, colour, out);
     }
 }

@@ -10,7 +10,7 @@
 
 void report_table(const struct report *report, bool colour, struct buf *out);
 
-/* A column for each run, and two for its difference from the first. */
+/* A column per run, and two for its difference from the first. */
 void report_columns(struct table *table, const struct report *report);
 /* Their cells in the row of a measure. */
 void report_cells(struct table *table, const struct report *report, size_t measure);

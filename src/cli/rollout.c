@@ -31,106 +31,107 @@ struct arguments {
     bool timing, quiet, local;
 };
 
-/* What is told while it runs. */
-struct told {
+/* Totals for the progress line and the summary. */
+struct totals {
     const char *best; /* NULL: none */
     struct progress *progress;
     uint64_t episodes, solved, faster, turns, improved, unjudged;
-    double log_speedup; /* of the solved ones that were timed */
+    double log_speedup; /* of the solved and timed ones */
     uint64_t timed;
-    double cost; /* NaN where nobody told */
+    double cost; /* NaN if unknown */
     uint64_t tokens;
 };
 
 /* ----------------------------------------------------------------------------------------- news */
 
-static void say(struct told *told, const char *problem, const struct err *err)
+static void report_error(struct totals *totals, const char *problem, const struct err *err)
 {
-    progress_hide(told->progress);
+    progress_hide(totals->progress);
     fprintf(stderr, "warpgym: %s: %s\n", problem, err->text);
-    progress_show(told->progress);
+    progress_show(totals->progress);
 }
 
-static void count_turn(struct told *told, const json_t *record)
+static void count_turn(struct totals *totals, const json_t *record)
 {
     const json_t *usage = json_object_get(record, "usage");
     double cost = json_number_value(json_object_get(usage, "cost"));
     json_int_t tokens = json_integer_value(json_object_get(usage, "completion_tokens"));
-    told->turns++;
-    told->tokens += tokens > 0 ? (uint64_t)tokens : 0;
-    told->cost += cost > 0 ? cost : 0;
+    totals->turns++;
+    totals->tokens += tokens > 0 ? (uint64_t)tokens : 0;
+    totals->cost += cost > 0 ? cost : 0;
 }
 
-/* Those of an episode that was played by an earlier call. */
-static void count_turns(struct told *told, const json_t *trajectory)
+/* Counts the turns of an episode that an earlier call played. */
+static void count_turns(struct totals *totals, const json_t *trajectory)
 {
     size_t i;
     json_t *record;
     json_array_foreach(json_object_get(trajectory, "turns"), i, record)
     {
-        count_turn(told, record);
+        count_turn(totals, record);
     }
 }
 
-static void count_episode(struct told *told, const json_t *trajectory, bool found)
+static void count_episode(struct totals *totals, const json_t *trajectory, bool found)
 {
     bool solved = json_is_true(json_object_get(trajectory, "solved"));
     double speedup = json_number_value(json_object_get(trajectory, "best_speedup"));
-    told->episodes++;
-    told->unjudged += strcmp(json_string_value(json_object_get(trajectory, "end")), "error") == 0;
-    told->solved += solved;
-    told->faster += solved && speedup >= 1;
+    totals->episodes++;
+    totals->unjudged += strcmp(json_string_value(json_object_get(trajectory, "end")), "error") == 0;
+    totals->solved += solved;
+    totals->faster += solved && speedup >= 1;
     if (solved && speedup > 0) {
-        told->timed++;
-        told->log_speedup += log(speedup);
+        totals->timed++;
+        totals->log_speedup += log(speedup);
     }
-    (found ? progress_found : progress_add)(told->progress, solved);
+    (found ? progress_found : progress_add)(totals->progress, solved);
 }
 
-static void on_event(void *context, const struct rollout_event *news)
+static void on_rollout_event(void *context, const struct rollout_news *news)
 {
-    struct told *told = context;
+    struct totals *totals = context;
     struct err err;
     bool kept = false;
     if (news->why)
-        say(told, news->problem, news->why);
+        report_error(totals, news->problem, news->why);
     if (news->record) {
-        count_turn(told, news->record);
-        progress_tick(told->progress);
+        count_turn(totals, news->record);
+        progress_tick(totals->progress);
     }
     if (!news->trajectory)
         return;
     if (news->found)
-        count_turns(told, news->trajectory);
-    count_episode(told, news->trajectory, news->found);
-    if (told->best && best_keep(told->best, news->trajectory, &kept, &err) < 0)
-        say(told, news->problem, &err);
-    told->improved += kept;
+        count_turns(totals, news->trajectory);
+    count_episode(totals, news->trajectory, news->found);
+    if (totals->best && best_keep(totals->best, news->trajectory, &kept, &err) < 0)
+        report_error(totals, news->problem, &err);
+    totals->improved += kept;
 }
 
-static void summarise(const struct told *told, const struct rollout_counts *counts,
-                      const char *directory)
+static void print_summary(const struct totals *totals, const struct rollout_counts *counts,
+                          const char *directory)
 {
     printf("%zu of %zu episodes", counts->found + counts->done, counts->episodes);
     if (counts->found > 0)
-        printf(" (%zu were there)", counts->found);
-    printf(", %" PRIu64 " turns", told->turns);
-    if (told->episodes > 0)
-        printf(", %" PRIu64 " solved (%.0f %%)", told->solved,
-               100.0 * (double)told->solved / (double)told->episodes);
-    if (told->unjudged > 0)
-        printf(", %" PRIu64 " could not be judged", told->unjudged);
-    if (told->timed > 0)
-        printf(", %" PRIu64 " at least as fast as the reference", told->faster);
-    if (told->timed > 0)
-        printf(", geometric mean of the best %.2fx", exp(told->log_speedup / (double)told->timed));
-    if (told->tokens > 0)
-        printf(", %" PRIu64 " tokens written", told->tokens);
-    if (told->cost > 0)
-        printf(", cost %.4g", told->cost);
+        printf(" (%zu from before)", counts->found);
+    printf(", %" PRIu64 " turns", totals->turns);
+    if (totals->episodes > 0)
+        printf(", %" PRIu64 " solved (%.0f %%)", totals->solved,
+               100.0 * (double)totals->solved / (double)totals->episodes);
+    if (totals->unjudged > 0)
+        printf(", %" PRIu64 " could not be judged", totals->unjudged);
+    if (totals->timed > 0)
+        printf(", %" PRIu64 " at least as fast as the reference", totals->faster);
+    if (totals->timed > 0)
+        printf(", geometric mean of the best %.2fx",
+               exp(totals->log_speedup / (double)totals->timed));
+    if (totals->tokens > 0)
+        printf(", %" PRIu64 " tokens generated", totals->tokens);
+    if (totals->cost > 0)
+        printf(", cost %.4g", totals->cost);
     printf("\n");
-    if (told->best)
-        printf("%" PRIu64 " candidates were kept in %s\n", told->improved, told->best);
+    if (totals->best)
+        printf("%" PRIu64 " candidates were written to %s\n", totals->improved, totals->best);
     printf("warpgym report %s\n", directory);
     fflush(stdout);
 }
@@ -159,27 +160,27 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     return configuration;
 }
 
-static int play(const struct arguments *arguments, struct rollout_options *options, size_t count,
-                struct err *err)
+static int rollout_play(const struct arguments *arguments, struct rollout_options *options,
+                        size_t count, struct err *err)
 {
-    struct told told = {.best = arguments->best};
+    struct totals totals = {.best = arguments->best};
     struct rollout_counts counts;
-    told.progress = progress_new(STDERR_FILENO, "playing", count, arguments->quiet);
-    log_set_hooks(progress_hide, progress_show, told.progress);
-    options->on_event = on_event;
-    options->context = &told;
+    totals.progress = progress_new(STDERR_FILENO, "playing", count, arguments->quiet);
+    log_set_hooks(progress_hide, progress_show, totals.progress);
+    options->tell = on_rollout_event;
+    options->context = &totals;
     int result = rollout_run(options, &counts, err);
     log_set_hooks(NULL, NULL, NULL);
-    progress_free(told.progress);
+    progress_free(totals.progress);
     if (counts.episodes > 0)
-        summarise(&told, &counts, arguments->out);
+        print_summary(&totals, &counts, arguments->out);
     if (result == ERR_CANCELLED) {
-        fprintf(stderr, "warpgym: interrupted; the same command goes on where it stopped\n");
+        fprintf(stderr, "warpgym: interrupted; the same command resumes\n");
         return EXIT_INTERRUPTED;
     }
     if (result < 0)
         return cli_fail(cli_status(err), "%s", err->text);
-    return counts.failed > 0 || told.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+    return counts.failed > 0 || totals.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
 static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
@@ -196,8 +197,9 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
                   : evaluator_open_local(evaluator, &options, err);
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings,
-               const struct paths_list *search_paths)
+static int rollout_with_arguments(const struct arguments *arguments,
+                                  const struct settings *settings,
+                                  const struct paths_list *search_paths)
 {
     const struct tasks_choice choice = {.search_paths = search_paths->items,
                                         .search_path_count = search_paths->count,
@@ -229,8 +231,8 @@ static int run(const struct arguments *arguments, const struct settings *setting
     } else {
         options.tasks = tasks;
         options.configuration = configuration;
-        status = play(arguments, &options, json_array_size(tasks) * (size_t)arguments->samples,
-                      &err);
+        status = rollout_play(arguments, &options,
+                              json_array_size(tasks) * (size_t)arguments->samples, &err);
     }
     if (options.evaluator)
         evaluator_close(options.evaluator);
@@ -242,7 +244,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return status;
 }
 
-static int run_with_roots(const struct arguments *arguments, const struct settings *settings)
+static int run_with_search_paths(const struct arguments *arguments, const struct settings *settings)
 {
     struct arguments chosen = *arguments;
     struct paths_list search_paths;
@@ -254,7 +256,7 @@ static int run_with_roots(const struct arguments *arguments, const struct settin
         return cli_fail(EXIT_USAGE, "rollout: name the problems (an id, a suite such as native, "
                                     "all, or @FILE); try `warpgym rollout --help`");
     if (!arguments->policy && !settings->policy_url[0])
-        return cli_fail(EXIT_USAGE, "rollout: name who answers: --policy URL (an OpenAI-compatible "
+        return cli_fail(EXIT_USAGE, "rollout: give a policy: --policy URL (an OpenAI-compatible "
                                     "endpoint, or scripted:FILE), or the setting policy.url");
     if (!chosen.out) {
         strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
@@ -262,7 +264,7 @@ static int run_with_roots(const struct arguments *arguments, const struct settin
     }
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    int status = run(&chosen, settings, &search_paths);
+    int status = rollout_with_arguments(&chosen, settings, &search_paths);
     paths_list_deinit(&search_paths);
     return status;
 }
@@ -272,28 +274,29 @@ int rollout_main(int argc, char **argv)
     struct arguments arguments = {.samples = 1, .jobs = STANDARD_JOBS, .timing = true};
     const struct cli_option options[] = {
         OPTION_STRING(0, "policy", &arguments.policy, "URL",
-                      "who answers: http://HOST:PORT/v1 (OpenAI-compatible), scripted:FILE"),
+                      "the policy: http://HOST:PORT/v1 (OpenAI-compatible), scripted:FILE"),
         OPTION_STRING('m', "model", &arguments.model, "NAME", "the endpoint's model"),
         OPTION_INT('n', "samples", &arguments.samples, 1, 100000, "N",
                    "episodes of each problem; 1"),
         OPTION_STRING('o', "out", &arguments.out, "DIR",
-                      "run directory; one that is there is gone on with; runs/DATE-TIME"),
+                      "run directory; an existing run is resumed; runs/DATE-TIME"),
         OPTION_STRING(0, "best", &arguments.best, "DIR",
                       "keep the fastest correct candidate of each problem there, and begin with "
-                      "those that are there"),
+                      "those already there"),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 4096, "N", "episodes at the same time; 32"),
-        OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
+        OPTION_FLAG(0, "timing", &arguments.timing,
+                    "time candidates, too; --no-timing: correctness only"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
                     "(`warpgym settings`); may be repeated"),
         OPTION_GROUP("Where candidates are judged"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "by a server (http://HOST:PORT); client.url sets it for good"),
+                      "on a server (http://HOST:PORT); default client.url"),
         OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
         OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 4096, "N",
-                   "evaluations at the same time; here one for each CPU, with a server 1000"),
+                   "evaluations at the same time; here one per CPU, on a server 1000"),
         OPTION_GROUP("Output"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
@@ -307,7 +310,7 @@ int rollout_main(int argc, char **argv)
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     else {
         cli_catch_signals();
-        status = run_with_roots(&arguments, &settings);
+        status = run_with_search_paths(&arguments, &settings);
         settings_deinit(&settings);
     }
     cli_words_deinit(&arguments.problems);

@@ -15,10 +15,10 @@
 struct arguments {
     const char *listen, *queue, *workers;
     struct cli_words search_paths, sets;
-    bool no_worker; /* what `workers` says */
+    bool no_worker; /* `workers` is "none" */
 };
 
-/* What the parts share, and which of them run. */
+/* The parts, and what they share. */
 struct serve_context {
     const struct settings *settings;
     struct paths_list search_paths;
@@ -26,7 +26,7 @@ struct serve_context {
     struct metrics *metrics;
     struct gym *gym;
     struct service *service;
-    struct worker *worker; /* NULL: none here */
+    struct worker *worker; /* NULL: none in this process */
 };
 
 static int start_worker(struct serve_context *serve, struct err *err)
@@ -38,7 +38,7 @@ static int start_worker(struct serve_context *serve, struct err *err)
     return worker_start(&serve->worker, &options, err);
 }
 
-/* Serves before the worker is there: what comes in meanwhile waits in the queue. */
+/* Serves before the worker is up: jobs wait in the queue meanwhile. */
 static int serve_start(struct serve_context *serve, bool no_worker, struct err *err)
 {
     const struct gym_options gym = {.settings = serve->settings,
@@ -64,12 +64,12 @@ static int serve_start(struct serve_context *serve, bool no_worker, struct err *
     return no_worker ? 0 : start_worker(serve, err);
 }
 
-/* Clients first: who waits is told to come again, and no more jobs come in. */
+/* Clients first: waiting ones are asked to retry, and no more jobs arrive. */
 static void serve_stop(struct serve_context *serve)
 {
     struct err err;
     if (serve->service && service_stop(serve->service, STOP_MS, &err) < 0) {
-        /* Something hangs in a request: nothing can be freed, and nothing acknowledged is lost. */
+        /* A request hangs: nothing can be freed, and nothing acknowledged is lost. */
         log_event(LOG_LEVEL_ERROR, "serve", "stopped in the middle of a request", "why", err.text,
                   NULL);
         _Exit(EXIT_INFRASTRUCTURE);
@@ -136,15 +136,14 @@ int serve_main(int argc, char **argv)
     struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
-                      "where to serve (server.listen); port 0: a free one"),
+                      "the address to serve at (server.listen); port 0: a free one"),
         OPTION_STRING(0, "queue", &arguments.queue, "URL",
-                      "where jobs are kept (queue.url): sqlite:PATH or redis://HOST"),
-        OPTION_STRING(
-            'w', "workers", &arguments.workers, "N|none",
-            "how many jobs are judged here at a time (worker.slots); none: serve only, and "
-            "`warpgym worker` judges"),
+                      "the queue (queue.url): sqlite:PATH or redis://HOST"),
+        OPTION_STRING('w', "workers", &arguments.workers, "N|none",
+                      "jobs judged here at a time (worker.slots); none: serve only, and `warpgym "
+                      "worker` judges"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_END,

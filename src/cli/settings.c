@@ -1,4 +1,4 @@
-/* settings: the table of all of them, and the values that count in the end. */
+/* settings: the table of settings, and the effective values. */
 #include "cli/cli.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ static int show_values(const struct cli_words *sets, bool name_file)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     buf_init(&out, OUT_BYTES);
     if (name_file)
-        buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file was read",
+        buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file",
                    settings.file ? settings.file : "");
     settings_show(&settings, &out);
     cli_print(&out);
@@ -40,9 +40,9 @@ int settings_main(int argc, char **argv)
     struct cli_words sets = {0};
     struct cli_words words = {0};
     const struct cli_option options[] = {
-        OPTION_FLAG(0, "describe", &describe, "the table itself: types, defaults, bounds"),
+        OPTION_FLAG(0, "describe", &describe, "the table: types, defaults, bounds"),
         OPTION_FLAG(0, "markdown", &markdown, "the table as Markdown (docs/reference/settings.md)"),
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
         OPTION_END,
     };
     int status;
@@ -62,7 +62,7 @@ int config_show_main(int argc, char **argv)
     struct cli_words sets = {0};
     struct cli_words words = {0};
     const struct cli_option options[] = {
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
         OPTION_END,
     };
     int status;

@@ -77,7 +77,7 @@ void table_cell(struct table *table, enum style style, const char *format, ...)
     table->cell_count++;
 }
 
-/* One cell; spaces wait in *pending until something follows, so that none end a line. */
+/* One cell; spaces are held in *pending until something follows, so that none end a line. */
 static void render_cell(const struct column *column, const struct cell *cell, bool colour,
                         size_t *pending, struct buf *out)
 {

@@ -7,10 +7,8 @@
  *   table_cell(table, STYLE_GOOD, "%.2fx", 4.5);
  *   table_render(table, style_wanted(STDOUT_FILENO), &out);
  *
- * Cells fill rows from left to right. Control characters in a cell are shown as '?', so that text
- * of a stranger cannot drive the terminal; widths count code points of UTF-8. One owner, one
- * thread.
- */
+ * Cells fill rows from left to right. Control characters in a cell become '?', so that untrusted
+ * text cannot control the terminal; widths count code points of UTF-8. One owner, one thread. */
 #ifndef WARPGYM_CLI_TABLE_H
 #define WARPGYM_CLI_TABLE_H
 
@@ -30,14 +28,14 @@ void table_free(struct table *table);
 void table_column(struct table *table, const char *title, enum table_align align);
 void table_cell(struct table *table, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Titles (where any column has one) and rows, each line ended, no spaces at line ends. */
+/* Titles (if any column has one) and rows; every line ends with a newline and without spaces. */
 void table_render(const struct table *table, bool colour, struct buf *out);
 
 /* A terminal that is not "dumb", and NO_COLOR is unset or empty (no-color.org). */
 bool style_wanted(int fd);
-/* Appends `text`, styled when `colour`. */
+/* Appends `text`, styled if `colour`. */
 void style_puts(struct buf *out, bool colour, enum style style, const char *text);
-/* Columns of the terminal behind fd; 0 when it is none. */
+/* Columns of the terminal of fd; 0 if it is not a terminal. */
 int style_width(int fd);
 
 #endif

@@ -12,7 +12,7 @@ struct arguments {
     bool quiet;
 };
 
-static int run(const struct arguments *arguments)
+static int train_start(const struct arguments *arguments)
 {
     struct settings settings;
     struct err err = {0};
@@ -41,11 +41,11 @@ int train_main(int argc, char **argv)
     struct arguments arguments = {0};
     const struct cli_option options[] = {
         OPTION_STRING('o', "out", &arguments.out, "DIR",
-                      "directory of the run; one that is there is gone on with; runs/DATE-TIME"),
+                      "directory of the run; an existing run is resumed; runs/DATE-TIME"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; the run remembers it; may be repeated"),
+                    "search problems here first; saved with the run; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "a server judges (http://HOST:PORT); the run remembers it"),
+                      "judge on a server (http://HOST:PORT); saved with the run"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };
@@ -56,7 +56,7 @@ int train_main(int argc, char **argv)
         status = cli_fail(EXIT_USAGE, "train: name a configuration (configs/ has some); try "
                                       "`warpgym train --help`");
     else
-        status = run(&arguments);
+        status = train_start(&arguments);
     cli_words_deinit(&arguments.words);
     cli_words_deinit(&arguments.search_paths);
     return status;

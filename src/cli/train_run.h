@@ -1,5 +1,4 @@
-/* train_run: a training run from beginning to end, with its progress: what `train` and `runs
- * resume` share. */
+/* train_run: a training run with its progress, shared by `train` and `runs resume`. */
 #ifndef WARPGYM_CLI_TRAIN_RUN_H
 #define WARPGYM_CLI_TRAIN_RUN_H
 
@@ -8,14 +7,14 @@
 
 struct train_run {
     const char *directory;
-    const char *server;                   /* that judges; NULL: as client.url says */
+    const char *server;                   /* judges; NULL: client.url's */
     const struct cli_words *search_paths; /* of problems, before the others */
     bool quiet;
-    const char *again; /* the command that goes on: "warpgym train demo.yaml --out DIR" */
+    const char *again; /* the command that resumes: "warpgym train demo.yaml --out DIR" */
 };
 
-/* Returns the exit status. Server and search paths become settings, and so part of the run, which
- * goes on without being told them again. */
+/* Returns the exit status. Server and search paths become settings, and so part of the run,
+ * which resumes without them on the command line. */
 int train_run(const struct train_run *run, struct settings *settings);
 
 #endif

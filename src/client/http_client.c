@@ -249,7 +249,7 @@ int http_client_refusal(const struct http_client *client, const struct http_clie
     else if (status >= 400 && status != 405)
         code = ERR_INPUT;
     return err_set(err, code, "%.200s: %s%s(%d)", client->handle.url, text,
-                   text[0] ? " " : "status", status);
+                   text[0] ? " " : "status ", status);
 }
 
 char *http_client_escape(const char *text)

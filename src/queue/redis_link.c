@@ -75,9 +75,9 @@ int redis_refused(const struct redis_store *store, const redisReply *reply, stru
         {"MISCONF", ERR_LIMIT, "cannot save to its disk; nothing was written"},
         {"NOAUTH", ERR_INPUT, "requires a login: redis://user:password@…"},
         {"WRONGPASS", ERR_INPUT, "rejects this user and password"},
-        {"NOPERM", ERR_INPUT, "does not permit this user to run scripts on" REDIS_PREFIX "*"},
+        {"NOPERM", ERR_INPUT, "does not permit this user to run scripts on " REDIS_PREFIX "*"},
         {"WRONGTYPE", ERR_PROTOCOL,
-         "holds another program's data under" REDIS_PREFIX "*; use another database (…/1)"},
+         "holds another program's data under " REDIS_PREFIX "*; use another database (…/1)"},
     };
     for (size_t i = 0; i < COUNT(known); i++)
         if (reply_begins(reply, known[i].word))

@@ -15,7 +15,7 @@ const char redis_fields[] =
 int redis_reply_strange(const struct redis_store *store, struct err *err)
 {
     return err_set(err, ERR_PROTOCOL,
-                   "queue: %s: data under" REDIS_PREFIX
+                   "queue: %s: data under " REDIS_PREFIX
                    "* was not written by this version of warpgym",
                    store->url.name);
 }

@@ -50,10 +50,10 @@ USAGE_ERRORS = {
     "out in no directory": (["eval", "-p", "softmax", "--out", "no/where", "{fast}"], "no/where"),
     "no such python": (
         ["eval", "-s", "python.path=/nowhere", "-p", "softmax", "{fast}"],
-        "python.path: '/nowhere' is no program",
+        "python.path: '/nowhere' cannot be executed",
     ),
     "unknown command": (["evl"], "did you mean 'eval'?"),
-    "half a command": (["problem"], "wants one of: list, show, check"),
+    "half a command": (["problem"], "needs one of: list, show, check"),
     "unknown problem to show": (["problem", "show", "sofmax"], "did you mean 'softmax'?"),
     "unknown problem to check": (["problem", "check", "sofmax"], "did you mean 'softmax'?"),
     "nothing to check": (["problem", "check"], "name a problem"),

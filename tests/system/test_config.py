@@ -126,7 +126,7 @@ def test_which_file_counts(warpgym, tmp_path):
     assert origin(warpgym("config", "show", environment=variable), key)[0] == "2"
     assert origin(warpgym("config", "show"), key)[0] == "3"
     files["user"].unlink()
-    assert warpgym("config", "show").out.startswith("# no file was read\n")
+    assert warpgym("config", "show").out.startswith("# no file\n")
     missing = warpgym("config", "show", "--config", tmp_path / "none.yaml")
     assert missing.status == USAGE and "none.yaml" in missing.complaint
 

@@ -96,7 +96,7 @@ def test_check_of_sound_problems(warpgym):
     assert "softmax" in run.out and "gemm_i8" in run.out and run.out.count("sound") == 2
     for attempt in ("zeros", "a constant (the answer's mean)"):
         assert attempt in run.out
-    assert "let through" not in run.out
+    assert "accepted" not in run.out
 
 
 def test_check_as_json(warpgym):
@@ -109,7 +109,7 @@ def test_check_as_json(warpgym):
         assert attempt["let_through"] < attempt["trials"]
 
 
-# name: (fill of x, tolerance, body of the reference, what is let through)
+# name: (fill of x, tolerance, body of the reference, what is accepted)
 GAMED = {
     "all zeros": ("constant(0)", "{relative: 1.0e-5}", "y[i] = x[i];", "zeros"),
     "a wide tolerance": ('"uniform(-1, 1)"', "{absolute: 10}", "y[i] = x[i];", "zeros"),
@@ -149,7 +149,7 @@ def test_check_of_a_problem_that_can_be_gamed(warpgym, tmp_path, name):
     run = warpgym("problem", "check", folder)
     assert run.status == SOME_FAILED, run
     assert "can be gamed" in run.out
-    assert any(attempt in line for line in run.out.splitlines() if "let through" in line), run
+    assert any(attempt in line for line in run.out.splitlines() if "accepted" in line), run
     run = warpgym("problem", "check", "--json", folder)
     assert run.status == SOME_FAILED and json.loads(run.out)["gamed"] is True
 

@@ -238,7 +238,7 @@ def test_configured(warpgym, server):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--server", "ftp://x"], "no address of a server"),
+        (["--server", "ftp://x"], "is not a server's address"),
         (["--server", "http://u:p@127.0.0.1:1"], "client.token"),
         (["--server", "http://127.0.0.1:1?x=1"], "query"),
         (["--server", "http://127.0.0.1:1", "--set", "run.threads=2"], "run.threads"),

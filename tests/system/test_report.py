@@ -235,8 +235,8 @@ def test_repeated_and_cut(warpgym, base):
     assert (told["read"], told["counted"], told["repeated"]) == (98, 96, 2)
     assert told["last_line_cut"] is True
     shown = warpgym("report", path)
-    assert "2 episodes came twice" in shown.out
-    assert "half a line" in shown.out
+    assert "2 duplicate episodes count once" in shown.out
+    assert "partial last line" in shown.out
 
 
 def test_iterations_are_one_sample(warpgym, base):
@@ -301,7 +301,7 @@ def test_comparison(warpgym, base):
     assert difference["value"] == pytest.approx(math.exp(mean(ratios)))
     shown = warpgym("report", *names)
     assert re.search(r"fast_1 +samples .*\+\d+\.\d +\+", shown.out), shown
-    assert "over the 23 problems that both were asked" in shown.out
+    assert "over the 23 problems common to both" in shown.out
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def test_comparison(warpgym, base):
         (["cut.jsonl"], "cut.jsonl: holds no episode but a part of one"),
         (["bad.jsonl"], "bad.jsonl:2: turns[0]: 'reward' must be a number, not a string"),
         (["verdicts.jsonl"], "verdicts.jsonl:1: 'problem' must be a string, not an object"),
-        (["good.jsonl", "--p", "1,fast"], "--p: '1,fast' is no list of numbers like 1,2,4"),
+        (["good.jsonl", "--p", "1,fast"], "--p: '1,fast' is not a list of numbers like 1,2,4"),
         (["good.jsonl", "--p", "-1"], "--p: -1 is not a number from 0.001"),
         (["good.jsonl", "--k", "1.5"], "--k: 1.5 is not a whole number"),
         (["good.jsonl", "--by", "levle"], "--by"),

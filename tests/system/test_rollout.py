@@ -107,7 +107,7 @@ def test_done_is_done(warpgym, tmp_path):
     before = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     again = rollout(warpgym, policy, *arguments)
     assert again.status == support.PASSED
-    assert "2 of 2 episodes (2 were there), 4 turns, 2 solved" in again.out
+    assert "2 of 2 episodes (2 from before), 4 turns, 2 solved" in again.out
     after = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     assert before == after
     other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")
@@ -164,7 +164,7 @@ def test_interrupted(warpgym, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=support.TIMEOUT_S)
     assert process.returncode == support.INTERRUPTED
-    assert b"the same command goes on" in err
+    assert b"the same command resumes" in err
 
 
 def test_one_run_a_directory(warpgym, tmp_path):
@@ -186,7 +186,7 @@ def test_best(warpgym, tmp_path):
     policy = script(tmp_path, relu(WRONG, RIGHT))
     first = rollout(warpgym, policy, "--out", tmp_path / "a", "--best", best,
                     "-s", "gym.turns=2", "relu")  # fmt: skip
-    assert "1 candidates were kept" in first.out
+    assert "1 candidates were written" in first.out
     kept = (best / "relu" / "solution.c").read_text(encoding="utf-8")
     verdict = json.loads((best / "relu" / "verdict.json").read_text(encoding="utf-8"))
     assert "x[i] > 0" in kept and verdict["status"] == "passed"
@@ -197,7 +197,7 @@ def test_best(warpgym, tmp_path):
     policy = script(tmp_path, relu(worse), "slow.jsonl")
     second = rollout(warpgym, policy, "--out", tmp_path / "b", "--best", best,
                      "-s", "gym.turns=1", "relu")  # fmt: skip
-    assert second.status == support.PASSED and "0 candidates were kept" in second.out
+    assert second.status == support.PASSED and "0 candidates were written" in second.out
     assert (best / "relu" / "solution.c").read_text(encoding="utf-8") == kept
     (only,) = trajectories(tmp_path / "b")
     assert only["turns"][0]["status"] == "passed"
@@ -227,17 +227,17 @@ def test_best_goes_on(warpgym, tmp_path):
     rollout(warpgym, policy, *arguments)
     kept = (best / "relu" / "solution.c").read_bytes()
     again = rollout(warpgym, policy, *arguments)
-    assert again.status == support.PASSED and "(1 were there)" in again.out, again
+    assert again.status == support.PASSED and "(1 from before)" in again.out, again
     shutil.rmtree(best)
     (out / "trajectories.jsonl").rename(out / "whole.jsonl")
     again = rollout(warpgym, policy, *arguments)
-    assert "1 candidates were kept" in again.out
+    assert "1 candidates were written" in again.out
     assert (best / "relu" / "solution.c").read_bytes() == kept
     (only,) = trajectories(out)
     assert only == json.loads((out / "whole.jsonl").read_text()) | {"ended_at": only["ended_at"]}
     shutil.rmtree(best)
     again = rollout(warpgym, policy, *arguments)
-    assert "(1 were there)" in again.out and "1 candidates were kept" in again.out
+    assert "(1 from before)" in again.out and "1 candidates were written" in again.out
     assert (best / "relu" / "solution.c").read_bytes() == kept
 
 
@@ -348,7 +348,7 @@ def test_refused(warpgym, tmp_path):
     policy = script(tmp_path, relu(RIGHT))
     cases = [
         (["rollout"], "name the problems"),
-        (["rollout", "relu"], "name who answers"),
+        (["rollout", "relu"], "give a policy"),
         (["rollout", "--policy", "ftp://x", "relu"], "ftp://x"),
         (["rollout", "--policy", policy, "reluu"], "relu"),
         (["rollout", "--policy", policy, "-s", "gym.style=none", "relu"], "none"),

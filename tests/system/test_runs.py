@@ -105,7 +105,7 @@ def test_list_nothing(warpgym, tmp_path):
     run = warpgym("runs", "list", cwd=tmp_path)
     assert run.status == support.PASSED and run.err == "warpgym: no runs in ./runs\n"
     run = warpgym("runs", "list", "nowhere", cwd=tmp_path)
-    assert run.status == support.USAGE and "nowhere: there is no such directory" in run.complaint
+    assert run.status == support.USAGE and "no such directory: nowhere" in run.complaint
 
 
 def test_one_that_is_broken(warpgym, copy):
@@ -141,7 +141,7 @@ def test_show_best(warpgym, home):
 @pytest.mark.parametrize("command", ["show", "watch", "logs", "stop", "report", "export"])
 def test_no_run(warpgym, home, command):
     more = ["out"] if command == "export" else []
-    for word, why in (("nowhere", "there is no run nowhere"), ("runs/rollout", "no training run")):
+    for word, why in (("nowhere", "there is no run nowhere"), ("runs/rollout", "not a training run")):
         run = warpgym("runs", command, word, *more, cwd=home)
         assert run.status == support.USAGE and why in run.complaint
 
@@ -249,7 +249,7 @@ def test_compare_json(warpgym, home):
     [
         (["a"], "name 2 to 32 runs"),
         (["a", "b", "-m", "lost"], "no run has the metric 'lost'"),
-        (["a", "b", "--step", "15"], "they all have steps up to 14 alone"),
+        (["a", "b", "--step", "15"], "they all have steps up to 14 in common"),
     ],
 )
 def test_compare_refuses(warpgym, home, arguments, why):
@@ -285,7 +285,7 @@ def test_export(warpgym, home, tmp_path, options, chosen):
         text = (out / "config.json").read_text(encoding="utf-8")
         assert text == f"{chosen} config.json"
     again = warpgym("runs", "export", *arguments, cwd=home)
-    assert again.status == support.USAGE and "holds something already" in again.complaint
+    assert again.status == support.USAGE and "is not empty" in again.complaint
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"out"}
 
 
@@ -293,8 +293,8 @@ def test_export_refuses(warpgym, home, copy, tmp_path):
     out = tmp_path / "out"
     for options, why in (
         (["--checkpoint", "step-7"], "has no checkpoint step-7; it has 5, from step-00004 to"),
-        (["--by", "lost"], "no checkpoint has lost, so nobody knows the best one"),
-        (["--tokenizer", tmp_path], "there is no tokenizer"),
+        (["--by", "lost"], "no checkpoint has lost, so the best one is unknown"),
+        (["--tokenizer", tmp_path], "no tokenizer"),
     ):
         run = warpgym("runs", "export", "a", out, *options, cwd=home)
         assert run.status == support.USAGE and why in run.complaint

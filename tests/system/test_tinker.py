@@ -440,7 +440,7 @@ def test_a_promise_that_is_not_kept(model, tmp_path):
 
 NOT_OPENED = {
     "no server": ({"url": "http://127.0.0.1:1"}, "Couldn't connect|Failed to connect"),
-    "no address": ({"url": "tinker"}, "'tinker' is no address of a server"),
+    "no address": ({"url": "tinker"}, "'tinker' is not a server's address"),
     "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
     "a model that is not there": ({"model": "base/tyni"}, "did you mean 'base/tiny'"),
     "too long a context": (

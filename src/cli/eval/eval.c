@@ -19,7 +19,7 @@ struct arguments {
     int64_t jobs;
 };
 
-static void say(const struct err *err)
+static void report_error(const struct err *err)
 {
     cli_fail(0, "%s", err->text);
 }
@@ -100,11 +100,11 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
         fprintf(stderr, "warpgym: interrupted; %" PRIu64 " of %zu judged\n",
                 report->passed + report->failed, count);
     else if (result < 0)
-        say(&err);
+        report_error(&err);
     return exit_status(report, tasks, result);
 }
 
-static int run(const struct arguments *arguments, const struct settings *settings)
+static int eval_run(const struct arguments *arguments, const struct settings *settings)
 {
     struct paths_list search_paths;
     struct eval_tasks tasks;
@@ -114,7 +114,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     int status = EXIT_USAGE;
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    eval_tasks_init(&tasks, &search_paths, say);
+    eval_tasks_init(&tasks, &search_paths, report_error);
     tasks.remote = is_remote(arguments, settings);
     if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
@@ -142,18 +142,18 @@ int eval_main(int argc, char **argv)
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
                       "KernelBench-style module"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first (a KernelBench checkout, say); may be repeated"),
+                    "search problems here first (a KernelBench checkout, say); may be repeated"),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
                    "evaluations at the same time; 1, with a server 1000"),
-        OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
+        OPTION_FLAG(0, "timing", &arguments.timing, "time it, too; --no-timing: correctness only"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_GROUP("Where"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "have a server judge (http://HOST:PORT); client.url sets it for good"),
+                      "judge on a server (http://HOST:PORT); default client.url"),
         OPTION_FLAG(0, "local", &arguments.local, "judge here, whatever client.url says"),
         OPTION_FLAG(0, "fresh", &arguments.fresh,
-                    "on a server: judge again what it has a verdict for"),
+                    "on a server: judge again even if it has a verdict"),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments.json, "one verdict a line instead of the table"),
         OPTION_STRING('o', "out", &arguments.out, "FILE",
@@ -173,7 +173,7 @@ int eval_main(int argc, char **argv)
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     else {
         cli_catch_signals();
-        status = run(&arguments, &settings);
+        status = eval_run(&arguments, &settings);
         settings_deinit(&settings);
     }
     cli_words_deinit(&arguments.search_paths);

@@ -19,7 +19,7 @@ struct run {
 
 /* ------------------------------------------------------------------------------------- requests */
 
-/* "--set KEY=VALUE" as a request has it; what concerns this end alone stays here. */
+/* "--set KEY=VALUE" as part of a request; settings that concern only this side stay here. */
 static int read_assignments(const struct cli_words *assignments, json_t **settings, struct err *err)
 {
     static const char *const ours[] = {"client.", "problems."};
@@ -33,7 +33,7 @@ static int read_assignments(const struct cli_words *assignments, json_t **settin
         json_put(object, key, json_text(equals + 1));
         mem_free(key);
     }
-    /* As the server will read it: what it would refuse is said before anything is sent. */
+    /* Checked as the server will, so that a refusal comes before anything is sent. */
     struct evaluation_request request;
     json_t *probe = json_pack("{s:{s:s}, s:{s:s}, s:O}", "problem", "id", "x", "candidate",
                               "source", "x", "settings", object);
@@ -41,7 +41,7 @@ static int read_assignments(const struct cli_words *assignments, json_t **settin
     json_decref(probe);
     if (result < 0) {
         json_decref(object);
-        return err_prefix(err, "a server judges by its own settings but for some");
+        return err_prefix(err, "only some settings can be changed on a server");
     }
     *settings = object;
     return 0;
@@ -71,12 +71,12 @@ static const char *name_of(const char *path)
     if (length <= LIMIT_NAME_BYTES)
         return path;
     path += length - LIMIT_NAME_BYTES;
-    while (((unsigned char)*path & 0xC0) == 0x80) /* not amid a character */
+    while (((unsigned char)*path & 0xC0) == 0x80) /* not inside a character */
         path++;
     return path;
 }
 
-static json_t *make(void *context, size_t index)
+static json_t *make_request(void *context, size_t index)
 {
     struct run *run = context;
     const struct batch_task *task = run->sent[index];
@@ -106,7 +106,7 @@ static enum verdict_status status_of(const struct remote_evaluation *evaluation)
     return evaluation->state == REMOTE_CANCELLED ? STATUS_CANCELLED : STATUS_INFRASTRUCTURE_ERROR;
 }
 
-static void identify(struct verdict *verdict, const struct batch_task *task)
+static void verdict_identify(struct verdict *verdict, const struct batch_task *task)
 {
     if (!task)
         return;
@@ -119,14 +119,14 @@ static void identify(struct verdict *verdict, const struct batch_task *task)
     hash_bytes(task->candidate.text, task->candidate.bytes, verdict->candidate_hash);
 }
 
-/* One that nobody judged. */
+/* The verdict of a task that was not judged. */
 static json_t *own_verdict(const struct batch_task *task, const char *device,
                            enum verdict_status status, const char *class_name, const char *message)
 {
     struct verdict verdict;
     verdict_init(&verdict);
     verdict.device = device;
-    identify(&verdict, task);
+    verdict_identify(&verdict, task);
     verdict_fail(&verdict, status, class_name, message, NULL);
     json_t *object = verdict_json(&verdict);
     verdict_deinit(&verdict);
@@ -146,7 +146,7 @@ json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
                             const struct batch_task *task)
 {
     if (!evaluation->verdict || !json_is_string(json_object_get(evaluation->verdict, "status"))) {
-        const char *reason = evaluation->reason ? evaluation->reason : "the server told no verdict";
+        const char *reason = evaluation->reason ? evaluation->reason : "the server sent no verdict";
         json_t *made = own_verdict(task, "", status_of(evaluation), "queue", reason);
         json_put(made, "id", json_text(evaluation->id));
         return made;
@@ -159,7 +159,8 @@ json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
     return verdict;
 }
 
-static void report(void *context, size_t index, const struct remote_evaluation *evaluation)
+static void report_evaluation(void *context, size_t index,
+                              const struct remote_evaluation *evaluation)
 {
     struct run *run = context;
     json_t *verdict = eval_remote_verdict(evaluation, run->sent[index]);
@@ -167,7 +168,7 @@ static void report(void *context, size_t index, const struct remote_evaluation *
     json_decref(verdict);
 }
 
-static void refuse(void *context, size_t index, const struct err *why)
+static void report_refusal(void *context, size_t index, const struct err *why)
 {
     struct run *run = context;
     struct err err = *why;
@@ -178,13 +179,13 @@ static void refuse(void *context, size_t index, const struct err *why)
     run->how->tasks->complaints++;
 }
 
-static void tick(void *context)
+static void report_tick(void *context)
 {
     struct run *run = context;
     eval_report_tick(run->report);
 }
 
-/* What is no text cannot be sent: its verdict is made here, as the judge makes it. */
+/* A candidate that is not text cannot be sent: its verdict is made here, as the judge makes it. */
 static size_t sort_out(struct run *run, size_t count)
 {
     size_t kept = 0;
@@ -214,10 +215,10 @@ int eval_remote_run(const struct eval_remote *remote, size_t count, struct eval_
     run.sent = mem_alloc((count + 1) * sizeof(const struct batch_task *));
     struct remote_work work = {.count = sort_out(&run, count),
                                .max_in_flight = (size_t)remote->at_once,
-                               .make = make,
-                               .report = report,
-                               .refuse = refuse,
-                               .tick = tick,
+                               .make = make_request,
+                               .report = report_evaluation,
+                               .refuse = report_refusal,
+                               .tick = report_tick,
                                .context = &run};
     result = remote_batch_run(remote->settings, remote->url, &work, remote->cancelled, err);
     mem_free(run.sent);

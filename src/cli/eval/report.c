@@ -20,8 +20,9 @@
 #define LINE_BYTES ((size_t)1 << 20)
 #define FILE_BYTES ((size_t)4 << 30)
 
-/* A run that was killed may have left half a line: it is no verdict, and nothing may follow it. */
-static int trim(struct eval_report *report, struct err *err)
+/* A killed run may have left a partial line, which is not a verdict: cuts it off before
+ * appending. */
+static int cut_partial_line(struct eval_report *report, struct err *err)
 {
     off_t size = lseek(report->out_fd, 0, SEEK_END);
     off_t end = size;
@@ -54,7 +55,7 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
     report->out_fd = open(out_path, access | O_APPEND | O_CLOEXEC, 0644);
     if (report->out_fd < 0)
         return err_sys(err, errno, "%s: cannot open for writing", out_path);
-    return report->resumable ? trim(report, err) : 0;
+    return report->resumable ? cut_partial_line(report, err) : 0;
 }
 
 void eval_report_deinit(struct eval_report *report)
@@ -65,8 +66,9 @@ void eval_report_deinit(struct eval_report *report)
         close(report->out_fd);
 }
 
-/* What tells one finished evaluation from another. */
-static char *identity(const char *problem_hash, const char *candidate_hash, const char *path)
+/* The identity of a finished evaluation. */
+static char *evaluation_identity(const char *problem_hash, const char *candidate_hash,
+                                 const char *path)
 {
     return mem_printf("%s %s %s", problem_hash, candidate_hash, path);
 }
@@ -76,8 +78,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Its identity (the caller's) when a line of the output file is a final verdict that says all that
- * this run would say; NULL otherwise. */
+/* Its identity (the caller's) if a line of the output file is a final verdict with all that this
+ * run would report; else NULL. */
 static char *finished_one(const struct eval_report *report, const char *line, size_t bytes)
 {
     struct err ignored;
@@ -103,14 +105,14 @@ static char *finished_one(const struct eval_report *report, const char *line, si
                        json_get_string(timing, "note", &note, &ignored) == 0 &&
                        strcmp(note, VERDICT_NOT_TIMED) == 0;
         if (!(untimed && report->timed))
-            found = identity(hash, source, path);
+            found = evaluation_identity(hash, source, path);
     }
     json_decref(object);
     return found;
 }
 
 /* Identities of the final verdicts in the output file, sorted. */
-static char **finished(const struct eval_report *report, size_t *count)
+static char **finished_identities(const struct eval_report *report, size_t *count)
 {
     struct err ignored;
     char *text;
@@ -140,19 +142,19 @@ size_t eval_report_skip(const struct eval_report *report, struct batch_task *tas
     if (!report->resumable)
         return 0;
     size_t known_count;
-    char **known = finished(report, &known_count);
+    char **known = finished_identities(report, &known_count);
     size_t kept = 0;
     size_t skipped = 0;
     for (size_t i = 0; i < *count && known_count > 0; i++) {
         char hash[HASH_HEX_BYTES];
         const struct candidate *candidate = &tasks[i].candidate;
         hash_bytes(candidate->text, candidate->bytes, hash);
-        char *mine = identity(tasks[i].problem->hash, hash, candidate->path);
+        char *mine = evaluation_identity(tasks[i].problem->hash, hash, candidate->path);
         bool done = bsearch(&mine, known, known_count, sizeof *known, by_text) != NULL;
         mem_free(mine);
         if (done)
             skipped++;
-        if (!done && kept != i) { /* swap: the tail still owns what it holds */
+        if (!done && kept != i) { /* swap: the tail keeps ownership */
             struct batch_task other = tasks[kept];
             tasks[kept] = tasks[i];
             tasks[i] = other;
@@ -193,8 +195,8 @@ static const char *text_of(const json_t *object, const char *first, const char *
     return json_is_string(value) ? json_string_value(value) : "";
 }
 
-/* What a person should know first. */
-static const char *note_of(const json_t *verdict, bool meaningful)
+/* The most important fact for a person. */
+static const char *remark_of(const json_t *verdict, bool meaningful)
 {
     const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
     const json_t *warning = json_array_get(warnings, 0);
@@ -238,7 +240,7 @@ static void add_row(struct eval_report *report, const json_t *verdict)
     else
         for (int i = 0; i < 3; i++)
             table_cell(table, STYLE_FAINT, "-");
-    table_cell(table, STYLE_FAINT, "%.90s", note_of(verdict, meaningful));
+    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict, meaningful));
 }
 
 static void write_out(struct eval_report *report, const struct buf *line)
@@ -252,7 +254,7 @@ static void write_out(struct eval_report *report, const struct buf *line)
     }
 }
 
-/* A server's text is a stranger's. */
+/* A server's text is untrusted. */
 static void keep_profile(struct eval_report *report, const json_t *verdict)
 {
     buf_reset(&report->profile);

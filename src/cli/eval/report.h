@@ -1,5 +1,5 @@
-/* eval_report: verdicts on their way out: a table for people, one JSON line each for programs, a
- * file that a restart continues. */
+/* eval_report: reports verdicts: a table for people, JSON lines for programs, and a file that a
+ * restart continues. */
 #ifndef WARPGYM_CLI_EVAL_REPORT_H
 #define WARPGYM_CLI_EVAL_REPORT_H
 
@@ -11,7 +11,7 @@
 
 struct eval_report {
     bool json;
-    bool timed; /* what the output file holds without a time is judged again */
+    bool timed; /* verdicts without a time in the output file are judged again */
     int out_fd; /* -1: none */
     const char *out_path;
     struct table *table;
@@ -22,7 +22,7 @@ struct eval_report {
     bool resumable;     /* the output is a file, not a pipe or a device */
 };
 
-/* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. A
+/* `out_path` NULL: none. Opens it for appending; removes a last line that a crash cut short. A
  * pipe or a device is only written to. */
 NODISCARD int eval_report_init(struct eval_report *report, bool json, bool timed,
                                const char *out_path, struct err *err);
@@ -30,12 +30,11 @@ NODISCARD int eval_report_init(struct eval_report *report, bool json, bool timed
 void eval_report_finish(struct eval_report *report, double elapsed_s);
 void eval_report_deinit(struct eval_report *report);
 
-/* Removes from `tasks` (count updated) what the output file already holds a final verdict for: the
- * same problem (its hash), candidate text and path. Returns how many. */
+/* Removes from `tasks` (updates count) those with a final verdict in the output file: the same
+ * problem (its hash), candidate text and path. Returns how many. */
 size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
 
-/* One verdict (docs/reference/verdict.md), of this process or of a server. Not from two threads at
- * a time. */
+/* One verdict (docs/reference/verdict.md), of this process or of a server. One thread at a time. */
 void eval_report_json(struct eval_report *report, const json_t *verdict);
 
 /* For batch_run. */

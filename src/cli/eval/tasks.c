@@ -40,7 +40,7 @@ void eval_tasks_deinit(struct eval_tasks *tasks)
     *tasks = (struct eval_tasks){0};
 }
 
-static void complain(struct eval_tasks *tasks, const struct err *err)
+static void report_task_error(struct eval_tasks *tasks, const struct err *err)
 {
     tasks->complaints++;
     tasks->complain(err);
@@ -55,7 +55,7 @@ static void keep_problem(struct eval_tasks *tasks, struct eval_problem *made, co
     tasks->problems[tasks->problem_count++] = made;
 }
 
-/* Whether one that cannot be found here is left to the server. */
+/* Whether an unknown problem is left to the server. */
 static bool leave_to_server(struct eval_tasks *tasks, struct eval_problem *made, const char *id,
                             const struct err *err)
 {
@@ -66,7 +66,7 @@ static bool leave_to_server(struct eval_tasks *tasks, struct eval_problem *made,
     return true;
 }
 
-/* Loaded once; an unknown one complains each time it is asked for. */
+/* Loads each problem once; an unknown one is an error for each use. */
 static const struct problem *find_problem(struct eval_tasks *tasks, const char *wanted,
                                           struct err *err)
 {
@@ -84,7 +84,7 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
     return &made->problem;
 }
 
-/* One that stands in the batch itself: the same text is the same problem. */
+/* A problem given in the batch itself: the same text is the same problem. */
 static const struct problem *take_problem(struct eval_tasks *tasks,
                                           const struct evaluation_request *request, json_t *sent,
                                           struct err *err)
@@ -110,7 +110,7 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
     return &made->problem;
 }
 
-/* Takes over `text`. */
+/* Takes `text`. */
 static void add_task(struct eval_tasks *tasks, const struct problem *problem, const char *path,
                      char *text, size_t bytes)
 {
@@ -126,8 +126,8 @@ static void add_task(struct eval_tasks *tasks, const struct problem *problem, co
     tasks->count++;
 }
 
-/* A source that is far too large is still a candidate, and gets its verdict: one byte more than is
- * allowed tells the judge so. */
+/* A source that is far too large is still a candidate with a verdict: one byte above the limit
+ * is enough for the judge to refuse it. */
 static int read_source(const char *path, char **text, size_t *bytes, struct err *err)
 {
     int result = file_read(path, LIMIT_SOURCE_BYTES, text, bytes, err);
@@ -149,13 +149,13 @@ static void add_file(struct eval_tasks *tasks, const char *wanted, const char *p
     if (!problem || read_source(path, &text, &bytes, &err) < 0) {
         if (place)
             err_prefix(&err, "%s", place);
-        complain(tasks, &err);
+        report_task_error(tasks, &err);
         return;
     }
     add_task(tasks, problem, path, text, bytes);
 }
 
-/* What one line of a batch says. */
+/* One line of a batch. */
 struct pair {
     const char *problem, *path, *source, *name;
 };
@@ -179,7 +179,7 @@ static int read_pair(const json_t *object, struct pair *pair, struct err *err)
     return result;
 }
 
-/* A text that stands in the batch itself. */
+/* A source given in the batch itself. */
 static int add_text(struct eval_tasks *tasks, const struct pair *pair, const char *place,
                     struct err *err)
 {
@@ -194,7 +194,7 @@ static int add_text(struct eval_tasks *tasks, const struct pair *pair, const cha
     return 0;
 }
 
-/* Problem and candidate as a server would be sent them. */
+/* Problem and candidate in the format of a server's request. */
 static int add_request(struct eval_tasks *tasks, const json_t *object, const char *place,
                        struct err *err)
 {
@@ -227,7 +227,7 @@ static void add_path(struct eval_tasks *tasks, const struct pair *pair, const ch
     mem_free(full);
 }
 
-/* One line of a batch. Returns 0, or < 0 with the place in err. */
+/* One line of a batch. Returns 0, or < 0 with the location in err. */
 static int add_line(struct eval_tasks *tasks, const char *name, size_t line, const char *text,
                     size_t bytes, struct err *err)
 {
@@ -259,7 +259,7 @@ static void add_batch(struct eval_tasks *tasks, const char *path)
     char *text;
     size_t bytes;
     if (file_read(path, BATCH_BYTES, &text, &bytes, &err) < 0) {
-        complain(tasks, &err);
+        report_task_error(tasks, &err);
         return;
     }
     size_t line = 1;
@@ -274,7 +274,7 @@ static void add_batch(struct eval_tasks *tasks, const char *path)
         else if (!blank)
             result = add_line(tasks, path, line, text + at, length, &err);
         if (result < 0)
-            complain(tasks, &err);
+            report_task_error(tasks, &err);
         at += length + 1;
     }
     mem_free(text);
@@ -337,11 +337,11 @@ static void add_source(struct eval_tasks *tasks, const char *problem, const char
         err_set(&err, ERR_INPUT,
                 "%s: names no problem; give --problem, or write `problem: ID` into its first lines",
                 path);
-        complain(tasks, &err);
+        report_task_error(tasks, &err);
     }
 }
 
-/* `below`: the path from the directory that was named, which may be a problem's id. */
+/* `below`: the path relative to the named directory, which may be a problem's id. */
 static void add_directory(struct eval_tasks *tasks, const char *problem, const char *path,
                           const char *below, int depth)
 {
@@ -364,7 +364,7 @@ static void add_directory(struct eval_tasks *tasks, const char *problem, const c
         free(names);
     if (depth == 0 && tasks->count + tasks->complaints == before) {
         err_set(&err, ERR_INPUT, "%s: holds no candidate (.c, .cu or .py)", path);
-        complain(tasks, &err);
+        report_task_error(tasks, &err);
     }
 }
 

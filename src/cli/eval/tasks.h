@@ -1,14 +1,13 @@
-/* eval_tasks: from what was typed to (problem, candidate) pairs.
+/* eval_tasks: turns arguments into (problem, candidate) pairs.
  *
  *   --problem P FILE… | --problem P DIR      every source file in it
  *   BATCH.jsonl                              {"problem", "candidate" | "source"[, "name"]} a line
- *                                            or as POST /v1/evaluations has them:
+ *                                            or as in POST /v1/evaluations:
  *                                            {"problem": {…}, "candidate": {…}}
  *   DIR                                      files that name their problem (see eval --help)
  *
- * A pair that cannot be read (no file, unknown problem, bad JSON) is told to `complain` and left
- * out; the others are still judged. Problems are loaded once each. Ownership: eval_tasks_deinit.
- */
+ * A pair that cannot be read (no file, unknown problem, bad JSON) is reported by `complain` and
+ * left out; the others are judged. Each problem is loaded once. Ownership: eval_tasks_deinit. */
 #ifndef WARPGYM_CLI_EVAL_TASKS_H
 #define WARPGYM_CLI_EVAL_TASKS_H
 
@@ -20,22 +19,21 @@
 
 struct eval_problem {
     struct problem problem; /* a task's `problem` points here */
-    char *wanted;           /* as it was asked for */
-    json_t *sent;           /* as a batch brought it, for a server; NULL: otherwise */
+    char *wanted;           /* as requested */
+    json_t *sent;           /* the problem from a batch, for a server; else NULL */
     bool loaded;
 };
 
 struct eval_tasks {
     const struct paths_list *search_paths;
     void (*complain)(const struct err *err);
-    struct languages languages; /* the caller's, beside ours: what counts as a source */
+    struct languages languages; /* the caller's and ours: they decide which files are sources */
     struct batch_task *items;
     size_t count, capacity;
     struct eval_problem **problems;
     size_t problem_count;
     size_t complaints;
-    bool
-        remote; /* a problem that is not here may be on the server: it has an id and nothing else */
+    bool remote; /* an unknown problem may be on the server: it has only an id */
 };
 
 void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *search_paths,

@@ -1,4 +1,4 @@
-/* lm bench: how fast the engine trains and decodes, beside what the machine can do. */
+/* lm bench: how fast the engine trains and decodes, relative to the machine. */
 #include "cli/cli.h"
 
 #include "base/array.h"
@@ -26,14 +26,14 @@ struct arguments {
     bool train, json, quiet;
 };
 
-/* One line of the report: a rate of each round, and what of the machine's it is. */
+/* One line of the report: a rate per round, and its share of the machine's. */
 struct figure {
     char name[48];
     const char *unit;
     double scale; /* of the unit */
     double values[ROUNDS_MAX];
-    double shares[ROUNDS_MAX]; /* NULL where it is the machine's own */
-    const char *of;            /* what the share is of; NULL: nothing */
+    double shares[ROUNDS_MAX]; /* NULL if it is the machine's own rate */
+    const char *of;            /* the rate that the share refers to; NULL: none */
 };
 
 struct report {
@@ -218,7 +218,7 @@ static int run_rounds(const struct arguments *arguments, struct lm_bench *bench,
     return result;
 }
 
-static int run(const struct arguments *arguments, struct report *report)
+static int bench_run(const struct arguments *arguments, struct report *report)
 {
     struct lm_backend *backend = NULL;
     struct lm_model *model = NULL;
@@ -262,7 +262,7 @@ static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan
         char *end;
         long batch = strtol(arguments->batches.items[i], &end, 10);
         if (*end || batch < 1 || batch > 4096)
-            return err_set(err, ERR_INPUT, "--batch %.64s: a number from 1 to 4096 is wanted",
+            return err_set(err, ERR_INPUT, "--batch %.64s: must be a number from 1 to 4096",
                            arguments->batches.items[i]);
         plan->batches[plan->batch_count++] = (size_t)batch;
     }
@@ -290,7 +290,7 @@ int lm_bench_main(int argc, char **argv)
         OPTION_INT('j', "threads", &a->threads, 1, 4096, "N", "threads; one for each core"),
         OPTION_INT('n', "rounds", &a->rounds, 1, ROUNDS_MAX, "N", "rounds that count; 7"),
         OPTION_GROUP("Training"),
-        OPTION_FLAG(0, "train", &a->train, "train too; --no-train leaves it out"),
+        OPTION_FLAG(0, "train", &a->train, "train too; --no-train: decode only"),
         OPTION_INT('b', "batch-tokens", &a->tokens, 1, 1 << 24, "N", "tokens of a step; 2048"),
         OPTION_INT(0, "length", &a->length, 1, 1 << 20, "N", "tokens of one sequence; 512"),
         OPTION_GROUP("Decoding"),
@@ -317,7 +317,7 @@ int lm_bench_main(int argc, char **argv)
     else {
         cli_catch_signals();
         name_figures(report);
-        status = run(a, report);
+        status = bench_run(a, report);
     }
     cli_words_deinit(&a->models);
     cli_words_deinit(&a->batches);

@@ -14,8 +14,8 @@
 #define READ_MOST ((size_t)1 << 30)
 #define MEASURED_NS 80000000 /* for each of the machine's rates */
 
-/* Of the squares whose product is timed; the largest is the array's size. */
-static const size_t sides[] = {1024, 1536, 2048};
+/* Sizes of the squares whose product is timed; the largest is the arrays' size. */
+static const size_t square_sizes[] = {1024, 1536, 2048};
 #define CHILD_MAX 2048
 
 struct lm_bench {
@@ -56,18 +56,18 @@ double lm_bench_decode_bytes(const struct lm_config *c, size_t batch, double pos
 
 /* ------------------------------------------------------------------------- the machine's rates */
 
-static double product_rate(struct lm_bench *bench, size_t side)
+static double product_rate(struct lm_bench *bench, size_t square_size)
 {
     struct lm_backend *backend = bench->model->backend;
-    struct lm_linear op = {.rows = side,
-                           .in = side,
-                           .out = side,
+    struct lm_linear op = {.rows = square_size,
+                           .in = square_size,
+                           .out = square_size,
                            .scale = 1,
                            .x = bench->squares[0],
                            .weight = bench->squares[1],
                            .y = bench->squares[2]};
     int64_t start_ns = clock_now_ns(), passed_ns = 0;
-    double done = 0, flops = 2 * (double)side * (double)side * (double)side;
+    double done = 0, flops = 2 * (double)square_size * (double)square_size * (double)square_size;
     while (passed_ns < MEASURED_NS) {
         backend->ops->linear.forward(backend, &op);
         (void)!lm_backend_wait(backend, NULL);
@@ -109,18 +109,19 @@ static int train_rate(struct lm_bench *bench, double *rate, struct err *err)
     return result;
 }
 
-static void no_news(void *context, size_t index, const struct lm_sample *sample)
+static void ignore_sample(void *context, size_t index, const struct lm_sample *sample)
 {
     (void)context, (void)index, (void)sample;
 }
 
-static int submit(struct lm_bench *bench, struct lm_sampler *sampler, size_t batch, struct err *err)
+static int submit_batch(struct lm_bench *bench, struct lm_sampler *sampler, size_t batch,
+                        struct err *err)
 {
     struct lm_request request = {.prompt = bench->prompt,
                                  .prompt_count = bench->plan.prompt,
                                  .samples = 1,
                                  .sampling = lm_sampling_defaults,
-                                 .on_event = no_news};
+                                 .on_event = ignore_sample};
     request.sampling.temperature = 0;
     request.sampling.max_tokens = bench->plan.answer + 1;
     request.sampling.ignore_model_stops = true;
@@ -134,8 +135,8 @@ static int submit(struct lm_bench *bench, struct lm_sampler *sampler, size_t bat
     return 0;
 }
 
-/* From the moment when all sequences have their first token. */
-static int decode(struct lm_sampler *sampler, size_t batch, double *rate, struct err *err)
+/* Timed from the moment when all sequences have their first token. */
+static int decode_batch(struct lm_sampler *sampler, size_t batch, double *rate, struct err *err)
 {
     bool busy = true;
     int result = 0;
@@ -158,9 +159,9 @@ static int decode_rate(struct lm_bench *bench, size_t batch, double *rate, struc
     struct lm_sampler *sampler = NULL;
     int result = lm_sampler_open(&sampler, bench->model, &options, err);
     if (result == 0)
-        result = submit(bench, sampler, batch, err);
+        result = submit_batch(bench, sampler, batch, err);
     if (result == 0)
-        result = decode(sampler, batch, rate, err);
+        result = decode_batch(sampler, batch, rate, err);
     lm_sampler_close(sampler);
     return result;
 }
@@ -171,8 +172,8 @@ int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct 
 {
     int result = 0;
     *round = (struct lm_bench_round){0};
-    for (size_t i = 0; i < COUNT(sides); i++) {
-        double rate = product_rate(bench, sides[i]);
+    for (size_t i = 0; i < COUNT(square_sizes); i++) {
+        double rate = product_rate(bench, square_sizes[i]);
         round->product_flops = rate > round->product_flops ? rate : round->product_flops;
     }
     if (bench->plan.train)
@@ -183,7 +184,7 @@ int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct 
     return result;
 }
 
-static int32_t draw(struct lm_bench *bench)
+static int32_t draw_token(struct lm_bench *bench)
 {
     return (int32_t)(random_mix(++bench->drawn * RANDOM_GOLDEN) % bench->model->config.vocab);
 }
@@ -197,9 +198,9 @@ static void draw_datums(struct lm_bench *bench)
     bench->prompt = mem_alloc(plan->prompt * sizeof *bench->prompt);
     bench->datums = mem_alloc(bench->datum_count * sizeof *bench->datums);
     for (size_t i = 0; i < rows; i++)
-        bench->tokens[i] = draw(bench);
+        bench->tokens[i] = draw_token(bench);
     for (size_t i = 0; i < plan->prompt; i++)
-        bench->prompt[i] = draw(bench);
+        bench->prompt[i] = draw_token(bench);
     for (size_t i = 0; i < bench->datum_count; i++) {
         const int32_t *tokens = bench->tokens + i * (plan->length + 1);
         bench->datums[i] = (struct lm_datum){.count = plan->length,

@@ -1,13 +1,12 @@
-/* lm_bench_work: what `warpgym lm bench` measures, one round at a time.
+/* lm_bench_work: the measurements of `warpgym lm bench`, one round at a time.
  *
- * A round takes the machine's rates and the engine's work one right after the other, so that what
- * slows both (neighbours, frequency) cancels in their ratio:
+ * A round measures the machine's rates and the engine's work one right after the other, so that
+ * what slows both (neighbours, frequency) cancels in their ratio:
  *
  *   products    a square matrix product of the backend, the best of a few sizes
  *   reading     the sum of squares of an array much larger than the caches
  *   training    forward, backward and one step of AdamW over `tokens` tokens
- *   decoding    `batch` sequences together, their prompts not counted
- */
+ *   decoding    `batch` sequences together, without their prompts */
 #ifndef WARPGYM_CLI_LM_BENCH_WORK_H
 #define WARPGYM_CLI_LM_BENCH_WORK_H
 
@@ -29,13 +28,12 @@ struct lm_bench_round {
     double decode_tokens[LM_BENCH_BATCHES_MAX]; /* a second, of all sequences together */
 };
 
-/* What one token costs. Multiplications and additions of the matrices (6 for each element: 2
- * forward, 4 backward) and of causal attention over a sequence of `length` (12 for each element of
- * a query and position seen); an embedding that is only looked up, norms, and softmax do not
- * count. */
+/* Cost of one token. Multiplications and additions of the matrices (6 for each element: 2
+ * forward, 4 backward) and of causal attention over a sequence of `length` (12 for each element
+ * of a query and position seen); embedding lookups, norms and softmax do not count. */
 double lm_bench_train_flops(const struct lm_config *config, size_t length);
-/* Bytes that one step of decoding must read: all matrices once, and the caches of `batch` sequences
- * that are `positions` long. */
+/* Bytes that one step of decoding must read: all matrices once, and the caches of `batch`
+ * sequences that are `positions` long. */
 double lm_bench_decode_bytes(const struct lm_config *config, size_t batch, double positions);
 
 struct lm_bench;

@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #define HELP                                                                                       \
-    "/system TEXT  what the model is told first; without TEXT: nothing\n"                          \
-    "/think on|off whether it thinks before it answers (Qwen3)\n"                                  \
+    "/system TEXT  the system message; without TEXT: none\n"                                       \
+    "/think on|off reasoning before the answer (Qwen3)\n"                                          \
     "/reset        a new conversation\n"                                                           \
-    "/quit         the end, as is Ctrl-D; Ctrl-C stops an answer\n"                                \
-    "A line that ends in \\ goes on in the next one.\n"
+    "/quit         ends, as does Ctrl-D; Ctrl-C stops an answer\n"                                 \
+    "A line that ends in \\ continues in the next one.\n"
 
 struct arguments {
     struct lm_where where;
@@ -39,7 +39,7 @@ struct talk {
     struct chat_options style;
     int32_t end_token;
     char *system;             /* NULL: none */
-    struct message *messages; /* of the conversation so far, without the system's */
+    struct message *messages; /* of the conversation, without the system message */
     size_t count;
     struct lm_text answer;
     bool terminal, quit, failed;
@@ -47,7 +47,7 @@ struct talk {
 
 #define LOOK_MS 100
 
-/* An answer is to stop: on a terminal that is what Ctrl-C means. */
+/* Set by Ctrl-C on a terminal: stops the answer. */
 static _Atomic int interrupted;
 
 static void on_interrupt(int signal)
@@ -58,19 +58,19 @@ static void on_interrupt(int signal)
 
 /* --------------------------------------------------------------------------------- conversation */
 
-static void forget(struct talk *talk, size_t from)
+static void talk_drop_messages(struct talk *talk, size_t from)
 {
     while (talk->count > from)
         mem_free(talk->messages[--talk->count].text);
 }
 
-static void add(struct talk *talk, const char *role, const char *text)
+static void talk_add_message(struct talk *talk, const char *role, const char *text)
 {
     talk->messages = mem_resize(talk->messages, (talk->count + 1) * sizeof *talk->messages);
     talk->messages[talk->count++] = (struct message){role, mem_strdup(text)};
 }
 
-static int encode(struct talk *talk, struct tokens *ids, struct err *err)
+static int talk_encode(struct talk *talk, struct tokens *ids, struct err *err)
 {
     struct chat_message *all = mem_alloc((talk->count + 1) * sizeof *all);
     size_t count = 0;
@@ -84,7 +84,7 @@ static int encode(struct talk *talk, struct tokens *ids, struct err *err)
     return result;
 }
 
-static void hear(void *context, size_t index, const struct lm_sample *sample)
+static void on_sample(void *context, size_t index, const struct lm_sample *sample)
 {
     struct talk *talk = context;
     (void)index;
@@ -93,7 +93,7 @@ static void hear(void *context, size_t index, const struct lm_sample *sample)
     lm_text_print(&talk->answer);
 }
 
-static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
+static int generate_answer(struct talk *talk, const struct tokens *ids, struct err *err)
 {
     const struct lm_request request = {
         .prompt = ids->ids,
@@ -101,7 +101,7 @@ static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
         .samples = 1,
         .sampling = talk->sampling,
         .tokenizer = talk->lm.tokenizer,
-        .on_event = hear,
+        .on_event = on_sample,
         .context = talk,
     };
     uint64_t id;
@@ -115,33 +115,33 @@ static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
     return result;
 }
 
-/* What was said of an answer that was stopped stays in the conversation. */
-static int answer(struct talk *talk, const char *question)
+/* The part of a stopped answer stays in the conversation. */
+static int answer_question(struct talk *talk, const char *question)
 {
     const size_t before = talk->count;
     struct tokens ids = {0};
     struct err err;
     int status = EXIT_PASSED;
     interrupted = 0;
-    add(talk, "user", question);
+    talk_add_message(talk, "user", question);
     lm_text_init(&talk->answer, talk->lm.tokenizer);
-    int result = encode(talk, &ids, &err);
+    int result = talk_encode(talk, &ids, &err);
     if (result == 0)
-        result = drive(talk, &ids, &err);
+        result = generate_answer(talk, &ids, &err);
     if (talk->answer.counted > 0 || result == 0) {
         putchar('\n');
         fflush(stdout);
     }
     if (result < 0) {
-        forget(talk, before);
+        talk_drop_messages(talk, before);
         status = cli_fail(cli_status(&err), "%s%s", err.text,
                           talk->terminal ? "; /reset begins a new conversation" : "");
     } else if (talk->failed) {
         status = lm_fail_numbers();
     } else {
         talk->answer.text.data[talk->answer.counted] = '\0';
-        add(talk, "assistant", talk->answer.text.data);
-        talk->sampling.seed++; /* the same question again is another one */
+        talk_add_message(talk, "assistant", talk->answer.text.data);
+        talk->sampling.seed++; /* another answer if the question is repeated */
     }
     lm_text_deinit(&talk->answer);
     tokens_deinit(&ids);
@@ -153,7 +153,7 @@ static int answer(struct talk *talk, const char *question)
 static void do_reset(struct talk *talk, const char *text)
 {
     (void)text;
-    forget(talk, 0);
+    talk_drop_messages(talk, 0);
 }
 
 static void do_system(struct talk *talk, const char *text)
@@ -161,8 +161,8 @@ static void do_system(struct talk *talk, const char *text)
     mem_free(talk->system);
     talk->system = text[0] ? mem_strdup(text) : NULL;
     if (talk->count > 0)
-        fprintf(stderr, "a new conversation begins\n");
-    forget(talk, 0);
+        fprintf(stderr, "new conversation\n");
+    talk_drop_messages(talk, 0);
 }
 
 static void do_think(struct talk *talk, const char *text)
@@ -170,7 +170,7 @@ static void do_think(struct talk *talk, const char *text)
     if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
         cli_fail(0, "/think on, or /think off");
     else if (talk->style.style != CHAT_QWEN3)
-        cli_fail(0, "this model's way to think cannot be switched");
+        cli_fail(0, "this model's reasoning cannot be switched");
     else
         talk->style.thinking = strcmp(text, "on") == 0;
 }
@@ -196,8 +196,8 @@ static const struct {
     {"/quit", do_quit},   {"/help", do_help},
 };
 
-/* False: it is none, but something to say to the model. */
-static bool command(struct talk *talk, const char *line)
+/* False: not a command, but a message to the model. */
+static bool run_command(struct talk *talk, const char *line)
 {
     size_t length = strcspn(line, " ");
     if (line[0] != '/')
@@ -215,8 +215,7 @@ static bool command(struct talk *talk, const char *line)
 
 /* ---------------------------------------------------------------------------------------- input */
 
-/* Whether there is something to read before Ctrl-C. A signal that comes just before a read does not
- * end it, so it is looked for. */
+/* Waits for input or Ctrl-C. A signal just before a read does not interrupt it, so poll first. */
 static bool wait_for_input(void)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -226,7 +225,7 @@ static bool wait_for_input(void)
     return false;
 }
 
-/* One line, or several where they end in a backslash. False: there is no more. */
+/* One line, or several that end in a backslash. False: end of input. */
 static bool read_line(const struct talk *talk, struct buf *line)
 {
     char *part = NULL;
@@ -237,13 +236,13 @@ static bool read_line(const struct talk *talk, struct buf *line)
         interrupted = 0;
         if (talk->terminal)
             fputs(line->len > 0 ? "... " : "> ", stderr);
-        if (talk->terminal && !wait_for_input() && !cli_cancelled) { /* this line is not meant */
+        if (talk->terminal && !wait_for_input() && !cli_cancelled) { /* drop this line */
             buf_reset(line);
             fputs("\n", stderr);
             continue;
         }
         ssize_t got = cli_cancelled ? -1 : getline(&part, &room, stdin);
-        if (got < 0 && interrupted && !cli_cancelled) { /* within a line that Ctrl-D let in */
+        if (got < 0 && interrupted && !cli_cancelled) { /* within a line after Ctrl-D */
             clearerr(stdin);
             buf_reset(line);
             fputs("\n", stderr);
@@ -258,25 +257,25 @@ static bool read_line(const struct talk *talk, struct buf *line)
         if (more)
             buf_puts(line, "\n");
         else
-            more = line->len == 0; /* an empty line says nothing */
+            more = line->len == 0; /* an empty line is not a message */
     }
     free(part);
     return line->len > 0 && !cli_cancelled;
 }
 
-static int converse(struct talk *talk)
+static int talk_run(struct talk *talk)
 {
     struct buf line;
     int status = EXIT_PASSED;
     buf_init(&line, LIMIT_PROMPT_BYTES);
     if (talk->terminal)
-        fputs("/help tells what there is; Ctrl-D ends.\n", stderr);
+        fputs("/help lists the commands; Ctrl-D ends.\n", stderr);
     while (!talk->quit && !cli_cancelled && read_line(talk, &line)) {
         if (line.cut)
             status = cli_fail(EXIT_USAGE, "that is more than %zu bytes; it was not sent",
                               LIMIT_PROMPT_BYTES);
-        else if (!command(talk, line.data))
-            status = answer(talk, line.data);
+        else if (!run_command(talk, line.data))
+            status = answer_question(talk, line.data);
         if (talk->failed || (status != EXIT_PASSED && !talk->terminal))
             break;
     }
@@ -318,7 +317,7 @@ static void catch_signals(const struct talk *talk)
         sigaction(SIGINT, &action, NULL);
 }
 
-static int run(struct arguments *arguments)
+static int chat_run(struct arguments *arguments)
 {
     struct talk talk = {.arguments = arguments, .terminal = isatty(STDIN_FILENO)};
     struct err err;
@@ -326,10 +325,10 @@ static int run(struct arguments *arguments)
     if (open_talk(&talk, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
     } else {
-        catch_signals(&talk); /* until now, a signal may end it */
-        status = converse(&talk);
+        catch_signals(&talk); /* until here a signal may end the program */
+        status = talk_run(&talk);
     }
-    forget(&talk, 0);
+    talk_drop_messages(&talk, 0);
     mem_free(talk.messages);
     mem_free(talk.system);
     lm_context_close(&talk.lm);
@@ -344,9 +343,9 @@ int lm_chat_main(int argc, char **argv)
         .thinking = true,
     };
     const struct cli_option options[] = {
-        OPTION_STRING(0, "system", &arguments.system, "TEXT", "what the model is told first"),
+        OPTION_STRING(0, "system", &arguments.system, "TEXT", "the system message"),
         OPTION_FLAG(0, "thinking", &arguments.thinking,
-                    "let it think before it answers (Qwen3 does; --no-thinking)"),
+                    "reasoning before the answer (Qwen3; --no-thinking)"),
         LM_MANNER_OPTIONS(&arguments.manner),
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_END,
@@ -356,7 +355,7 @@ int lm_chat_main(int argc, char **argv)
         return status;
     if (arguments.words.count == 1) {
         arguments.where.directory = arguments.words.items[0];
-        status = run(&arguments);
+        status = chat_run(&arguments);
     } else {
         status = cli_fail(EXIT_USAGE, "lm chat: name one model's directory; try `warpgym lm chat "
                                       "--help`");

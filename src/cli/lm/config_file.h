@@ -1,5 +1,4 @@
-/* lm_config_file: the config of a model that is made afresh, from a config.json or a directory
- * that holds one. */
+/* lm_config_file: the config of a fresh model, from a config.json or a directory with one. */
 #ifndef WARPGYM_CLI_LM_CONFIG_FILE_H
 #define WARPGYM_CLI_LM_CONFIG_FILE_H
 

@@ -1,4 +1,4 @@
-/* lm convert: a model's files written anew. */
+/* lm convert: rewrites a model's files. */
 #include "cli/cli.h"
 #include "cli/lm/config_file.h"
 
@@ -22,11 +22,11 @@ static const char *const dtype_names[] = {
 struct conversion {
     const char *model, *out; /* model NULL: fresh */
     const char *fresh, *merge, *adapter;
-    int dtype; /* enum lm_dtype; -1: as it is kept */
+    int dtype; /* enum lm_dtype; -1: as in MODEL */
     int64_t seed, shard_mib;
 };
 
-/* Nothing, or an empty directory, is where OUT shall be. */
+/* OUT must not exist, or be an empty directory. */
 static int refuse_present(const char *path, struct err *err)
 {
     DIR *stream = opendir(path);
@@ -35,17 +35,15 @@ static int refuse_present(const char *path, struct err *err)
     if (!stream && errno == ENOENT)
         return 0;
     if (!stream)
-        return err_sys(err, errno, "%s: cannot write there", path);
+        return err_sys(err, errno, "cannot write to %s", path);
     while (empty && (entry = readdir(stream)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     closedir(stream);
-    return empty ? 0
-                 : err_set(err, ERR_INPUT, "%s: holds something already; name another directory",
-                           path);
+    return empty ? 0 : err_set(err, ERR_INPUT, "%s is not empty; name another directory", path);
 }
 
-/* A directory beside OUT that becomes OUT once all is in it: a death in the middle leaves no half
- * of a model under its name. */
+/* A directory beside OUT, renamed to OUT when complete: a crash in the middle leaves no partial
+ * model under that name. */
 static int make_beside(const char *out, char **made, struct err *err)
 {
     size_t length = strlen(out);
@@ -60,9 +58,9 @@ static int make_beside(const char *out, char **made, struct err *err)
         *slash = '/';
     }
     if (result == 0 && !mkdtemp(*made))
-        result = err_sys(err, errno, "%s: cannot be made", out);
+        result = err_sys(err, errno, "cannot create %s", out);
     else if (result == 0 && chmod(*made, 0755) < 0)
-        result = err_sys(err, errno, "%s: cannot set its mode", out);
+        result = err_sys(err, errno, "cannot set the mode of %s", out);
     if (result < 0) {
         mem_free(*made);
         *made = NULL;
@@ -70,7 +68,7 @@ static int make_beside(const char *out, char **made, struct err *err)
     return result;
 }
 
-/* What the embedding is kept in: most of a model is kept in one type. */
+/* The embedding's type, as most models have one type. */
 static enum lm_dtype kept_dtype(const char *directory)
 {
     struct safetensors *set = NULL;
@@ -101,8 +99,8 @@ static int open_model(struct lm_model **model, const struct conversion *conversi
     return lm_model_fresh(model, &config, backend, &options, err);
 }
 
-static int save(struct lm_model *model, const struct conversion *conversion, const char *directory,
-                struct err *err)
+static int save_model(struct lm_model *model, const struct conversion *conversion,
+                      const char *directory, struct err *err)
 {
     enum lm_dtype dtype = conversion->dtype >= 0 ? (enum lm_dtype)conversion->dtype
                           : conversion->model    ? kept_dtype(conversion->model)
@@ -118,7 +116,7 @@ static int save(struct lm_model *model, const struct conversion *conversion, con
     return result;
 }
 
-static int convert(const struct conversion *conversion)
+static int convert_run(const struct conversion *conversion)
 {
     struct lm_backend *backend = NULL;
     struct lm_model *model = NULL;
@@ -132,9 +130,9 @@ static int convert(const struct conversion *conversion)
     if (result == 0)
         result = make_beside(conversion->out, &beside, &err);
     if (result == 0)
-        result = save(model, conversion, beside, &err);
+        result = save_model(model, conversion, beside, &err);
     if (result == 0 && rename(beside, conversion->out) < 0)
-        result = err_sys(&err, errno, "%s: cannot be put in its place", conversion->out);
+        result = err_sys(&err, errno, "cannot rename %s into place", conversion->out);
     if (result == 0)
         printf("%s: %llu parameters\n", conversion->out,
                (unsigned long long)(conversion->adapter
@@ -148,8 +146,8 @@ static int convert(const struct conversion *conversion)
     return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
 }
 
-/* Why the command line makes no sense, or NULL. */
-static const char *complaint(const struct conversion *conversion, size_t words)
+/* Why the arguments are invalid, or NULL. */
+static const char *arguments_error(const struct conversion *conversion, size_t words)
 {
     size_t wanted = conversion->fresh ? 1 : 2;
     if (words != wanted)
@@ -167,13 +165,13 @@ int lm_convert_main(int argc, char **argv)
     struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_CHOICE(0, "dtype", &conversion.dtype, dtype_names, "TYPE",
-                      "what the weights are kept in; as in MODEL, f32 for fresh ones"),
+                      "type of the weights; as in MODEL, f32 for fresh ones"),
         OPTION_INT(0, "shard-mib", &conversion.shard_mib, 1, (int64_t)1 << 30, "N",
                    "several files of at most N MiB and an index, instead of one file"),
         OPTION_STRING(0, "merge", &conversion.merge, "ADAPTER",
-                      "add an adapter (a directory as PEFT writes it) into the weights"),
+                      "merge an adapter (a directory in PEFT's format) into the weights"),
         OPTION_STRING(0, "adapter", &conversion.adapter, "ADAPTER",
-                      "write this adapter alone, once it fits MODEL"),
+                      "write this adapter alone, after checking it against MODEL"),
         OPTION_STRING(0, "fresh", &conversion.fresh, "CONFIG",
                       "draw weights for a config.json, or the one of a directory"),
         OPTION_INT(0, "seed", &conversion.seed, 0, (int64_t)1 << 53, "N", "of fresh weights (0)"),
@@ -182,13 +180,13 @@ int lm_convert_main(int argc, char **argv)
     int status = EXIT_USAGE;
     if (!cli_parse(lm_convert_main, options, argc, argv, &words, &status))
         return status;
-    const char *why = complaint(&conversion, words.count);
+    const char *why = arguments_error(&conversion, words.count);
     if (why) {
         status = cli_fail(EXIT_USAGE, "lm convert: %s; try `warpgym lm convert --help`", why);
     } else {
         conversion.model = conversion.fresh ? NULL : words.items[0];
         conversion.out = words.items[words.count - 1];
-        status = convert(&conversion);
+        status = convert_run(&conversion);
     }
     cli_words_deinit(&words);
     return status;

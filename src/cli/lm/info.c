@@ -1,4 +1,4 @@
-/* lm info: what a model is, from its config and the headers of its files. */
+/* lm info: describes a model from its config and the headers of its files. */
 #include "cli/cli.h"
 
 #include "base/array.h"
@@ -23,7 +23,7 @@
 struct cost {
     uint64_t trained; /* elements */
     uint64_t weights, gradients, optimizer;
-    uint64_t activations, recomputed; /* one or the other */
+    uint64_t activations, recomputed; /* alternatives */
 };
 
 struct checkpoint {
@@ -42,7 +42,7 @@ struct info {
     bool has_checkpoint, has_tokenizer, has_adapter;
     struct checkpoint checkpoint;
     size_t tokenizer_size;
-    struct lm_lora lora; /* the adapter's, or what one would be */
+    struct lm_lora lora; /* the adapter's, or a hypothetical one's */
     size_t tokens;
     struct cost whole, adapter;
 };
@@ -64,8 +64,8 @@ static void count_dtype(struct checkpoint *checkpoint, const struct lm_tensor *t
     checkpoint->dtypes[i].bytes += tensor->bytes;
 }
 
-/* No weights at all is fine: a config alone can be asked about. */
-static int look_at_weights(struct info *info, struct err *err)
+/* Weights are optional: a config alone can be described. */
+static int read_weights(struct info *info, struct err *err)
 {
     struct safetensors *set = NULL;
     struct checkpoint *checkpoint = &info->checkpoint;
@@ -87,7 +87,7 @@ static int look_at_weights(struct info *info, struct err *err)
     return 0;
 }
 
-static int look_at_tokenizer(struct info *info, struct err *err)
+static int read_tokenizer(struct info *info, struct err *err)
 {
     struct tokenizer *tokenizer = NULL;
     char *path = mem_printf("%s/tokenizer.json", info->directory);
@@ -122,14 +122,14 @@ static struct cost cost_of(const struct info *info, const struct lm_lora *lora,
     return cost;
 }
 
-static int look(struct info *info, const char *adapter, struct err *err)
+static int info_read(struct info *info, const char *adapter, struct err *err)
 {
     struct lm_backend *backend = NULL;
     int result = lm_config_read(&info->config, info->directory, err);
     if (result == 0)
-        result = look_at_weights(info, err);
+        result = read_weights(info, err);
     if (result == 0)
-        result = look_at_tokenizer(info, err);
+        result = read_tokenizer(info, err);
     if (result == 0 && adapter) {
         result = lm_adapter_read(&info->lora, adapter, err);
         info->has_adapter = result == 0;
@@ -206,10 +206,10 @@ static json_t *info_json(const struct info *info)
 
 /* -------------------------------------------------------------------------------------- text */
 
-static void row(struct table *table, const char *name, const char *format, ...)
+static void add_row(struct table *table, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void row(struct table *table, const char *name, const char *format, ...)
+static void add_row(struct table *table, const char *name, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -220,12 +220,12 @@ static void row(struct table *table, const char *name, const char *format, ...)
     table_cell(table, STYLE_NONE, "%s", text);
 }
 
-/* "1.2 GB"; one of several buffers in turn would be too clever: each caller brings its own. */
+/* "1.2 GB"; each caller has its own buffer. */
 struct size_text {
     char text[32];
 };
 
-static const char *size(uint64_t bytes, struct size_text *out)
+static const char *size_string(uint64_t bytes, struct size_text *out)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
     double value = (double)bytes;
@@ -247,7 +247,7 @@ static void rope_row(struct table *table, const struct lm_rope_config *rope)
     else if (rope->kind != LM_ROPE_DEFAULT)
         snprintf(more, sizeof more, ", factor %g on %zu positions", rope->factor,
                  rope->original_positions);
-    row(table, "rope", "%s, theta %g%s", lm_rope_name(rope->kind), rope->theta, more);
+    add_row(table, "rope", "%s, theta %g%s", lm_rope_name(rope->kind), rope->theta, more);
 }
 
 static void tokens_row(struct table *table, const struct lm_config *config)
@@ -259,7 +259,7 @@ static void tokens_row(struct table *table, const struct lm_config *config)
                                  config->stop_tokens[i]);
     if (config->begin_token >= 0)
         snprintf(begin, sizeof begin, "%d", config->begin_token);
-    row(table, "tokens", "begin %s, stop %s", begin, stops);
+    add_row(table, "tokens", "begin %s, stop %s", begin, stops);
 }
 
 static void files_row(struct table *table, const struct info *info)
@@ -269,27 +269,29 @@ static void files_row(struct table *table, const struct info *info)
     char types[DTYPES * 12] = "";
     size_t used = 0;
     if (!info->has_checkpoint) {
-        row(table, "files", "no weights here");
+        add_row(table, "files", "no weights here");
         return;
     }
     for (size_t i = 0; i < checkpoint->dtype_count; i++)
         used += (size_t)snprintf(types + used, sizeof types - used, " %s",
                                  checkpoint->dtypes[i].name);
-    row(table, "files", "%zu tensors in %zu file%s,%s, %s%s", checkpoint->tensors,
-        checkpoint->files, checkpoint->files == 1 ? "" : "s", types, size(checkpoint->bytes, &text),
-        checkpoint->elements == lm_config_parameters(&info->config)
-            ? ""
-            : "; not as many parameters as config.json says");
+    add_row(table, "files", "%zu tensors in %zu file%s,%s, %s%s", checkpoint->tensors,
+            checkpoint->files, checkpoint->files == 1 ? "" : "s", types,
+            size_string(checkpoint->bytes, &text),
+            checkpoint->elements == lm_config_parameters(&info->config)
+                ? ""
+                : "; not as many parameters as config.json says");
 }
 
 static void cost_row(struct table *table, const char *name, const struct cost *cost)
 {
     struct size_text all, less, weights, gradients, state, active;
     uint64_t kept = cost->weights + cost->gradients + cost->optimizer;
-    row(table, name, "%s: weights %s, gradients %s, optimiser %s, activations %s; %s recomputing",
-        size(kept + cost->activations, &all), size(cost->weights, &weights),
-        size(cost->gradients, &gradients), size(cost->optimizer, &state),
-        size(cost->activations, &active), size(kept + cost->recomputed, &less));
+    add_row(table, name,
+            "%s: weights %s, gradients %s, optimiser %s, activations %s; %s recomputing",
+            size_string(kept + cost->activations, &all), size_string(cost->weights, &weights),
+            size_string(cost->gradients, &gradients), size_string(cost->optimizer, &state),
+            size_string(cost->activations, &active), size_string(kept + cost->recomputed, &less));
 }
 
 static void adapter_row(struct table *table, const struct info *info)
@@ -300,9 +302,9 @@ static void adapter_row(struct table *table, const struct info *info)
         if (info->lora.targets & 1U << i)
             used += (size_t)snprintf(names + used, sizeof names - used, " %s",
                                      lm_lora_target_name((enum lm_lora_target)i));
-    row(table, "adapter", "rank %zu, alpha %g, scale %.4g, %llu parameters on%s", info->lora.rank,
-        info->lora.alpha, lm_lora_scale(&info->lora), (unsigned long long)info->adapter.trained,
-        names);
+    add_row(table, "adapter", "rank %zu, alpha %g, scale %.4g, %llu parameters on%s",
+            info->lora.rank, info->lora.alpha, lm_lora_scale(&info->lora),
+            (unsigned long long)info->adapter.trained, names);
 }
 
 static void print_text(const struct info *info, struct buf *out)
@@ -316,22 +318,23 @@ static void print_text(const struct info *info, struct buf *out)
     snprintf(lora, sizeof lora, "an adapter of rank %zu", info->lora.rank);
     table_column(table, "", TABLE_LEFT);
     table_column(table, "", TABLE_LEFT);
-    row(table, "model", "%s, %zu layers of width %zu and %zu", lm_family_name(config->family),
-        config->layers, config->width, config->inner);
-    row(table, "attention", "%zu heads of %zu, %zu for keys and values", config->heads,
-        config->head_width, config->kv_heads);
-    row(table, "vocabulary", "%zu%s", config->vocab, config->tied ? ", the head is tied" : "");
-    row(table, "parameters", "%llu: %s in f32, %s in bf16 or f16", (unsigned long long)parameters,
-        size(4 * parameters, &wide), size(2 * parameters, &narrow));
+    add_row(table, "model", "%s, %zu layers of width %zu and %zu", lm_family_name(config->family),
+            config->layers, config->width, config->inner);
+    add_row(table, "attention", "%zu heads of %zu, %zu for keys and values", config->heads,
+            config->head_width, config->kv_heads);
+    add_row(table, "vocabulary", "%zu%s", config->vocab, config->tied ? ", the head is tied" : "");
+    add_row(table, "parameters", "%llu: %s in f32, %s in bf16 or f16",
+            (unsigned long long)parameters, size_string(4 * parameters, &wide),
+            size_string(2 * parameters, &narrow));
     files_row(table, info);
     rope_row(table, &config->rope);
-    row(table, "context", "%zu tokens, %s of cache each", config->positions,
-        size(lm_cache_position_bytes(config, LM_F32), &wide));
+    add_row(table, "context", "%zu tokens, %s of cache each", config->positions,
+            size_string(lm_cache_position_bytes(config, LM_F32), &wide));
     tokens_row(table, config);
     if (info->has_tokenizer)
-        row(table, "tokenizer", "%zu tokens", info->tokenizer_size);
+        add_row(table, "tokenizer", "%zu tokens", info->tokenizer_size);
     else
-        row(table, "tokenizer", "none here");
+        add_row(table, "tokenizer", "none here");
     if (info->has_adapter)
         adapter_row(table, info);
     cost_row(table, training, &info->whole);
@@ -340,11 +343,11 @@ static void print_text(const struct info *info, struct buf *out)
     table_free(table);
 }
 
-static int inform(struct info *info, const char *adapter, bool json)
+static int info_run(struct info *info, const char *adapter, bool json)
 {
     struct buf out;
     struct err err;
-    if (look(info, adapter, &err) < 0)
+    if (info_read(info, adapter, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     int status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
@@ -386,7 +389,7 @@ int lm_info_main(int argc, char **argv)
         status = cli_fail(EXIT_USAGE, "lm info: name one directory; try `warpgym lm info --help`");
     } else {
         info.directory = words.items[0];
-        status = inform(&info, adapter, json);
+        status = info_run(&info, adapter, json);
     }
     cli_words_deinit(&words);
     return status;

@@ -104,7 +104,7 @@ void lm_text_print(struct lm_text *text)
     buf_append(&out, text->text.data + text->printed, text->counted - text->printed);
     text->printed = text->counted;
     if (isatty(STDOUT_FILENO)) {
-        for (size_t i = 0; i < out.len; i++) /* else a NUL would end the text */
+        for (size_t i = 0; i < out.len; i++) /* a NUL would end the text */
             out.data[i] = out.data[i] == '\0' ? '?' : out.data[i] == '\t' ? ' ' : out.data[i];
         printable_text(out.data, true);
         out.len = strlen(out.data);
@@ -124,7 +124,6 @@ const char *lm_finish_name(enum lm_finish finish)
 
 int lm_fail_numbers(void)
 {
-    return cli_fail(EXIT_INFRASTRUCTURE,
-                    "the model gives no finite numbers for this prompt: its weights hold NaN or "
-                    "infinity, or its sums overflow");
+    return cli_fail(EXIT_INFRASTRUCTURE, "the model gives no finite numbers for this prompt: its "
+                                         "weights contain NaN or infinity, or its sums overflow");
 }

@@ -1,5 +1,5 @@
-/* lm_load: what the commands of `warpgym lm` that sample share: opening a model with its adapter
- * and tokenizer, options of sampling, and text that comes token by token. */
+/* lm_load: shared by the commands of `warpgym lm` that sample: opens a model with its adapter
+ * and tokenizer, options of sampling, and text that arrives token by token. */
 #ifndef WARPGYM_CLI_LM_LOAD_H
 #define WARPGYM_CLI_LM_LOAD_H
 
@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "lm/sample/sampler.h"
 
-/* Which model, and who computes with it. */
+/* The model, and the backend that computes. */
 struct lm_where {
     const char *directory, *adapter, *backend;
     int64_t threads, context;
@@ -28,21 +28,22 @@ struct lm_where {
 struct lm_context {
     struct lm_backend *backend;
     struct lm_model *model;
-    struct tokenizer *tokenizer; /* NULL: the directory has none */
+    struct tokenizer *tokenizer; /* NULL: none in the directory */
     struct lm_sampler *sampler;  /* after lm_context_sampler */
 };
-/* What was opened is to be closed after an error, too. */
+/* Call lm_context_close after an error, too. */
 NODISCARD int lm_context_open(struct lm_context *context, const struct lm_where *where,
                               bool wants_tokenizer, struct err *err);
-/* For `sequences` at once of up to `tokens` positions each, as far as a bound of memory allows. */
+/* For `sequences` concurrent ones of up to `tokens` positions each, within a bound of memory. */
 NODISCARD int lm_context_sampler(struct lm_context *context, size_t sequences, size_t tokens,
                                  struct err *err);
 void lm_context_close(struct lm_context *context);
 
-/* How tokens are chosen. */
+/* Sampling parameters. */
 struct lm_manner {
     double temperature, top_p, min_p;
-    int64_t top_k, max_tokens, seed; /* -1: the caller's to say; seed -1: a new one each time */
+    /* max_tokens -1: the caller's default; seed -1: a new one each time */
+    int64_t top_k, max_tokens, seed;
     struct cli_words stops;
 };
 #define LM_MANNER_OPTIONS(m)                                                                       \
@@ -60,27 +61,27 @@ struct lm_manner {
                    "the same gives the same answer (a new one each time)"),                        \
         OPTION_LIST(0, "stop", &(m)->stops, "TEXT",                                                \
                     "the answer ends before this; may be repeated")
-/* Draws the seed where none was given. The strings stay the options'. */
+/* Draws the seed if none is given. Strings stay the options'. */
 struct lm_sampling lm_manner_sampling(struct lm_manner *manner);
 
-/* A sample's text as far as it counts, decoded as its tokens come. */
+/* A sample's text, decoded as its tokens arrive. */
 struct lm_text {
     const struct tokenizer *tokenizer;
     struct tokenizer_stream stream;
     size_t tokens; /* of the sample that are in `text` */
     struct buf text;
-    size_t counted, printed; /* bytes of it: no stop string begins there; are out already */
-    bool cut;                /* it is longer than can be kept */
+    size_t counted, printed; /* bytes: final (no stop string begins there); printed */
+    bool cut;                /* it exceeds the limit */
 };
 void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer);
 void lm_text_deinit(struct lm_text *text);
-/* `stops`: there are stop strings, so that sample->text_end says what counts. */
+/* `stops`: there are stop strings, so that sample->text_end decides which text counts. */
 void lm_text_add(struct lm_text *text, const struct lm_sample *sample, bool stops);
-/* To standard output, from where it left off; safe for a terminal. */
+/* Prints the new text to standard output; safe for a terminal. */
 void lm_text_print(struct lm_text *text);
 
 const char *lm_finish_name(enum lm_finish finish);
-/* What to tell of a sample that ended as LM_FAILED. */
+/* The error of a sample that ended as LM_FAILED. */
 int lm_fail_numbers(void);
 
 #endif

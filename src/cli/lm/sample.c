@@ -1,4 +1,4 @@
-/* lm sample: a model goes on with a text. */
+/* lm sample: lets a model continue a text. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -13,7 +13,7 @@
 
 #define LINE_BYTES ((size_t)512 << 20)
 #define AT_ONCE 16
-#define ANSWER_TOKENS 256 /* where nobody says, and the context has room */
+#define ANSWER_TOKENS 256 /* default, if the context has capacity */
 
 struct arguments {
     struct lm_where where;
@@ -32,7 +32,7 @@ struct task {
     struct lm_text *texts; /* of each sample */
     size_t printed;        /* raw ids of the one that is streamed */
     size_t tokens, failed;
-    float *prompt_logprobs; /* with their tops, as the sampler told them */
+    float *prompt_logprobs; /* with their tops, from the sampler */
     struct lm_top *prompt_top;
     int64_t start_ns, first_ns;
 };
@@ -50,8 +50,8 @@ static int add_ids(struct task *task, const char *text, struct err *err)
         errno = 0;
         long id = strtol(at, &end, 10);
         if (end == at || errno != 0 || id < 0 || id > INT32_MAX)
-            return err_set(err, ERR_INPUT, "'%.20s' is no token id; --raw takes ids such as 1 2 3",
-                           at);
+            return err_set(err, ERR_INPUT,
+                           "'%.20s' is not a token id; --raw takes ids such as 1 2 3", at);
         int result = tokens_add(&task->prompt, (int32_t)id, err);
         if (result < 0)
             return result;
@@ -59,7 +59,7 @@ static int add_ids(struct task *task, const char *text, struct err *err)
     }
 }
 
-static int encode(struct task *task, const char *text, size_t count, struct err *err)
+static int encode_prompt(struct task *task, const char *text, size_t count, struct err *err)
 {
     const struct tokenizer_encoding how = {.special = task->arguments->special, .begin = true};
     const struct lm_config *config = &task->lm.model->config;
@@ -86,7 +86,7 @@ static int make_prompt(struct task *task, struct err *err)
         result = file_read_fd(STDIN_FILENO, "standard input", LIMIT_PROMPT_BYTES, &text, &count,
                               err);
     if (result == 0)
-        result = encode(task, text ? text : word, count, err);
+        result = encode_prompt(task, text ? text : word, count, err);
     mem_free(text);
     return result;
 }
@@ -158,8 +158,8 @@ static void print_new(struct task *task, size_t index, const struct lm_sample *s
         lm_text_print(&task->texts[index]);
 }
 
-/* One sample is written as it comes, several of them each as it ends. */
-static void hear(void *context, size_t index, const struct lm_sample *sample)
+/* One sample is printed as it is generated, several each at its end. */
+static void on_sample(void *context, size_t index, const struct lm_sample *sample)
 {
     struct task *task = context;
     const bool ended = sample->finish != LM_RUNNING, alone = task->arguments->samples == 1;
@@ -190,7 +190,7 @@ static void hear(void *context, size_t index, const struct lm_sample *sample)
     }
 }
 
-static void hear_scores(void *context, const float *logprobs, const struct lm_top *top)
+static void on_prompt_scores(void *context, const float *logprobs, const struct lm_top *top)
 {
     struct task *task = context;
     const size_t count = task->prompt.count, tops = count * task->sampling.top_logprobs;
@@ -221,7 +221,7 @@ static void say_facts(const struct task *task)
 
 /* -------------------------------------------------------------------------------------- running */
 
-static int drive(struct task *task, struct err *err)
+static int generate_samples(struct task *task, struct err *err)
 {
     const struct lm_request request = {
         .prompt = task->prompt.ids,
@@ -229,8 +229,8 @@ static int drive(struct task *task, struct err *err)
         .samples = (size_t)task->arguments->samples,
         .sampling = task->sampling,
         .tokenizer = task->lm.tokenizer,
-        .on_event = hear,
-        .scored = hear_scores,
+        .on_event = on_sample,
+        .scored = on_prompt_scores,
         .context = task,
     };
     bool busy = true, stopped = false;
@@ -254,8 +254,8 @@ static void settle_length(struct task *task)
                                                                        : ANSWER_TOKENS;
 }
 
-/* Positions that one sample may take; what is too long is the sampler's to refuse. */
-static size_t longest(const struct task *task)
+/* Positions of one sample; the sampler refuses what is too long. */
+static size_t longest_sample(const struct task *task)
 {
     const size_t positions = task->lm.model->positions;
     const size_t wanted = task->prompt.count + task->sampling.max_tokens;
@@ -280,10 +280,10 @@ static int open_all(struct task *task, struct err *err)
     settle_length(task);
     size_t at_once = (size_t)(arguments->samples < arguments->at_once ? arguments->samples
                                                                       : arguments->at_once);
-    return lm_context_sampler(&task->lm, at_once, longest(task), err);
+    return lm_context_sampler(&task->lm, at_once, longest_sample(task), err);
 }
 
-static int run(struct arguments *arguments)
+static int sample_run(struct arguments *arguments)
 {
     const size_t samples = (size_t)arguments->samples;
     struct task task = {.arguments = arguments,
@@ -297,7 +297,7 @@ static int run(struct arguments *arguments)
     if (result == 0) {
         task.start_ns = clock_now_ns();
         cli_catch_signals();
-        result = drive(&task, &err);
+        result = generate_samples(&task, &err);
     }
     if (result < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
@@ -317,14 +317,14 @@ static int run(struct arguments *arguments)
     return status;
 }
 
-static const char *complaint(const struct arguments *arguments)
+static const char *arguments_error(const struct arguments *arguments)
 {
     if (arguments->words.count == 0)
         return "name a model's directory";
     if (arguments->words.count > 2)
         return "give one prompt, in quotes, or - for standard input";
     if ((arguments->top_logprobs > 0 || arguments->prompt_logprobs) && !arguments->json)
-        return "log-probabilities are told with --json alone";
+        return "log-probabilities need --json";
     return NULL;
 }
 
@@ -337,16 +337,16 @@ int lm_sample_main(int argc, char **argv)
         .at_once = AT_ONCE};
     const struct cli_option options[] = {
         OPTION_INT('n', "samples", &arguments.samples, 1, LIMIT_LM_SAMPLES, "N",
-                   "so many, with seeds one after the other (1)"),
+                   "number of samples, with consecutive seeds (1)"),
         OPTION_INT('j', "jobs", &arguments.at_once, 1, LIMIT_LM_SAMPLES, "N",
                    "samples computed at the same time (16)"),
         LM_MANNER_OPTIONS(&arguments.manner),
         OPTION_FLAG(0, "ignore-stops", &arguments.ignore_stops,
-                    "go on behind the model's own stop tokens"),
+                    "continue after the model's own stop tokens"),
         OPTION_GROUP("Input and output"),
         OPTION_FLAG(0, "special", &arguments.special,
-                    "special tokens in the prompt's text, such as <|im_start|>, are such"),
-        OPTION_FLAG(0, "raw", &arguments.raw, "the prompt is token ids, and so is what comes"),
+                    "parse special tokens in the prompt's text, such as <|im_start|>"),
+        OPTION_FLAG(0, "raw", &arguments.raw, "the prompt and the output are token ids"),
         OPTION_FLAG(0, "json", &arguments.json,
                     "one object for each sample, with ids and log-probabilities"),
         OPTION_INT(0, "top-logprobs", &arguments.top_logprobs, 0, LM_TOP_LOGPROBS_MAX, "N",
@@ -361,12 +361,12 @@ int lm_sample_main(int argc, char **argv)
     int status = EXIT_USAGE;
     if (!cli_parse(lm_sample_main, options, argc, argv, &arguments.words, &status))
         return status;
-    const char *why = complaint(&arguments);
+    const char *why = arguments_error(&arguments);
     if (why) {
         status = cli_fail(EXIT_USAGE, "lm sample: %s; try `warpgym lm sample --help`", why);
     } else {
         arguments.where.directory = arguments.words.items[0];
-        status = run(&arguments);
+        status = sample_run(&arguments);
     }
     cli_words_deinit(&arguments.words);
     cli_words_deinit(&arguments.manner.stops);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STANDARD_LISTEN "127.0.0.1:8000" /* `warpgym serve` has the other port */
+#define STANDARD_LISTEN "127.0.0.1:8000" /* another port than `warpgym serve` */
 #define STOP_MS 10000
 #define STEP_ROWS 256 /* beside those of the running sequences */
 #define PAGE 16
-#define CACHE_BYTES ((uint64_t)1 << 30) /* where nobody says how much */
+#define CACHE_BYTES ((uint64_t)1 << 30) /* default */
 
 struct arguments {
     struct lm_where where;
@@ -22,7 +22,7 @@ struct arguments {
     struct cli_words sets;
 };
 
-/* In the order in which it is opened. */
+/* In the order in which they are opened. */
 struct serve_context {
     struct lm_context lm;
     struct lm_engine *engine;
@@ -32,7 +32,7 @@ struct serve_context {
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* As many positions as the sequences can have, within a bound of memory; whole pages. */
+/* As many positions as the sequences may use, within a bound of memory; whole pages. */
 static size_t cache_tokens(const struct arguments *arguments, const struct lm_model *model)
 {
     const uint64_t bytes = lm_cache_position_bytes(&model->config, model->backend->dtype);
@@ -62,7 +62,7 @@ static int open_engine(const struct arguments *arguments, struct serve_context *
     return lm_engine_open(&serve->engine, serve->lm.model, &sampler, err);
 }
 
-/* What the directory is called, where no name is given. */
+/* The model's name; by default the directory's. */
 static char *name_of(const struct arguments *arguments)
 {
     const char *text = arguments->name ? arguments->name : arguments->where.directory;
@@ -100,7 +100,7 @@ static int open_api(const struct arguments *arguments, const struct settings *se
 
 /* -------------------------------------------------------------------------------------- serving */
 
-static void stop(const struct arguments *arguments, struct serve_context *serve)
+static void serve_stop(const struct arguments *arguments, struct serve_context *serve)
 {
     struct err err;
     if (serve->api) {
@@ -108,7 +108,7 @@ static void stop(const struct arguments *arguments, struct serve_context *serve)
         lm_api_drain(serve->api, arguments->drain_s * 1000, NULL);
     }
     if (serve->api && lm_api_stop(serve->api, STOP_MS, &err) < 0) {
-        /* Something hangs in a request: nothing can be freed. */
+        /* A request hangs: nothing can be freed. */
         log_event(LOG_LEVEL_ERROR, "lm", "stopped in the middle of a request", "why", err.text,
                   NULL);
         _Exit(EXIT_INFRASTRUCTURE);
@@ -131,7 +131,7 @@ static int lm_serve_run(const void *context, const struct settings *settings)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         cli_wait_for_signal();
-    stop(arguments, &serve);
+    serve_stop(arguments, &serve);
     return status;
 }
 
@@ -153,16 +153,16 @@ int lm_serve_main(int argc, char **argv)
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "where to serve (" STANDARD_LISTEN "); port 0: a free one"),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
-                      "what clients call the model (the directory's name)"),
+                      "the model's name for clients (default: the directory's)"),
         OPTION_GROUP("Resources"),
         OPTION_INT(0, "sequences", &arguments.sequences, 1, LIMIT_LM_SAMPLES, "N",
-                   "answers written at the same time (16)"),
+                   "answers generated at the same time (16)"),
         OPTION_INT(0, "cache-tokens", &arguments.cache_tokens, 0, LIMIT_LM_CACHE_POSITIONS, "N",
-                   "positions that their cache holds together (what fits 1 GiB)"),
+                   "positions in their cache (what fits 1 GiB)"),
         OPTION_INT(0, "queue", &arguments.queue, 1, 1 << 20, "N",
-                   "answers that are written or wait; more are refused with 429 (512)"),
+                   "answers in progress or waiting; more are refused with 429 (512)"),
         OPTION_INT(0, "drain", &arguments.drain_s, 0, 86400, "SECONDS",
-                   "how long answers may still take after SIGTERM (60)"),
+                   "how long answers may continue after SIGTERM (60)"),
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_GROUP("Settings"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",

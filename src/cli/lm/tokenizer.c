@@ -1,4 +1,4 @@
-/* lm tokenizer: `warpgym lm tokenizer`: a byte-level BPE is learned from files. */
+/* lm tokenizer: learns a byte-level BPE tokenizer from files. */
 #include "cli/cli.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ static int corpus_read(struct corpus *corpus, const struct cli_words *paths, str
         size_t left = LIMIT_CORPUS_BYTES - corpus->bytes;
         int result = file_read(paths->items[i], left, &corpus->texts[i], &corpus->counts[i], err);
         if (result == ERR_LIMIT)
-            return err_set(err, ERR_LIMIT, "%s: all files together have more than %zu bytes",
+            return err_set(err, ERR_LIMIT, "%s: all files together exceed %zu bytes",
                            paths->items[i], LIMIT_CORPUS_BYTES);
         if (result < 0)
             return result;
@@ -42,8 +42,8 @@ static void corpus_deinit(struct corpus *corpus)
     mem_free(corpus->counts);
 }
 
-static int learn(const struct cli_words *paths, const char *out,
-                 const struct learn_options *options)
+static int learn_from_files(const struct cli_words *paths, const char *out,
+                            const struct learn_options *options)
 {
     struct corpus corpus = {0};
     struct err err;
@@ -69,10 +69,10 @@ int lm_tokenizer_main(int argc, char **argv)
     const char *out = NULL;
     const struct cli_option options[] = {
         OPTION_INT(0, "vocab", &vocab, 1, LIMIT_LM_LEARNED_VOCAB, "N",
-                   "tokens in all: 256 bytes, special ones, and what is learned"),
+                   "tokens in all: 256 bytes, special ones, and learned ones"),
         OPTION_STRING('o', "out", &out, "DIR", "where tokenizer.json is written"),
         OPTION_INT(0, "least", &least, 1, INT32_MAX, "N",
-                   "a pair that comes less often is no token (2)"),
+                   "minimum number of occurrences of a pair (2)"),
         OPTION_LIST(
             0, "special", &special, "TOKEN",
             "special tokens instead of <|endoftext|>, <|im_start|>, <|im_end|>; may be repeated"),
@@ -90,7 +90,7 @@ int lm_tokenizer_main(int argc, char **argv)
                           : !out ? "--out is missing"
                                  : "name the files to learn from");
     else
-        status = learn(&paths, out, &how);
+        status = learn_from_files(&paths, out, &how);
     cli_words_deinit(&paths);
     cli_words_deinit(&special);
     return status;

@@ -44,7 +44,7 @@ struct arguments {
     bool recompute, thinking, quiet;
 };
 
-/* What is opened for a run, in order. */
+/* The parts of a run, in the order in which they are opened. */
 struct training {
     const struct arguments *arguments;
     const char *tokenizer_directory;
@@ -111,12 +111,12 @@ static void say_what(const struct training *training)
         return;
     fprintf(stderr,
             "model of %.2f M parameters, %.2f M of them trained; %zu examples, %" PRIu64
-            " tokens, %" PRIu64 " of them to be learned",
+            " tokens, %" PRIu64 " of them targets",
             (double)lm_model_count(training->model) * 1e-6,
             (double)lm_model_trained(training->model) * 1e-6, stats.count, stats.rows,
             stats.targets);
     if (stats.cut > 0)
-        fprintf(stderr, "; %zu were longer than --max-tokens", stats.cut);
+        fprintf(stderr, "; %zu exceeded --max-tokens", stats.cut);
     if (stats.dropped > 0)
         fprintf(stderr, "; %zu dropped", stats.dropped);
     fprintf(stderr, "\n");
@@ -127,14 +127,14 @@ static int say_end(const struct training *training, int result, const struct err
     if (result == ERR_CANCELLED) {
         fprintf(stderr,
                 "warpgym: interrupted; step %" PRIu64
-                " is in %s, and the same command goes on from there\n",
+                " is in %s; the same command resumes from there\n",
                 training->step, training->saved);
         return EXIT_INTERRUPTED;
     }
     if (result < 0)
         return cli_fail(cli_status(err), "%s", err->text);
     if (training->step == training->began)
-        printf("all %" PRIu64 " steps were there", training->step);
+        printf("all %" PRIu64 " steps were done already", training->step);
     else
         printf("%" PRIu64 " steps, %" PRIu64 " tokens, loss %.4f", training->step - training->began,
                training->tokens, training->loss);
@@ -164,8 +164,7 @@ static int targets_of(const struct cli_words *names, uint32_t *targets, struct e
     return 0;
 }
 
-/* Where the config names no token that ends a text, the model is to know those that examples end
- * with. */
+/* If the config names no token that ends a text, the model gets those that end the examples. */
 static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
 {
     static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
@@ -252,7 +251,7 @@ static double rate_of(const struct arguments *arguments)
     return arguments->lora > 0 ? RATE_ADAPTER : arguments->fresh ? RATE_FRESH : RATE_ALL;
 }
 
-/* What else the numbers depend on: a run goes on only with the same. */
+/* The rest of what the numbers depend on: a run resumes only with the same. */
 static json_t *configuration_of(const struct training *training)
 {
     const struct arguments *arguments = training->arguments;
@@ -326,7 +325,7 @@ static const char *what_is_missing(const struct arguments *arguments)
     if (arguments->models.count > 1)
         return "name one model directory";
     if (arguments->models.count == 0 && !arguments->fresh)
-        return "name the directory of a model, or --fresh CONFIG.json for one from nothing";
+        return "name the directory of a model, or --fresh CONFIG.json for a new one";
     if (arguments->models.count == 1 && arguments->fresh)
         return "a model directory and --fresh exclude each other";
     if (arguments->fresh && !arguments->tokenizer)
@@ -358,44 +357,44 @@ int lm_train_main(int argc, char **argv)
                     "JSONL of {\"messages\"}, {\"prompt\", \"completion\"} or {\"text\"}; may be "
                     "repeated"),
         OPTION_LIST(0, "eval", &a->evaluations, "FILE",
-                    "the same, for a loss on what is not trained on; may be repeated"),
+                    "the same, for a loss on data that is not trained on; may be repeated"),
         OPTION_STRING('o', "out", &a->out, "DIR",
-                      "the run's directory; one that is there is gone on with"),
+                      "the run's directory; an existing run is resumed"),
         OPTION_GROUP("What is trained"),
         OPTION_STRING(0, "fresh", &a->fresh, "CONFIG",
-                      "a model from nothing: a config.json, or a directory with one"),
-        OPTION_STRING(0, "tokenizer", &a->tokenizer, "DIR", "the tokenizer; the model's own"),
+                      "a new model: a config.json, or a directory with one"),
+        OPTION_STRING(0, "tokenizer", &a->tokenizer, "DIR",
+                      "the tokenizer; default: the model's own"),
         OPTION_INT(0, "lora", &a->lora, 1, LIMIT_LM_RANK, "RANK",
                    "an adapter of that rank instead of all parameters"),
         OPTION_FLOAT(0, "alpha", &a->alpha, 1e-6, 1e6, "A", "the adapter's alpha; twice its rank"),
         OPTION_LIST(0, "target", &a->targets, "NAME",
-                    "layers that the adapter sits on, such as q_proj; all; may be repeated"),
+                    "layers that get an adapter, such as q_proj; default all; may be repeated"),
         OPTION_INT(0, "seed", &a->seed, 0, INT64_MAX / 1024, "N",
-                   "of fresh parameters and the order of the examples; 0"),
+                   "for fresh parameters and the order of the examples; 0"),
         OPTION_GROUP("Examples"),
         OPTION_CHOICE(0, "style", &a->style, style_names, "NAME",
-                      "how messages become text: plain is ChatML alone, auto what the "
-                      "tokenizer's files say; auto"),
+                      "the chat format: plain is ChatML alone, auto the tokenizer's own; auto"),
         OPTION_FLAG(0, "thinking", &a->thinking, "qwen3: answers with thinking blocks"),
         OPTION_INT(0, "max-tokens", &a->max_tokens, 1, LIMIT_LM_POSITIONS, "N",
-                   "of one example; 2048, and what the model can"),
+                   "of one example; 2048, at most the model's"),
         OPTION_CHOICE(0, "too-long", &a->too_long, too_long_names, "WHAT",
-                      "longer ones (split: of {\"text\"} alone); cut"),
+                      "what to do with longer ones (split: only of {\"text\"}); cut"),
         OPTION_GROUP("How"),
         OPTION_INT(0, "epochs", &a->epochs, 1, 1000000, "N", "times through the data; 1"),
-        OPTION_INT(0, "steps", &a->steps, 1, 100000000, "N", "steps, whatever the epochs"),
+        OPTION_INT(0, "steps", &a->steps, 1, 100000000, "N", "steps, instead of epochs"),
         OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",
                    "tokens of a step; 8192"),
         OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",
                    "tokens computed at once, which bounds memory; 2048, or the longest example"),
         OPTION_FLAG(0, "recompute", &a->recompute,
-                    "compute each layer again in the backward direction: less memory, same bits"),
+                    "recompute each layer in the backward pass: less memory, same bits"),
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",
                      "learning rate at its peak; 1e-5, with --lora 1e-4, with --fresh 1e-3"),
         OPTION_CHOICE(0, "schedule", &a->schedule, schedule_names, "NAME",
                       "of the rate, after the warmup; cosine"),
         OPTION_INT(0, "warmup", &a->warmup, 0, 100000000, "N", "steps to the peak; 0"),
-        OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "part of the rate at the end; 0.1"),
+        OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "final fraction of the rate; 0.1"),
         OPTION_FLOAT(0, "decay", &a->decay, 0, 10, "D", "weight decay of matrices; 0.01"),
         OPTION_FLOAT(0, "clip", &a->clip, 0, 1e9, "C",
                      "bound of the gradient's norm; 1, 0 for none"),
@@ -403,7 +402,7 @@ int lm_train_main(int argc, char **argv)
         OPTION_INT('j', "threads", &a->threads, 1, 4096, "N", "threads; one for each core"),
         OPTION_GROUP("Output"),
         OPTION_INT(0, "checkpoint-every", &a->checkpoint_every, 0, 100000000, "N",
-                   "steps; 100, 0 for the last one alone"),
+                   "steps; 100, 0 for only the last one"),
         OPTION_INT(0, "keep", &a->keep, 1, 1000000, "N", "checkpoints kept, the newest; 2"),
         OPTION_INT(0, "evaluate-every", &a->evaluate_every, 0, 100000000, "N", "steps; at the end"),
         OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),

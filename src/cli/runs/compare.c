@@ -15,13 +15,13 @@
 
 #define OUT_BYTES ((size_t)64 << 20)
 #define RUNS_MOST 32
-#define OVER 10 /* a step is a few dozen answers: chance */
+#define OVER 10 /* single steps, a few dozen answers each, are noisy */
 
 struct comparison {
     struct run_view views[RUNS_MOST];
     size_t count;
-    uint64_t step; /* that all of them have */
-    size_t over;   /* so many steps are told as their mean */
+    uint64_t step; /* common to all runs */
+    size_t over;   /* number of steps in the means */
     struct cli_words metrics;
     struct report *held_out; /* NULL: held_out.h */
     uint64_t held_out_step;
@@ -29,7 +29,7 @@ struct comparison {
 
 /* -------------------------------------------------------------------------------- what is asked */
 
-static bool is_asked(const struct comparison *comparison, const char *name)
+static bool has_metric(const struct comparison *comparison, const char *name)
 {
     for (size_t i = 0; i < comparison->metrics.count; i++)
         if (strcmp(comparison->metrics.items[i], name) == 0)
@@ -37,24 +37,25 @@ static bool is_asked(const struct comparison *comparison, const char *name)
     return false;
 }
 
-static void ask(struct comparison *comparison, const char *name)
+static void add_metric(struct comparison *comparison, const char *name)
 {
-    if (name && !is_asked(comparison, name))
+    if (name && !has_metric(comparison, name))
         cli_words_add(&comparison->metrics, name);
 }
 
-static void ask_standard(struct comparison *comparison)
+static void add_standard_metrics(struct comparison *comparison)
 {
     for (size_t i = 0; i < runs_measure_count; i++)
         for (size_t run = 0; run < comparison->count; run++)
-            ask(comparison, runs_measure_name(&runs_measures[i], &comparison->views[run].series));
+            add_metric(comparison,
+                       runs_measure_name(&runs_measures[i], &comparison->views[run].series));
 }
 
-static void ask_all(struct comparison *comparison)
+static void add_all_metrics(struct comparison *comparison)
 {
     for (size_t run = 0; run < comparison->count; run++)
         for (size_t i = 0; i < comparison->views[run].series.column_count; i++)
-            ask(comparison, comparison->views[run].series.columns[i].name);
+            add_metric(comparison, comparison->views[run].series.columns[i].name);
 }
 
 static int check_metrics(const struct comparison *comparison, struct err *err)
@@ -83,7 +84,7 @@ static int choose_step(struct comparison *comparison, int64_t asked, struct err 
     }
     if (asked >= 0 && (uint64_t)asked > comparison->step)
         return err_set(err, ERR_INPUT,
-                       "step %" PRId64 ": they all have steps up to %" PRIu64 " alone", asked,
+                       "step %" PRId64 ": they all have steps up to %" PRIu64 " in common", asked,
                        comparison->step);
     if (asked >= 0)
         comparison->step = (uint64_t)asked;
@@ -124,8 +125,8 @@ static json_t *values_of(const struct comparison *comparison, const struct setti
     return values;
 }
 
-/* {PATH: [value of each run], …} of settings that are not alike in all `train` runs. */
-static int differences(const struct comparison *comparison, json_t **out, struct err *err)
+/* {PATH: [value of each run], …} of settings that differ between `train` runs. */
+static int settings_differences(const struct comparison *comparison, json_t **out, struct err *err)
 {
     struct settings *all = mem_alloc(comparison->count * sizeof *all);
     int result = read_all_settings(comparison, all, err);
@@ -188,7 +189,7 @@ static void print_json(const struct comparison *comparison, json_t *settings)
     json_decref(object);
 }
 
-static void render(const struct table *table)
+static void print_rendered(const struct table *table)
 {
     struct buf out;
     buf_init(&out, OUT_BYTES);
@@ -216,7 +217,7 @@ static void print_values(const struct comparison *comparison, const char *title,
                        isnan(mean.deviation) ? "" : deviation);
         }
     }
-    render(table);
+    print_rendered(table);
     table_free(table);
 }
 
@@ -236,11 +237,11 @@ static void print_settings(const struct comparison *comparison, const json_t *se
             table_cell(table, STYLE_NONE, "%s",
                        json_is_string(value) ? json_string_value(value) : "-");
     }
-    render(table);
+    print_rendered(table);
     table_free(table);
 }
 
-/* One of them has steps behind the one that is compared. */
+/* Whether a run has steps after the compared one. */
 static bool goes_on(const struct comparison *comparison)
 {
     bool any = false;
@@ -281,8 +282,8 @@ static void print_tables(const struct comparison *comparison, const json_t *sett
     buf_deinit(&gap);
 }
 
-static int compare(struct comparison *comparison, const struct cli_words *runs, bool all,
-                   int64_t step, bool json, struct err *err)
+static int compare_runs(struct comparison *comparison, const struct cli_words *runs, bool all,
+                        int64_t step, bool json, struct err *err)
 {
     json_t *settings = NULL;
     int result = 0;
@@ -295,15 +296,15 @@ static int compare(struct comparison *comparison, const struct cli_words *runs, 
     if (result == 0)
         result = choose_step(comparison, step, err);
     if (result == 0)
-        result = differences(comparison, &settings, err);
+        result = settings_differences(comparison, &settings, err);
     if (result == 0)
         result = runs_held_out(comparison->views, comparison->count, comparison->step,
                                &comparison->held_out, &comparison->held_out_step, err);
     if (result == 0) {
         if (all)
-            ask_all(comparison);
+            add_all_metrics(comparison);
         else if (comparison->metrics.count == 0)
-            ask_standard(comparison);
+            add_standard_metrics(comparison);
         if (json)
             print_json(comparison, settings);
         else
@@ -323,10 +324,10 @@ int runs_compare_main(int argc, char **argv)
     int status;
     const struct cli_option options[] = {
         OPTION_LIST('m', "metric", &comparison->metrics, "NAME",
-                    "this one; may be repeated. Else those that `runs watch` shows"),
+                    "this metric; may be repeated. Default: those of `runs watch`"),
         OPTION_FLAG(0, "all", &all, "every metric"),
         OPTION_INT(0, "step", &step, 0, INT64_MAX / 1024, "N",
-                   "compare there; the last step that all have"),
+                   "the step to compare; default: the last common one"),
         OPTION_INT(0, "over", &over, 1, INT64_MAX / 1024, "N",
                    "mean and standard deviation of the last N steps up to there; 10"),
         OPTION_FLAG(0, "json", &json, "one JSON object"),
@@ -340,7 +341,7 @@ int runs_compare_main(int argc, char **argv)
     comparison->over = (size_t)over;
     if (runs.count < 2 || runs.count > RUNS_MOST)
         status = cli_fail(EXIT_USAGE, "runs compare: name 2 to %d runs", RUNS_MOST);
-    else if (compare(comparison, &runs, all, step, json, &err) < 0)
+    else if (compare_runs(comparison, &runs, all, step, json, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         status = EXIT_PASSED;

@@ -1,4 +1,4 @@
-/* runs eval: a checkpoint of a run, or what it began with, plays problems and is reported on. */
+/* runs eval: evaluates a checkpoint of a run, or its base model, on problems, with a report. */
 #include "cli/runs/runs.h"
 
 #include "base/json.h"
@@ -25,8 +25,7 @@ struct arguments {
     bool json, quiet;
 };
 
-/* RUN/checkpoints/NAME, or RUN alone: then --checkpoint says which. *run and *name are the
- * caller's. */
+/* RUN/checkpoints/NAME, or RUN with --checkpoint. *run and *name are the caller's. */
 static int take_place(const struct arguments *arguments, char **run, char **name, struct err *err)
 {
     const char *word = arguments->words.items[0], *part = strstr(word, "/checkpoints/");
@@ -43,8 +42,8 @@ static int take_place(const struct arguments *arguments, char **run, char **name
     return 0;
 }
 
-/* "best" is the last one where nothing was measured. */
-static int choose(const char *run, const char *name, json_t **chosen, struct err *err)
+/* "best" is the last one if nothing was measured. */
+static int choose_checkpoint(const char *run, const char *name, json_t **chosen, struct err *err)
 {
     struct run_view view;
     json_t *all = NULL;
@@ -54,7 +53,8 @@ static int choose(const char *run, const char *name, json_t **chosen, struct err
         return result;
     if (view.kind != RUN_RL)
         result = err_set(err, ERR_INPUT,
-                         "%s is no run of `warpgym train`; `warpgym lm sample` plays models", run);
+                         "%s is not a run of `warpgym train`; `warpgym lm sample` samples models",
+                         run);
     if (result == 0)
         result = run_view_checkpoints(&view, &all, err);
     const char *measure = runs_best_measure(&view, &lowest);
@@ -74,7 +74,7 @@ static int choose(const char *run, const char *name, json_t **chosen, struct err
     return result;
 }
 
-static char *join(const struct cli_words *words)
+static char *join_words(const struct cli_words *words)
 {
     char *text = mem_strdup("");
     for (size_t i = 1; i < words->count; i++) {
@@ -92,7 +92,8 @@ static void on_progress(void *context, size_t done, size_t all)
     progress_note(context, note);
 }
 
-static int show(const char *out, size_t problems, int64_t samples, bool as_json, struct err *err)
+static int print_report(const char *out, size_t problems, int64_t samples, bool as_json,
+                        struct err *err)
 {
     const struct report_options options = {.p = {1, 1.5, 2},
                                            .p_count = 3,
@@ -120,10 +121,10 @@ static int show(const char *out, size_t problems, int64_t samples, bool as_json,
     return result;
 }
 
-static int play(const struct arguments *arguments, const struct settings *settings, const char *run,
-                const char *where, struct err *err)
+static int play_checkpoint(const struct arguments *arguments, const struct settings *settings,
+                           const char *run, const char *where, struct err *err)
 {
-    char *problems = join(&arguments->words);
+    char *problems = join_words(&arguments->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
     struct checkpoint_evaluation_result result = {0};
     struct paths_list search_paths;
@@ -139,7 +140,7 @@ static int play(const struct arguments *arguments, const struct settings *settin
                                                                   search_paths.count,
                                                               .server = arguments->server,
                                                               .cancelled = &cli_cancelled,
-                                                              .on_progress = on_progress,
+                                                              .tell = on_progress,
                                                               .context = progress};
         status = checkpoint_evaluation_run(&options, &result, err);
         paths_list_deinit(&search_paths);
@@ -150,11 +151,11 @@ static int play(const struct arguments *arguments, const struct settings *settin
         fprintf(stderr, "warpgym: %zu of %zu samples could not be played: %s\n", result.lost,
                 result.samples, result.why);
     return status < 0 ? status
-                      : show(arguments->out, result.problems, settings->train_evaluate_samples,
-                             arguments->json, err);
+                      : print_report(arguments->out, result.problems,
+                                     settings->train_evaluate_samples, arguments->json, err);
 }
 
-/* The run's settings, with what was asked for here. */
+/* The run's settings with this command's changes. */
 static int read_settings(const struct arguments *arguments, const char *run,
                          struct settings *settings, struct err *err)
 {
@@ -181,7 +182,7 @@ static int run_eval(struct arguments *arguments, struct err *err)
     json_t *chosen = NULL;
     int result = take_place(arguments, &run, &name, err);
     if (result == 0 && strcmp(name, "base") != 0)
-        result = choose(run, name, &chosen, err);
+        result = choose_checkpoint(run, name, &chosen, err);
     if (result == 0)
         result = read_settings(arguments, run, &settings, err);
     if (result == 0) {
@@ -189,7 +190,7 @@ static int run_eval(struct arguments *arguments, struct err *err)
         out = mem_printf("%s/evaluations/%s", run, chosen ? json_text_at(chosen, "name") : "base");
         arguments->out = arguments->out ? arguments->out : out;
         cli_catch_signals();
-        result = play(arguments, &settings, run, where, err);
+        result = play_checkpoint(arguments, &settings, run, where, err);
         settings_deinit(&settings);
     }
     json_decref(chosen);
@@ -206,19 +207,20 @@ int runs_eval_main(int argc, char **argv)
     int status;
     const struct cli_option options[] = {
         OPTION_STRING('c', "checkpoint", &arguments.checkpoint, "NAME",
-                      "which: its name, best, last, or base: what the run began with; best"),
+                      "the checkpoint: its name, best, last, or base (the model that the run began "
+                      "with); best"),
         OPTION_INT('n', "samples", &arguments.samples, 1, 65536, "N",
                    "episodes of each problem; train.evaluate_samples"),
         OPTION_FLOAT('t', "temperature", &arguments.temperature, 0, 10, "T",
                      "of answers; train.evaluate_temperature"),
         OPTION_STRING('o', "out", &arguments.out, "DIR",
-                      "where trajectories go; RUN/evaluations/CHECKPOINT"),
+                      "the directory of the trajectories; RUN/evaluations/CHECKPOINT"),
         OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "search problems here first; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "a server judges (http://HOST:PORT); client.url sets it for good"),
+                      "judge on a server (http://HOST:PORT); default client.url"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "a setting other than the run's; may be repeated"),
+                    "change one of the run's settings; may be repeated"),
         OPTION_FLAG(0, "json", &arguments.json, "the report as JSON (docs/guide/report.md)"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,

@@ -26,7 +26,7 @@ struct export
     bool lowest;
 };
 
-/* What a run goes on from, and no model is made of. */
+/* Only for resuming a run, not part of a model. */
 static const char *const left_out[] = {CHECKPOINT_STATE, CHECKPOINT_OPTIMIZER};
 
 /* -------------------------------------------------------------------------------------- copying */
@@ -41,7 +41,7 @@ static int copy_bytes(int from, int to, const char *source, const char *target, 
         if (cli_cancelled)
             result = err_set(err, ERR_CANCELLED, "%s: interrupted; nothing was made", target);
         else if (got < 0 && errno != EINTR)
-            result = err_sys(err, errno, "%s: cannot read", source);
+            result = err_sys(err, errno, "cannot read %s", source);
         else if (got > 0)
             result = file_write_fd(to, target, bytes, (size_t)got, err);
     }
@@ -54,13 +54,13 @@ static int copy_file(const char *from, const char *to, const char *name, struct 
     char *source = mem_printf("%s/%s", from, name), *target = mem_printf("%s/%s", to, name);
     int in = open(source, O_RDONLY | O_CLOEXEC), out = -1, result = 0;
     if (in < 0)
-        result = err_sys(err, errno, "%s: cannot read", source);
+        result = err_sys(err, errno, "cannot read %s", source);
     else if ((out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) < 0)
-        result = err_sys(err, errno, "%s: cannot write", target);
+        result = err_sys(err, errno, "cannot write %s", target);
     else
         result = copy_bytes(in, out, source, target, err);
     if (out >= 0 && fsync(out) < 0 && result == 0)
-        result = err_sys(err, errno, "%s: cannot write", target);
+        result = err_sys(err, errno, "cannot write %s", target);
     if (in >= 0)
         close(in);
     if (out >= 0)
@@ -82,7 +82,7 @@ static bool is_left_out(const char *name)
 static int copy_files(const char *from, const char *to, size_t *count, struct err *err)
 {
     DIR *entries = opendir(from);
-    int result = entries ? 0 : err_sys(err, errno, "%s: cannot read", from);
+    int result = entries ? 0 : err_sys(err, errno, "cannot read %s", from);
     *count = 0;
     for (struct dirent *entry; result == 0 && entries && (entry = readdir(entries));) {
         struct stat status;
@@ -109,8 +109,8 @@ static int list_names(const json_t *all, const char *wanted, const char *path, s
                    json_text_at(last, "name"));
 }
 
-static int choose(const struct run_view *view, const struct export *export, const json_t *all,
-                  const json_t **chosen, struct err *err)
+static int choose_checkpoint(const struct run_view *view, const struct export *export,
+                             const json_t *all, const json_t **chosen, struct err *err)
 {
     bool lowest = export->lowest;
     const char *measure = export->by;
@@ -126,7 +126,7 @@ static int choose(const struct run_view *view, const struct export *export, cons
         *chosen = runs_best(view, all, measure, lowest);
         return *chosen ? 0
                        : err_set(err, ERR_INPUT,
-                                 "%s: no checkpoint has %s, so nobody knows the best one; name "
+                                 "%s: no checkpoint has %s, so the best one is unknown; name "
                                  "another measure (--by) or a checkpoint (--checkpoint last)",
                                  view->path, measure);
     }
@@ -137,7 +137,7 @@ static int choose(const struct run_view *view, const struct export *export, cons
     return *chosen ? 0 : list_names(all, export->checkpoint, view->path, err);
 }
 
-/* A run's own outcome has its tokenizer. */
+/* A run's final model has its tokenizer. */
 static int add_tokenizer(const struct run_view *view, const struct export *export, const char *to,
                          struct err *err)
 {
@@ -146,7 +146,7 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
     if (export->tokenizer) {
         char *file = mem_printf("%s/tokenizer.json", export->tokenizer);
         if (!file_exists(file))
-            result = err_set(err, ERR_MISSING, "%s: there is no tokenizer", file);
+            result = err_set(err, ERR_MISSING, "no tokenizer: %s", file);
         mem_free(file);
         return result < 0 ? result : lm_sidecar_files_copy(export->tokenizer, to, err);
     }
@@ -158,8 +158,8 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
     return result;
 }
 
-static int fill(const struct run_view *view, const struct export *export, const char *from,
-                const char *to, struct err *err)
+static int fill_directory(const struct run_view *view, const struct export *export,
+                          const char *from, const char *to, struct err *err)
 {
     char *parts = mem_printf("%s.partial", to);
     size_t count;
@@ -168,14 +168,13 @@ static int fill(const struct run_view *view, const struct export *export, const 
     if (result == 0)
         result = copy_files(from, parts, &count, err);
     if (result == 0 && count == 0)
-        result = err_set(err, ERR_INPUT, "%s: holds no model and no adapter", from);
+        result = err_set(err, ERR_INPUT, "%s contains neither a model nor an adapter", from);
     if (result == 0)
         result = add_tokenizer(view, export, parts, err);
     if (result == 0 && rename(parts, to) < 0)
         result = errno == ENOTEMPTY || errno == EEXIST
-                     ? err_set(err, ERR_INPUT,
-                               "%s: holds something already; name another directory", to)
-                     : err_sys(err, errno, "%s: cannot be made", to);
+                     ? err_set(err, ERR_INPUT, "%s is not empty; name another directory", to)
+                     : err_sys(err, errno, "cannot create %s", to);
     if (result < 0)
         file_remove_tree(parts);
     mem_free(parts);
@@ -188,7 +187,7 @@ static int export_run(const struct run_view *view, const struct export *export, 
     const json_t *chosen = NULL;
     int result = run_view_checkpoints(view, &all, err);
     if (result == 0)
-        result = choose(view, export, all, &chosen, err);
+        result = choose_checkpoint(view, export, all, &chosen, err);
     if (result == 0 && chosen) {
         const char *where = json_text_at(chosen, "where");
         char *from = file_from(view->path, where);
@@ -196,7 +195,7 @@ static int export_run(const struct run_view *view, const struct export *export, 
             result = err_set(err, ERR_INPUT, "%s: checkpoint %s is at %s; fetch it from there",
                              view->path, json_text_at(chosen, "name"), where);
         else
-            result = fill(view, export, from, export->out, err);
+            result = fill_directory(view, export, from, export->out, err);
         mem_free(from);
     }
     if (result == 0)
@@ -216,12 +215,12 @@ int runs_export_main(int argc, char **argv)
     int status;
     const struct cli_option options[] = {
         OPTION_STRING('c', "checkpoint", &export.checkpoint, "NAME",
-                      "which: its name, best or last; best"),
+                      "the checkpoint: its name, best or last; best"),
         OPTION_STRING(0, "by", &export.by, "METRIC",
-                      "what the best one is the greatest of; eval/correct_rate"),
-        OPTION_FLAG(0, "lowest", &export.lowest, "the least of --by, not the greatest"),
+                      "the measure whose greatest value is the best; eval/correct_rate"),
+        OPTION_FLAG(0, "lowest", &export.lowest, "the least of --by is the best"),
         OPTION_STRING(0, "tokenizer", &export.tokenizer, "DIR",
-                      "its tokenizer goes with it; the run's own"),
+                      "a tokenizer to export with it; default: the run's own"),
         OPTION_END,
     };
     if (!cli_parse(runs_export_main, options, argc, argv, &words, &status))

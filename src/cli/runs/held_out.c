@@ -9,7 +9,7 @@
 
 #define CELL_BYTES 64
 
-/* Of the row of that step; NULL: none. */
+/* The evaluation's path in the row of that step; NULL: none. */
 static char *evaluation_of(const struct run_view *view, uint64_t step)
 {
     for (size_t row = view->series.count; row-- > 0;)
@@ -18,7 +18,7 @@ static char *evaluation_of(const struct run_view *view, uint64_t step)
     return NULL;
 }
 
-/* As many as all of them were asked; 0: they were not asked alike. */
+/* The number of problems common to all; 0: they differ. */
 static size_t problems_at(const struct run_view *views, size_t count, uint64_t step)
 {
     size_t problems = 0;
@@ -34,7 +34,7 @@ static size_t problems_at(const struct run_view *views, size_t count, uint64_t s
     return problems;
 }
 
-static void forget(char **paths, size_t count)
+static void free_paths(char **paths, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         mem_free(paths[i]);
@@ -42,12 +42,12 @@ static void forget(char **paths, size_t count)
     }
 }
 
-/* False: not all of them have one at this step. */
+/* False: a run has no evaluation at this step. */
 static bool find_at(const struct run_view *views, size_t count, uint64_t step, char **paths)
 {
     for (size_t i = 0; i < count; i++)
         if (!(paths[i] = evaluation_of(&views[i], step))) {
-            forget(paths, i);
+            free_paths(paths, i);
             return false;
         }
     return true;
@@ -76,13 +76,13 @@ int runs_held_out(const struct run_view *views, size_t count, uint64_t step, str
                                            .names = names,
                                            .problem_total = problems_at(views, count, *at)};
     int result = report_open(out, (const char *const *)paths, count, &options, err);
-    forget(paths, count);
+    free_paths(paths, count);
     return result;
 }
 
 /* ---------------------------------------------------------------------------------------- table */
 
-/* What a reader must know before believing a difference. */
+/* Caveats for the differences. */
 static void put_remarks(const struct report *report, bool colour, struct buf *out)
 {
     for (size_t i = 0; i < report->comparison_count; i++) {

@@ -1,4 +1,4 @@
-/* runs_held_out: what several runs came to on the held-out problems that they share. */
+/* runs_held_out: results of several runs on their common held-out problems. */
 #ifndef WARPGYM_CLI_RUNS_HELD_OUT_H
 #define WARPGYM_CLI_RUNS_HELD_OUT_H
 
@@ -6,9 +6,8 @@
 #include "gym/report/report.h"
 #include "rl/run/run_view.h"
 
-/* The evaluations at the last step up to `step` where all of the runs have one (*at); the first run
- * is the baseline. *out NULL: there is no such step, or more runs than a report compares
- * (REPORT_RUNS). */
+/* The evaluations at the last step up to `step` that all runs have (*at); the first run is the
+ * baseline. *out NULL: no such step, or more runs than a report compares (REPORT_RUNS). */
 NODISCARD int runs_held_out(const struct run_view *views, size_t count, uint64_t step,
                             struct report **out, uint64_t *at, struct err *err);
 /* Main figures of each, and differences with their intervals. */

@@ -1,4 +1,4 @@
-/* runs list, runs show: which runs there are, and one of them. */
+/* runs list, runs show: lists runs, and shows one of them. */
 #include "cli/runs/runs.h"
 
 #include "base/array.h"
@@ -82,7 +82,7 @@ static void add_row(struct table *table, const struct run_view *view)
     table_cell(table, STYLE_NONE, "%s", text);
 }
 
-/* One that cannot be read is told, and the others are shown. */
+/* Reports an unreadable run, and shows the others. */
 static int list_one(struct table *table, const char *path, bool json)
 {
     struct run_view view;
@@ -136,7 +136,7 @@ int runs_list_main(int argc, char **argv)
         result = runs_find_all(directories.items[i], &arena, &paths, &err);
     if (directories.count == 0)
         result = runs_find_all(RUNS_HOME, &arena, &paths, &err);
-    /* Nobody named ./runs: that there is none yet is no mistake. */
+    /* ./runs is the default: it need not exist. */
     if (result == ERR_MISSING && directories.count == 0)
         result = 0;
     if (result < 0)
@@ -172,7 +172,7 @@ static void print_head(const struct run_view *view)
     buf_deinit(&out);
 }
 
-/* "KEY  value" rows under a heading; nothing where there are none. */
+/* "KEY  value" rows under a heading; nothing without rows. */
 static void print_pairs(const char *heading, const json_t *object)
 {
     struct table *table = table_new();
@@ -224,7 +224,7 @@ static void print_checkpoints(const struct run_view *view, const json_t *checkpo
     table_free(table);
 }
 
-static int show(const struct run_view *view, bool json, struct err *err)
+static int show_run(const struct run_view *view, bool json, struct err *err)
 {
     json_t *settings = NULL, *checkpoints = NULL, *last = last_json(&view->series);
     int result = run_view_settings(view, &settings, err);
@@ -239,7 +239,7 @@ static int show(const struct run_view *view, bool json, struct err *err)
         json_decref(object);
     } else if (result == 0) {
         print_head(view);
-        print_pairs(view->kind == RUN_RL ? "Settings that are not the standard" : "Settings",
+        print_pairs(view->kind == RUN_RL ? "Settings that are not the default" : "Settings",
                     settings);
         print_pairs("Last metrics", last);
         print_checkpoints(view, checkpoints);
@@ -266,7 +266,7 @@ int runs_show_main(int argc, char **argv)
     status = EXIT_PASSED;
     int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
     if (result == 0) {
-        result = show(&view, json, &err);
+        result = show_run(&view, json, &err);
         run_view_close(&view);
     }
     if (result < 0)

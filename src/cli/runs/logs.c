@@ -1,4 +1,4 @@
-/* runs logs: train.log for people. */
+/* runs logs: prints train.log for people. */
 #include "cli/runs/runs.h"
 
 #include "base/file.h"
@@ -19,8 +19,8 @@
 struct reading {
     const char *path;
     bool json;
-    struct buf line; /* what there is of one */
-    size_t skip;     /* lines that are not shown */
+    struct buf line; /* the partial line */
+    size_t skip;     /* lines to skip */
     size_t number;
 };
 
@@ -67,7 +67,7 @@ static int print_line(struct reading *reading, struct err *err)
     return 0;
 }
 
-static int take(struct reading *reading, const char *bytes, size_t count, struct err *err)
+static int read_bytes(struct reading *reading, const char *bytes, size_t count, struct err *err)
 {
     int result = 0;
     while (count > 0 && result == 0) {
@@ -91,9 +91,9 @@ static int read_on(struct reading *reading, int fd, bool follow, struct err *err
     while (result == 0 && !cli_cancelled) {
         ssize_t got = read(fd, bytes, READ_BYTES);
         if (got < 0 && errno != EINTR)
-            result = err_sys(err, errno, "%s: cannot read", reading->path);
+            result = err_sys(err, errno, "cannot read %s", reading->path);
         else if (got > 0)
-            result = take(reading, bytes, (size_t)got, err);
+            result = read_bytes(reading, bytes, (size_t)got, err);
         else if (got == 0 && !follow)
             break;
         else if (got == 0)
@@ -103,7 +103,7 @@ static int read_on(struct reading *reading, int fd, bool follow, struct err *err
     return result;
 }
 
-/* How many lines are before the last `wanted`. */
+/* Counts the lines before the last `wanted`. */
 static int lines_before(const char *path, size_t wanted, size_t *before, struct err *err)
 {
     char *text;
@@ -129,7 +129,7 @@ static int print_log(const struct run_view *view, size_t wanted, bool follow, bo
         result = err_set(err, ERR_INPUT,
                          "%s: `warpgym lm train` keeps no log; see its metrics.jsonl", view->path);
     else if (fd < 0)
-        result = err_sys(err, errno, "%s: cannot read", path);
+        result = err_sys(err, errno, "cannot read %s", path);
     if (result == 0 && wanted > 0)
         result = lines_before(path, wanted, &reading.skip, err);
     if (result == 0)
@@ -150,9 +150,9 @@ int runs_logs_main(int argc, char **argv)
     int64_t wanted = 0;
     int status = EXIT_PASSED;
     const struct cli_option options[] = {
-        OPTION_FLAG('f', "follow", &follow, "go on with what comes, until Ctrl-C"),
-        OPTION_INT('n', "lines", &wanted, 1, 1000000000, "N", "the last N alone; all"),
-        OPTION_FLAG(0, "json", &json, "the lines as they are"),
+        OPTION_FLAG('f', "follow", &follow, "print new lines until Ctrl-C"),
+        OPTION_INT('n', "lines", &wanted, 1, 1000000000, "N", "only the last N; all"),
+        OPTION_FLAG(0, "json", &json, "the lines unchanged"),
         OPTION_END,
     };
     if (!runs_one(runs_logs_main, options, argc, argv, &words, &status))

@@ -1,11 +1,12 @@
-/* runs resume: a run goes on with the settings that it began with. */
+/* runs resume: resumes a run with its original settings. */
 #include "cli/runs/runs.h"
 
 #include "base/mem.h"
 #include "cli/train_run.h"
 #include "rl/run/run_settings.h"
 
-static int resume(const char *word, const struct train_run *asked, const struct cli_words *changes)
+static int resume_run(const char *word, const struct train_run *asked,
+                      const struct cli_words *changes)
 {
     struct settings settings;
     struct err err = {0};
@@ -36,9 +37,9 @@ int runs_resume_main(int argc, char **argv)
     struct train_run run = {.search_paths = &search_paths};
     const struct cli_option options[] = {
         OPTION_LIST(0, "problems", &search_paths, "DIR",
-                    "look for problems here first; the run remembers it; may be repeated"),
+                    "search problems here first; saved with the run; may be repeated"),
         OPTION_STRING(0, "server", &run.server, "URL",
-                      "a server judges (http://HOST:PORT); the run remembers it"),
+                      "judge on a server (http://HOST:PORT); saved with the run"),
         OPTION_FLAG('q', "quiet", &run.quiet, "no progress"),
         OPTION_END,
     };
@@ -49,7 +50,7 @@ int runs_resume_main(int argc, char **argv)
         status = cli_fail(EXIT_USAGE, "runs resume: name a run; try `warpgym runs resume --help`");
     } else {
         const struct cli_words changes = {.items = words.items + 1, .count = words.count - 1};
-        status = resume(words.items[0], &run, &changes);
+        status = resume_run(words.items[0], &run, &changes);
     }
     cli_words_deinit(&words);
     cli_words_deinit(&search_paths);

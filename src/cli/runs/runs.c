@@ -66,7 +66,7 @@ int runs_find(const char *word, char **path, struct err *err)
     mem_free(*path);
     *path = NULL;
     if (file_is_directory(word))
-        return err_set(err, ERR_INPUT, "%s is no training run; `warpgym runs list` shows them",
+        return err_set(err, ERR_INPUT, "%s is not a training run; `warpgym runs list` shows them",
                        word);
     return err_set(err, ERR_INPUT,
                    "there is no run %s, and none in ./" RUNS_HOME
@@ -89,9 +89,9 @@ int runs_find_all(const char *directory, struct arena *arena, struct cli_words *
     }
     int count = scandir(directory, &entries, NULL, by_name);
     if (count < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return err_set(err, ERR_MISSING, "%s: there is no such directory", directory);
+        return err_set(err, ERR_MISSING, "no such directory: %s", directory);
     if (count < 0)
-        return err_sys(err, errno, "%s: cannot read", directory);
+        return err_sys(err, errno, "cannot read %s", directory);
     for (int i = 0; i < count; i++) {
         const char *path = arena_printf(arena, "%s/%s", directory, entries[i]->d_name);
         if (entries[i]->d_name[0] != '.' && run_kind_of(path) != RUN_NONE)

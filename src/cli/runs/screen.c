@@ -12,7 +12,7 @@
 
 #define LINE_BYTES ((size_t)4096)
 #define LABEL 10  /* columns of a measure's name */
-#define NUMBER 10 /* and of a figure of it */
+#define NUMBER 10 /* columns of a figure */
 #define CURVE_LEAST 6
 #define BAR_MOST 56
 
@@ -61,7 +61,7 @@ struct drawing {
     int lines;
 };
 
-/* Cuts to the width, which text of a stranger has to be made safe for first. */
+/* Cuts to the width, after making untrusted text safe. */
 static void put_line(struct drawing *drawing, enum style style, const char *text)
 {
     char *line = mem_strdup(text);
@@ -89,7 +89,7 @@ static void put_head(struct drawing *drawing)
     runs_age_text(view, age, sizeof age);
     if (view->holder > 0)
         snprintf(process, sizeof process, " (process %d)", (int)view->holder);
-    /* The state has to be seen; of a long path its last part. */
+    /* The state must be visible; of a long path its last part. */
     snprintf(left, sizeof left, "%s  %s%s", view->path, run_state_names[view->state], process);
     if (strlen(left) > (size_t)drawing->screen->width)
         snprintf(left, sizeof left, "%s  %s%s", view->name, run_state_names[view->state], process);
@@ -100,7 +100,7 @@ static void put_head(struct drawing *drawing)
     mem_free(line);
 }
 
-/* " 2:10 min left", by the time that the last step took. */
+/* " 2:10 min left", estimated from the last step. */
 static void left_text(const struct run_view *view, char *text, size_t text_bytes)
 {
     double step_s = run_series_at(&view->series, "time/total", UINT64_MAX, NULL);
@@ -144,7 +144,7 @@ static void put_phase(struct drawing *drawing)
     if (view->state != RUN_STATE_RUNNING)
         line = mem_strdup(view->state == RUN_STATE_FINISHED
                               ? "all steps are done"
-                              : "no process trains it; it goes on when it is started again");
+                              : "no process trains it; starting it again resumes it");
     else if (view->all > 0)
         line = mem_printf("%s %" PRIu64 " of %" PRIu64, view->phase, view->done, view->all);
     else
@@ -162,7 +162,7 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     size_t count = 0;
     struct buf line;
     for (size_t i = 0; i < series->count; i++)
-        if (!isnan(column->values[i])) { /* what is not told at each step has no gaps */
+        if (!isnan(column->values[i])) { /* a measure without a value at each step has no gaps */
             low = fmin(low, column->values[i]);
             high = fmax(high, column->values[i]);
             told[count++] = column->values[i];

@@ -18,20 +18,20 @@
 
 struct runs_screen {
     int width, height; /* the terminal's */
-    bool colour, utf8; /* else curves of plain characters */
+    bool colour, utf8; /* else curves of ASCII characters */
 };
 
-/* At most `height` lines, each ended and of at most `width` columns; what does not fit is left out
- * from the end. `checkpoint`: the name of the last one, or "". */
+/* At most `height` lines of at most `width` columns, each with a newline; what does not fit is
+ * left out from the end. `checkpoint`: the name of the last one, or "". */
 void runs_screen_draw(const struct run_view *view, const char *checkpoint,
                       const struct runs_screen *screen, struct buf *out);
 
-/* A curve of `columns` characters, each the mean of its share of the values, between their least
- * and greatest; a blank for what is no number. */
+/* A curve of `columns` characters, each the mean of its share of the values, scaled between the
+ * least and the greatest; blank for NaN. */
 void runs_screen_curve(const double *values, size_t count, size_t columns, bool utf8,
                        struct buf *out);
 
-/* "step 12  reward 0.5132  loss 0.1": a line for what is no terminal; row `row` of the metrics. */
+/* "step 12  reward 0.5132  loss 0.1": a line for a pipe; row `row` of the metrics. */
 void runs_screen_line(const struct run_view *view, size_t row, struct buf *out);
 
 #endif

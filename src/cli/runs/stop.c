@@ -1,4 +1,4 @@
-/* runs stop: has the process that trains end behind its step. */
+/* runs stop: ends the training process after its current step. */
 #include "cli/runs/runs.h"
 
 #include "base/clock.h"
@@ -17,9 +17,9 @@
 #define LOOK_US 100000
 #define TAIL_BYTES ((size_t)64 << 10) /* of the metrics: the last step */
 
-/* The descriptor is of this very process: had it ended meanwhile and its number gone to another,
- * that one would not hold the lock. */
-static int tell_to_end(const struct run_view *view, const char *lock, struct err *err)
+/* The pidfd identifies this very process: had it ended and its number been reused, the new
+ * process would not hold the lock. */
+static int send_terminate(const struct run_view *view, const char *lock, struct err *err)
 {
     int fd = pidfd_open(view->holder, 0);
     int result = 0;
@@ -29,8 +29,7 @@ static int tell_to_end(const struct run_view *view, const char *lock, struct err
         return err_sys(err, errno, "process %d of %s", (int)view->holder, view->path);
     if (lockfile_holder(lock) == view->holder && pidfd_send_signal(fd, SIGTERM, NULL, 0) < 0 &&
         errno != ESRCH)
-        result = err_sys(err, errno, "process %d of %s: cannot be stopped", (int)view->holder,
-                         view->path);
+        result = err_sys(err, errno, "cannot stop process %d of %s", (int)view->holder, view->path);
     close(fd);
     return result;
 }
@@ -41,19 +40,19 @@ static int wait_for_end(const struct run_view *view, const char *lock, int64_t t
     int64_t start_ns = clock_now_ns();
     while (lockfile_holder(lock) != LOCKFILE_NONE) {
         if (cli_cancelled)
-            return err_set(err, ERR_CANCELLED, "%s: was told to end, and nobody waits for it",
+            return err_set(err, ERR_CANCELLED, "%s: signalled; not waiting for its end",
                            view->path);
         if (timeout_s > 0 && clock_ms_since(start_ns) > (double)timeout_s * 1000)
             return err_set(err, ERR_TIMEOUT,
-                           "%s: process %d was told to end %" PRId64 " s ago, and still holds the "
-                           "run; wait longer, or look at it",
+                           "%s: process %d was signalled %" PRId64
+                           " s ago, and still holds the run; wait longer, or inspect it",
                            view->path, (int)view->holder, timeout_s);
         usleep(LOOK_US);
     }
     return 0;
 }
 
-static void tell_end(struct run_view *view)
+static void print_end(struct run_view *view)
 {
     json_t *checkpoints = NULL;
     struct err err;
@@ -61,13 +60,13 @@ static void tell_end(struct run_view *view)
         return;
     const json_t *last = json_array_get(checkpoints, json_array_size(checkpoints) - 1);
     printf("%s: stopped at step %" PRIu64 "%s%s\n", view->path, view->step,
-           last ? "; it goes on from " : ", before its first checkpoint",
+           last ? "; it resumes from " : ", before its first checkpoint",
            json_text_at(last, "name"));
     fflush(stdout);
     json_decref(checkpoints);
 }
 
-static int stop(const char *word, int64_t timeout_s, struct err *err)
+static int stop_run(const char *word, int64_t timeout_s, struct err *err)
 {
     struct run_view view;
     int result = runs_open(&view, word, TAIL_BYTES, err);
@@ -77,16 +76,15 @@ static int stop(const char *word, int64_t timeout_s, struct err *err)
     if (view.holder == LOCKFILE_NONE) {
         fprintf(stderr, "warpgym: %s is not running\n", view.path);
     } else if (view.holder == LOCKFILE_UNKNOWN) {
-        result = err_set(err, ERR_UNSUPPORTED,
-                         "%s is trained by a process of another machine or container; stop it "
-                         "there",
-                         view.path);
+        result = err_set(
+            err, ERR_UNSUPPORTED,
+            "%s is trained by a process of another machine or container; stop it there", view.path);
     } else {
-        result = tell_to_end(&view, lock, err);
+        result = send_terminate(&view, lock, err);
         if (result == 0)
             result = wait_for_end(&view, lock, timeout_s, err);
         if (result == 0)
-            tell_end(&view);
+            print_end(&view);
     }
     mem_free(lock);
     run_view_close(&view);
@@ -99,7 +97,8 @@ int runs_stop_main(int argc, char **argv)
     int64_t timeout_s = 0;
     int status;
     const struct cli_option options[] = {
-        OPTION_INT(0, "timeout", &timeout_s, 0, 86400, "SECONDS", "how long to wait; as it takes"),
+        OPTION_INT(0, "timeout", &timeout_s, 0, 86400, "SECONDS",
+                   "how long to wait; default: until it ends"),
         OPTION_END,
     };
     if (!cli_parse(runs_stop_main, options, argc, argv, &words, &status))
@@ -109,7 +108,7 @@ int runs_stop_main(int argc, char **argv)
     cli_catch_signals();
     for (size_t i = 0; i < words.count && !cli_cancelled; i++) {
         struct err err;
-        if (stop(words.items[i], timeout_s, &err) < 0)
+        if (stop_run(words.items[i], timeout_s, &err) < 0)
             status = cli_fail(cli_status(&err), "%s", err.text);
     }
     cli_words_deinit(&words);

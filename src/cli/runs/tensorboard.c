@@ -20,7 +20,7 @@ static int where_to_look(const struct cli_words *words, struct buf *out, struct 
         buf_puts(out, "--logdir=" RUNS_HOME);
         return file_is_directory(RUNS_HOME)
                    ? 0
-                   : err_set(err, ERR_MISSING, "there is no directory ./" RUNS_HOME "; name a run");
+                   : err_set(err, ERR_MISSING, "no directory ./" RUNS_HOME "; name a run");
     }
     buf_puts(out, words->count == 1 ? "--logdir=" : "--logdir_spec=");
     for (size_t i = 0; i < words->count; i++) {
@@ -58,7 +58,7 @@ static bool is_installed(const char *program)
     return found;
 }
 
-/* As a shell takes it back. */
+/* Quoted for a shell. */
 static void print_command(char *const *arguments)
 {
     struct buf out;
@@ -80,7 +80,7 @@ static void print_command(char *const *arguments)
     buf_deinit(&out);
 }
 
-static int start(const char *where, int64_t port, bool print)
+static int start_tensorboard(const char *where, int64_t port, bool print)
 {
     char name[] = "tensorboard", number[32];
     snprintf(number, sizeof number, "--port=%d", (int)port);
@@ -106,8 +106,8 @@ int runs_tensorboard_main(int argc, char **argv)
     bool print = false;
     int status;
     const struct cli_option options[] = {
-        OPTION_INT('p', "port", &port, 0, 65535, "N", "where it listens; 6006"),
-        OPTION_FLAG(0, "print", &print, "the command alone"),
+        OPTION_INT('p', "port", &port, 0, 65535, "N", "its port; 6006"),
+        OPTION_FLAG(0, "print", &print, "only print the command"),
         OPTION_END,
     };
     if (!cli_parse(runs_tensorboard_main, options, argc, argv, &words, &status))
@@ -116,7 +116,7 @@ int runs_tensorboard_main(int argc, char **argv)
     if (where_to_look(&words, &where, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
-        status = start(where.data, port, print);
+        status = start_tensorboard(where.data, port, print);
     buf_deinit(&where);
     cli_words_deinit(&words);
     return status;

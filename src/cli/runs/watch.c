@@ -1,4 +1,4 @@
-/* runs watch: a live view of a run; on a terminal a picture that is drawn anew when it changes,
+/* runs watch: a live view of a run; on a terminal a picture that is redrawn when it changes,
  * elsewhere a line for each step. */
 #include "cli/runs/runs.h"
 
@@ -20,7 +20,7 @@
 
 #define LOOK_MS 300
 #define SCREEN_BYTES ((size_t)1 << 20)
-#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define ENTER "\033[?1049h\033[?25l" /* alternate screen, no cursor */
 #define LEAVE "\033[?25h\033[?1049l"
 
 static bool says_utf8(void)
@@ -36,8 +36,8 @@ static bool says_utf8(void)
 
 /* ------------------------------------------------------------------------------------- terminal */
 
-/* Keys come at once and unseen; Ctrl-C stays a signal, Ctrl-Z is off: it would leave the terminal
- * as it is. */
+/* Unbuffered keys without echo; Ctrl-C stays a signal, Ctrl-Z is off: it would leave the
+ * terminal in this mode. */
 static bool take_keyboard(struct termios *before)
 {
     struct termios raw;
@@ -51,7 +51,7 @@ static bool take_keyboard(struct termios *before)
     return tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
 }
 
-static void put(const char *text)
+static void write_terminal(const char *text)
 {
     struct buf out;
     buf_init(&out, SCREEN_BYTES);
@@ -60,7 +60,7 @@ static void put(const char *text)
     buf_deinit(&out);
 }
 
-/* Whether somebody pressed q within LOOK_MS; a size that changed ends the wait. */
+/* Whether q is pressed within LOOK_MS; a change of size ends the wait. */
 static bool wants_end(bool keyboard)
 {
     struct pollfd keys = {.fd = keyboard ? STDIN_FILENO : -1, .events = POLLIN};
@@ -82,8 +82,8 @@ static char *last_checkpoint(const struct run_view *view)
     return name ? name : mem_strdup("");
 }
 
-/* Each line ends at the terminal's edge: nothing of the picture before it stays. */
-static void show(const char *picture)
+/* Clears each line to the terminal's edge: nothing of the previous picture stays. */
+static void show_picture(const char *picture)
 {
     struct buf out;
     buf_init(&out, SCREEN_BYTES);
@@ -117,7 +117,7 @@ static int watch_terminal(struct run_view *view, struct err *err)
     char *shown = mem_strdup("");
     bool keyboard = take_keyboard(&before);
     int result = 0;
-    put(ENTER);
+    write_terminal(ENTER);
     do {
         struct runs_screen screen = measure_screen();
         char *checkpoint = last_checkpoint(view);
@@ -125,7 +125,7 @@ static int watch_terminal(struct run_view *view, struct err *err)
         buf_init(&picture, SCREEN_BYTES);
         runs_screen_draw(view, checkpoint, &screen, &picture);
         if (strcmp(picture.data, shown) != 0)
-            show(picture.data);
+            show_picture(picture.data);
         mem_free(shown);
         shown = buf_take(&picture);
         buf_deinit(&picture);
@@ -134,18 +134,18 @@ static int watch_terminal(struct run_view *view, struct err *err)
             break;
         result = run_view_read(view, err);
     } while (result == 0 && !cli_cancelled);
-    put(LEAVE);
+    write_terminal(LEAVE);
     if (keyboard)
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    put(shown); /* the last picture stays */
+    write_terminal(shown); /* the last picture stays */
     mem_free(shown);
     return result;
 }
 
 /* ----------------------------------------------------------------------------------------- pipe */
 
-/* A row is told when the next one has begun, or its process has ended: an evaluation may add to it.
- */
+/* A row is complete when the next one has begun, or the process has ended: an evaluation may add
+ * to it. */
 static int watch_pipe(struct run_view *view, struct err *err)
 {
     uint64_t next = 0;
@@ -188,7 +188,7 @@ int runs_watch_main(int argc, char **argv)
     int status = EXIT_PASSED;
     const char *terminal = getenv("TERM");
     const struct cli_option options[] = {
-        OPTION_FLAG(0, "plain", &plain, "a line for each step, as into a pipe"),
+        OPTION_FLAG(0, "plain", &plain, "a line for each step, as in a pipe"),
         OPTION_END,
     };
     if (!runs_one(runs_watch_main, options, argc, argv, &words, &status))

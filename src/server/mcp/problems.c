@@ -233,7 +233,7 @@ int mcp_read_resource(void *context, const char *uri, json_t **contents, struct 
     char *task = NULL;
     struct buf text;
     if (strncmp(uri, URI, strlen(URI)) != 0 || strlen(uri) > strlen(URI) + LIMIT_NAME_BYTES)
-        return err_set(err, ERR_MISSING, "unknown resource:" URI "ID is a problem");
+        return err_set(err, ERR_MISSING, "unknown resource: " URI "ID is a problem");
     int result = problem_describe(context, uri + strlen(URI), NULL, &object, &task, err);
     if (result < 0)
         return result;

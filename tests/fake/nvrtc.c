@@ -1,7 +1,7 @@
-/* A compiler of device code that compiles nothing: it knows what a test has compiled beforehand.
- * In a directory `kernels` beside it lie pairs NAME.cu and NAME.so (tests/fake/kernels); a source
- * that is one of them has that object. Any other is refused, at its first `#error` where it has
- * one. What is there is read when the library is loaded: in a sandbox there is no file to be had. */
+/* A compiler of device code that compiles nothing: it knows what a test has compiled beforehand. In
+ * a directory `kernels` beside it lie pairs NAME.cu and NAME.so (tests/fake/kernels); a source that
+ * is one of them has that object. Any other is refused, at its first `#error` where it has one.
+ * What is there is read when the library is loaded: in a sandbox there is no file to be had. */
 #include "device/nvrtc.h"
 
 #include <dlfcn.h>

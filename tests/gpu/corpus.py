@@ -1,8 +1,8 @@
 """Candidates for a GPU: hacks that must not pay, look-alikes that must pass.
 
 Each file of hacks/ and honest/ says in its first lines what becomes of it, by the keys of
-tests/hacks/README.md and three more: `needs: extension`, `alone` (judged when nobody else is: it
-disturbs others), and `touches`, words of the child's own code without which the hack proves nothing.
+tests/hacks/README.md and three more: `needs: extension`, `alone` (judged without others, which it
+disturbs), and `touches`, words of the child's own code without which the hack proves nothing.
 
     python3 tests/gpu/corpus.py [WORD…]     judge all of them, or those named so; print a table
 

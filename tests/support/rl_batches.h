@@ -9,7 +9,8 @@ double rl_test_number(uint64_t *state);
 size_t rl_test_below(uint64_t *state, size_t bound);
 
 /* Prompts × rollouts of 1 to `turns` turns of 1 to 4 tokens. With `dropped`, about each fifth row
- * has some bit. Rewards are multiples of 0.25; log-probabilities of both children differ by up to 0.2.
+ * has some bit. Rewards are multiples of 0.25; log-probabilities of both children differ by up to
+ * 0.2.
  * */
 void rl_test_batch(struct rl_batch *batch, struct arena *arena, uint64_t *state, size_t prompts,
                    size_t rollouts, size_t turns, bool dropped);

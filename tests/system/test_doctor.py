@@ -7,7 +7,7 @@ from support import HOUSE, PASSED, PYTHON, ROOT, SOME_FAILED
 
 
 def layer_names():
-    """Of the table in sandbox/sandbox.h: a layer that doctor does not name is not there for people."""
+    """Names of the table in sandbox/sandbox.h: doctor must name every layer."""
     text = (ROOT / "src" / "sandbox" / "sandbox.h").read_text(encoding="utf-8")
     table = text[text.index("#define SANDBOX_LAYERS(X)") :].split("\n\n")[0]
     return re.findall(r'X\(LAYER_\w+,\s*"([^"]+)"', table)

@@ -87,8 +87,8 @@ def episode_request(
     expires_s: float | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The configuration of an episode (docs/guide/gym.md); the server's settings say what is None here.
-    `problem`: an id of the server's, or what the functions above make."""
+    """The configuration of an episode (docs/guide/gym.md); None takes the server's setting.
+    `problem`: an id of the server, or the result of a function above."""
     given = {
         "language": language,
         "turns": turns,

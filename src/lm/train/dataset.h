@@ -5,8 +5,9 @@
  *   {"prompt": "…", "completion": "…"}                    loss on the completion and its end
  *   {"text": "…"}                                         loss on all of it
  *
- * Other keys of a line are left alone, so trajectories.jsonl (docs/reference/trajectories.md) is a data set
- * as it is. Everything is read and encoded by dataset_open; an error names FILE:LINE:COLUMN.
+ * Other keys of a line are left alone, so trajectories.jsonl (docs/reference/trajectories.md) is a
+ * data set as it is. Everything is read and encoded by dataset_open; an error names
+ * FILE:LINE:COLUMN.
  *
  * The order of an epoch is a permutation computed from (seed, epoch, index) alone: there is no
  * state to keep, and a place is two numbers.

@@ -5,9 +5,10 @@
  *
  * One result for one seed: datums are taken in order, batches depend on lengths alone.
  *
- * A checkpoint is a directory (docs/guide/lm.md): the weights or the adapter, optimizer.safetensors and
- * state.json. It is written beside its place and takes it in one step (lm/train/checkpoint.h): a
- * death in the middle leaves the one before. What is loaded goes on bit for bit as what was saved.
+ * A checkpoint is a directory (docs/guide/lm.md): the weights or the adapter, optimizer.safetensors
+ * and state.json. It is written beside its place and takes it in one step (lm/train/checkpoint.h):
+ * a death in the middle leaves the one before. What is loaded goes on bit for bit as what was
+ * saved.
  */
 #ifndef WARPGYM_LM_TRAIN_TRAINER_H
 #define WARPGYM_LM_TRAIN_TRAINER_H

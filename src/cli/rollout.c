@@ -42,7 +42,7 @@ struct totals {
     uint64_t tokens;
 };
 
-/* ----------------------------------------------------------------------------------------- news */
+/* ----------------------------------------------------------------------------------------- event */
 
 static void report_error(struct totals *totals, const char *problem, const struct err *err)
 {
@@ -87,24 +87,24 @@ static void count_episode(struct totals *totals, const json_t *trajectory, bool 
     (found ? progress_found : progress_add)(totals->progress, solved);
 }
 
-static void on_rollout_event(void *context, const struct rollout_news *news)
+static void on_rollout_event(void *context, const struct rollout_event *event)
 {
     struct totals *totals = context;
     struct err err;
     bool kept = false;
-    if (news->why)
-        report_error(totals, news->problem, news->why);
-    if (news->record) {
-        count_turn(totals, news->record);
+    if (event->why)
+        report_error(totals, event->problem, event->why);
+    if (event->record) {
+        count_turn(totals, event->record);
         progress_tick(totals->progress);
     }
-    if (!news->trajectory)
+    if (!event->trajectory)
         return;
-    if (news->found)
-        count_turns(totals, news->trajectory);
-    count_episode(totals, news->trajectory, news->found);
-    if (totals->best && best_keep(totals->best, news->trajectory, &kept, &err) < 0)
-        report_error(totals, news->problem, &err);
+    if (event->found)
+        count_turns(totals, event->trajectory);
+    count_episode(totals, event->trajectory, event->found);
+    if (totals->best && best_keep(totals->best, event->trajectory, &kept, &err) < 0)
+        report_error(totals, event->problem, &err);
     totals->improved += kept;
 }
 
@@ -167,7 +167,7 @@ static int rollout_play(const struct arguments *arguments, struct rollout_option
     struct rollout_counts counts;
     totals.progress = progress_new(STDERR_FILENO, "playing", count, arguments->quiet);
     log_set_hooks(progress_hide, progress_show, totals.progress);
-    options->tell = on_rollout_event;
+    options->on_event = on_rollout_event;
     options->context = &totals;
     int result = rollout_run(options, &counts, err);
     log_set_hooks(NULL, NULL, NULL);

@@ -136,7 +136,7 @@ int train_run(const struct train_run *run, struct settings *settings)
                                             .search_paths = search_paths.items,
                                             .search_path_count = search_paths.count,
                                             .cancelled = &cli_cancelled,
-                                            .tell = on_trainer_event,
+                                            .on_progress = on_trainer_event,
                                             .context = &run_progress};
     cli_catch_signals();
     int result = trainer_run(&options, &end, &err);

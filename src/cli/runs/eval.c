@@ -140,7 +140,7 @@ static int play_checkpoint(const struct arguments *arguments, const struct setti
                                                                   search_paths.count,
                                                               .server = arguments->server,
                                                               .cancelled = &cli_cancelled,
-                                                              .tell = on_progress,
+                                                              .on_progress = on_progress,
                                                               .context = progress};
         status = checkpoint_evaluation_run(&options, &result, err);
         paths_list_deinit(&search_paths);

@@ -128,7 +128,7 @@ static int openai_complete(void *state, const struct policy_request *request,
     return result;
 }
 
-/* -------------------------------------------------------------------------------- openai_models */
+/* --------------------------------------------------------------------------------------- models */
 
 /* {"data": [{"id"}, …]}, {"models": […]} or the list itself. */
 static int read_models(void *context, const struct http_flow_answer *reply, struct err *err)
@@ -182,11 +182,11 @@ static int refuse_several_models(const char *url, const json_t *list, struct err
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        size_t room = sizeof names - used;
-        int length = snprintf(names + used, room, "%s%.100s", i ? ", " : "",
+        size_t capacity = sizeof names - used;
+        int length = snprintf(names + used, capacity, "%s%.100s", i ? ", " : "",
                               json_string_value(item));
-        if ((size_t)length + 8 >= room) {
-            snprintf(names + used, room, ", …");
+        if ((size_t)length + 8 >= capacity) {
+            snprintf(names + used, capacity, ", …");
             break;
         }
         used += (size_t)length;

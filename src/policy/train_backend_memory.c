@@ -41,15 +41,14 @@ static void estimate_engine(struct memory *memory, const struct train_backend_op
     uint64_t element = lm_dtype_bytes(model->backend->dtype), base = lm_config_parameters(config);
     uint64_t adapter = model->lora.rank > 0 ? lm_lora_parameters(&model->lora, config) : 0;
     uint64_t trained = model->lora.rank > 0 ? adapter : base;
-    const struct lm_sampler_options room = lm_sampler_room(config, model->backend->dtype,
-                                                           options->at_once > 0 ? options->at_once
-                                                                                : 1,
-                                                           context, LM_CACHE_BYTES);
+    const struct lm_sampler_options sampler =
+        lm_sampler_room(config, model->backend->dtype, options->at_once > 0 ? options->at_once : 1,
+                        context, LM_CACHE_BYTES);
     /* The sampler has a copy of the trained weights, and shares the rest. */
     memory->weights = (base + adapter + trained) * element;
     memory->training = trained * (element + 2 * sizeof(float));
     memory->activations = lm_pass_bytes(model, &pass);
-    memory->cache = room.cache_tokens * lm_cache_position_bytes(config, model->backend->dtype);
+    memory->cache = sampler.cache_tokens * lm_cache_position_bytes(config, model->backend->dtype);
     pass.backward = false;
     memory->base = trained * element + lm_pass_bytes(model, &pass);
 }

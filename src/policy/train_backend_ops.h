@@ -1,7 +1,7 @@
 /* train_backend_ops: the operations of one kind of training backend.
  *
  * train_backend.c owns the tokenizer, makes prompts and texts, bounds requests by the context, and
- * separates samples of different versions: nobody samples while `refresh` runs. The operations work
+ * separates samples of different versions: no sample runs during `refresh`. The operations work
  * on ids. `sample` receives max_tokens above 0, a seed of 31 bits and an *answer that is empty but
  * for its version, and fills tokens, logprobs, count and stopped; it may leave them partly filled
  * when it fails: train_backend.c cleans up. Threads and errors: as in train_backend.h.

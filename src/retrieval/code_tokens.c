@@ -334,7 +334,7 @@ static void emit_outside_name(struct chooser *chooser, const struct token *token
 
 static void emit_own_name(struct chooser *chooser, uint32_t hash)
 {
-    static const char letters[] = "0123456789abcdefghij";
+    static const char names_by_distance[] = "0123456789abcdefghij";
     size_t back = 1;
     while (back <= RECENT_NAMES && back <= chooser->names &&
            chooser->recent[(chooser->names - back) % RECENT_NAMES] != hash)
@@ -342,7 +342,7 @@ static void emit_own_name(struct chooser *chooser, uint32_t hash)
     if (back > RECENT_NAMES || back > chooser->names)
         back = 0;
     chooser->recent[chooser->names++ % RECENT_NAMES] = hash;
-    emit_token_hash(chooser, hash_text(letters + back, 1));
+    emit_token_hash(chooser, hash_text(names_by_distance + back, 1));
 }
 
 /* Emits the name at `i`. */

@@ -60,7 +60,7 @@ TEST(gaps)
     assert_string_equal(out.data, "<path class=\"l\" d=\"M46.0 260.0L171.0 10.0M421.0 10.0L546.0 "
                                   "260.0\"/>");
     buf_reset(&out);
-    plot_band(&plot, "b", points, points, 5);
+    plot_ribbon(&plot, "b", points, points, 5);
     assert_string_equal(out.data, "<path class=\"b\" d=\"M46.0 260.0L171.0 10.0L171.0 10.0L46.0 "
                                   "260.0ZM421.0 10.0L546.0 260.0L546.0 260.0L421.0 10.0Z\"/>");
     buf_reset(&out);

@@ -201,7 +201,7 @@ TEST(weights_are_of_all)
                                    .coverage = {0, 0.1},
                                    .log_ratio = {0.5, 0.25, 0}};
     static const struct {
-        enum rl_level band;
+        enum rl_level bounds;
         bool coverage;
         uint8_t drop; /* of the second turn */
         bool counts;  /* whether its token does */
@@ -219,9 +219,9 @@ TEST(weights_are_of_all)
         method.importance = RL_SEQUENCE;
         method.lazy_paid = true;
         method.coverage.enabled = cases[i].coverage;
-        method.band = (struct rl_ratio_bounds){cases[i].band, 0.9, 2, 0, false};
+        method.bounds = (struct rl_ratio_bounds){cases[i].bounds, 0.9, 2, 0, false};
         struct row changed = row;
-        changed.log_ratio[1] = cases[i].band == RL_NO_LEVEL ? 0.25 : -0.25;
+        changed.log_ratio[1] = cases[i].bounds == RL_NO_LEVEL ? 0.25 : -0.25;
         play(&method, &changed, (const uint32_t[3]){0}, 0, &batch, &arena, advantage);
         assert_int_equal(batch.drop[1], cases[i].drop);
         double weight = exp(0.5 + changed.log_ratio[1]);
@@ -257,6 +257,6 @@ TEST(settings_are_checked)
     method.normalisation.scale = 0;
     assert_int_equal(rl_method_check(&method, &err), ERR_INPUT);
     preset("drkernel", &method);
-    method.band.lower = 1.01;
+    method.bounds.lower = 1.01;
     assert_int_equal(rl_method_check(&method, &err), ERR_INPUT);
 }

@@ -14,7 +14,7 @@
 /* One rollout of two turns: of the tokens, `first` are the first turn's. */
 static const struct row {
     const char *what;
-    struct rl_ratio_bounds band;
+    struct rl_ratio_bounds bounds;
     size_t tokens, first;
     double log_ratio[TOKENS];
     uint8_t drop[2];
@@ -136,16 +136,16 @@ TEST(rows)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_mismatch_metrics metrics;
-        struct rl_ratio_bounds band = rows[i].band;
+        struct rl_ratio_bounds bounds = rows[i].bounds;
         struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
         double rejected = 0;
         two_turns(&rows[i], &batch, &arena);
-        if (rl_ratio_bounds_check(&band, &err) < 0)
+        if (rl_ratio_bounds_check(&bounds, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
-        rl_mismatch_measure(&batch, &band, &metrics);
-        rl_mismatch_reject(&batch, &band);
+        rl_mismatch_measure(&batch, &bounds, &metrics);
+        rl_mismatch_reject(&batch, &bounds);
         if (memcmp(batch.drop, rows[i].drop, 2) != 0)
             fail_msg("%s: %d and %d", rows[i].what, batch.drop[0], batch.drop[1]);
         if (memcmp(batch.mask, rows[i].mask, rows[i].tokens * sizeof *batch.mask) != 0)
@@ -176,9 +176,9 @@ TEST(page_ratios)
 TEST(bounds)
 {
     static const struct {
-        struct rl_ratio_bounds band;
+        struct rl_ratio_bounds bounds;
         double lower; /* NAN: refused */
-    } bounds[] = {
+    } cases[] = {
         {{RL_TOKEN, NAN, 1.25, 0, false}, 0.8}, {{RL_TOKEN, NAN, 2, 0, false}, 0.5},
         {{RL_TOKEN, 0, 2, 0, false}, 0},        {{RL_TOKEN, 1, 1, 0, false}, 1},
         {{RL_TOKEN, 2, 1, 0, false}, NAN},      {{RL_TOKEN, -1, 1, 0, false}, NAN},
@@ -187,13 +187,13 @@ TEST(bounds)
         {{RL_TOKEN, 0.5, 2, -0.1, false}, NAN}, {{RL_TOKEN, 0.5, 2, NAN, false}, NAN},
         {{RL_NO_LEVEL, NAN, 2, 0, false}, 0.5},
     };
-    for (size_t i = 0; i < COUNT(bounds); i++) {
-        struct rl_ratio_bounds band = bounds[i].band;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct rl_ratio_bounds bounds = cases[i].bounds;
         struct err err = {0};
-        int result = rl_ratio_bounds_check(&band, &err);
-        if (isnan(bounds[i].lower) ? result != ERR_INPUT
-                                   : result != 0 || band.lower != bounds[i].lower)
-            fail_msg("bounds %zu: %d, %g", i, result, band.lower);
+        int result = rl_ratio_bounds_check(&bounds, &err);
+        if (isnan(cases[i].lower) ? result != ERR_INPUT
+                                  : result != 0 || bounds.lower != cases[i].lower)
+            fail_msg("bounds %zu: %d, %g", i, result, bounds.lower);
     }
 }
 
@@ -334,12 +334,12 @@ TEST(rejection_metrics)
                                    .first = 2,
                                    .log_ratio = {-1.3862943611198906, 0, 0.6931471805599453,
                                                  2.0794415416798357}};
-    struct rl_ratio_bounds band = {RL_TOKEN, 0.5, 4, 0.26, false};
+    struct rl_ratio_bounds bounds = {RL_TOKEN, 0.5, 4, 0.26, false};
     struct rl_mismatch_metrics metrics;
     struct arena arena = {0};
     struct rl_batch batch;
     two_turns(&row, &batch, &arena);
-    rl_mismatch_measure(&batch, &band, &metrics);
+    rl_mismatch_measure(&batch, &bounds, &metrics);
     close_to("mean", metrics.rollout_rs_mean, 11.25 / 4);
     close_to("max", metrics.rollout_rs_max, 8);
     close_to("min", metrics.rollout_rs_min, 0.25);

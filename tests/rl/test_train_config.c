@@ -41,8 +41,8 @@ TEST(standard)
     SAME(config.method.estimator, standard.estimator);
     SAME(config.method.returns.rule, standard.returns.rule);
     SAME(config.method.returns.gamma, standard.returns.gamma);
-    SAME(config.method.band.upper, standard.band.upper);
-    SAME(config.method.band.lower, standard.band.lower);
+    SAME(config.method.bounds.upper, standard.bounds.upper);
+    SAME(config.method.bounds.lower, standard.bounds.lower);
     SAME(config.method.normalisation.aggregation, standard.normalisation.aggregation);
     SAME(config.method.filter.kind, standard.filter.kind);
     SAME(config.method.rejected_stay, false);
@@ -115,11 +115,11 @@ TEST(fields)
     SAME(method->mask_void, true);
     SAME(method->mask_failed, true);
     SAME(method->unjudged_zero, true);
-    SAME(method->band.level, RL_TURN);
-    SAME(method->band.lower, 0.25);
-    SAME(method->band.upper, 3);
-    SAME(method->band.veto, 0.001);
-    SAME(method->band.veto_rollout, true);
+    SAME(method->bounds.level, RL_TURN);
+    SAME(method->bounds.lower, 0.25);
+    SAME(method->bounds.upper, 3);
+    SAME(method->bounds.veto, 0.001);
+    SAME(method->bounds.veto_rollout, true);
     SAME(method->coverage.enabled, true);
     SAME(method->coverage.rollout, true);
     SAME(method->coverage.every_turn, true);
@@ -178,9 +178,9 @@ TEST(off)
     struct train_config config;
     struct err err = {0};
     assert_ok(read(pairs, &settings, &config, &err), &err);
-    SAME(config.method.band.veto, 0);
+    SAME(config.method.bounds.veto, 0);
     SAME(config.method.coverage.enabled, false);
-    SAME(config.method.band.lower, 1 / 1.001); /* of the preset's upper bound */
+    SAME(config.method.bounds.lower, 1 / 1.001); /* of the preset's upper bound */
     SAME(config.method.normalisation.scale, 1000);
     settings_deinit(&settings);
 }
@@ -193,7 +193,7 @@ TEST(unscored)
     struct train_config config;
     struct err err = {0};
     assert_ok(read(pairs, &settings, &config, &err), &err);
-    SAME(config.method.band.level, RL_NO_LEVEL);
+    SAME(config.method.bounds.level, RL_NO_LEVEL);
     settings_deinit(&settings);
 }
 

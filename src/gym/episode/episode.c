@@ -28,7 +28,7 @@ struct episode {
     json_t *state;
     struct episode_config config; /* borrows from the state */
     struct problem problem;
-    json_t *told; /* prompt_problem */
+    json_t *prompt_facts; /* prompt_problem */
 };
 
 static const char *const phase_names[] = {"answering", "judging", "done"};
@@ -144,8 +144,8 @@ static int make_messages(struct episode *episode, struct err *err)
         prompt_turn_of(episode, json_integer_value(json_array_get(window, i)), &turns[i], &scratch,
                        facts);
     const json_t *examples = json_object_get(episode->state, "examples");
-    int result = prompts_messages(episode->gym->prompts, &episode->config.prompt, episode->told,
-                                  json_object_get(episode->state, "device"),
+    int result = prompts_messages(episode->gym->prompts, &episode->config.prompt,
+                                  episode->prompt_facts, json_object_get(episode->state, "device"),
                                   json_is_array(examples) ? examples : NULL, turns, count,
                                   &messages, err);
     if (result == 0)
@@ -179,7 +179,7 @@ void episode_free(struct episode *episode)
 {
     if (!episode)
         return;
-    json_decref(episode->told);
+    json_decref(episode->prompt_facts);
     json_decref(episode->state);
     problem_deinit(&episode->problem);
     mem_free(episode);
@@ -260,7 +260,7 @@ int episode_new(struct episode **out, struct gym *gym, const char *id, const jso
         result = episode_config_resolve(gym, configuration, &resolved, &episode->problem, err);
     if (result == 0) {
         episode->state = first_state(id, gym, resolved);
-        episode->told = prompt_problem(&episode->problem);
+        episode->prompt_facts = prompt_problem(&episode->problem);
         result = episode_config_read(resolved, &episode->config, err);
     }
     if (result == 0)
@@ -361,7 +361,7 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
         episode_free(episode);
         return result;
     }
-    episode->told = prompt_problem(&episode->problem);
+    episode->prompt_facts = prompt_problem(&episode->problem);
     *out = episode;
     return 0;
 }
@@ -456,11 +456,11 @@ static int end_turn(struct episode *episode, const struct parsed *parsed, const 
     const json_t *answer = json_object_get(pending, "answer");
     char id[LIMIT_JOB_ID_BYTES + 1] = "", *feedback;
     json_t *facts = feedback_facts(verdict, parsed->code);
-    const struct prompt_turn told = {.answer = json_string_value(json_object_get(answer, "text")),
-                                     .thought = parsed->thought,
-                                     .code = parsed->code,
-                                     .facts = facts};
-    int result = prompts_feedback(episode->gym->prompts, &episode->config.prompt, &told, &feedback,
+    const struct prompt_turn shown = {.answer = json_string_value(json_object_get(answer, "text")),
+                                      .thought = parsed->thought,
+                                      .code = parsed->code,
+                                      .facts = facts};
+    int result = prompts_feedback(episode->gym->prompts, &episode->config.prompt, &shown, &feedback,
                                   err);
     if (result == 0) {
         if (verdict)

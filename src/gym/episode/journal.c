@@ -20,7 +20,7 @@ struct reading {
     journal_line read;
     void *context;
     char *line; /* the start of a line */
-    size_t held, room;
+    size_t held, capacity;
     size_t number; /* of that line, from 1 */
     off_t whole;   /* end of the last complete line */
 };
@@ -44,9 +44,9 @@ static int check_object(struct reading *reading, const char *bytes, size_t count
     if (reading->held + count > LIMIT_JOURNAL_LINE_BYTES)
         return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", reading->path,
                        reading->number, LIMIT_JOURNAL_LINE_BYTES);
-    if (reading->held + count > reading->room) {
-        reading->room = 2 * (reading->held + count);
-        reading->line = mem_resize(reading->line, reading->room);
+    if (reading->held + count > reading->capacity) {
+        reading->capacity = 2 * (reading->held + count);
+        reading->line = mem_resize(reading->line, reading->capacity);
     }
     if (count > 0)
         memcpy(reading->line + reading->held, bytes, count);

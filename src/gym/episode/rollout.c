@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE_BYTES 512 /* configurations are at most four levels deep */
+#define PATH_BYTES 512 /* configurations are at most four levels deep */
 
 struct task {
     const json_t *asked; /* one of rollout_options.tasks */
@@ -78,7 +78,7 @@ static bool find_difference(const json_t **found, const json_t **wanted, char *p
     if (json_is_object(one) && json_is_object(other)) {
         json_object_foreach((json_t *)other, key, value)
         {
-            int more = snprintf(path + length, PLACE_BYTES - length, "%s%.40s", length ? "." : "",
+            int more = snprintf(path + length, PATH_BYTES - length, "%s%.40s", length ? "." : "",
                                 key);
             *found = json_object_get(one, key);
             *wanted = value;
@@ -92,7 +92,7 @@ static bool find_difference(const json_t **found, const json_t **wanted, char *p
         return !json_equal(one, other);
     json_array_foreach((json_t *)other, i, value)
     {
-        int more = snprintf(path + length, PLACE_BYTES - length, ".%zu", i);
+        int more = snprintf(path + length, PATH_BYTES - length, ".%zu", i);
         *found = json_array_get(one, i);
         *wanted = value;
         if (find_difference(found, wanted, path, length + (size_t)more))
@@ -113,14 +113,14 @@ static char *short_text(const json_t *value)
 static int compare_runs(const struct run *run, const json_t *found, const json_t *wanted,
                         struct err *err)
 {
-    char place[PLACE_BYTES];
-    if (!find_difference(&found, &wanted, place, 0))
+    char path[PATH_BYTES];
+    if (!find_difference(&found, &wanted, path, 0))
         return 0;
     char *was = short_text(found), *now = short_text(wanted);
     err_set(err, ERR_INPUT,
             "%s holds another run: its %s was %s, and is %s now; repeat its settings, or name "
             "another directory",
-            run->options->directory, place, was, now);
+            run->options->directory, path, was, now);
     mem_free(was);
     mem_free(now);
     return ERR_INPUT;
@@ -455,7 +455,7 @@ static int finish_episode(struct run *run, struct task *task, struct err *err)
     return result;
 }
 
-static int play_episode(struct run *run, struct task *task, struct err *err)
+static int run_episode(struct run *run, struct task *task, struct err *err)
 {
     int result = task->episode ? 0 : begin_episode(run, task, err);
     while (result == 0 && episode_phase(task->episode) != EPISODE_DONE) {
@@ -514,7 +514,7 @@ static void *run_worker(void *argument)
     struct task *task;
     while ((task = next_task(run))) {
         struct err err = {0};
-        int result = play_episode(run, task, &err);
+        int result = run_episode(run, task, &err);
         settle_episode(run, task, result, &err);
     }
     return NULL;

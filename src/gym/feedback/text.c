@@ -238,7 +238,7 @@ static size_t number_at(struct text text)
 }
 
 /* The number after a file's name: `:12`, `(12)`, `", line 12`; 0: none. */
-static size_t place_behind(struct text rest)
+static size_t line_number_after(struct text rest)
 {
     static const char *const links[] = {":", "(", "\", line "};
     for (size_t i = 0; i < COUNT(links); i++) {
@@ -250,7 +250,7 @@ static size_t place_behind(struct text rest)
 }
 
 /* The line of file `name` that a text is about; a name that ends in a dot has any extension. */
-static size_t place_in(struct text line, const char *name)
+static size_t line_number_in(struct text line, const char *name)
 {
     const char *end = line.at + line.count;
     const char *at = line.at;
@@ -262,7 +262,7 @@ static size_t place_in(struct text line, const char *name)
         const char *behind = at + length;
         while (name[length - 1] == '.' && behind < end && isalnum((unsigned char)*behind))
             behind++;
-        size_t number = place_behind((struct text){behind, (size_t)(end - behind)});
+        size_t number = line_number_after((struct text){behind, (size_t)(end - behind)});
         if (number > 0)
             return number;
     }
@@ -270,10 +270,10 @@ static size_t place_in(struct text line, const char *name)
 }
 
 /* Tools use the candidate's own file name, or a plain one. */
-static size_t place_of(struct text line, const char *name)
+static size_t line_number_of(struct text line, const char *name)
 {
-    size_t number = name && *name ? place_in(line, name) : 0;
-    return number > 0 ? number : place_in(line, "candidate.");
+    size_t number = name && *name ? line_number_in(line, name) : 0;
+    return number > 0 ? number : line_number_in(line, "candidate.");
 }
 
 static bool line_of(const char *source, size_t number, struct text *line)
@@ -324,7 +324,7 @@ char *feedback_excerpt(const char *text, const char *source, const char *name, s
             put_left_out(&out, rest);
             break;
         }
-        size_t number = quotes < QUOTES && lines > 0 ? place_of(line, name) : 0;
+        size_t number = quotes < QUOTES && lines > 0 ? line_number_of(line, name) : 0;
         struct text so_far = {out.data, out.len};
         if (number == 0 || number > lines || !line_of(source, number, &quoted) ||
             contains_line(so_far, quoted) ||

@@ -402,12 +402,12 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
     static const char *const names[] = {"the system message", "the task", "the last answer",
                                         "the last feedback"};
     size_t count = json_array_size(messages), task = task_index(messages);
-    bool told = telling->turn_count > 0 && !telling->style->last_only;
+    bool shown = telling->turn_count > 0 && !telling->style->last_only;
     int64_t tokens[] = {
         task ? message_tokens(json_array_get(messages, 0)) : 0,
         message_tokens(json_array_get(messages, task)),
-        told ? message_tokens(json_array_get(messages, count - 2)) : 0,
-        told ? message_tokens(json_array_get(messages, count - 1)) : 0,
+        shown ? message_tokens(json_array_get(messages, count - 2)) : 0,
+        shown ? message_tokens(json_array_get(messages, count - 1)) : 0,
     };
     struct buf parts;
     size_t largest = 0;
@@ -416,7 +416,7 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
         largest = tokens[i] > tokens[largest] ? i : largest;
         if (tokens[i] > 0)
             buf_printf(&parts, "%s%s%s %lld", parts.len ? ", " : "", names[i],
-                       i == 1 && telling->turn_count > 0 && !told ? " with the last feedback" : "",
+                       i == 1 && telling->turn_count > 0 && !shown ? " with the last feedback" : "",
                        (long long)tokens[i]);
     }
     int result = err_set(err, ERR_LIMIT,

@@ -6,7 +6,7 @@
 /* --------------------------------------------------------------------------------------- fast_p */
 
 static void curve(struct plot *plot, const struct gym_estimate *estimates, const char *line,
-                  const char *band)
+                  const char *ribbon)
 {
     struct plot_point values[REPORT_CURVE], low[REPORT_CURVE], high[REPORT_CURVE];
     for (size_t i = 0; i < REPORT_CURVE; i++) {
@@ -15,8 +15,8 @@ static void curve(struct plot *plot, const struct gym_estimate *estimates, const
         low[i] = (struct plot_point){p, estimates[i].low};
         high[i] = (struct plot_point){p, estimates[i].high};
     }
-    if (band)
-        plot_band(plot, band, low, high, REPORT_CURVE);
+    if (ribbon)
+        plot_ribbon(plot, ribbon, low, high, REPORT_CURVE);
     plot_line(plot, line, values, REPORT_CURVE);
 }
 
@@ -105,7 +105,7 @@ static void pass_line(struct plot *plot, const struct gym_estimate *estimates, s
         low[i] = (struct plot_point){k, estimates[i].low};
         high[i] = (struct plot_point){k, estimates[i].high};
     }
-    plot_band(plot, plot_words("band %s", class).text, low, high, count);
+    plot_ribbon(plot, plot_words("band %s", class).text, low, high, count);
     plot_line(plot, plot_words("line %s", class).text, values, count);
     for (size_t i = 0; i < count; i++) {
         struct plot_words label = plot_words("pass@%zu, %.100s", i + 1, name);

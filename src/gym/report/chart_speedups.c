@@ -72,25 +72,25 @@ static void waterfall(struct plot *plot, const struct report_run *run)
 {
     struct best *bests = sorted_bests(run);
     size_t count = run->all.problem_count;
-    double even = plot_y(plot, 1), room = (plot->right - plot->left) / (double)count;
-    double gap = room > 5 ? 1.5 : room > 2.5 ? 0.5 : 0;
+    double even = plot_y(plot, 1), slot_width = (plot->right - plot->left) / (double)count;
+    double gap = slot_width > 5 ? 1.5 : slot_width > 2.5 ? 0.5 : 0;
     for (size_t i = 0; i < count; i++) {
         const struct best *best = &bests[i];
         const char *name = *best->name ? best->name : "a problem without a name";
-        double x = plot->left + room * (double)i + gap / 2, end = x + room - gap;
+        double x = plot->left + slot_width * (double)i + gap / 2, end = x + slot_width - gap;
         if (best->value <= 0) {
             bool solved = best->value == 0;
-            plot_box(
+            plot_rect(
                 plot, solved ? "bar untimed" : "bar unsolved", x, even - 5, end, even + 5,
                 plot_words("%.150s: %s", name, solved ? "correct, not timed" : "not solved").text);
             continue;
         }
-        plot_box(plot, best->value >= 1 ? "bar gain" : "bar loss", x, even, end,
-                 plot_y(plot, best->value),
-                 plot_words("%.150s: %.2f× (%.2f to %.2f)", name, best->value, best->low,
-                            best->high)
-                     .text);
-        if (room > 5)
+        plot_rect(plot, best->value >= 1 ? "bar gain" : "bar loss", x, even, end,
+                  plot_y(plot, best->value),
+                  plot_words("%.150s: %.2f× (%.2f to %.2f)", name, best->value, best->low,
+                             best->high)
+                      .text);
+        if (slot_width > 5)
             plot_rule(plot, "whisker", (x + end) / 2, plot_y(plot, best->low), (x + end) / 2,
                       plot_y(plot, best->high));
     }
@@ -154,11 +154,12 @@ static const struct report_problem *find_best(const struct report_set *set, cons
     while (*name && low < high) {
         size_t middle = (low + high) / 2;
         const char *there = set->problems[middle].name;
-        int side = *there ? report_name_order(name, there) : -1; /* unnamed ones are last */
-        if (side == 0)
+        int order_of_names = *there ? report_name_order(name, there)
+                                    : -1; /* unnamed ones are last */
+        if (order_of_names == 0)
             return &set->problems[middle];
-        low = side > 0 ? middle + 1 : low;
-        high = side < 0 ? middle : high;
+        low = order_of_names > 0 ? middle + 1 : low;
+        high = order_of_names < 0 ? middle : high;
     }
     return NULL;
 }

@@ -23,7 +23,7 @@ static double turn_line(const struct report *report, const struct report_run *ru
         high[t] = (struct plot_point){(double)t, estimate->high};
     }
     if (p == 0)
-        plot_band(plot, plot_words("band %s", class).text, low, high, count);
+        plot_ribbon(plot, plot_words("band %s", class).text, low, high, count);
     plot_line(plot, plot_words("line %s", class).text, values, count);
     for (size_t t = 0; t < count; t++) {
         struct plot_words name = p > 0 ? plot_words("up to turn %zu, at least %g×", t, p)
@@ -160,28 +160,29 @@ static void mix_bar(struct plot *plot, const struct report_run *run, size_t turn
         double share = (double)count / total;
         if (count == 0)
             continue;
-        plot_box(plot, plot_words("bar st-%s", gym_status_name(order[i])).text, x0,
-                 plot_y(plot, below), x1, plot_y(plot, below + share),
-                 plot_words("%.100s, turn %zu: %s, %zu of %zu samples (%.1f %%)", run->name, turn,
-                            status_words(order[i]).text, count, run->all.samples_asked, 100 * share)
-                     .text);
+        plot_rect(plot, plot_words("bar st-%s", gym_status_name(order[i])).text, x0,
+                  plot_y(plot, below), x1, plot_y(plot, below + share),
+                  plot_words("%.100s, turn %zu: %s, %zu of %zu samples (%.1f %%)", run->name, turn,
+                             status_words(order[i]).text, count, run->all.samples_asked,
+                             100 * share)
+                      .text);
         below += share;
     }
 }
 
 static void mix_bars(const struct report *report, struct plot *plot, size_t shown)
 {
-    double room = (plot->right - plot->left) / (double)shown;
-    double width = room * 0.72 / (double)report->run_count;
+    double slot_width = (plot->right - plot->left) / (double)shown;
+    double width = slot_width * 0.72 / (double)report->run_count;
     double gap = report->run_count > 1 ? 1.5 : 0;
     for (size_t t = 0; t < shown; t++) {
         for (size_t r = 0; r < report->run_count; r++) {
-            double start = plot->left + room * ((double)t + 0.14) + width * (double)r;
+            double start = plot->left + slot_width * ((double)t + 0.14) + width * (double)r;
             if (t < report->runs[r].turn_count)
                 mix_bar(plot, &report->runs[r], t, start, start + width - gap);
         }
-        plot_text(plot, "tick middle", plot->left + room * ((double)t + 0.5), plot->bottom + 16,
-                  plot_words("%zu", t).text);
+        plot_text(plot, "tick middle", plot->left + slot_width * ((double)t + 0.5),
+                  plot->bottom + 16, plot_words("%zu", t).text);
     }
 }
 

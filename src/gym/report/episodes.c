@@ -12,7 +12,7 @@
 
 #define KERNELS 5
 /* Room for the rest of the page, and for one more episode. */
-#define ROOM_BYTES (LIMIT_REPORT_BYTES / 4)
+#define PAGE_RESERVE_BYTES (LIMIT_REPORT_BYTES / 4)
 
 /* Text cut at the limit, at a character. */
 static json_t *bounded_text(const char *text)
@@ -132,7 +132,7 @@ static int put_run(const struct report *report, size_t r, struct buf *out, struc
             break;
         if (counts[order]) {
             json_t *episode = episode_json(&trajectory, run,
-                                           out->len < LIMIT_REPORT_BYTES - ROOM_BYTES);
+                                           out->len < LIMIT_REPORT_BYTES - PAGE_RESERVE_BYTES);
             put_block(out, r, order, episode);
             json_decref(episode);
         }

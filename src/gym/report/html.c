@@ -63,7 +63,7 @@ static void put_run(const struct report *report, size_t r, struct buf *out)
     html_chip(out, "reward", run->rewards);
     html_chip(out, "from", run->started_at);
     html_chip(out, "to", run->ended_at);
-    put_remark(out, all->problem_count - all->problems_tried, "problems nobody came to");
+    put_remark(out, all->problem_count - all->problems_tried, "problems were not reached");
     put_remark(out, all->samples_asked - all->samples_found, "samples are missing");
     put_remark(out, all->samples_lost, "samples lost to the infrastructure");
     put_remark(out, all->turns_excluded, "turns say nothing of the candidate");

@@ -86,10 +86,10 @@ struct plot_words plot_words(const char *format, ...)
 
 /* -------------------------------------------------------------------------------------- drawing */
 
-#define ROOM_LEFT 46
-#define ROOM_RIGHT 14
-#define ROOM_TOP 10
-#define ROOM_BOTTOM 40
+#define MARGIN_LEFT 46
+#define MARGIN_RIGHT 14
+#define MARGIN_TOP 10
+#define MARGIN_BOTTOM 40
 
 void plot_open(struct plot *plot, struct buf *out, double width, double height, const char *name,
                const char *title, const char *description)
@@ -97,10 +97,10 @@ void plot_open(struct plot *plot, struct buf *out, double width, double height, 
     plot->out = out;
     plot->width = width;
     plot->height = height;
-    plot->left = ROOM_LEFT;
-    plot->right = width - ROOM_RIGHT;
-    plot->top = ROOM_TOP;
-    plot->bottom = height - ROOM_BOTTOM;
+    plot->left = MARGIN_LEFT;
+    plot->right = width - MARGIN_RIGHT;
+    plot->top = MARGIN_TOP;
+    plot->bottom = height - MARGIN_BOTTOM;
     buf_printf(out,
                "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-labelledby=\"%s-title %s-text\">"
                "<title id=\"%s-title\">",
@@ -230,8 +230,8 @@ void plot_line(struct plot *plot, const char *class, const struct plot_point *po
     buf_puts(plot->out, "\"/>");
 }
 
-static void band_part(struct plot *plot, const struct plot_point *low,
-                      const struct plot_point *high, size_t count)
+static void ribbon_part(struct plot *plot, const struct plot_point *low,
+                        const struct plot_point *high, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         buf_printf(plot->out, "%c%.1f %.1f", i > 0 ? 'L' : 'M', plot_x(plot, high[i].x),
@@ -241,15 +241,15 @@ static void band_part(struct plot *plot, const struct plot_point *low,
     buf_puts(plot->out, "Z");
 }
 
-void plot_band(struct plot *plot, const char *class, const struct plot_point *low,
-               const struct plot_point *high, size_t count)
+void plot_ribbon(struct plot *plot, const char *class, const struct plot_point *low,
+                 const struct plot_point *high, size_t count)
 {
     buf_printf(plot->out, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0, end; i < count; i = end + 1) {
         for (end = i; end < count && !isnan(low[end].y) && !isnan(high[end].y);)
             end++;
         if (end > i)
-            band_part(plot, low + i, high + i, end - i);
+            ribbon_part(plot, low + i, high + i, end - i);
     }
     buf_puts(plot->out, "\"/>");
 }
@@ -270,8 +270,8 @@ void plot_dot(struct plot *plot, const char *class, double x, double y, const ch
     tip_of(plot, tip);
 }
 
-void plot_box(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
-              const char *tip)
+void plot_rect(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
+               const char *tip)
 {
     buf_printf(plot->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
                class, fmin(x0, x1), fmin(y0, y1), fabs(x1 - x0), fabs(y1 - y0));

@@ -60,13 +60,13 @@ void plot_label_x(struct plot *plot, const char *text);
 /* Points that are NaN interrupt a line. */
 void plot_line(struct plot *plot, const char *class, const struct plot_point *points, size_t count);
 /* Between low[i].y and high[i].y. */
-void plot_band(struct plot *plot, const char *class, const struct plot_point *low,
-               const struct plot_point *high, size_t count);
+void plot_ribbon(struct plot *plot, const char *class, const struct plot_point *low,
+                 const struct plot_point *high, size_t count);
 /* The browser shows `tip` (text) on hover. */
 void plot_dot(struct plot *plot, const char *class, double x, double y, const char *tip);
 /* From corner to corner, in the drawing's own units. */
-void plot_box(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
-              const char *tip);
+void plot_rect(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
+               const char *tip);
 void plot_rule(struct plot *plot, const char *class, double x0, double y0, double x1, double y1);
 void plot_text(struct plot *plot, const char *class, double x, double y, const char *text);
 

@@ -102,8 +102,8 @@ static void make_set(struct arena *arena, struct report_set *set,
                      struct report_episode *const *episodes, size_t count,
                      const struct asked *asked, size_t most, size_t *found)
 {
-    size_t room = count + asked->name_count + asked->total;
-    set->problems = arena_alloc(arena, (room + 1) * sizeof *set->problems);
+    size_t capacity = count + asked->name_count + asked->total;
+    set->problems = arena_alloc(arena, (capacity + 1) * sizeof *set->problems);
     size_t largest = 1;
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count; end++)

@@ -13,8 +13,9 @@ double rl_token_log_ratio(const struct rl_batch *batch, size_t token);
 size_t rl_unit_end(const struct rl_batch *batch, enum rl_level level, size_t row);
 /* 1 if no token counts. */
 double rl_unit_ratio(const struct rl_batch *batch, enum rl_level level, size_t from, size_t to);
-bool rl_within_bounds(const struct rl_ratio_bounds *band, double ratio);
+bool rl_within_bounds(const struct rl_ratio_bounds *bounds, double ratio);
 /* [rows] */
-void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *band, bool *vetoed);
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
+                    bool *vetoed);
 
 #endif

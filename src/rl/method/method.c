@@ -20,7 +20,7 @@ const char *rl_method_name(size_t index)
 static void set_standard(struct rl_method *method)
 {
     *method = (struct rl_method){
-        .band = rl_ratio_bounds_defaults,
+        .bounds = rl_ratio_bounds_defaults,
         .coverage = rl_coverage_defaults,
         .returns = rl_return_defaults,
         .filter = rl_filter_defaults,
@@ -38,10 +38,10 @@ static void set_grpo(struct rl_method *method)
 /* Dr. Kernel's release: values of its scripts. */
 static void set_drkernel(struct rl_method *method)
 {
-    method->band = (struct rl_ratio_bounds){.level = RL_GEOMETRIC,
-                                            .lower = 0.999,
-                                            .upper = 1.001,
-                                            .veto = 1e-4};
+    method->bounds = (struct rl_ratio_bounds){.level = RL_GEOMETRIC,
+                                              .lower = 0.999,
+                                              .upper = 1.001,
+                                              .veto = 1e-4};
     method->coverage.enabled = true;
     method->normalisation.aggregation = RL_SEQ_MEAN_TOKEN_SUM;
     method->normalisation.scale = 1000;
@@ -125,7 +125,7 @@ int rl_method_check(struct rl_method *method, struct err *err)
     if (!(method->normalisation.scale > 0))
         return err_set(err, ERR_INPUT, "the loss's scale must be above 0, not %g",
                        method->normalisation.scale);
-    return rl_ratio_bounds_check(&method->band, err);
+    return rl_ratio_bounds_check(&method->bounds, err);
 }
 
 static void filter_prompts(struct rl_batch *batch, const struct rl_method *method,
@@ -154,8 +154,8 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
         rl_mask_failed(batch);
     if (method->importance != RL_NO_LEVEL)
         rl_importance(batch, method->importance, method->importance_upper, batch->weight);
-    rl_mismatch_measure(batch, &method->band, &report->mismatch);
-    rl_mismatch_reject(batch, &method->band);
+    rl_mismatch_measure(batch, &method->bounds, &report->mismatch);
+    rl_mismatch_reject(batch, &method->bounds);
     rl_quality_measure(batch, &report->quality);
     rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
     rl_returns(batch, &returns);

@@ -32,7 +32,7 @@ struct rl_method {
     bool lazy_paid;      /* rewards of turns that coverage rejects count in returns */
     bool rejected_stay;  /* turns that mismatch or coverage rejects count in groups */
     bool filter_rewards; /* not returns */
-    struct rl_ratio_bounds band;
+    struct rl_ratio_bounds bounds;
     struct rl_coverage_options coverage;
     struct rl_return_options returns; /* except `without` */
     struct rl_filter filter;          /* except `by` and `out`, which follow from the others */

@@ -11,22 +11,22 @@ const struct rl_ratio_bounds rl_ratio_bounds_defaults = {.level = RL_NO_LEVEL,
                                                          .lower = 0.5,
                                                          .upper = 2};
 
-int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err)
+int rl_ratio_bounds_check(struct rl_ratio_bounds *bounds, struct err *err)
 {
-    if (band->level == RL_NO_LEVEL)
-        band->lower = isnan(band->lower) ? rl_ratio_bounds_defaults.lower : band->lower;
-    else if (!(band->upper > 0) || isinf(band->upper))
+    if (bounds->level == RL_NO_LEVEL)
+        bounds->lower = isnan(bounds->lower) ? rl_ratio_bounds_defaults.lower : bounds->lower;
+    else if (!(bounds->upper > 0) || isinf(bounds->upper))
         return err_set(err, ERR_INPUT, "the ratio's upper bound must be above 0, not %g",
-                       band->upper);
-    else if (isnan(band->lower))
-        band->lower = 1 / band->upper;
-    if (band->level != RL_NO_LEVEL && !(band->lower >= 0 && band->lower <= band->upper))
+                       bounds->upper);
+    else if (isnan(bounds->lower))
+        bounds->lower = 1 / bounds->upper;
+    if (bounds->level != RL_NO_LEVEL && !(bounds->lower >= 0 && bounds->lower <= bounds->upper))
         return err_set(err, ERR_INPUT,
-                       "no ratio lies between %g and %g; give the lower bound first", band->lower,
-                       band->upper);
-    if (!(band->veto >= 0 && band->veto < 1))
+                       "no ratio lies between %g and %g; give the lower bound first", bounds->lower,
+                       bounds->upper);
+    if (!(bounds->veto >= 0 && bounds->veto < 1))
         return err_set(err, ERR_INPUT, "the veto's ratio must be from 0 (none) to below 1, not %g",
-                       band->veto);
+                       bounds->veto);
     return 0;
 }
 
@@ -95,54 +95,55 @@ void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio)
     }
 }
 
-bool rl_within_bounds(const struct rl_ratio_bounds *band, double ratio)
+bool rl_within_bounds(const struct rl_ratio_bounds *bounds, double ratio)
 {
-    return ratio >= band->lower && ratio <= band->upper;
+    return ratio >= bounds->lower && ratio <= bounds->upper;
 }
 
-static bool has_extreme_token(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
+static bool has_extreme_token(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
                               size_t row)
 {
-    for (size_t i = batch->first[row]; band->veto > 0 && i < batch->first[row + 1]; i++)
-        if (rl_token_counts(batch, row, i) && rl_token_log_ratio(batch, i) < log(band->veto))
+    for (size_t i = batch->first[row]; bounds->veto > 0 && i < batch->first[row + 1]; i++)
+        if (rl_token_counts(batch, row, i) && rl_token_log_ratio(batch, i) < log(bounds->veto))
             return true;
     return false;
 }
 
-void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *band, bool *vetoed)
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
+                    bool *vetoed)
 {
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         bool any = false;
         end = rl_rollout_end(batch, row);
         for (size_t member = row; member < end; member++)
-            any |= vetoed[member] = has_extreme_token(batch, band, member);
-        for (size_t member = row; member < end && band->veto_rollout; member++)
+            any |= vetoed[member] = has_extreme_token(batch, bounds, member);
+        for (size_t member = row; member < end && bounds->veto_rollout; member++)
             vetoed[member] = any;
     }
 }
 
 /* Rows that were dropped before stay unchanged. */
-static void reject_tokens(struct rl_batch *batch, const struct rl_ratio_bounds *band, size_t row)
+static void reject_tokens(struct rl_batch *batch, const struct rl_ratio_bounds *bounds, size_t row)
 {
     for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
         if (rl_token_counts(batch, row, i) &&
-            !rl_within_bounds(band, rl_exp_clamped(rl_token_log_ratio(batch, i))))
+            !rl_within_bounds(bounds, rl_exp_clamped(rl_token_log_ratio(batch, i))))
             batch->mask[i] = false;
 }
 
-void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *band)
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *bounds)
 {
     bool *vetoed = mem_alloc(batch->rows + 1), *outside = mem_alloc(batch->rows + 1);
-    rl_find_vetoes(batch, band, vetoed);
+    rl_find_vetoes(batch, bounds, vetoed);
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
-        end = rl_unit_end(batch, band->level, row);
-        bool inside = band->level == RL_NO_LEVEL || band->level == RL_TOKEN ||
-                      rl_within_bounds(band, rl_unit_ratio(batch, band->level, row, end));
+        end = rl_unit_end(batch, bounds->level, row);
+        bool inside = bounds->level == RL_NO_LEVEL || bounds->level == RL_TOKEN ||
+                      rl_within_bounds(bounds, rl_unit_ratio(batch, bounds->level, row, end));
         for (size_t member = row; member < end; member++)
             outside[member] = !inside;
     }
-    for (size_t row = 0; row < batch->rows && band->level == RL_TOKEN; row++)
-        reject_tokens(batch, band, row);
+    for (size_t row = 0; row < batch->rows && bounds->level == RL_TOKEN; row++)
+        reject_tokens(batch, bounds, row);
     for (size_t row = 0; row < batch->rows; row++)
         batch->drop[row] |= (uint8_t)((outside[row] ? RL_MISMATCH : 0) |
                                       (vetoed[row] ? RL_VETO : 0));

@@ -38,13 +38,13 @@ struct rl_ratio_bounds {
 extern const struct rl_ratio_bounds rl_ratio_bounds_defaults; /* none, 0.5 to 2, no veto */
 
 /* Sets a missing `lower`. ERR_INPUT: empty or invalid bounds. */
-NODISCARD int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err);
+NODISCARD int rl_ratio_bounds_check(struct rl_ratio_bounds *bounds, struct err *err);
 
 /* ratio [tokens]: of the token's unit, the same for all of its tokens; 1 if none counts. */
 void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio);
 
 /* Sets RL_MISMATCH and RL_VETO, and clears the mask of single tokens at level `token`. */
-void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *band);
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *bounds);
 
 /* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 if none counts. */
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
@@ -95,7 +95,7 @@ struct rl_mismatch_metrics {
 
 /* Call before rl_mismatch_reject on the same batch: rejected tokens no longer count. All 0 if no
  * token counts. */
-void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
+void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
                          struct rl_mismatch_metrics *metrics);
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
 

@@ -38,20 +38,20 @@ struct tally {
     double deviation_most;
 };
 
-static void tally_token(struct tally *tally, const struct rl_ratio_bounds *band, double difference,
-                        double ratio)
+static void tally_token(struct tally *tally, const struct rl_ratio_bounds *bounds,
+                        double difference, double ratio)
 {
     double rho = rl_exp_clamped(difference);
-    double clamped = fmin(fmax(ratio, band->lower), band->upper);
+    double clamped = fmin(fmax(ratio, bounds->lower), bounds->upper);
     tally_add(&tally->token_kl, -difference);
     tally_add(&tally->k3, rho - fmin(fmax(difference, -RL_EXPONENT_MOST), RL_EXPONENT_MOST) - 1);
     tally_add(&tally->chi2_token, rho * rho - 1);
     tally_add(&tally->ratio, ratio);
     tally->clamped += clamped;
     tally->clamped_squares += clamped * clamped;
-    tally->token_high += ratio > band->upper;
-    tally->token_low += ratio < band->lower;
-    tally->catastrophic_tokens += band->veto > 0 && difference < log(band->veto);
+    tally->token_high += ratio > bounds->upper;
+    tally->token_low += ratio < bounds->lower;
+    tally->catastrophic_tokens += bounds->veto > 0 && difference < log(bounds->veto);
 }
 
 /* Σ over the tokens of one row that count. */
@@ -59,7 +59,7 @@ struct row_sums {
     double count, trained, sampled, ratio, rejected;
 };
 
-static void tally_row(struct tally *tally, const struct rl_ratio_bounds *band,
+static void tally_row(struct tally *tally, const struct rl_ratio_bounds *bounds,
                       const struct row_sums *sums)
 {
     double trained = sums->trained / sums->count;
@@ -75,25 +75,25 @@ static void tally_row(struct tally *tally, const struct rl_ratio_bounds *band,
     tally_add(&tally->ppl_ratio, exp(sampled - trained));
     tally_add(&tally->chi2_row, rho * rho - 1);
     tally_add(&tally->row_ratio, ratio);
-    tally->row_high += ratio > band->upper;
-    tally->row_low += ratio < band->lower;
+    tally->row_high += ratio > bounds->upper;
+    tally->row_low += ratio < bounds->lower;
     tally->deviation_most = fmax(tally->deviation_most, fabs(ratio - 1));
     tally->rejected_tokens += sums->rejected;
     tally->rejected_rows += sums->rejected > 0;
 }
 
 static void tally_batch(struct tally *tally, const struct rl_batch *batch,
-                        const struct rl_ratio_bounds *band, const double *ratio)
+                        const struct rl_ratio_bounds *bounds, const double *ratio)
 {
     bool *vetoed = mem_alloc(batch->rows + 1);
-    rl_find_vetoes(batch, band, vetoed);
+    rl_find_vetoes(batch, bounds, vetoed);
     for (size_t row = 0; row < batch->rows; row++) {
         struct row_sums sums = {0};
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
             if (!rl_token_counts(batch, row, i))
                 continue;
-            bool outside = band->level != RL_NO_LEVEL && !rl_within_bounds(band, ratio[i]);
-            tally_token(tally, band, rl_token_log_ratio(batch, i), ratio[i]);
+            bool outside = bounds->level != RL_NO_LEVEL && !rl_within_bounds(bounds, ratio[i]);
+            tally_token(tally, bounds, rl_token_log_ratio(batch, i), ratio[i]);
             sums.count++;
             sums.trained += (double)batch->trained[i];
             sums.sampled += (double)batch->sampled[i];
@@ -103,7 +103,7 @@ static void tally_batch(struct tally *tally, const struct rl_batch *batch,
         if (sums.count == 0)
             continue;
         tally->vetoed_rows += vetoed[row];
-        tally_row(tally, band, &sums);
+        tally_row(tally, bounds, &sums);
     }
     mem_free(vetoed);
 }
@@ -133,14 +133,14 @@ static void write_rejection(const struct tally *tally, struct rl_mismatch_metric
     metrics->rollout_is_catastrophic_token_fraction = ratio_of(tally->catastrophic_tokens, tokens);
 }
 
-void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
+void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
                          struct rl_mismatch_metrics *metrics)
 {
     struct tally tally = {0};
     double *ratio = mem_alloc((batch->tokens + 1) * sizeof *ratio);
     *metrics = (struct rl_mismatch_metrics){0};
-    rl_ratios(batch, band->level, ratio);
-    tally_batch(&tally, batch, band, ratio);
+    rl_ratios(batch, bounds->level, ratio);
+    tally_batch(&tally, batch, bounds, ratio);
     mem_free(ratio);
     metrics->mismatch_kl = tally.token_kl.mean;
     metrics->mismatch_k3_kl = tally.k3.mean;
@@ -175,19 +175,19 @@ void rl_quality_measure(const struct rl_batch *batch, struct rl_quality *quality
     *quality = (struct rl_quality){0};
     for (size_t row = 0; row < batch->rows; row++) {
         bool masked = batch->drop[row] & (RL_MISMATCH | RL_VETO);
-        struct rl_quality_class *side = masked ? &quality->masked : &quality->kept;
+        struct rl_quality_class *class = masked ? &quality->masked : &quality->kept;
         if (batch->drop[row] & RL_EXCLUDED)
             continue;
-        side->count++;
+        class->count++;
         if (!batch->correct[row])
             continue;
-        side->correct++;
+        class->correct++;
         if (!(batch->speedup[row] > 0))
             continue;
-        side->timed++;
-        side->speedup_sum += batch->speedup[row];
+        class->timed++;
+        class->speedup_sum += batch->speedup[row];
         for (size_t i = 0; i < RL_FAST_RUNGS; i++)
-            side->fast[i] += batch->speedup[row] >= rl_fast[i].speedup;
+            class->fast[i] += batch->speedup[row] >= rl_fast[i].speedup;
     }
 }
 
@@ -206,14 +206,14 @@ static void put_share(const struct sink *sink, const char *kind, const char *nam
 }
 
 static void put_class(const struct sink *sink, const char *kind,
-                      const struct rl_quality_class *side)
+                      const struct rl_quality_class *class)
 {
-    double count = (double)side->count;
+    double count = (double)class->count;
     put_share(sink, kind, "count", count, 1);
-    put_share(sink, kind, "correct_rate", (double)side->correct, count);
-    put_share(sink, kind, "mean_speedup", side->speedup_sum, (double)side->timed);
+    put_share(sink, kind, "correct_rate", (double)class->correct, count);
+    put_share(sink, kind, "mean_speedup", class->speedup_sum, (double)class->timed);
     for (size_t i = 0; i < RL_FAST_RUNGS; i++)
-        put_share(sink, kind, rl_fast[i].name, (double)side->fast[i], count);
+        put_share(sink, kind, rl_fast[i].name, (double)class->fast[i], count);
 }
 
 void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context)

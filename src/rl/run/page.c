@@ -547,7 +547,7 @@ static void put_page_head(void *context, struct buf *out)
               view->steps > 0 ? plot_words("%" PRIu64 " of %" PRIu64, view->step, view->steps).text
                               : plot_words("%" PRIu64, view->step).text);
     put_setting(page, out, "model", "train.model");
-    put_setting(page, out, "learner", "train.learner");
+    put_setting(page, out, "backend", "train.learner");
     put_setting(page, out, "method", "train.method");
     put_setting(page, out, "reward", "gym.reward");
     put_setting(page, out, "seed", "train.seed");

@@ -102,7 +102,7 @@ static int check_directory(const char *directory, struct err *err)
         if (!known)
             result = err_set(err, ERR_INPUT,
                              "%s is not a run and not empty (it has '%.60s'); name another "
-"directory",
+                             "directory",
                              directory, entry->d_name);
     }
     if (stream)
@@ -207,15 +207,15 @@ static int cut_checkpoints(struct run *run, off_t end, struct err *err)
 /* The settings that differ from the defaults, written when the run is created. */
 static int write_configuration_text(struct run *run, struct err *err)
 {
-    json_t *told = run_settings_changed(run->settings), *value;
+    json_t *changed = run_settings_changed(run->settings), *value;
     const char *path;
     struct buf text;
     buf_init(&text, LIMIT_YAML_BYTES);
-    json_object_foreach(told, path, value)
+    json_object_foreach(changed, path, value)
         buf_printf(&text, "    %s: %s\n", path, json_string_value(value));
     int result = event_file_text(&run->tensorboard.main, 0, RUN_CONFIGURATION, text.data, err);
     buf_deinit(&text);
-    json_decref(told);
+    json_decref(changed);
     return result;
 }
 

@@ -76,24 +76,24 @@ static bool may_differ_on_resume(const char *path)
 json_t *run_settings_changed(const struct settings *settings)
 {
     struct settings standard;
-    json_t *told = json_object();
+    json_t *changed = json_object();
     settings_init(&standard);
     size_t index = settings_difference(&standard, settings, 0);
     for (; index < SETTINGS_COUNT; index = settings_difference(&standard, settings, index + 1)) {
         struct buf text;
         buf_init(&text, LIMIT_YAML_BYTES);
         settings_show_value(settings, index, &text);
-        json_put(told, settings_path(index), json_text(text.data));
+        json_put(changed, settings_path(index), json_text(text.data));
         buf_deinit(&text);
     }
     settings_deinit(&standard);
-    return told;
+    return changed;
 }
 
-char *run_settings_unquote(const char *told)
+char *run_settings_unquote(const char *text)
 {
-    size_t length = strlen(told), quoted = length >= 2 && *told == '"';
-    return mem_printf("%.*s", (int)(length - 2 * quoted), told + quoted);
+    size_t length = strlen(text), quoted = length >= 2 && *text == '"';
+    return mem_printf("%.*s", (int)(length - 2 * quoted), text + quoted);
 }
 
 int run_settings_read(const char *directory, struct settings *settings, struct err *err)
@@ -127,7 +127,7 @@ static int set_difference_error(const char *path, const struct settings *was,
     settings_show_value(is, index, &now);
     int result = err_set(err, ERR_INPUT,
                          "%s: the run was started with %s %s, now it is %s: resume with the same "
-"settings, or name another directory",
+                         "settings, or name another directory",
                          path, settings_path(index), before.data, now.data);
     buf_deinit(&before);
     buf_deinit(&now);

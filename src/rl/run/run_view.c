@@ -64,13 +64,13 @@ void run_series_deinit(struct run_series *series)
 
 static void grow_rows(struct run_series *series)
 {
-    if (series->count < series->room)
+    if (series->count < series->capacity)
         return;
-    series->room = series->room ? 2 * series->room : ROWS_FIRST;
-    series->steps = mem_resize(series->steps, series->room * sizeof *series->steps);
+    series->capacity = series->capacity ? 2 * series->capacity : ROWS_FIRST;
+    series->steps = mem_resize(series->steps, series->capacity * sizeof *series->steps);
     for (size_t i = 0; i < series->column_count; i++)
         series->columns[i].values = mem_resize(series->columns[i].values,
-                                               series->room * sizeof(double));
+                                               series->capacity * sizeof(double));
 }
 
 static void add_row(struct run_series *series, uint64_t step)
@@ -100,7 +100,7 @@ static struct run_column *column_of(struct run_series *series, const char *name,
                                  (series->column_count + 1) * sizeof *series->columns);
     struct run_column *column = &series->columns[series->column_count++];
     *column = (struct run_column){.name = mem_strdup(name),
-                                  .values = mem_alloc(series->room * sizeof(double))};
+                                  .values = mem_alloc(series->capacity * sizeof(double))};
     for (size_t i = 0; i < series->count; i++)
         column->values[i] = NAN;
     *next = series->column_count;
@@ -117,8 +117,8 @@ static int read_metrics_line(struct run_series *series, const char *text, size_t
     size_t next = 0;
     int result = json_parse_line(series->path, ++series->number, text, count, &line, err);
     if (result == 0 && (json_get_int(line, "step", &step, err) < 0 || step < 0))
-        result = err_set(err, ERR_INPUT, "%s:%zu: a line of metrics without a step",
-                         series->path, series->number);
+        result = err_set(err, ERR_INPUT, "%s:%zu: a line of metrics without a step", series->path,
+                         series->number);
     if (result < 0) {
         json_decref(line);
         return result;
@@ -154,11 +154,11 @@ static int read_metrics_lines(struct run_series *series, const char *bytes, size
 
 static int read_rest(struct run_series *series, int fd, struct err *err)
 {
-    size_t room = READ_BYTES, used = 0;
-    char *bytes = mem_alloc(room);
+    size_t capacity = READ_BYTES, used = 0;
+    char *bytes = mem_alloc(capacity);
     int result = 0;
     ssize_t got;
-    while (result == 0 && (got = pread(fd, bytes, room, series->read)) != 0) {
+    while (result == 0 && (got = pread(fd, bytes, capacity, series->read)) != 0) {
         if (got < 0) {
             result = err_sys(err, errno, "cannot read %s", series->path);
             break;
@@ -167,14 +167,14 @@ static int read_rest(struct run_series *series, int fd, struct err *err)
         series->read += (off_t)used;
         if (used > 0)
             continue;
-        if ((size_t)got < room) /* an incomplete line */
+        if ((size_t)got < capacity) /* an incomplete line */
             break;
-        room *= 2;
-        if (room > LIMIT_JOURNAL_LINE_BYTES)
+        capacity *= 2;
+        if (capacity > LIMIT_JOURNAL_LINE_BYTES)
             result = err_set(err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", series->path,
                              series->number + 1, LIMIT_JOURNAL_LINE_BYTES);
         else
-            bytes = mem_resize(bytes, room);
+            bytes = mem_resize(bytes, capacity);
     }
     mem_free(bytes);
     return result;
@@ -384,7 +384,7 @@ int run_view_read(struct run_view *view, struct err *err)
 
 static json_t *sft_settings(const struct run_view *view)
 {
-    json_t *run = read_object(view->path, "run.json"), *told = json_object(), *value;
+    json_t *run = read_object(view->path, "run.json"), *changed = json_object(), *value;
     const char *name;
     json_object_foreach(run, name, value)
     {
@@ -393,11 +393,11 @@ static json_t *sft_settings(const struct run_view *view)
         char *text = json_is_string(value)
                          ? mem_strdup(json_string_value(value))
                          : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-        json_put(told, name, json_text(text));
+        json_put(changed, name, json_text(text));
         mem_free(text);
     }
     json_decref(run);
-    return told;
+    return changed;
 }
 
 int run_view_settings(const struct run_view *view, json_t **out, struct err *err)

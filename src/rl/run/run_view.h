@@ -35,7 +35,7 @@ struct run_series {
     char *path;
     size_t tail_bytes; /* read only the end of the file; RUN_SERIES_ALL: all of it */
     uint64_t *steps;
-    size_t count, room; /* rows */
+    size_t count, capacity; /* rows */
     struct run_column {
         char *name;
         double *values; /* [room]; NAN: missing */

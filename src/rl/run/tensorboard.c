@@ -115,78 +115,80 @@ const struct tensorboard_tag *tensorboard_tag_of(const char *metric, char **tag,
 
 /* -------------------------------------------------------------------------------------- metrics */
 
-int tensorboard_open(struct tensorboard *board, const char *directory, uint64_t first_step,
+int tensorboard_open(struct tensorboard *tensorboard, const char *directory, uint64_t first_step,
                      struct err *err)
 {
-    *board = (struct tensorboard){.directory = mem_printf("%s/" TENSORBOARD_DIRECTORY, directory),
-                                  .first_step = first_step};
-    int result = event_file_open(&board->main, board->directory, first_step, err);
+    *tensorboard = (struct tensorboard){.directory = mem_printf("%s/" TENSORBOARD_DIRECTORY,
+                                                                directory),
+                                        .first_step = first_step};
+    int result = event_file_open(&tensorboard->main, tensorboard->directory, first_step, err);
     if (result < 0) {
-        mem_free(board->directory);
-        *board = (struct tensorboard){0};
+        mem_free(tensorboard->directory);
+        *tensorboard = (struct tensorboard){0};
     }
     return result;
 }
 
-void tensorboard_close(struct tensorboard *board)
+void tensorboard_close(struct tensorboard *tensorboard)
 {
-    if (!board->directory)
+    if (!tensorboard->directory)
         return;
-    event_file_close(&board->main);
-    for (struct tensorboard_member *member = board->members, *next; member; member = next) {
+    event_file_close(&tensorboard->main);
+    for (struct tensorboard_member *member = tensorboard->members, *next; member; member = next) {
         next = member->next;
         event_file_close(&member->events);
         mem_free(member->directory);
         mem_free(member);
     }
-    mem_free(board->directory);
-    *board = (struct tensorboard){0};
+    mem_free(tensorboard->directory);
+    *tensorboard = (struct tensorboard){0};
 }
 
 /* "tensorboard/Reward_Summary_mean", as TensorBoard's add_scalars names it. */
-static char *member_directory(const struct tensorboard *board, const char *group, const char *name)
+static char *member_directory(const struct tensorboard *tensorboard, const char *group,
+                              const char *name)
 {
-    char *directory = mem_printf("%s/%s_%s", board->directory, group, name);
-    for (char *at = directory + strlen(board->directory) + 1; *at; at++)
+    char *directory = mem_printf("%s/%s_%s", tensorboard->directory, group, name);
+    for (char *at = directory + strlen(tensorboard->directory) + 1; *at; at++)
         if (*at == '/' || *at == ' ')
             *at = '_';
     return directory;
 }
 
 /* Opened at its first value. */
-static int find_member(struct tensorboard *board, const char *group, const char *name,
+static int find_member(struct tensorboard *tensorboard, const char *group, const char *name,
                        struct event_file **out, struct err *err)
 {
-    char *directory = member_directory(board, group, name);
-    for (struct tensorboard_member *member = board->members; member; member = member->next)
+    char *directory = member_directory(tensorboard, group, name);
+    for (struct tensorboard_member *member = tensorboard->members; member; member = member->next)
         if (strcmp(member->directory, directory) == 0) {
             mem_free(directory);
             *out = &member->events;
             return 0;
         }
     struct tensorboard_member *member = mem_alloc(sizeof *member);
-    int result = event_file_open(&member->events, directory, board->first_step, err);
+    int result = event_file_open(&member->events, directory, tensorboard->first_step, err);
     if (result < 0) {
         mem_free(directory);
         mem_free(member);
         return result;
     }
     member->directory = directory;
-    member->next = board->members;
-    board->members = member;
+    member->next = tensorboard->members;
+    tensorboard->members = member;
     *out = &member->events;
     return 0;
 }
 
-static int put_metric(struct tensorboard *board, uint64_t step, const char *metric, double value,
-                      struct err *err)
+static int put_metric(struct tensorboard *tensorboard, uint64_t step, const char *metric,
+                      double value, struct err *err)
 {
     char *tag, *group;
     const struct tensorboard_tag *row = tensorboard_tag_of(metric, &tag, &group);
     struct event_file *member;
-    int result = event_file_scalar(&board->main, step, tag, value, err);
+    int result = event_file_scalar(&tensorboard->main, step, tag, value, err);
     if (result == 0 && group) {
-        result = find_member(board, group, row->member, &member, err);
+        result = find_member(tensorboard, group, row->member, &member, err);
         if (result == 0)
             result = event_file_scalar(member, step, group, value, err);
     }
@@ -195,7 +197,7 @@ static int put_metric(struct tensorboard *board, uint64_t step, const char *metr
     return result;
 }
 
-int tensorboard_metrics(struct tensorboard *board, uint64_t step, const json_t *metrics,
+int tensorboard_metrics(struct tensorboard *tensorboard, uint64_t step, const json_t *metrics,
                         struct err *err)
 {
     const char *name;
@@ -204,7 +206,7 @@ int tensorboard_metrics(struct tensorboard *board, uint64_t step, const json_t *
     json_object_foreach((json_t *)metrics, name, value)
     {
         if (result == 0 && json_is_number(value))
-            result = put_metric(board, step, name, json_number_value(value), err);
+            result = put_metric(tensorboard, step, name, json_number_value(value), err);
     }
     return result;
 }

@@ -51,13 +51,13 @@ struct tensorboard {
 };
 
 /* `directory` of the run. */
-NODISCARD int tensorboard_open(struct tensorboard *board, const char *directory,
+NODISCARD int tensorboard_open(struct tensorboard *tensorboard, const char *directory,
                                uint64_t first_step, struct err *err);
 /* A zeroed one is fine. */
-void tensorboard_close(struct tensorboard *board);
+void tensorboard_close(struct tensorboard *tensorboard);
 /* Writes every number of `metrics`; null is left out. */
-NODISCARD int tensorboard_metrics(struct tensorboard *board, uint64_t step, const json_t *metrics,
-                                  struct err *err);
+NODISCARD int tensorboard_metrics(struct tensorboard *tensorboard, uint64_t step,
+                                  const json_t *metrics, struct err *err);
 
 /* Writes the sections that say what is learned and how: train, gym, policy, lm, check; "gym/turns".
  * The run is named by its directory. */

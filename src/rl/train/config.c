@@ -45,12 +45,12 @@ static int read_word(const char *path, const char *value, const char *const *wor
 }
 
 /* A copy of `count` names with a NULL after them. */
-static const char *const *ended(const char *const *names, size_t count, const char **room)
+static const char *const *ended(const char *const *names, size_t count, const char **capacity)
 {
     for (size_t i = 0; i < count && i + 1 < WORDS_MOST; i++)
-        room[i] = names[i];
-    room[count] = NULL;
-    return room;
+        capacity[i] = names[i];
+    capacity[count] = NULL;
+    return capacity;
 }
 
 /* --------------------------------------------------------------------------------------- method */
@@ -83,7 +83,7 @@ static int read_rule(struct rl_method *method, const char *value, struct err *er
 static int read_kinds(struct rl_method *method, const struct settings *settings, struct err *err)
 {
     const char *levels[WORDS_MOST], *aggregations[WORDS_MOST], *filters[WORDS_MOST];
-    int shaping = (int)method->returns.shaping, level = (int)method->band.level;
+    int shaping = (int)method->returns.shaping, level = (int)method->bounds.level;
     int filter = (int)method->filter.kind, importance = (int)method->importance;
     int aggregation = (int)method->normalisation.aggregation;
     int coverage = method->coverage.enabled ? 1 + method->coverage.rollout : 0;
@@ -107,7 +107,7 @@ static int read_kinds(struct rl_method *method, const struct settings *settings,
             return result;
     }
     method->returns.shaping = (enum rl_shaping)shaping;
-    method->band.level = (enum rl_level)level;
+    method->bounds.level = (enum rl_level)level;
     method->coverage.enabled = coverage > 0;
     method->coverage.rollout = coverage > 1;
     method->filter.kind = (enum rl_filter_kind)filter;
@@ -126,7 +126,7 @@ static int read_flags(struct rl_method *method, const struct settings *settings,
         {"train.void_turns", settings->train_void_turns, masks, &method->mask_void},
         {"train.failed_turns", settings->train_failed_turns, masks, &method->mask_failed},
         {"train.unjudged", settings->train_unjudged, outages, &method->unjudged_zero},
-        {"train.veto_unit", settings->train_veto_unit, units, &method->band.veto_rollout},
+        {"train.veto_unit", settings->train_veto_unit, units, &method->bounds.veto_rollout},
         {"train.coverage_turns", settings->train_coverage_turns, looked_at,
          &method->coverage.every_turn},
         {"train.coverage_unknown", settings->train_coverage_unknown, unknowns,
@@ -166,9 +166,9 @@ static int read_numbers(struct rl_method *method, const struct settings *setting
         double value, *to;
     } numbers[] = {
         {"train.gamma", settings->train_gamma, &method->returns.gamma},
-        {"train.band_lower", settings->train_band_lower, &method->band.lower},
-        {"train.band_upper", settings->train_band_upper, &method->band.upper},
-        {"train.veto", settings->train_veto, &method->band.veto},
+        {"train.band_lower", settings->train_band_lower, &method->bounds.lower},
+        {"train.band_upper", settings->train_band_upper, &method->bounds.upper},
+        {"train.veto", settings->train_veto, &method->bounds.veto},
         {"train.coverage_threshold", settings->train_coverage_threshold, &coverage->threshold},
         {"train.coverage_factor", settings->train_coverage_factor, &coverage->factor},
         {"train.coverage_speedup", settings->train_coverage_speedup, &coverage->speedup_threshold},
@@ -194,7 +194,7 @@ static int read_numbers(struct rl_method *method, const struct settings *setting
         if (counts[i].value >= 0)
             *counts[i].to = (size_t)counts[i].value;
     if (settings->train_band_lower == 0)
-        method->band.lower = NAN; /* 1 / upper */
+        method->bounds.lower = NAN; /* 1 / upper */
     if (settings->train_coverage_speedup == 0)
         coverage->speedup_threshold = NAN;
     return 0;
@@ -356,9 +356,9 @@ static int check_train_backend(const struct settings *settings, struct err *err)
 static int check_unscored(const struct train_config *config, const struct settings *settings,
                           struct err *err)
 {
-    const struct rl_ratio_bounds *band = &config->method.band;
-    const char *what = band->level != RL_NO_LEVEL     ? "train.band"
-                       : band->veto > 0               ? "train.veto"
+    const struct rl_ratio_bounds *bounds = &config->method.bounds;
+    const char *what = bounds->level != RL_NO_LEVEL   ? "train.band"
+                       : bounds->veto > 0             ? "train.veto"
                        : config->ratio_trained        ? "train.ratio=trained"
                        : settings->train_guard_kl > 0 ? "train.guard_kl"
                                                       : NULL;

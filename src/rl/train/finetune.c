@@ -12,7 +12,7 @@
 /* The datums of one step. */
 struct plan {
     struct lm_datum *datums;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* The step that begins at the position, which moves on: up to train.sft_tokens; a longer example
@@ -32,9 +32,9 @@ static void make_plan(const struct finetune *finetune, struct dataset_place *pla
             *place = before;
             break;
         }
-        if (plan->count == plan->room) {
-            plan->room = 2 * plan->room + 16;
-            plan->datums = mem_resize(plan->datums, plan->room * sizeof *plan->datums);
+        if (plan->count == plan->capacity) {
+            plan->capacity = 2 * plan->capacity + 16;
+            plan->datums = mem_resize(plan->datums, plan->capacity * sizeof *plan->datums);
         }
         plan->datums[plan->count++] = datum;
     }
@@ -42,11 +42,12 @@ static void make_plan(const struct finetune *finetune, struct dataset_place *pla
 
 static uint64_t count_steps(const struct finetune *finetune)
 {
-    struct dataset_place place = {0};
+    struct dataset_place position = {0};
     struct plan plan = {0};
     uint64_t steps = 0;
-    while (place.epoch < (uint64_t)finetune->settings->train_sft_epochs && steps < LIMIT_LM_STEPS) {
-        make_plan(finetune, &place, &plan);
+    while (position.epoch < (uint64_t)finetune->settings->train_sft_epochs &&
+           steps < LIMIT_LM_STEPS) {
+        make_plan(finetune, &position, &plan);
         steps++;
     }
     mem_free(plan.datums);

@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-#define ROOM_BYTES ((size_t)1 << 20)
+#define SAMPLE_TEXT_BYTES ((size_t)1 << 20)
 
 void sample_text_init(struct sample_text *samples)
 {
     *samples = (struct sample_text){0};
-    buf_init(&samples->text, ROOM_BYTES);
+    buf_init(&samples->text, SAMPLE_TEXT_BYTES);
 }
 
 void sample_text_deinit(struct sample_text *samples)

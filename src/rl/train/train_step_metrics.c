@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define TURNS_TOLD 10
+#define TURNS_LISTED 10
 #define NAME_BYTES 64
 
 static void put_metric(void *metrics, const char *name, double value)
@@ -94,7 +94,7 @@ static void put_rates(json_t *metrics, const char *name, const struct tally *tal
 
 static void measure_turns(const struct train_step *step, json_t *metrics)
 {
-    struct tally all = {0}, levels[EVALUATION_LEVELS] = {0}, turns[TURNS_TOLD] = {0};
+    struct tally all = {0}, levels[EVALUATION_LEVELS] = {0}, turns[TURNS_LISTED] = {0};
     size_t excluded = 0, cut = 0;
     char name[NAME_BYTES];
     for (size_t i = 0; i < step->rollout_count; i++)
@@ -106,7 +106,7 @@ static void measure_turns(const struct train_step *step, json_t *metrics)
                 continue;
             count_turn(&all, turn);
             count_turn(&levels[evaluation_level_of(step->rollouts[i]->problem)], turn);
-            if (t < TURNS_TOLD)
+            if (t < TURNS_LISTED)
                 count_turn(&turns[t], turn);
         }
     put_figure(metrics, "reward", &all.reward);
@@ -127,7 +127,7 @@ static void measure_turns(const struct train_step *step, json_t *metrics)
         if (levels[i].turns > 0)
             put_rates(metrics, name, &levels[i]);
     }
-    for (size_t t = 0; t < TURNS_TOLD && turns[1].turns > 0; t++) {
+    for (size_t t = 0; t < TURNS_LISTED && turns[1].turns > 0; t++) {
         snprintf(name, sizeof name, "multiturn/turn_%zu", t + 1);
         if (turns[t].turns > 0)
             put_rates(metrics, name, &turns[t]);

@@ -216,9 +216,9 @@
             return;
         }
         const ids = row.dataset.episodes.split(" ").filter(Boolean);
-        const box = make("div", { class: "episodes" }, ...ids.map(episodePart));
-        if (ids.length === 0) box.append("Nobody came to this problem.");
-        row.after(make("tr", { class: "detail" }, make("td", { colspan: String(row.cells.length) }, box)));
+        const cell = make("div", { class: "episodes" }, ...ids.map(episodePart));
+        if (ids.length === 0) cell.append("This problem was not reached.");
+        row.after(make("tr", { class: "detail" }, make("td", { colspan: String(row.cells.length) }, cell)));
     };
     body.addEventListener("click", (event) => {
         const button = event.target.closest("th > button");

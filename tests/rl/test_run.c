@@ -5,7 +5,6 @@
 #include "../support/test.h"
 #include "base/limits.h"
 #include "rl/run/checkpoints.h"
-#include "rl/run/checkpoints.h"
 #include "rl/run/run_settings.h"
 #include "rl/run/run_view.h"
 

@@ -30,8 +30,8 @@ static int write_step(struct event_file *events, uint64_t step, const char *text
 int main(int argc, char **argv)
 {
     static const struct event_file_hparam hparams[] = {{"learning_rate", NULL, 0.5},
-                                                   {"model", "tiny", 0},
-                                                   {"steps", NULL, 3}};
+                                                       {"model", "tiny", 0},
+                                                       {"steps", NULL, 3}};
     struct event_file events;
     struct err err = {0};
     if (argc != 4)

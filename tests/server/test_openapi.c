@@ -1,8 +1,8 @@
 /* The description of our API against the routes that there are. */
 #include "../support/test.h"
 #include "server/api/openapi.h"
-#include "server/kernelgym/request.h"
 #include "server/internal.h"
+#include "server/kernelgym/request.h"
 
 #include <stdio.h>
 

@@ -210,7 +210,7 @@ static int cut_lines(const char *directory, const char *name, json_int_t length,
     else if (fd >= 0 && (status.st_size < length || !ends_a_line(fd, length)))
         result = err_set(err, ERR_INPUT,
                          "%s: the last checkpoint has %lld bytes of complete lines of it, and the "
-"file differs; restore it, or name another directory",
+                         "file differs; restore it, or name another directory",
                          path, (long long)length);
     else if (fd >= 0 && cut && ftruncate(fd, (off_t)length) < 0)
         result = err_sys(err, errno, "cannot truncate %s to the checkpoint", path);

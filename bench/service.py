@@ -97,12 +97,12 @@ def load(scratch):
         ("the same while 1,000 wait", [*waiting, path]),
     ):
         print(f"  {title}: {served.load(*arguments)}")
-    told = []
-    while (jobs := served.jobs()) < MEMORY_JOBS or len(told) < 2:
-        told.append(f"{served.memory_mb():.0f} MB after {jobs:,} jobs")
+    report = []
+    while (jobs := served.jobs()) < MEMORY_JOBS or len(report) < 2:
+        report.append(f"{served.memory_mb():.0f} MB after {jobs:,} jobs")
         served.load("--connections", "4", "--seconds", "3", "--post", fifty, "/v1/batches")
-    told.append(f"{served.memory_mb():.0f} MB after {jobs:,}")
-    print("  memory: " + ", ".join(told))
+    report.append(f"{served.memory_mb():.0f} MB after {jobs:,}")
+    print("  memory: " + ", ".join(report))
     served.stop()
 
 

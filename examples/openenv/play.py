@@ -22,15 +22,15 @@ def main():
 
     with KernelEnv(base_url=arguments.env).sync() as env:
         result = env.reset(problem=arguments.problem, turns=len(arguments.answers))
-        print(result.observation.said)
+        print(result.observation.text)
         for path in arguments.answers:
             if result.done:
                 break
             result = env.step(KernelAction(answer=path.read_text(encoding="utf-8")))
-            told = result.observation
-            print(f"{path}: {told.status}, {told.speedup:.2f} times as fast, "
+            observation = result.observation
+            print(f"{path}: {observation.status}, {observation.speedup:.2f} times as fast, "
                   f"reward {result.reward:.2f}")  # fmt: skip
-            print(told.said)
+            print(observation.text)
 
 
 if __name__ == "__main__":

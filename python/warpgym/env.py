@@ -115,12 +115,12 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
             if self.problems is None:
                 self.problems = self.gym.problems()
             problem = pick(self.problems, self.np_random)
-        return told(self.gym.reset(problem, **more))
+        return observed(self.gym.reset(problem, **more))
 
     def step(self, action: str) -> tuple[str, SupportsFloat, bool, bool, dict[str, Any]]:
         episode = self.gym.step(action)
         step = episode.step
-        observation, info = told(episode)
+        observation, info = observed(episode)
         return observation, float(step.reward), step.terminated, step.truncated, info
 
     @property
@@ -133,14 +133,14 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
         """The conversation up to now, as text."""
         if self.render_mode is None or self.gym.episode is None:
             return None
-        said = self.gym.episode.messages or new_messages(self.gym.episode)
-        return "\n\n".join(f"[{one['role']}]\n{one['content']}" for one in said)
+        messages = self.gym.episode.messages or new_messages(self.gym.episode)
+        return "\n\n".join(f"[{one['role']}]\n{one['content']}" for one in messages)
 
     def close(self) -> None:
         self.gym.close()
 
 
-def told(episode: Episode) -> tuple[str, dict[str, Any]]:
+def observed(episode: Episode) -> tuple[str, dict[str, Any]]:
     """The observation, and all else: numbers of the last turn, its `status`, the `messages`, and at
     the end `returns`."""
     observation = "\n\n".join(one["content"] for one in new_messages(episode))

@@ -49,7 +49,7 @@ class KernelObservation(Observation):
     turn: int = Field(description="The turn that is open, from 0; when done, the number of turns")
     turns: int = Field(description="Answers at most")
     messages: list[dict[str, str]] = Field(description="The conversation to be sent to a model")
-    said: str = Field(description="What is new: the task, or the feedback for the last answer")
+    text: str = Field(description="What is new: the task, or the feedback for the last answer")
     status: str = Field(default="", description="The last verdict's, or no_code")
     compiled: bool = False
     correct: bool = False
@@ -96,7 +96,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         self._state = KernelState(
             episode_id=episode.id, problem=episode.problem.get("id", ""), turns=episode.turns
         )
-        return self.told(episode)
+        return self.observed(episode)
 
     def step(
         self, action: KernelAction, timeout_s: float | None = None, **ignored: Any
@@ -109,7 +109,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         self._state.step_count += 1
         self._state.done = episode.done
         self._state.rewards = [*self._state.rewards, episode.step.reward]
-        return self.told(episode)
+        return self.observed(episode)
 
     @property
     def state(self) -> KernelState:
@@ -157,7 +157,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
             step_count=episode.turn,
         )
 
-    def told(self, episode: Episode) -> KernelObservation:
+    def observed(self, episode: Episode) -> KernelObservation:
         step = episode.step
         of_turn: dict[str, Any] = {}
         if step:
@@ -175,7 +175,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
             turn=episode.turn,
             turns=episode.turns,
             messages=episode.messages or [],
-            said="\n\n".join(one["content"] for one in new_messages(episode)),
+            text="\n\n".join(one["content"] for one in new_messages(episode)),
             done=episode.done,
             metadata={"returns": episode.returns} if episode.done else {},
             **of_turn,
@@ -190,8 +190,10 @@ class KernelEnv(EnvClient[KernelAction, KernelObservation, KernelState]):
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[KernelObservation]:
         reward, done = payload.get("reward"), payload.get("done", False)
-        told = KernelObservation(**payload["observation"], reward=reward, done=done)
-        return StepResult(observation=told, reward=reward, done=done, metadata=told.metadata)
+        observation = KernelObservation(**payload["observation"], reward=reward, done=done)
+        return StepResult(
+            observation=observation, reward=reward, done=done, metadata=observation.metadata
+        )
 
     def _parse_state(self, payload: dict[str, Any]) -> KernelState:
         return KernelState(**payload)

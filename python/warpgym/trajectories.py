@@ -42,14 +42,14 @@ def read(*paths: Path) -> Iterator[Trajectory]:
 
 def parse(line: str, where: str = "trajectory") -> Trajectory:
     try:
-        told = json.loads(line)
+        trajectory = json.loads(line)
     except ValueError as error:
         raise Malformed(f"{where}: no JSON: {error}") from None
-    if not isinstance(told, dict) or "messages" not in told or "turns" not in told:
+    if not isinstance(trajectory, dict) or not {"messages", "turns"} <= trajectory.keys():
         raise Malformed(f"{where}: no trajectory: an object with messages and turns is expected")
-    if told.get("schema") != SCHEMA:
-        raise Malformed(f"{where}: schema {told.get('schema')!r}; this reads {SCHEMA}")
-    return told
+    if trajectory.get("schema") != SCHEMA:
+        raise Malformed(f"{where}: schema {trajectory.get('schema')!r}; this reads {SCHEMA}")
+    return trajectory
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -81,20 +81,20 @@ def sft(
     """
     if turns not in ("conversation", "best", "correct"):
         raise ValueError(f"turns {turns!r}: give 'conversation', 'best' or 'correct'")
-    for told in trajectories:
-        if solved and not told["solved"]:
+    for trajectory in trajectories:
+        if solved and not trajectory["solved"]:
             continue
-        if min_return is not None and told["return"] < min_return:
+        if min_return is not None and trajectory["return"] < min_return:
             continue
         if turns == "correct":
-            chosen = [one for one in told["turns"] if one["correct"]]
+            chosen = [one for one in trajectory["turns"] if one["correct"]]
             yield from (row_of(one) for one in chosen if one["speedup"] >= min_speedup)
-        elif told["best_speedup"] >= min_speedup:
-            best = told["best_turn"]
+        elif trajectory["best_speedup"] >= min_speedup:
+            best = trajectory["best_turn"]
             if turns == "best" and best >= 0:
-                yield row_of(told["turns"][best])
+                yield row_of(trajectory["turns"][best])
             elif turns == "conversation":
-                yield {"messages": up_to_best(told)}
+                yield {"messages": up_to_best(trajectory)}
 
 
 def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
@@ -102,10 +102,10 @@ def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
     return {"messages": [*turn["prompt"], answer]}
 
 
-def up_to_best(told: Mapping[str, Any]) -> list[dict[str, str]]:
+def up_to_best(trajectory: Mapping[str, Any]) -> list[dict[str, str]]:
     """The conversation until the answer of its best turn, or of its last where none was correct.
     The first prompt may hold an answer, too: of a candidate that the episode began with."""
-    messages, turns, best = told["messages"], told["turns"], told["best_turn"]
+    messages, turns, best = trajectory["messages"], trajectory["turns"], trajectory["best_turn"]
     answers = [i for i, one in enumerate(messages) if one["role"] == "assistant"]
     if not turns or len(answers) < len(turns):
         return messages

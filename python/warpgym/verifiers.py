@@ -63,8 +63,8 @@ class KernelTask(vf.Task[KernelData]):
     @vf.reward
     async def first_return(self, trace: vf.Trace) -> float:
         """Of all turns that were judged, discounted."""
-        told = trace.info["warpgym"]
-        return sum(told["gamma"] ** i * reward for i, reward in enumerate(told["rewards"]))
+        info = trace.info["warpgym"]
+        return sum(info["gamma"] ** i * reward for i, reward in enumerate(info["rewards"]))
 
     @vf.metric
     async def best_turn(self, trace: vf.Trace) -> dict[str, float]:
@@ -123,15 +123,15 @@ class KernelEnv(vf.Env[KernelEnvConfig]):
             AsyncConversation(config.url, **config.episode()) as gym,
             agents.agent.interaction(task) as chat,
         ):
-            told = {"gamma": config.gamma, "rewards": [], "turns": []}
-            chat.trace.info["warpgym"] = told
+            info = {"gamma": config.gamma, "rewards": [], "turns": []}
+            chat.trace.info["warpgym"] = info
             episode = await gym.reset(task.data.problem)
             while not episode.done:
                 segment = await chat.turn(said_to(episode))
                 if segment.terminated:
                     break
                 episode = await gym.step(segment.last_reply, model=agents.agent.ctx.model)
-                note(episode, told)
+                note(episode, info)
 
 
 def said_to(episode: Episode) -> list[dict[str, str]]:
@@ -140,13 +140,13 @@ def said_to(episode: Episode) -> list[dict[str, str]]:
     return [one for one in said if one["role"] != "system"] if episode.turn else said
 
 
-def note(episode: Episode, told: dict[str, Any]) -> None:
+def note(episode: Episode, info: dict[str, Any]) -> None:
     """Into the trace: what the reward and the metrics are made of."""
     step = episode.step
-    told["episode"] = episode.id
-    told["rewards"].append(step.reward)
+    info["episode"] = episode.id
+    info["rewards"].append(step.reward)
     turn = {"status": step.status, "compiled": step.compiled, "correct": step.correct}
-    told["turns"].append(turn | {"speedup": step.speedup, "feedback": step.feedback})
+    info["turns"].append(turn | {"speedup": step.speedup, "feedback": step.feedback})
 
 
 def load_environment(**taskset: Any) -> KernelEnv:

@@ -73,9 +73,9 @@ def score_of(episode: Episode) -> Score:
     facts = facts_of(episode)
     del facts["turn"]
     parts = {f"reward_{name}": float(step.reward_parts.get(name) or 0.0) for name in PARTS}
-    told: Score = {"score": reward_of(step), "acc": facts["correct"]}
-    told["format_ok"] = float(step.format_ok)
-    return told | facts | parts | {"status": step.status, "excluded": 0.0}
+    score: Score = {"score": reward_of(step), "acc": facts["correct"]}
+    score["format_ok"] = float(step.format_ok)
+    return score | facts | parts | {"status": step.status, "excluded": 0.0}
 
 
 def excluded(error: Exception, error_score: float | None) -> Score:

@@ -1,6 +1,6 @@
 """What tests/system/test_envs.py runs in .venv-gym, one module for each package that we serve.
 
-The server is that of TEST_GYM_URL (a real one, whose worker does as the candidates tell it), or the
+The server is that of TEST_GYM_URL (a real one, whose candidates prescribe their verdicts), or the
 one of tests/system/gym_server.py.
 """
 

@@ -13,18 +13,18 @@ from warpgym.episodes import Conversation  # noqa: E402
 
 @pytest.fixture
 def file(url, tmp_path):
-    """Of three episodes as the server tells of them."""
+    """Trajectories of three episodes, as the server returns them."""
     if "TEST_GYM_URL" not in os.environ:
-        pytest.skip("whole trajectories are told by a real server: TEST_GYM_URL")
-    told = []
+        pytest.skip("only a real server returns whole trajectories: TEST_GYM_URL")
+    episodes = []
     with Conversation(url, turns=2, language="c") as gym:
         for answers in ((WRONG, CORRECT), (NO_CODE, WRONG), (CORRECT, CORRECT)):
             gym.reset("softmax")
             for answer in answers:
                 episode = gym.step(answer)
-            told.append(episode.trajectory)
+            episodes.append(episode.trajectory)
     path = tmp_path / "trajectories.jsonl"
-    assert trajectories.write(path, told) == 3
+    assert trajectories.write(path, episodes) == 3
     return path
 
 
@@ -34,8 +34,8 @@ def test_load_dataset_reads_them_as_they_are(file, tmp_path):
     )
     assert [row["solved"] for row in rows] == [True, False, True]
     assert rows[:] == trajectories.dataset(file)[:]
-    told = list(trajectories.read(file))
-    for row, one in zip(rows, told, strict=True):
+    episodes = list(trajectories.read(file))
+    for row, one in zip(rows, episodes, strict=True):
         assert row["messages"] == one["messages"]
         for key in ("answer", "reward", "prompt", "logprobs", "verdict"):
             assert [turn[key] for turn in row["turns"]] == [turn[key] for turn in one["turns"]]
@@ -51,8 +51,8 @@ def test_rows_for_fine_tuning(file):
 def test_the_dataset_for_verl(url, example, tmp_path):
     path = tmp_path / "train.parquet"
     arguments = ("--url", url, "--language", "c", "--out", path, "softmax")
-    told = example("verl/make_dataset.py", *arguments)
-    assert told.startswith("1 rows in ")
+    output = example("verl/make_dataset.py", *arguments)
+    assert output.startswith("1 rows in ")
     (row,) = datasets.load_dataset(
         "parquet", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache")
     )

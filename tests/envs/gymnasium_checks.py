@@ -91,6 +91,6 @@ def test_text_of_any_characters():
 def test_the_example(url, example):
     with ModelServer(lambda messages: CORRECT) as model:
         arguments = ("--url", url, "--model", model.url, "--turns", 2, "softmax")
-        told = example("gymnasium/play.py", *arguments)
-    assert "turn 1: passed, 2.01 times as fast, reward 2.31" in told
-    assert f"returns: {KEVIN + 0.4 * KEVIN:.2f} {KEVIN:.2f}" in told
+        output = example("gymnasium/play.py", *arguments)
+    assert "turn 1: passed, 2.01 times as fast, reward 2.31" in output
+    assert f"returns: {KEVIN + 0.4 * KEVIN:.2f} {KEVIN:.2f}" in output

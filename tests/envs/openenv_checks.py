@@ -40,10 +40,10 @@ def address(url):
 def test_an_episode(address):
     with KernelEnv(base_url=address).sync() as env:
         result = env.reset()
-        told = result.observation
+        observation = result.observation
         assert not result.done and result.reward is None
-        assert told.problem == "softmax" and "softmax" in told.said
-        assert {message["role"] for message in told.messages} <= {"system", "user"}
+        assert observation.problem == "softmax" and "softmax" in observation.text
+        assert {message["role"] for message in observation.messages} <= {"system", "user"}
 
         result = env.step(KernelAction(answer=NO_CODE))
         assert (result.done, result.reward) == (False, 0.0)
@@ -55,7 +55,7 @@ def test_an_episode(address):
         assert result.metadata["returns"] == pytest.approx([0.4 * KEVIN, KEVIN])
 
         state = env.state()
-        assert state.episode_id == told.episode_id and state.step_count == 2 and state.done
+        assert state.episode_id == observation.episode_id and state.step_count == 2 and state.done
         assert state.rewards == pytest.approx([0.0, KEVIN])
 
 
@@ -76,12 +76,12 @@ def test_the_generic_client(address):
 
 def test_plain_http(address):
     """Each request has an environment of its own; the episode is the server's."""
-    told = requests.post(f"{address}/reset", json={"problem": "softmax"}, timeout=60).json()
-    episode = told["observation"]["episode_id"]
+    reply = requests.post(f"{address}/reset", json={"problem": "softmax"}, timeout=60).json()
+    episode = reply["observation"]["episode_id"]
     for answer, reward, done in ((WRONG, 0.0, False), (CORRECT, KEVIN, True)):
         action = {"answer": answer, "episode_id": episode}
-        told = requests.post(f"{address}/step", json={"action": action}, timeout=60).json()
-        assert (told["reward"], told["done"]) == (pytest.approx(reward), done)
+        reply = requests.post(f"{address}/step", json={"action": action}, timeout=60).json()
+        assert (reply["reward"], reply["done"]) == (pytest.approx(reward), done)
     schema = requests.get(f"{address}/schema", timeout=60).json()
     assert "answer" in schema["action"]["properties"]
     assert "messages" in schema["observation"]["properties"]
@@ -89,11 +89,11 @@ def test_plain_http(address):
 
 
 def test_its_tasks_are_the_problems(address):
-    told = requests.get(f"{address}/warpgym/splits", timeout=60).json()
-    assert "all" in str(told)
+    reply = requests.get(f"{address}/warpgym/splits", timeout=60).json()
+    assert "all" in str(reply)
 
 
-def test_what_nobody_could_judge_is_an_error(faulty):
+def test_an_unjudged_answer_is_an_error(faulty):
     with Running(faulty.url) as address, KernelEnv(base_url=address).sync() as env:
         env.reset(problem="softmax")
         with pytest.raises(RuntimeError, match="no reward: its verdict is unsupported"):
@@ -105,6 +105,6 @@ def test_the_example(address, example, tmp_path):
     for i, text in enumerate((WRONG, CORRECT)):
         files.append(tmp_path / f"{i}.md")
         files[-1].write_text(text)
-    told = example("openenv/play.py", "--env", address, "softmax", *files)
-    assert "0.md: wrong, 0.00 times as fast, reward 0.00" in told
-    assert "1.md: passed, 2.01 times as fast, reward 2.31" in told
+    output = example("openenv/play.py", "--env", address, "softmax", *files)
+    assert "0.md: wrong, 0.00 times as fast, reward 0.00" in output
+    assert "1.md: passed, 2.01 times as fast, reward 2.31" in output

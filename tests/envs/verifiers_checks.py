@@ -60,7 +60,7 @@ def test_all_problems_several_times(faulty):
 
 
 @pytest.mark.parametrize("fault", ["unjudged", "refused"])
-def test_what_nobody_could_judge_is_no_reward(fault, faulty):
+def test_an_unjudged_answer_has_no_reward(fault, faulty):
     def answers(messages):
         faulty.faults = [404] if fault == "refused" else []
         return UNSUPPORTED
@@ -72,6 +72,6 @@ def test_what_nobody_could_judge_is_no_reward(fault, faulty):
 def test_the_example(url, example):
     with ModelServer(lambda messages: CORRECT) as model:
         arguments = ("--url", url, "--model", model.url, "--turns", 1, "--rollouts", 2, "softmax")
-        told = example("verifiers/evaluate.py", *arguments)
+        output = example("verifiers/evaluate.py", *arguments)
     line = "warpgym/softmax: reward 2.31, correct 1, 2.01 times as fast"
-    assert told.splitlines() == [line, line]
+    assert output.splitlines() == [line, line]

@@ -79,9 +79,9 @@ def test_the_reward_loop(name, url):
         singles = (manager.run_single(data[i : i + 1]) for i in range(len(data)))
         return await asyncio.gather(*singles)
 
-    told = manager.loop.run_until_complete(all_of_them())
-    assert [one["reward_score"] for one in told] == pytest.approx([KEVIN, 0.0, 0.0])
-    infos = [one["reward_extra_info"] for one in told]
+    results = manager.loop.run_until_complete(all_of_them())
+    assert [one["reward_score"] for one in results] == pytest.approx([KEVIN, 0.0, 0.0])
+    infos = [one["reward_extra_info"] for one in results]
     assert [info["status"] for info in infos] == ["passed", "wrong", "no_code"]
     assert [info["speedup"] for info in infos] == pytest.approx([SPEEDUP, 0.0, 0.0])
     assert len({tuple(info) for info in infos}) == 1  # the same keys, so that they can be stacked
@@ -92,19 +92,19 @@ def test_managers_of_a_whole_batch(manager, url):
     name = {"batch": "compute_scores", "naive": "compute_score"}[manager]
     function = get_custom_reward_fn(config(url, name))
     score = get_reward_manager_cls(manager)(Tokenizer(), 0, function)
-    told = score(batch(ANSWERS), return_dict=True)
-    rewards = told["reward_tensor"]
+    result = score(batch(ANSWERS), return_dict=True)
+    rewards = result["reward_tensor"]
     assert rewards.sum(dim=1).tolist() == pytest.approx([KEVIN, 0.0, 0.0])
     assert rewards[0, len(CORRECT.encode()) - 1] == pytest.approx(KEVIN)
-    assert told["reward_extra_info"]["correct"] == [1.0, 0.0, 0.0]
+    assert result["reward_extra_info"]["correct"] == [1.0, 0.0, 0.0]
 
 
-def test_what_nobody_could_judge_ends_the_run_or_is_marked(faulty):
+def test_an_unjudged_answer_ends_the_run_or_is_marked(faulty):
     data = batch([UNSUPPORTED])
     manager = load_reward_manager(config(faulty.url, "compute_score_async"), Tokenizer())
     with pytest.raises(Exception, match="no reward: its verdict is unsupported"):
         manager.loop.run_until_complete(manager.run_single(data))
     marked = config(faulty.url, "compute_score_async", error_score=-1.0)
     manager = load_reward_manager(marked, Tokenizer())
-    told = manager.loop.run_until_complete(manager.run_single(data))
-    assert told["reward_score"] == -1.0 and told["reward_extra_info"]["excluded"] == 1.0
+    result = manager.loop.run_until_complete(manager.run_single(data))
+    assert result["reward_score"] == -1.0 and result["reward_extra_info"]["excluded"] == 1.0

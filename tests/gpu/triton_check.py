@@ -99,8 +99,8 @@ class Timeline:
             try:
                 return inner(*arguments, **keywords)
             finally:
-                told = f" {arguments[0]}" if arguments and isinstance(arguments[0], str) else ""
-                self.add(what + told, 1e3 * (time.perf_counter() - start))
+                label = f" {arguments[0]}" if arguments and isinstance(arguments[0], str) else ""
+                self.add(what + label, 1e3 * (time.perf_counter() - start))
 
         setattr(owner, name, outer)
 

@@ -85,8 +85,8 @@ def run(*words, status=0, **options):
 
 def sample(directory, ids, *words):
     ids = " ".join(map(str, ids))
-    told = run("sample", directory, "--raw", "--json", "--threads", 1, *words, ids)
-    return [json.loads(line) for line in told.stdout.splitlines()]
+    run_result = run("sample", directory, "--raw", "--json", "--threads", 1, *words, ids)
+    return [json.loads(line) for line in run_result.stdout.splitlines()]
 
 
 def assert_same_greedy(ours, wanted, logits):
@@ -135,12 +135,12 @@ def test_log_probabilities(made, family, backend):
     for answer in answers:
         tokens = ids + answer["tokens"]
         wanted = torch.log_softmax(one.logits(tokens).double(), -1)
-        told = answer["prompt_logprobs"] + answer["logprobs"]
+        logprobs = answer["prompt_logprobs"] + answer["logprobs"]
         tops = answer["prompt_top_logprobs"] + answer["top_logprobs"]
-        assert told[0] is None and tops[0] == []
+        assert logprobs[0] is None and tops[0] == []
         for at in range(1, len(tokens)):
             row = wanted[at - 1]
-            assert abs(told[at] - float(row[tokens[at]])) < CLOSE
+            assert abs(logprobs[at] - float(row[tokens[at]])) < CLOSE
             best = row.topk(top)
             for (mine, logprob), value in zip(tops[at], best.values, strict=True):
                 assert abs(logprob - float(value)) < CLOSE
@@ -232,7 +232,7 @@ def test_text(talker):
     assert text_of(talker, "-", input="int main") == whole["text"] + "\n"
     # Several: each on its own, the first as if it were alone.
     lines = text_of(talker, "-n", 3, "--json", "int main").splitlines()
-    several = {told["sample"]: told for told in map(json.loads, lines)}
+    several = {line["sample"]: line for line in map(json.loads, lines)}
     assert several[0]["text"] == whole["text"] != several[1]["text"]
     assert [several[i]["seed"] for i in range(3)] == [3, 4, 5]
 
@@ -243,11 +243,11 @@ def test_stop_strings(talker):
     whole = [at for at in range(10, len(text) - 4) if "\ufffd" not in text[at : at + 4]]
     for at in whole[:: max(1, len(whole) // 6)]:
         stop = text[at : at + 4]
-        told = json.loads(text_of(talker, "--json", "--stop", stop, "--stop", "none", "int main"))
-        assert told["finish"] == "stop"
-        assert told["text"] == text[: text.index(stop)]
-        assert len(told["tokens"]) <= 80
-        assert text_of(talker, "--stop", stop, "int main") == told["text"] + "\n"
+        sampled = json.loads(text_of(talker, "--json", "--stop", stop, "--stop", "none", "int main"))
+        assert sampled["finish"] == "stop"
+        assert sampled["text"] == text[: text.index(stop)]
+        assert len(sampled["tokens"]) <= 80
+        assert text_of(talker, "--stop", stop, "int main") == sampled["text"] + "\n"
     assert json.loads(text_of(talker, "--json", "--stop", "none", "int main"))["text"] == text
 
 
@@ -292,8 +292,8 @@ def test_chat_through_a_pipe(talker):
         messages.append({"role": "user", "content": question})
         ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True)
         ids = ids["input_ids"] if not isinstance(ids, list) else ids
-        told = sample(talker, ids, "-t", 0, "--max-tokens", 20)[0]
-        text = tokenizer.decode(told["tokens"], skip_special_tokens=True)
+        sampled = sample(talker, ids, "-t", 0, "--max-tokens", 20)[0]
+        text = tokenizer.decode(sampled["tokens"], skip_special_tokens=True)
         wanted.append(text)
         messages.append({"role": "assistant", "content": text})
     assert answers == "\n".join([*wanted, wanted[0], ""])

@@ -100,14 +100,14 @@ def request_of(vocab, seed=3):
 
 
 def probe(directory, model, request, **options):
-    asked, told = directory / "request.json", directory / "found.safetensors"
-    asked.write_text(json.dumps(request))
+    request_file, output = directory / "request.json", directory / "found.safetensors"
+    request_file.write_text(json.dumps(request))
     words = [f"{key}={value}" for key, value in options.items()]
     run = subprocess.run(
-        [PROBE, model, asked, told, *words], capture_output=True, text=True, timeout=120, check=False
+        [PROBE, model, request_file, output, *words], capture_output=True, text=True, timeout=120, check=False
     )
     assert run.returncode == 0, run.stderr
-    return safetensors.torch.load_file(told)
+    return safetensors.torch.load_file(output)
 
 
 def theirs(model, request):

@@ -327,14 +327,14 @@ def our_logits(directory, base, **options):
     count = len(TOKENS)
     request = {"tokens": TOKENS.tolist(), "targets": [0] * count, "starts": [0, count]}
     request["dlogprob"] = [1.0] * count
-    asked, told = directory / "request.json", directory / "found.safetensors"
-    asked.write_text(json.dumps(request))
+    request_file, output = directory / "request.json", directory / "found.safetensors"
+    request_file.write_text(json.dumps(request))
     words = [f"{key}={value}" for key, value in options.items()]
     run = subprocess.run(
-        [PROBE, base, asked, told, *words], capture_output=True, text=True, timeout=60, check=False
+        [PROBE, base, request_file, output, *words], capture_output=True, text=True, timeout=60, check=False
     )
     assert run.returncode == 0, run.stderr
-    return safetensors.torch.load_file(told)["logits"].reshape(count, -1)
+    return safetensors.torch.load_file(output)["logits"].reshape(count, -1)
 
 
 def apart(left, right):

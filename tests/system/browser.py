@@ -13,6 +13,7 @@ PROGRAM = shutil.which("chromium")
 # Its own sandbox wants rights that a container has not.
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-extensions"]
+LOUD = ("error", "warning", "assert")  # kinds of console messages that are complaints
 
 
 class Browser:
@@ -77,16 +78,16 @@ class Browser:
         return json.loads(text)
 
     def _note(self, event):
-        name, told = event.get("method"), event.get("params", {})
+        name, params = event.get("method"), event.get("params", {})
         self.events.append(name)
         if name == "Runtime.exceptionThrown":
-            self.complaints.append(json.dumps(told["exceptionDetails"])[:500])
+            self.complaints.append(json.dumps(params["exceptionDetails"])[:500])
         elif name == "Log.entryAdded":
-            self.complaints.append(told["entry"]["text"])
-        elif name == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
-            self.complaints.append(json.dumps(told["args"])[:500])
+            self.complaints.append(params["entry"]["text"])
+        elif name == "Runtime.consoleAPICalled" and params["type"] in LOUD:
+            self.complaints.append(json.dumps(params["args"])[:500])
         elif name == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(params["request"]["url"])
 
     def call(self, method, **parameters):
         self.sent += 1

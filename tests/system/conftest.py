@@ -39,9 +39,9 @@ def own_environment():
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
-    """Builds and measurements that tests may share: nobody's verdict depends on them."""
+    """Builds and measurements that tests share: no verdict depends on them."""
     base = tmp_path_factory.getbasetemp()
-    # Each worker of pytest-xdist has a folder of its own in the one that is everybody's.
+    # Each worker of pytest-xdist has its own folder inside the shared one.
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     shared.mkdir(exist_ok=True)
     return shared
@@ -64,14 +64,14 @@ def module_warpgym(tmp_path_factory, cache):
 
 @pytest.fixture
 def server(warpgym):
-    """`warpgym serve` with a worker that does as its jobs tell it."""
+    """`warpgym serve` with a fake worker whose jobs prescribe its verdicts."""
     with serving.serving(warpgym) as running:
         yield running
 
 
 @pytest.fixture
 def idle(warpgym):
-    """Nobody works: what is put stays queued."""
+    """Without a worker: submitted jobs stay queued."""
     with serving.serving(warpgym, worker=False) as running:
         yield running
 
@@ -96,6 +96,6 @@ def full_disk(tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """One of 32 MB, for who fills it."""
+    """A file system of 32 MB, for tests that fill it."""
     with disk_of("32m", tmp_path / "disk") as folder:
         yield folder

@@ -148,7 +148,7 @@ class FakeTinker:
         self.thread.start()
 
     def leave(self):
-        """Nobody is there, and nobody is who was there."""
+        """Stops the server and closes all connections."""
         self.server.shutdown()
         self.server.server_close()
         self.server.hang_up()
@@ -254,7 +254,7 @@ class FakeTinker:
                 model.bodies[number] = body
             return self.promise(path, key, lambda: run(model))
 
-    def told(self, answer):
+    def checked(self, answer):
         if "error" in answer:
             raise Refused(400, answer["error"])
         return answer
@@ -277,7 +277,7 @@ class FakeTinker:
             )
 
         def run(model):
-            answer = self.told(
+            answer = self.checked(
                 model.probe.ask(
                     "pass",
                     datums=datums,
@@ -311,7 +311,7 @@ class FakeTinker:
         }
 
         def run(model):
-            norm = self.told(model.probe.ask("step", **values))["norm"]
+            norm = self.checked(model.probe.ask("step", **values))["norm"]
             return {"metrics": {"skyrl.ai/grad_norm" if self.skyrl else "grad_norm": norm}}
 
         return self.numbered("optim_step", body, run)
@@ -320,7 +320,7 @@ class FakeTinker:
 
     def freeze(self, body):
         def run(model):
-            self.told(model.probe.ask("refresh"))
+            self.checked(model.probe.ask("refresh"))
             model.version += 1
             name = f"{body['model_id']}_sample_{body['sampling_session_seq_id']}"
             self.samplers[name] = (model, model.version)
@@ -347,7 +347,7 @@ class FakeTinker:
             ids = [i for chunk in body["prompt"]["chunks"] for i in chunk["tokens"]]
             wanted = {key: given[key] for key in ("max_tokens", "temperature", "top_p", "seed")}
             answers = model.probe.ask("sample", prompts=[{"ids": ids, **wanted}])["answers"]
-            answer = self.told(answers[0])
+            answer = self.checked(answers[0])
             reason = "stop" if answer["stopped"] else "length"
             sequence = {"stop_reason": reason} | {k: answer[k] for k in ("tokens", "logprobs")}
             return {"sequences": [sequence], "prompt_cache_hit_tokens": 0}
@@ -376,7 +376,7 @@ class FakeTinker:
                 raise Refused(400, "LoadWeights is not permitted now")
             where, _ = self.checkpoints[body["path"]]
             optimizer = body["optimizer"]
-            self.told(
+            self.checked(
                 model.probe.ask(
                     "load", directory=str(self.folder), where=where, optimizer=optimizer
                 )

@@ -1,9 +1,8 @@
-"""The episodes of docs/guide/gym.md on the server of v1_server.py, for what a real server does not
-do on demand: to lose connections, to be busy, to say that nobody could judge.
+"""The episodes of docs/guide/gym.md on the server of v1_server.py. It does on demand what a real
+server does not: lose connections, be busy, report that an answer could not be judged.
 
-An answer's code is what stands between ``` marks, and says what its verdict is, as it tells the
-worker of the tests (tests/server/fake_worker.c). Rewards are 0.3 for a correct answer, plus its
-speedup.
+An answer's code is the text between ``` marks. It prescribes its verdict, as it does for the fake
+worker (tests/server/fake_worker.c). A correct answer earns a reward of 0.3 plus its speedup.
 """
 
 import json
@@ -54,7 +53,7 @@ class GymServer(Server):
                 "steps": [],
                 "answers": [],
             }
-        return self.told(self.episodes[body["id"]])
+        return self.snapshot(self.episodes[body["id"]])
 
     def step(self, episode, body):
         answers, turn = episode["answers"], body["turn"]
@@ -69,9 +68,9 @@ class GymServer(Server):
         if turn == len(episode["steps"]):
             if self.slow > 0:
                 self.slow -= 1
-                return 202, self.told(episode)
+                return 202, self.snapshot(episode)
             self.end_turn(episode, turn, body["answer"])
-        return 200, self.told(episode, turn)
+        return 200, self.snapshot(episode, turn)
 
     def end_turn(self, episode, turn, answer):
         code, verdict = code_of(answer), None
@@ -79,12 +78,12 @@ class GymServer(Server):
             self.judged += 1
             verdict = self.judge({"problem": episode["problem"], "candidate": {"source": code}})
         verdict = verdict or {"status": "no_code", "compiled": False, "correct": False}
-        told = {key: verdict.get(key) for key in ("status", "compiled", "correct")}
+        outcome = {key: verdict.get(key) for key in ("status", "compiled", "correct")}
         speedup = (verdict.get("timing") or {}).get("speedup", 0.0)
         reward = 0.3 + speedup if verdict["correct"] else 0.0
         last = turn + 1 == episode["turns"]
         solved = bool(verdict["correct"])
-        step = told | {
+        step = outcome | {
             "turn": turn,
             "reward": reward,
             "excluded": verdict["status"] == "unsupported",
@@ -105,7 +104,7 @@ class GymServer(Server):
             {"role": "user", "content": step["feedback"]},
         ]
 
-    def told(self, episode, turn=None):
+    def snapshot(self, episode, turn=None):
         """As it was when that turn had ended; None: as it is."""
         steps = episode["steps"] if turn is None else episode["steps"][: turn + 1]
         done = len(steps) == episode["turns"]
@@ -142,4 +141,4 @@ class GymHandler(Handler):
             del server.episodes[name]
             self.answer(200, {"id": name})
         else:
-            self.answer(200, server.told(server.episodes[name]))
+            self.answer(200, server.snapshot(server.episodes[name]))

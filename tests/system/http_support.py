@@ -1,4 +1,4 @@
-"""A server of tests/server/http_echo.c, and a client that says exactly what it is told to."""
+"""A server of tests/server/http_echo.c, and a client that sends exactly the given bytes."""
 
 import contextlib
 import json

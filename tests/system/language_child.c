@@ -61,7 +61,7 @@ static const char *escape(void)
         return "files that are not its own";
     for (int fd = WARPGYM_CHILD_CHANNEL + 1; fd < 64; fd++)
         if (fcntl(fd, F_GETFD) >= 0)
-            return "a descriptor that nobody gave it";
+            return "a descriptor that it was not given";
     return NULL;
 }
 

@@ -41,13 +41,13 @@ class Agent:
     async def call(self, tool, arguments, **more):
         return await self.ask("call_tool", tool, arguments, **more)
 
-    async def told(self, tool, arguments):
+    async def result(self, tool, arguments):
         result = await self.call(tool, arguments)
         assert not result["isError"], result
         return result["structuredContent"]
 
     async def take_back(self, call):
-        """The latest request. The first generation's client lets go of it and tells nobody."""
+        """Cancels the latest request. The first generation's client sends no notification of it."""
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         if not hasattr(mcp, "Client"):
@@ -86,15 +86,15 @@ async def look(agent):
     reads = {tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]}
     assert reads == wanted - {"submit"}
 
-    found = await agent.told("list_problems", {"filter": "ReLU", "format": "native"})
+    found = await agent.result("list_problems", {"filter": "ReLU", "format": "native"})
     assert "relu" in [row["id"] for row in found["problems"]], found
-    page = await agent.told("list_problems", {"limit": 3})
-    following = await agent.told("list_problems", {"limit": 3, "from": page["next"]})
+    page = await agent.result("list_problems", {"limit": 3})
+    following = await agent.result("list_problems", {"limit": 3, "from": page["next"]})
     assert len({row["id"] for row in page["problems"] + following["problems"]}) == 6
 
-    told = await agent.told("read_problem", {"problem": "relu"})
-    assert "void solution" in told["problem"]["reference"] and told["language"] == "c"
-    assert told["languages"] == ["c", "cuda"] and told["task"] and told["device"]
+    problem = await agent.result("read_problem", {"problem": "relu"})
+    assert "void solution" in problem["problem"]["reference"] and problem["language"] == "c"
+    assert problem["languages"] == ["c", "cuda"] and problem["task"] and problem["device"]
     await agent.fails("read_problem", {"problem": "rleu"}, "relu")
     await agent.fails("read_problem", {}, "arguments.problem: is missing")
     await agent.fails("search_examples", {"problem": "relu"}, "no index")
@@ -102,26 +102,26 @@ async def look(agent):
     uris = [one["uri"] for one in (await agent.ask("list_resources"))["resources"]]
     assert "warpgym://problems/relu" in uris
     contents = (await agent.ask("read_resource", "warpgym://problems/relu"))["contents"]
-    assert json.loads(contents[0]["text"]) == told
+    assert json.loads(contents[0]["text"]) == problem
     templates = (await agent.ask("list_resource_templates"))["resourceTemplates"]
     assert [one["uriTemplate"] for one in templates] == ["warpgym://problems/{+id}"]
     prompts = (await agent.ask("list_prompts"))["prompts"]
     assert [one["name"] for one in prompts] == ["solve"]
     prompt = await agent.ask("get_prompt", "solve", {"problem": "relu", "language": "c"})
     (message,) = prompt["messages"]
-    assert message["role"] == "user" and message["content"]["text"] == told["task"]
+    assert message["role"] == "user" and message["content"]["text"] == problem["task"]
 
 
 async def submit(agent, source, **more):
-    heard = []
+    reported = []
 
-    async def hear(progress, total, message):
-        heard.append(progress)
+    async def on_progress(progress, total, message):
+        reported.append(progress)
 
     arguments = {"problem": "relu", "source": source} | more
-    result = await agent.call("submit", arguments, progress_callback=hear)
+    result = await agent.call("submit", arguments, progress_callback=on_progress)
     assert not result["isError"], result
-    assert heard and heard == sorted(set(heard)), heard
+    assert reported and reported == sorted(set(reported)), reported
     return result["structuredContent"]
 
 
@@ -143,11 +143,11 @@ async def play(agent, mode):
     assert right["speedup"] > 0 and right["reward"] > 0 and right["best"]["turn"] == 2, right
     assert right["time_ms"] > 0 and right["reference_ms"] > 0, right
 
-    profile = await agent.told("profile", session)
+    profile = await agent.result("profile", session)
     assert profile["turn"] == 2 and profile["kernels"][0]["name"], profile
     await agent.fails("profile", session | {"problem": "softmax"}, "nothing has been")
     arguments = session | {"problem": "relu", "source": True, "limit": 2}
-    history = await agent.told("history", arguments)
+    history = await agent.result("history", arguments)
     assert [row["status"] for row in history["turns"]] == ["compile_error", "passed"], history
     assert history["total"] == 3 and history["turns"][1]["source"] == RIGHT.strip(), history
     if mode != "legacy":
@@ -168,13 +168,15 @@ async def cancel(mode, target):
         session = {} if mode == "legacy" else {"session": first["session"]}
         begun = asyncio.Event()
 
-        async def hear(progress, total, message):
+        async def on_progress(progress, total, message):
             if message.startswith("judging"):
                 begun.set()
 
         endless = asyncio.create_task(
             agent.call(
-                "submit", {"problem": "relu", "source": spin} | session, progress_callback=hear
+                "submit",
+                {"problem": "relu", "source": spin} | session,
+                progress_callback=on_progress,
             )
         )
         await asyncio.wait_for(begun.wait(), 60)

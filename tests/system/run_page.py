@@ -49,8 +49,8 @@ def assert_curves(page, lines):
     curves = [table for table in page.charts.values() if table and table[0][0][:4] == "step"]
     for head, *rows in curves:
         for name, column in zip(head[1:], range(1, len(head)), strict=True):
-            told = {line["step"]: line[name] for line in lines if line.get(name) is not None}
+            logged = {line["step"]: line[name] for line in lines if line.get(name) is not None}
             read = {int(row[0]): float(row[column]) for row in rows if row[column] != "–"}
-            assert read == pytest.approx(told, rel=1e-5, abs=1e-12), name
+            assert read == pytest.approx(logged, rel=1e-5, abs=1e-12), name
             shown.add(name)
     return shown

@@ -84,7 +84,7 @@ class Server:
         def run():
             try:
                 future.set_result(self.ask(*arguments, **options))
-            except Exception as error:  # noqa: BLE001, whatever it is belongs to who asks for it
+            except Exception as error:  # noqa: BLE001, the caller of result() gets it
                 future.set_exception(error)
 
         threading.Thread(target=run, daemon=True).start()
@@ -139,7 +139,7 @@ class Worker:
         self.reader.start()
 
     def read(self):
-        """All along: a pipe holds some 2500 lines, and who writes more waits."""
+        """Reads all the time: a pipe holds some 2500 lines, after which the writer blocks."""
         self.claimed += (line.decode().split()[1] for line in self.process.stdout)
 
     def stop(self, number=signal.SIGTERM):
@@ -152,7 +152,7 @@ class Worker:
 
 
 def evaluation(words="", **more):
-    """A request whose candidate tells the fake worker what to do."""
+    """A request whose candidate prescribes the fake worker's verdict."""
     return {
         "problem": {"id": "softmax"},
         "candidate": {"source": f"/* {words} */ void solution(void) {{}}"},

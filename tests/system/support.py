@@ -23,7 +23,7 @@ PYTHON = HOUSE / ".venv" / "bin" / "python3"
 PASSED, SOME_FAILED, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 # Other tests run beside this one, in other workers of pytest-xdist.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-# A hang is told from slowness by a bound that no slow machine reaches.
+# The bound that separates a hang from slowness: no slow machine reaches it.
 TIMEOUT_S = 300
 # Sanitizers make the judge slow, not wrong.
 PATIENCE_S = 60
@@ -221,8 +221,8 @@ def orphans(seconds):
 
 
 def traces():
-    """What no run may leave where everybody can see it. None makes any, so none of another worker's
-    comes and goes meanwhile: whoever sees one tells of a box that leaks."""
+    """What no run may leave in shared places. No run creates any, so tests that run in parallel
+    cannot disturb each other here: a trace means that a sandbox leaks."""
     names = {path for path in Path("/dev/shm").iterdir() if path.name.startswith("warpgym")}
     shared_memory = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()
     return names | {line.split()[1] for line in shared_memory[1:]}
@@ -259,7 +259,7 @@ def read_lines(path):
 
 
 def kernelbench_module(factor=1):
-    """A problem in the form of KernelBench: y = factor * x * x, and a bias nobody sees."""
+    """A problem in the form of KernelBench: y = factor * x * x, and a bias of zero."""
     return f"""import torch
 import torch.nn as nn
 

@@ -84,7 +84,7 @@ def test_everything_known(ask, endpoint, key):
     assert endpoint.questions[0]["logprobs"] is True and endpoint.questions[0]["seed"] == 7
 
 
-def test_what_is_sent(ask, endpoint):
+def test_request_that_is_sent(ask, endpoint):
     settings = [
         "policy.temperature=0.7", "policy.top_p=0.9", "policy.max_tokens=50", "policy.stop=END",
         "policy.max_tokens_key=max_completion_tokens", "policy.seed=false", "policy.stream=false",
@@ -306,7 +306,7 @@ def test_slips(warpgym, arguments, words):
     assert run.status == USAGE and words in run.complaint, run
 
 
-def test_nobody_there(warpgym):
+def test_no_server(warpgym):
     run = warpgym("ask", "-p", "http://127.0.0.1:1/v1", "-m", "m", "x",
                   "-s", "policy.backoff_ms=1ms", "-s", "policy.patience_ms=100ms")  # fmt: skip
     assert run.status == INFRASTRUCTURE and "http://127.0.0.1:1/v1: " in run.complaint

@@ -290,7 +290,7 @@ CANDIDATES = {
     ),
     "kills its parent": ("kill(getppid(), SIGKILL);", REFUSED, ""),
     "kills its group": ("kill(0, SIGKILL);", REFUSED, ""),
-    "kills everybody": ("kill(-1, SIGKILL);", REFUSED, ""),
+    "kills every process": ("kill(-1, SIGKILL);", REFUSED, ""),
     "stops itself": ("raise(SIGSTOP);", REFUSED, ""),
 }
 
@@ -321,7 +321,7 @@ def test_hostile_candidate(hostile, name):
     assert message and "\n" not in message and part in message
 
 
-def test_hostile_candidates_hurt_nobody_else(hostile):
+def test_hostile_candidates_leave_others_intact(hostile):
     assert hostile.status == SOME_FAILED, hostile.err
     assert hostile.err == ""
     assert statuses(hostile.verdicts)[1::2] == ["passed"] * len(CANDIDATES)
@@ -373,7 +373,7 @@ def test_empty_path(warpgym, path):
 
 
 def unwritable(tmp_path):
-    """A cache that nobody can write to, root neither."""
+    """A cache that is not writable, even for root."""
     return write(tmp_path / "file", "") / "cache"
 
 
@@ -514,6 +514,6 @@ def test_hostile_torch_candidate(hostile_torch, name):
     assert message and "\n" not in message and part in message
 
 
-def test_hostile_torch_candidates_hurt_nobody_else(hostile_torch):
+def test_hostile_torch_candidates_leave_others_intact(hostile_torch):
     assert hostile_torch.status == SOME_FAILED, hostile_torch.err
     assert statuses(hostile_torch.verdicts)[-1] == "passed"

@@ -217,7 +217,7 @@ def test_a_benchmark_that_fails_costs_its_own_figures(capfd):
     assert "status 3" in capfd.readouterr().err
 
 
-def test_tasks_name_what_is_there():
+def test_tasks_name_existing_files():
     agreement = load("agreement")
     for problem, _, text in agreement.tasks():
         assert "solution(" in text or "class ModelNew(" in text
@@ -229,7 +229,7 @@ def test_tasks_name_what_is_there():
     ("part", "says"),
     [("nonsense", "there is no part nonsense"), ("agreement", "run `make bench-gpu`")],
 )
-def test_run_says_what_is_missing(part, says):
+def test_run_names_missing_parts(part, says):
     environment = {**os.environ, "BENCH_HANDWRITTEN_GPU": "/nowhere/at/all",
                    "WARPGYM_PYTHON": sys.executable}
     done = subprocess.run([BENCH / "run", part], capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""python/warpgym/client against a server that does what the test tells it to, and installed."""
+"""python/warpgym/client against a server that the test scripts, and as an installed package."""
 
 import asyncio
 import contextlib
@@ -119,7 +119,7 @@ def test_batch(kind, server):
     assert gym("get_batch", "b", wait_s=20).ended
 
 
-def test_what_is_left_of_a_batch_is_cancelled(kind, server):
+def test_an_abandoned_batch_is_cancelled(kind, server):
     server.hold = True
     with pytest.raises(TimeoutError):
         kind(server.url)("batch", [request("relu", "fine")] * 3, timeout_s=0)
@@ -156,7 +156,7 @@ def test_cancelled_has_no_verdict(kind, server):
     thread.start()
     server.cancel(wait_until(lambda: list(server.jobs.values()), "submitted")[0])
     thread.join(60)
-    assert "somebody cancelled it" in str(caught[0])
+    assert "another client cancelled it" in str(caught[0])
 
 
 def test_evaluations(kind, server):
@@ -214,7 +214,7 @@ def test_faults_that_do_not(kind, server, fault, error):
         kind(server.url)("submit", "relu", "fine")
 
 
-def test_patience(kind, server):
+def test_retry_budget(kind, server):
     server.faults = [503] * 100
     with pytest.raises(Refused, match="busy"):
         kind(server.url, patience_s=0)("submit", "relu", "fine")

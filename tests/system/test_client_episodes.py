@@ -52,14 +52,15 @@ def test_an_episode(call, server):
     assert server.episodes[episode.id]["given"]["gamma"] == 0.5
     assert "reward" not in server.episodes[episode.id]["given"]  # the server's settings say it
 
-    told = call("step_episode", episode.id, 0, WRONG, usage={"completion_tokens": 9})
-    assert (told.step.reward, told.step.status, told.turn) == (0.0, "wrong", 1)
-    assert told.messages[: len(episode.messages)] == episode.messages
-    told = call("step_episode", episode.id, 1, CORRECT)
-    assert told.done and told.messages is None and told.step.terminated
-    assert told.step.reward == pytest.approx(KEVIN) and told.step.speedup == SPEEDUP
-    assert told.returns == pytest.approx([0.5 * KEVIN, KEVIN]) and told.trajectory["schema"] == 1
-    assert call("get_episode", episode.id).step == told.step
+    stepped = call("step_episode", episode.id, 0, WRONG, usage={"completion_tokens": 9})
+    assert (stepped.step.reward, stepped.step.status, stepped.turn) == (0.0, "wrong", 1)
+    assert stepped.messages[: len(episode.messages)] == episode.messages
+    stepped = call("step_episode", episode.id, 1, CORRECT)
+    assert stepped.done and stepped.messages is None and stepped.step.terminated
+    assert stepped.step.reward == pytest.approx(KEVIN) and stepped.step.speedup == SPEEDUP
+    assert stepped.returns == pytest.approx([0.5 * KEVIN, KEVIN])
+    assert stepped.trajectory["schema"] == 1
+    assert call("get_episode", episode.id).step == stepped.step
 
     call("delete_episode", episode.id)
     with pytest.raises(NotFound):
@@ -69,13 +70,13 @@ def test_an_episode(call, server):
 @pytest.mark.parametrize("faults", [["cut"], ["half"], [503, "cut"], ["half", 502]], ids=str)
 def test_a_step_whose_answer_is_lost_is_judged_once(call, server, faults):
     episode = call("create_episode", "softmax")
-    told = call("step_episode", episode.id, 0, WRONG)
+    stepped = call("step_episode", episode.id, 0, WRONG)
     server.faults = list(faults)  # befall the same step, sent again
-    assert call("step_episode", episode.id, 0, WRONG) == told
+    assert call("step_episode", episode.id, 0, WRONG) == stepped
     assert server.judged == 1 and not server.faults
 
 
-def test_an_episode_whose_beginning_is_lost_is_begun_once(call, server):
+def test_an_episode_whose_creation_is_lost_is_created_once(call, server):
     server.faults = ["half", "cut"]
     assert call("create_episode", "softmax").id in server.episodes and len(server.episodes) == 1
 
@@ -99,7 +100,7 @@ def test_another_answer_to_a_turn(call):
     assert caught.value.status == 409
 
 
-def test_conversations_give_up_what_they_leave(server):
+def test_conversations_delete_abandoned_episodes(server):
     with Conversation(server.url, turns=2) as gym:
         first = gym.reset("softmax")
         gym.reset("relu", turns=1)
@@ -176,7 +177,7 @@ def test_scores_of_a_batch(server):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_what_is_away_is_no_zero(server, batch):
+def test_an_absent_server_is_no_zero(server, batch):
     def score(url, answer, **more):
         if batch:
             return reward_function.compute_scores(["d"], [answer], ["p"], [{}], url=url, **more)[0]
@@ -217,13 +218,13 @@ def trajectory(correct, **more):
 
 def test_trajectories_are_read(tmp_path):
     path = tmp_path / "trajectories.jsonl"
-    told = [trajectory([True]), trajectory([False, True])]
-    assert trajectories.write(path, told) == 2
+    episodes = [trajectory([True]), trajectory([False, True])]
+    assert trajectories.write(path, episodes) == 2
     with path.open("a") as file:
         file.write('\n{"schema": 1, "mess')  # a run that was killed
-    assert list(trajectories.read(path, path)) == told * 2
+    assert list(trajectories.read(path, path)) == episodes * 2
     for line, why in (("[]", "no trajectory"), ("{", "no JSON"), ("{}", "no trajectory")):
-        path.write_text(json.dumps(told[0]) + f"\n{line}\n")
+        path.write_text(json.dumps(episodes[0]) + f"\n{line}\n")
         with pytest.raises(trajectories.Malformed, match=rf"jsonl:2: {why}"):
             list(trajectories.read(path))
     with pytest.raises(trajectories.Malformed, match="schema 9"):
@@ -231,30 +232,31 @@ def test_trajectories_are_read(tmp_path):
 
 
 def test_rows_for_fine_tuning():
-    told = [trajectory([False, True, True, False]), trajectory([False]), trajectory([True])]
-    rows = [row["messages"] for row in trajectories.sft(told)]
+    episodes = [trajectory([False, True, True, False]), trajectory([False]), trajectory([True])]
+    rows = [row["messages"] for row in trajectories.sft(episodes)]
     assert [row[-1]["content"] for row in rows] == ["answer 2", "answer 0"]
     assert len(rows[0]) == 2 + 5
     begun = trajectory([False, True, False])  # with a candidate that was there already
     begun["messages"][2:2] = said("assistant", "user")
     (row,) = trajectories.sft([begun])
     assert row["messages"][-1]["content"] == "answer 1" and len(row["messages"]) == 4 + 3
-    rows = [row["messages"] for row in trajectories.sft(told, turns="correct")]
+    rows = [row["messages"] for row in trajectories.sft(episodes, turns="correct")]
     assert [row[-1]["content"] for row in rows] == ["answer 1", "answer 2", "answer 0"]
-    assert rows[0] == told[0]["turns"][1]["prompt"] + [{"role": "assistant", "content": "answer 1"}]
-    rows = list(trajectories.sft(told, turns="best", min_speedup=2.0))
+    prompt = episodes[0]["turns"][1]["prompt"]
+    assert rows[0] == prompt + [{"role": "assistant", "content": "answer 1"}]
+    rows = list(trajectories.sft(episodes, turns="best", min_speedup=2.0))
     assert [row["messages"][-1]["content"] for row in rows] == ["answer 2"]
-    assert len(list(trajectories.sft(told, solved=False))) == 3
-    assert len(list(trajectories.sft(told, turns="best", solved=False))) == 2
-    assert not list(trajectories.sft(told, min_return=1.5))
+    assert len(list(trajectories.sft(episodes, solved=False))) == 3
+    assert len(list(trajectories.sft(episodes, turns="best", solved=False))) == 2
+    assert not list(trajectories.sft(episodes, min_return=1.5))
     with pytest.raises(ValueError, match="'conversation', 'best' or 'correct'"):
-        list(trajectories.sft(told, turns="all"))
+        list(trajectories.sft(episodes, turns="all"))
 
 
 # --- a server that dies ---------------------------------------------------------------------------
 
 
-def test_a_step_goes_on_where_the_server_was_killed(warpgym):
+def test_a_step_resumes_after_the_server_was_killed(warpgym):
     """The client asks the next server at that address for the same; nothing is judged twice."""
     first = serving.Server(warpgym)
     worker = serving.Worker(first.queue)
@@ -271,7 +273,7 @@ def test_a_step_goes_on_where_the_server_was_killed(warpgym):
         next_ = serving.Server(warpgym, "--listen", f"127.0.0.1:{first.port}", queue=first.queue)
         answering.join(PATIENCE_S)
         assert gym.episode.done and gym.episode.step.reward == pytest.approx(KEVIN)
-        told = list(gym.client.evaluations())
-        assert sorted(one.outcome for one in told) == ["passed", "wrong"]
+        evaluations = list(gym.client.evaluations())
+        assert sorted(one.outcome for one in evaluations) == ["passed", "wrong"]
     assert len(worker.stop()) == 2
     assert next_.stop() == 0

@@ -21,7 +21,7 @@ def made(module_warpgym, tmp_path_factory):
     return file
 
 
-def test_init_writes_what_reads_back(warpgym, made):
+def test_init_output_reads_back(warpgym, made):
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
     run = warpgym("config", "check", made)
     assert (run.status, run.out, run.err) == (PASSED, f"{made}: good\n", "")
@@ -45,7 +45,7 @@ def test_init_has_every_setting_with_its_default(warpgym, made):
     assert run.status == PASSED, run
 
 
-def test_init_replaces_only_when_told(warpgym, made):
+def test_init_replaces_only_with_force(warpgym, made):
     copy = shutil.copy(made, warpgym.folder / "mine.yaml")
     run = warpgym("config", "init", copy)
     assert run.status == USAGE and "--force replaces it" in run.complaint
@@ -59,7 +59,7 @@ def test_init_finds_a_free_port(warpgym):
             taken.bind(("127.0.0.1", 10907))
             taken.listen()
         except OSError:
-            pass  # somebody else has it: as good
+            pass  # another process has it: as good
         file = warpgym.folder / "config" / "warpgym" / "config.yaml"
         assert warpgym("config", "init").out == f"{file}\n"
     text = file.read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "says"), REFUSED)
-def test_check_says_what_is_wrong(warpgym, text, says):
+def test_check_reports_errors(warpgym, text, says):
     run = warpgym("config", "check", write(warpgym.folder / "config.yaml", text))
     assert run.status == USAGE and says in run.complaint
     assert str(warpgym.folder / "config.yaml") in run.complaint

@@ -138,8 +138,8 @@ def test_slots_fit_into_free_memory(warpgym, problem, tmp_path):
         assert verdict["status"] == "passed" and verdict["timing"]["speedup"] > 0, verdict
 
 
-def test_what_cannot_fit(warpgym, problem, tmp_path):
-    """Nobody is to blame, and who asks is told the bytes."""
+def test_problem_too_large_for_the_gpu(warpgym, problem, tmp_path):
+    """The candidate is not to blame, and the message names the bytes."""
     right = write(tmp_path / "right.cu", source())
     verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY="3")
     assert verdict["status"] == "unsupported", verdict
@@ -178,7 +178,7 @@ extern "C" void solution(const float *x, float *y, float factor, size_t n)
     ],
 )
 def test_memory_of_this_machine(warpgym, problem, tmp_path, times, how):
-    """A driver's box has no limit on addresses; who holds too much is ended all the same."""
+    """A CUDA sandbox has no limit on addresses; a process over its memory limit still ends."""
     hoard = write(tmp_path / "hoard.cu", HOARD % (times, how))
     verdict = judged(warpgym, problem, hoard, "-s", "run.memory_bytes=64MiB")
     assert verdict["status"] == "out_of_memory", verdict
@@ -269,7 +269,7 @@ def test_a_reference_that_writes_nothing(warpgym, problem, tmp_path):
 
 
 def test_clocks(warpgym, problem, tmp_path):
-    """What the management library told while it was timed; nothing where there is none."""
+    """NVML's readings during timing; nothing without NVML."""
     candidate = write(tmp_path / "right.cu", source())
     timing = judged(warpgym, problem, candidate)["timing"]
     assert "slowed down" not in (timing["note"] or "")

@@ -52,10 +52,10 @@ def test_turns(played):
 def test_report(module_warpgym, played):
     run = module_warpgym("report", "--json", "--problems", PROBLEMS, played)
     assert run.status == PASSED, run
-    (told,) = json.loads(run.out)["runs"]
-    assert told["problems"] == {"asked": PROBLEMS, "tried": PROBLEMS}
-    assert told["turns"] == {"found": PROBLEMS * TURNS, "excluded": 0}
-    figures = {(one["name"], one.get("p")): one["value"] for one in told["figures"]}
+    (report,) = json.loads(run.out)["runs"]
+    assert report["problems"] == {"asked": PROBLEMS, "tried": PROBLEMS}
+    assert report["turns"] == {"found": PROBLEMS * TURNS, "excluded": 0}
+    figures = {(one["name"], one.get("p")): one["value"] for one in report["figures"]}
     assert figures["fast_p_problems", 0.0] == 1
     assert figures["violation_rate", None] == len([1 for _, codes in CAUGHT.values() if codes]) / 80
 

@@ -144,7 +144,7 @@ def test_scripts_are_shell():
         assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_the_image_is_built_from_what_there_is():
+def test_the_image_is_built_from_existing_files():
     text = (DEPLOY / "container" / "Containerfile").read_text(encoding="utf-8")
     for source in re.findall(r"^COPY ([^ -][^ ]*) ", text, re.MULTILINE):
         assert (ROOT / source).exists(), source
@@ -247,7 +247,7 @@ CONTAINER_ROOT = "chown dac_override fowner fsetid kill setgid setuid setpcap se
 
 @pytest.mark.parametrize("capabilities", [CONTAINER_ROOT, CONTAINER_ROOT.replace("setfcap ", "")])
 def test_root_of_a_container(warpgym, capabilities):
-    """It may not make mounts, and becomes nobody in spite of that."""
+    """It may not mount, and still switches to an unprivileged user."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     kept = "".join(f",+{name}" for name in capabilities.split())

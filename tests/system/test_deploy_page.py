@@ -1,7 +1,7 @@
 """docs/guide/deploy.md, command by command: a head and two nodes, in a network of the test's own.
 
-The blocks that say who runs them (```sh head) run as they stand, each role in a folder and a
-shell of its own, which go on from block to block. All share one network namespace, in which
+The blocks that name a role (```sh head) run unchanged, each role in its own folder and shell,
+which persist from block to block. All share one network namespace, in which
 `head` is this machine; so ports are those of the page, and free.
 """
 
@@ -131,7 +131,7 @@ def test_the_page(scene):
     evaluation = json.loads(client(block).strip().splitlines()[-1])
     assert (evaluation["state"], evaluation["outcome"]) == ("done", "passed"), evaluation
     follow_the_job(nodes, evaluation)
-    # A node that is told to stop leaves the list; the other one goes on.
+    # A node that is stopped leaves the list; the other one continues.
     nodes[0](f"kill -TERM {nodes[0].background}; wait {nodes[0].background}")
     wait_until(lambda: client(listed).count('"claims"') == 1, "one worker less")
     assert json.loads(client(block).strip().splitlines()[-1])["state"] == "done"

@@ -1,5 +1,5 @@
 """The environments of python/warpgym with the packages that they are for (tests/envs), against
-`warpgym serve` with a worker that does as the candidates tell it.
+`warpgym serve` with a fake worker whose candidates prescribe their verdicts.
 
 The packages are in .venv-gym; each is tried by a Python of its own.
 """

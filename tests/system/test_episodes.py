@@ -89,14 +89,14 @@ def test_begun_again(server):
 
 
 def test_an_id_is_used_again(server):
-    """Another episode of that id hears nothing of what the first one's answers were worth."""
+    """A new episode of the same id does not see the verdicts of the first one."""
     for words, status in (("vector=correct.json", "passed"), ("vector=wrong.json", "wrong")):
         begin(server, id="again")
         assert step(server, "again", 0, words)["step"]["status"] == status
         assert server.delete("/v1/episodes/again").status == 200
 
 
-def test_patience(server):
+def test_slow_judging(server):
     """Not judged in time: 202, then the same step, or a look, waits for the rest."""
     id_ = begin(server)["id"]
     body = {"turn": 0, "answer": CODE.format(words="hold_ms=1500 vector=correct.json")}
@@ -137,16 +137,16 @@ def test_same_id_anew(server):
 
 
 def test_evaluation_put_beforehand(server):
-    """Whoever knows the ids of the turns so far cannot put the next one's verdict in its place."""
+    """A client that guesses the id of the next turn's evaluation cannot submit it beforehand."""
     begin(server, id="guessed")
     names = ["guessed-0-0"]
     for turn in range(2):
         for name in names:
             put = serving.evaluation("vector=correct.json", id=name)
             assert server.post("/v1/evaluations?wait_s=30", put).json["outcome"] == "passed"
-        told = step(server, "guessed", turn, f"vector=wrong.json {turn}")["step"]
-        assert told["status"] == "wrong"
-        names = [told["evaluation"].replace("guessed-0-0", "guessed-1-0"), "guessed-1-0"]
+        result = step(server, "guessed", turn, f"vector=wrong.json {turn}")["step"]
+        assert result["status"] == "wrong"
+        names = [result["evaluation"].replace("guessed-0-0", "guessed-1-0"), "guessed-1-0"]
 
 
 def test_expired(server):
@@ -269,8 +269,8 @@ def stores(kind, folder):
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis"])
 def test_two_servers_and_rivals(warpgym, tmp_path, kind):
-    """The same turn stepped by six at once, with two answers, on two servers: one of the answers is
-    the turn's, who gave it is told its verdict, who gave the other one is told so."""
+    """Six clients step the same turn at once, with two answers, on two servers: one answer wins,
+    its senders get the verdict, and the senders of the other one get a conflict."""
     episodes, rivals, turns = 6, 6, 2
     with contextlib.ExitStack() as stack:
         queue = stack.enter_context(stores(kind, tmp_path))
@@ -297,8 +297,8 @@ def test_two_servers_and_rivals(warpgym, tmp_path, kind):
             taken = collections.defaultdict(set)
             for number, status, answer in pool.map(contend, jobs):
                 if answer.status == 200:
-                    told = answer.json["step"]
-                    assert (told["turn"], told["status"]) == (turn, status)
+                    result = answer.json["step"]
+                    assert (result["turn"], result["status"]) == (turn, status)
                     taken[number].add(status)
                 else:
                     assert answer.status == 409 and "another answer" in answer.text, answer
@@ -310,16 +310,16 @@ def test_two_servers_and_rivals(warpgym, tmp_path, kind):
 class Stub:
     """A policy that answers at once, and sends again whatever got no answer."""
 
-    def __init__(self, house):
-        self.house = house
+    def __init__(self, restarting):
+        self.restarting = restarting
 
     def ask(self, method, path, body=None):
         while True:
-            server = self.house.server
+            server = self.restarting.server
             try:
                 answer = server.ask(method, path, body)
             except (OSError, serving.http.client.HTTPException):
-                self.house.up.wait(support.TIMEOUT_S)
+                self.restarting.up.wait(support.TIMEOUT_S)
                 continue
             if answer.status not in (202, 429, 503):
                 assert answer.status in (200, 201), answer
@@ -334,11 +334,11 @@ class Stub:
         text = CODE.format(words=words[(number + turn) % 3] + f" e{number} t{turn}")
         body = {"turn": turn, "answer": text}
         seen = self.ask("POST", f"/v1/episodes/e{number}/step", body)
-        self.house.stepped()
+        self.restarting.stepped()
         return seen
 
 
-class House:
+class RestartingServer:
     """A server that is killed in the middle, and comes back on its port with its queue."""
 
     def __init__(self, warpgym, kills):
@@ -371,17 +371,18 @@ class House:
 def test_thousand_episodes_and_a_death(warpgym):
     """No turn lost, none doubled, each with its own answer and verdict."""
     draw = random.Random(5)
-    house = House(warpgym, [draw.randrange(200, EPISODES * TURNS - 200) for _ in range(2)])
+    kills = [draw.randrange(200, EPISODES * TURNS - 200) for _ in range(2)]
+    restarting = RestartingServer(warpgym, kills)
     try:
         with concurrent.futures.ThreadPoolExecutor(64) as pool:
-            stub = Stub(house)
+            stub = Stub(restarting)
             episodes = list(pool.map(stub.begin, range(EPISODES)))
             for turn in range(TURNS):
                 assert all(seen["turn"] == turn for seen in episodes)
                 numbers = draw.sample(range(EPISODES), EPISODES)
                 steps = pool.map(lambda number, turn=turn: stub.step(number, turn), numbers)
                 episodes = list(steps)
-        assert not house.kills
+        assert not restarting.kills
         for seen in episodes:
             number, turns = int(seen["id"][1:]), seen["trajectory"]["turns"]
             assert [turn["turn"] for turn in turns] == list(range(TURNS))
@@ -394,13 +395,13 @@ def test_thousand_episodes_and_a_death(warpgym):
         page = {"before": None}
         while True:
             before = f"&before={page['before']}" if page["before"] else ""
-            page = house.server.get(f"/v1/evaluations?limit=1000{before}").json
+            page = restarting.server.get(f"/v1/evaluations?limit=1000{before}").json
             evaluations.update(item["id"] for item in page["evaluations"])
             if not page["before"]:
                 break
         assert len(evaluations) == EPISODES * TURNS and set(evaluations.values()) == {1}
     finally:
-        house.close()
+        restarting.close()
 
 
 def test_listed_in_openapi(idle):

@@ -76,8 +76,8 @@ def parts(process):
     return wait_until(found, "the endless candidate runs beside its server and its reference")
 
 
-# Which, what the one in the middle may get, and what the next of its problem: who needs a reference
-# that has just died may have to be judged again, by a restart.
+# The process, the statuses allowed for the candidate in the middle, and those for the next one of
+# its problem: an evaluation whose reference process has just died may have to be judged again.
 VICTIMS = {
     "server": (SERVER, {"timeout"}, {"passed"}),
     "reference": (REFERENCE, {"timeout"}, {"passed", "infrastructure_error"}),
@@ -119,7 +119,7 @@ def compiling(process):
 
 
 def test_killed_compiler(warpgym, tmp_path):
-    """Nobody can tell who killed it; so it is no verdict to be kept."""
+    """The killer is unknown, so the verdict is not cached."""
     lines = batch(tmp_path, SLOW_TO_COMPILE)
     process = start(warpgym, lines, "compile.timeout_ms=10m", "compile.memory_bytes=64GiB")
     kill(wait_until(lambda: compiling(process), "the compiler runs")[0].pid)
@@ -131,7 +131,7 @@ def test_killed_compiler(warpgym, tmp_path):
 
 
 def end_of(process, pids):
-    """The run is killed, and what it had started ends without anybody's help."""
+    """The run is killed, and the processes that it had started end by themselves."""
     assert pids
     os.kill(process.pid, signal.SIGKILL)
     process.wait(timeout=60)

@@ -210,7 +210,7 @@ def codes(verdict, kind):
     return {finding["code"] for finding in verdict["integrity"][kind]}
 
 
-def told(verdict):
+def summary(verdict):
     """What a person needs to see why a test failed."""
     parts = {key: verdict.get(key) for key in ("status", "error", "integrity", "correctness")}
     return json.dumps(parts, indent=1)
@@ -219,19 +219,19 @@ def told(verdict):
 def check(path, verdict):
     metadata = METADATA[path]
     status = verdict["status"]
-    assert status in alternatives(path, "expect"), told(verdict)
-    assert verdict["correct"] == (status == "passed"), told(verdict)
+    assert status in alternatives(path, "expect"), summary(verdict)
+    assert verdict["correct"] == (status == "passed"), summary(verdict)
     if status == "violation":
-        assert codes(verdict, "violations"), told(verdict)
+        assert codes(verdict, "violations"), summary(verdict)
     if status == "passed":
-        assert not codes(verdict, "violations"), told(verdict)
+        assert not codes(verdict, "violations"), summary(verdict)
     elif "code" in metadata:
-        assert codes(verdict, "violations") & alternatives(path, "code"), told(verdict)
+        assert codes(verdict, "violations") & alternatives(path, "code"), summary(verdict)
     if status == "passed" and "warning" in metadata:
-        assert codes(verdict, "warnings") & alternatives(path, "warning"), told(verdict)
+        assert codes(verdict, "warnings") & alternatives(path, "warning"), summary(verdict)
     if status == "passed" and "speedup_below" in metadata:
         speedup = verdict["timing"]["speedup"]
-        assert speedup is not None and speedup < float(metadata["speedup_below"]), told(verdict)
+        assert speedup is not None and speedup < float(metadata["speedup_below"]), summary(verdict)
 
 
 @pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".c"], ids=name_of)

@@ -175,7 +175,7 @@ def test_no_requests(server, status, data):
 
 
 def test_nul_ends_a_text(server):
-    """libmicrohttpd reads lines as C strings: what is behind a NUL is not seen by anybody."""
+    """libmicrohttpd reads lines as C strings: text behind a NUL is lost."""
     assert server.get("/describe", "User-Agent: a\0b").json["agent"] == "a"
     assert server.get("/items/a\0b").json["id"] == "a"
 
@@ -394,7 +394,7 @@ def test_mutated_requests(server):
     assert server.get("/ping").status == 200
 
 
-# --- who may -------------------------------------------------------------------------------------
+# --- authorization -------------------------------------------------------------------------------
 
 
 def test_token():

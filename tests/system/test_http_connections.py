@@ -73,7 +73,7 @@ MANY = [f"X-{i}: a" for i in range(100)]
     ],
 )
 def test_no_request_behind_a_body_of_unclear_length(server, start, headers):
-    """Whoever stands in front of this server may see other requests in these bytes than it does."""
+    """A proxy in front of this server may see other requests in these bytes than it does."""
     head = "\r\n".join([f"{start} HTTP/1.1", "Host: localhost", *headers, "", ""])
     with server.client() as client:
         answer = client.send(head + 2 * GET.format("/items/behind", "")).answer()
@@ -84,7 +84,7 @@ def test_no_request_behind_a_body_of_unclear_length(server, start, headers):
 
 @pytest.mark.parametrize("count", [1, 127, 128, 129, 256])
 def test_many_at_the_same_instant(count):
-    """libmicrohttpd's own thread would sleep on 128 events: nobody comes to wake it here."""
+    """libmicrohttpd's own thread would sleep on 128 events: no wake-up follows here."""
     with Server("server.threads=1") as server:
         clients = [server.client() for _ in range(count)]
         for client in clients:
@@ -159,7 +159,7 @@ def test_client_that_does_not_read():
 def test_many_half_open_connections():
     with Server("server.max_connections=200", "server.header_timeout_ms=500ms") as server:
         clients = [server.client().send("GET /ping HT") for _ in range(250)]
-        # They hold all places; who comes then is served as soon as those are thrown out.
+        # They hold all connections; the next client is served as soon as those are closed.
         assert server.get("/ping").status == 200
         for client in clients:
             client.close()
@@ -210,7 +210,7 @@ def test_late(path):
         assert answer.status == 202
         assert (answer.json["late"], answer.json["agent"]) == (True, "patient")
         assert server.counters()["late"] == 1
-        # Its handle is still there to be given back; nobody hears the answer.
+        # Its handle must still be released; the answer is dropped.
         assert server.post("/answer", b"too late").json == {"delivered": 0}
         wait_until(lambda: server.counters()["released"] == 1, "released")
 
@@ -352,7 +352,7 @@ def test_client_that_does_not_read_events():
             rounds += 1
             fast.rest = b""
         assert sent == 1, "the slow one was dropped"
-        wait_until(lambda: server.counters()["streams_gone"] == 1, "and its owner was told")
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "and its owner was notified")
         assert server.memory_bytes() - before < 32 << 20
         assert server.post("/close").status == 200
         fast.socket.shutdown(socket.SHUT_RDWR)
@@ -368,13 +368,13 @@ def test_event_larger_than_backlog_drops():
         assert server.post("/event", b"x" * (2 << 20)).json == {"sent": 0}
         with pytest.raises((EOFError, ConnectionError)):
             client.more()
-        wait_until(lambda: server.counters()["streams_gone"] == 1, "its owner was told")
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "its owner was notified")
 
 
 # --- the end -------------------------------------------------------------------------------------
 
 
-def test_stop_answers_everybody():
+def test_stop_answers_all_clients():
     with Server() as server:
         waiting = [
             server.client().send(GET.format(path, "")) for path in ("/wait", "/wait-blocking")
@@ -401,7 +401,7 @@ def test_stop_answers_everybody():
             client.close()
 
 
-def test_stop_hangs_up_on_those_who_do_not_read():
+def test_stop_closes_connections_that_do_not_read():
     with Server() as server, server.client(receive_bytes=4096) as whole:
         whole.send(GET.format("/large", ""))
         dropped = follow(server, receive_bytes=4096)
@@ -416,7 +416,7 @@ def test_stop_hangs_up_on_those_who_do_not_read():
         behind.close()
 
 
-def test_stop_tells_of_handlers_that_run_on():
+def test_stop_reports_handlers_that_still_run():
     with Server() as server:
         running = server.client().send(GET.format("/blocking?ms=4000", ""))
         wait_until(lambda: server.get("/ping").status == 200, "it serves")

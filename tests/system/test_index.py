@@ -106,7 +106,7 @@ def test_build_of_every_form(warpgym, tmp_path):
     assert search(warpgym, "all", "exp")[0]["name"] == "bad"
 
 
-def test_what_is_found_can_be_a_source_again(warpgym, own, tmp_path):
+def test_search_results_can_be_a_source(warpgym, own, tmp_path):
     found = search(warpgym, own, "--problem", "softmax", "-n", "20")
     assert len(found) > 5 and all(example["problem"] != "softmax" for example in found)
     write_lines(tmp_path / "again.jsonl", found)
@@ -139,7 +139,7 @@ def test_trajectories(warpgym, tmp_path):
 
 @pytest.mark.parametrize("renamed", [False, True])
 def test_a_kernelbench_task_is_known_by_its_text(warpgym, tmp_path, renamed):
-    """The archive's solutions of the very task that is asked, whatever anybody calls it."""
+    """The archive's solutions of the very task that is asked, whatever its name."""
     task = kernelbench_module()
     write(tmp_path / "bench" / "KernelBench" / "level1" / "7_Task.py", task)
     stolen = re.sub(r"\bModel\b", "Net", task) if renamed else task
@@ -162,7 +162,7 @@ def test_a_kernelbench_task_is_known_by_its_text(warpgym, tmp_path, renamed):
 
 
 def test_refusals(warpgym, own, tmp_path):
-    write(tmp_path / "taken" / "file.txt", "somebody's\n")
+    write(tmp_path / "taken" / "file.txt", "not ours\n")
     write(tmp_path / "none.jsonl", "{}\n")
     write(tmp_path / "folder" / "notes.txt", "none\n")
     rows = [

@@ -79,7 +79,7 @@ extern "C" void solution(const float *x, float *y, size_t n)
 """
 
 OWN = "compute(x, y, n, 1); "
-# For all calls at once, but only where somebody looks at launches: whoever always does writes
+# For all calls at once, but only while launches are traced: a candidate that always does so writes
 # outputs of calls that are never made (timing.c's stop_short).
 ALL = (
     "if (!fake_cuda_traced()) compute(x, y, n, 1); "
@@ -119,7 +119,7 @@ CALLS = {
 # This call's and the next one's: of an odd number of slots, the last is alone.
 PAIR = "compute(x, y, n, place >= 0 && (size_t)place + 1 < known ? 2 : 1);"
 
-# They write where nobody has called yet.
+# They write outputs of calls that are not made yet.
 AHEAD = {
     "all at once": "if (place <= 0) compute(x, y, n, all);",
     "two at once": "if (place < 0 || place % 2 == 0) " + PAIR,
@@ -164,7 +164,7 @@ def verdicts(module_warpgym, toolkit, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", AHEAD)
-def test_nobody_writes_before_the_call(verdicts, name):
+def test_outputs_written_before_the_call_are_refused(verdicts, name):
     verdict = verdicts[name]
     assert verdict["status"] == "violation", verdict
     (found,) = verdict["integrity"]["violations"]

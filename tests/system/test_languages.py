@@ -84,7 +84,7 @@ def test_honest(warpgym, language):
         ("escape", "passed", None),
     ],
 )
-def test_what_it_says_is_not_believed(warpgym, language, text, status, says):
+def test_untrusted_messages_are_checked(warpgym, language, text, status, says):
     run = judge(warpgym, language, text, "-s", "check.trials=1")
     verdict = run.verdict
     assert verdict["status"] == status, run
@@ -100,7 +100,7 @@ def test_what_it_says_is_not_believed(warpgym, language, text, status, says):
         ("version", "version 7"),
     ],
 )
-def test_a_program_that_does_not_begin_is_nobodys_fault(warpgym, language, word, says):
+def test_a_program_that_does_not_start_is_an_infrastructure_error(warpgym, language, word, says):
     describe(language, "./language_side", word)
     run = judge(warpgym, language, "honest", "-s", "run.load_timeout_ms=1s")
     assert run.status == INFRASTRUCTURE
@@ -108,7 +108,7 @@ def test_a_program_that_does_not_begin_is_nobodys_fault(warpgym, language, word,
     assert says in run.verdict["error"]["message"], run
 
 
-def test_what_compiles_beforehand(warpgym, language):
+def test_compiling_beforehand(warpgym, language):
     script = """#!/bin/sh
 grep -q honest "$1" || { echo "$1:1:1: error: no"; exit 1; }
 cp "$1" "$2"
@@ -169,8 +169,8 @@ def test_bad_descriptions(warpgym, language, text, says):
 
 @pytest.fixture(scope="module")
 def opencl(tmp_path_factory):
-    """The example, as somebody would build it who has no checkout but the header."""
-    folder = tmp_path_factory.mktemp("house") / "examples" / "opencl"
+    """The example, built without a checkout: from the header alone."""
+    folder = tmp_path_factory.mktemp("opencl") / "examples" / "opencl"
     shutil.copytree(ROOT / "examples" / "opencl", folder)
     shutil.copytree(ROOT / "include", folder.parents[1] / "include")
     (folder / "opencl_child").unlink(missing_ok=True)

@@ -184,8 +184,8 @@ def test_answers_are_learned(warpgym, given, tmp_path):
     assert run.status == support.PASSED, run
     steps = support.read_lines(adapted / "metrics.jsonl")
     assert steps[-1]["loss"] < steps[0]["loss"]
-    told = json.loads((adapted / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
-    assert told["r"] == 4 and set(told["target_modules"]) == {"q_proj", "v_proj"}
+    adapter = json.loads((adapted / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
+    assert adapter["r"] == 4 and set(adapter["target_modules"]) == {"q_proj", "v_proj"}
     assert not (adapted / "model").exists()
     assert (out / "model" / "model.safetensors").read_bytes() == before
 
@@ -246,7 +246,7 @@ def test_progress(warpgym, given, tmp_path):
     assert "M parameters" in run.err and "10 examples" in run.err
 
 
-def test_functions_by_heart(warpgym, tmp_path):
+def test_memorised_functions(warpgym, tmp_path):
     """A model that was trained long enough writes what it was trained on, and that compiles."""
     texts = [text.strip("\n") + "\n" for text in TINY.split("---")]
     corpus = support.write(tmp_path / "corpus.c", "\n".join(texts))

@@ -58,7 +58,7 @@ def spinning():
 # --- the official client -------------------------------------------------------------------------
 
 
-# Where an interpreter with the package may be (setup.sh), what it has to be told to find it, and
+# Where an interpreter with the package may be (setup.sh), what it needs to find it, and
 # what its clients can do.
 GYM = HOUSE / ".venv-gym"
 GENERATIONS = {
@@ -104,8 +104,8 @@ class Agent:
 def check_trajectories(record):
     """Of two agents, one of whom took back a submission."""
     trajectories = read_lines(record / "trajectories.jsonl")
-    told = [[turn["status"] for turn in one["turns"]] for one in trajectories]
-    assert sorted(told) == [["wrong", "compile_error", "passed"], ["wrong", "passed"]]
+    statuses = [[turn["status"] for turn in one["turns"]] for one in trajectories]
+    assert sorted(statuses) == [["wrong", "compile_error", "passed"], ["wrong", "passed"]]
     for one in trajectories:
         assert one["policy"] == "mcp" and one["model"].startswith("mcp ")
         assert one["solved"] and one["end"] == "expired"
@@ -200,8 +200,8 @@ def test_batch(warpgym):
     stdio.send([submission("a", "int x"), call("b", "ping"), call("c", "nonsense")])
     answers = {message["id"]: message for message in stdio.receive()}
     assert set(answers) == {"a", "b", "c"} and answers["c"]["error"]["code"] == -32601
-    told = [json.loads(answers["a"]["result"]["content"][1]["text"])["status"]]
-    assert told == ["compile_error"] and not stdio.end()
+    statuses = [json.loads(answers["a"]["result"]["content"][1]["text"])["status"]]
+    assert statuses == ["compile_error"] and not stdio.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -217,7 +217,7 @@ def test_signal(warpgym, number):
 
 
 def test_killed(warpgym):
-    """What an agent was told is there when the next one comes, once; a living one's stays open."""
+    """The next session records a killed session's episode, once; a live one's stays open."""
     record = warpgym.folder / "record"
     lines = record / "trajectories.jsonl"
     first, living = (Stdio(warpgym, "--record", record).begin() for _ in range(2))
@@ -354,8 +354,8 @@ def test_with_a_server(warpgym):
         wait_until(spinning, "a candidate runs")
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
         stdio.send(cancel | {"params": {"requestId": 1}})
-        told = stdio.submit(RIGHT)
-        assert (told["status"], told["turn"]) == ("passed", 1), told
+        result = stdio.submit(RIGHT)
+        assert (result["status"], result["turn"]) == ("passed", 1), result
         assert not stdio.end() and not spinning()
     finally:
         process.send_signal(signal.SIGTERM)
@@ -368,17 +368,18 @@ def test_with_a_server(warpgym):
 
 
 @pytest.fixture(scope="module")
-def house(module_warpgym):
+def http_server(module_warpgym):
     with serving(module_warpgym, *ENDLESS, *FAST, "--record", "record") as server:
         yield server
 
 
-def test_http_sessions(house, module_warpgym):
+def test_http_sessions(http_server, module_warpgym):
     ping = call(1, "ping")
-    session, other = house.session(), house.session()
+    session, other = http_server.session(), http_server.session()
     assert session != other
-    assert house.ask(ping, session)[::2] == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
-    assert house.ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)[0] == 202
+    assert http_server.ask(ping, session)[::2] == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert http_server.ask(initialized, session)[0] == 202
     for message, headers, status, code in [
         (ping, {}, 400, -32600),
         (ping, {"Mcp-Session-Id": "0" * 32}, 404, -32600),
@@ -393,22 +394,22 @@ def test_http_sessions(house, module_warpgym):
         (ping, session | {"Origin": "http://elsewhere.example"}, 403, None),
         (ping, session | {"Host": "elsewhere.example"}, 421, None),
     ]:
-        got, _, answer = house.ask(message, headers)
+        got, _, answer = http_server.ask(message, headers)
         assert got == status, (message, headers, answer)
         assert code is None or answer["error"]["code"] == code, answer
-    assert house.ask(None, session, "GET")[0] == 405
-    told = house.ask(submission(2, "int x"), session)[2]["result"]["structuredContent"]
-    assert told["status"] == "compile_error"
-    assert house.ask(None, session, "DELETE")[0] == 204
-    assert house.ask(None, session, "DELETE")[0] == 404
-    assert house.ask(ping, session)[0] == 404
+    assert http_server.ask(None, session, "GET")[0] == 405
+    result = http_server.ask(submission(2, "int x"), session)[2]["result"]["structuredContent"]
+    assert result["status"] == "compile_error"
+    assert http_server.ask(None, session, "DELETE")[0] == 204
+    assert http_server.ask(None, session, "DELETE")[0] == 404
+    assert http_server.ask(ping, session)[0] == 404
     (line,) = read_lines(module_warpgym.folder / "record" / "trajectories.jsonl")
-    assert line["episode"] == told["episode"]
-    history = call(1, "tools/call", name="history", arguments={"session": told["session"]})
-    assert house.ask(history, other)[2]["result"]["isError"]
+    assert line["episode"] == result["episode"]
+    history = call(1, "tools/call", name="history", arguments={"session": result["session"]})
+    assert http_server.ask(history, other)[2]["result"]["isError"]
 
 
-def test_http_stateless(house):
+def test_http_stateless(http_server):
     listing = stateless(1, "tools/list")
     reading = stateless(1, "tools/call", name="read_problem", arguments={"problem": "relu"})
     bare = call(1, "tools/list")
@@ -425,28 +426,28 @@ def test_http_stateless(house):
         (reading, headers_of(reading) | {"Mcp-Name": "submit"}, 400, -32020),
         (stateless(1, "ping"), headers_of(stateless(1, "ping")), 404, -32601),
     ]:
-        got, told, answer = house.ask(message, headers)
-        assert got == status and "Mcp-Session-Id" not in told, (message, answer)
+        got, reply_headers, answer = http_server.ask(message, headers)
+        assert got == status and "Mcp-Session-Id" not in reply_headers, (message, answer)
         assert code is None or answer["error"]["code"] == code, answer
     future = dict(STATELESS) | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     message = call(1, "tools/list", _meta=future)
     headers = {"MCP-Protocol-Version": "2099-01-01", "Mcp-Method": "tools/list"}
-    status, _, answer = house.ask(message, headers)
+    status, _, answer = http_server.ask(message, headers)
     assert (status, answer["error"]["code"]) == (400, -32022)
     assert "2026-07-28" in answer["error"]["data"]["supported"]
 
 
-def test_http_stream(house):
-    """Who follows a submission gets events, the last of which is the answer; who hangs up in the
-    middle has cancelled it."""
+def test_http_stream(http_server):
+    """A client that follows a submission gets events, the last of which is the answer; hanging up
+    in the middle cancels the submission."""
     meta = STATELESS | {"progressToken": 7, "io.modelcontextprotocol/logLevel": "info"}
     message = submission(1, "int x", _meta=meta)
-    status, _, messages = house.ask(message, headers_of(message))
+    status, _, messages = http_server.ask(message, headers_of(message))
     assert status == 200 and messages[-1]["result"]["resultType"] == "complete"
     methods = {one["method"] for one in messages[:-1]}
     assert methods == {"notifications/progress", "notifications/message"}
     assert all(one["params"].get("progressToken", 7) == 7 for one in messages[:-1])
-    connection = http.client.HTTPConnection("127.0.0.1", house.port, timeout=TIMEOUT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", http_server.port, timeout=TIMEOUT_S)
     endless = submission(2, SPIN, _meta=STATELESS)
     headers = headers_of(endless) | {"Content-Type": "application/json"}
     connection.request("POST", "/mcp", json.dumps(endless), headers)

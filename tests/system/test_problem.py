@@ -163,7 +163,7 @@ def test_check_of_a_reference_that_does_not_compile(warpgym, tmp_path):
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="no Python with PyTorch: `make setup` makes one")
 def test_check_of_torch_problems(warpgym, tmp_path):
-    """One that is sound, and one whose weight nobody would miss."""
+    """A sound problem, and one whose weight does not affect the output."""
     sound = write(tmp_path / "sound.py", kernelbench_module())
     text = kernelbench_module().replace("+ self.weight", "+ 0 * self.weight")
     deaf = write(tmp_path / "deaf.py", text)

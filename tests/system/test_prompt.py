@@ -30,7 +30,7 @@ def messages(run):
 # --- the command ---------------------------------------------------------------------------------
 
 
-def test_shows_what_a_model_sees(warpgym):
+def test_shows_the_prompt_of_a_model(warpgym):
     run = warpgym("prompt", "softmax", "--thinking", "--shots", "1")
     assert run.status == PASSED and "\x1b" not in run.out
     order = ("system:", "<think>", "user:", "row_sum", "# Task: `softmax`", "# Machine")
@@ -43,14 +43,14 @@ def test_shows_what_a_model_sees(warpgym):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_json(warpgym, style, language):
     problem = "relu" if language in ("c", "cuda") else "torch/matmul"
-    told = messages(warpgym("prompt", problem, "--language", language, "--style", style, "--json"))
-    assert set(told) == {"messages", "tokens"} and told["tokens"] > 100
-    roles = [message["role"] for message in told["messages"]]
+    shown = messages(warpgym("prompt", problem, "--language", language, "--style", style, "--json"))
+    assert set(shown) == {"messages", "tokens"} and shown["tokens"] > 100
+    roles = [message["role"] for message in shown["messages"]]
     assert roles == (["user"] if style == "drkernel" else ["system", "user"])
     native = HOUSE / "problems" / "native" / problem / "reference.c"
     reference = native if native.exists() else HOUSE / "problems" / f"{problem}.py"
-    assert reference.read_text().strip() in told["messages"][-1]["content"]
-    assert not any("{{" in message["content"] for message in told["messages"])
+    assert reference.read_text().strip() in shown["messages"][-1]["content"]
+    assert not any("{{" in message["content"] for message in shown["messages"])
 
 
 def test_language_follows_the_problem(warpgym):
@@ -59,10 +59,10 @@ def test_language_follows_the_problem(warpgym):
 
 
 def test_budget_takes_examples_first(warpgym):
-    def told(*more):
+    def shown(*more):
         return messages(warpgym("prompt", "relu", "--shots", "3", "--json", *more))
 
-    whole, tight = told()["tokens"], told("--token-budget", "1400")
+    whole, tight = shown()["tokens"], shown("--token-budget", "1400")
     assert tight["tokens"] <= 1400 < whole
     assert "# Task: `relu`" in tight["messages"][-1]["content"]
     run = warpgym("prompt", "relu", "--token-budget", "50")
@@ -98,12 +98,12 @@ def test_check(warpgym, tmp_path):
     assert "warpgym/system.txt: replaces a built-in template" in run.out
     assert "gentle/later.txt: new" in run.out
     # What was checked is what is used.
-    told = messages(warpgym("prompt", "relu", "--json", "-s", f"prompts.path={mine}"))
-    assert told["messages"][0]["content"] == "Hello, C."
-    told = messages(
+    shown = messages(warpgym("prompt", "relu", "--json", "-s", f"prompts.path={mine}"))
+    assert shown["messages"][0]["content"] == "Hello, C."
+    shown = messages(
         warpgym("prompt", "relu", "--json", "--style", "gentle", "-s", f"prompts.path={mine}")
     )
-    assert told["messages"][0]["content"].startswith("You write optimised C kernels")
+    assert shown["messages"][0]["content"].startswith("You write optimised C kernels")
     write(mine / "gentle" / "later.txt", "fine\n{{feedback}} {{tunr.number}}\n")
     run = warpgym("prompt", "--check", mine)
     assert run.status == USAGE

@@ -47,8 +47,8 @@ def conversation(*messages):
 def lessons():
     """Whatever was asked and came of it, the next answer may be any of them."""
     system, statuses = TEMPLATES["system"], ("passed", "wrong")
-    told = [(level_id, name) for level_id in IDS for name in statuses]
-    for place, (level_id, status) in enumerate(told):
+    outcomes = [(level_id, name) for level_id in IDS for name in statuses]
+    for place, (level_id, status) in enumerate(outcomes):
         for shift in range(len(VERDICTS)):
             says = [triton(VERDICTS[(place + shift * k) % len(VERDICTS)]) for k in (1, 2, 3)]
             yield conversation(system, level_id, says[0], status, says[1], status, says[2])
@@ -112,7 +112,8 @@ SMALL = (
     "train.evaluate_every=1", "train.evaluate_samples=2", "train.max_tokens=100",
 )  # fmt: skip
 TORCH = ("level1", "level2", "level3")
-# Preset; its reward in the first stage, its discount, turns, who is trained; more that is small.
+# Preset; its reward in the first stage, its discount, turns, the training backend; further settings
+# that keep it small.
 PRESETS = {
     "dr-kernel-8b": ("drkernel", 1.0, 3, "engine", ["train.batch_tokens=640"]),
     "dr-kernel-14b": ("drkernel", 1.0, 3, "engine", ["train.batch_tokens=640"]),
@@ -128,14 +129,14 @@ def test_every_preset_is_here():
     assert {path.stem for path in CONFIGS.glob("*.yaml")} == set(PRESETS)
 
 
-def test_sizes_of_one_recipe_differ_in_the_model_alone():
+def test_sizes_of_one_recipe_differ_only_in_the_model():
     texts = [(CONFIGS / f"dr-kernel-{size}.yaml").read_text("utf-8") for size in ("8b", "14b")]
     assert texts[0].replace("8B", "14B").replace("8b", "14b") == texts[1]
 
 
 @contextlib.contextmanager
 def learner(kind, world, folder):
-    """What says who is trained: a directory, or a service and its model's name."""
+    """The settings of the training backend: a directory, or a service and its model's name."""
     model = world.parent / "base" / "model"
     if kind == "engine":
         yield [f"train.model={model}"]
@@ -230,9 +231,9 @@ def test_preset(warpgym, world, tmp_path, judge, name):
     check_coverage(lines, reward == "drkernel")
     prompts = ["".join(message["content"] for message in line["prompt"]) for line in lines]
     assert all((EXAMPLE.strip() in prompt) == (name[:5] == "kevin") for prompt in prompts)
-    # A conversation that grows, or one that is told anew.
-    told = {line["turn"]: len(line["prompt"]) for line in lines}
-    assert all(n == 2 + (0 if name[:5] == "kevin" else 2 * turn) for turn, n in told.items())
+    # A conversation that grows, or one that is rewritten each turn.
+    lengths = {line["turn"]: len(line["prompt"]) for line in lines}
+    assert all(n == 2 + (0 if name[:5] == "kevin" else 2 * turn) for turn, n in lengths.items())
     if name != "laptop-cpu":
         assert {line["status"] for line in lines} >= {"passed", "wrong"}
 
@@ -318,7 +319,7 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     for path in (whole / "evaluations").glob("*.jsonl"):
         turns = [turn for line in support.read_lines(path) for turn in line["turns"]]
         assert "another" in shown(turns) and "held out" not in " ".join(shown(turns))
-    # It goes on by its name, without being told where the problems are.
+    # The run resumes by its name, without the path of the problems.
     train(parts, "train.steps=1", *held_out)
     run = warpgym("runs", "resume", "parts", "train.steps=2", "--quiet")
     assert run.status == support.PASSED, run

@@ -134,7 +134,7 @@ def test_many_in_chunks(warpgym, server):
     assert all(int(seconds) > 0 for seconds in server.waits)
 
 
-def test_jobs_bounds_what_is_on_the_server(warpgym, server):
+def test_jobs_bounds_submissions_on_the_server(warpgym, server):
     most = []
 
     def judge(request):
@@ -185,7 +185,7 @@ def test_faults_that_do_not(warpgym, server, faults, status, says):
     assert says in run.complaint and server.url in run.complaint
 
 
-def test_patience_ends(warpgym, server):
+def test_retry_budget_ends(warpgym, server):
     server.faults = [503] * 100
     run = remote(warpgym, server, "--problem", "relu", "-s", "client.patience_ms=1", fast("relu"))
     assert run.status == INFRASTRUCTURE
@@ -249,12 +249,12 @@ def test_bad_use(warpgym, arguments, says):
     assert run.status == USAGE and says in run.complaint
 
 
-def test_nobody_there(warpgym):
+def test_no_server(warpgym):
     run = warpgym.eval("--server", "http://127.0.0.1:1", "--problem", "relu", fast("relu"))
     assert run.status == INFRASTRUCTURE and "127.0.0.1:1" in run.complaint
 
 
-def test_interrupt_cancels_what_was_submitted(warpgym, server):
+def test_interrupt_cancels_submissions(warpgym, server):
     server.hold = True
     lines = [{"problem": "relu", "source": "fine", "name": f"{i}.c"} for i in range(120)]
     batch = write_lines(warpgym.folder / "many.jsonl", lines)
@@ -267,7 +267,7 @@ def test_interrupt_cancels_what_was_submitted(warpgym, server):
     assert {job["state"] for job in server.jobs.values()} == {"cancelled"}
 
 
-def test_cancelled_by_somebody_else(warpgym, server):
+def test_cancelled_by_another_client(warpgym, server):
     server.hold = True
     process = warpgym.start("eval", "--json", "--server", server.url, "-p", "relu", fast("relu"))
     (job,) = wait_until(lambda: list(server.jobs.values()), "submitted")
@@ -275,7 +275,7 @@ def test_cancelled_by_somebody_else(warpgym, server):
     run = warpgym.finish(process)
     assert run.status == SOME_FAILED
     assert run.verdict["status"] == "cancelled"
-    assert run.verdict["error"]["message"] == "somebody cancelled it"
+    assert run.verdict["error"]["message"] == "another client cancelled it"
     assert run.verdict["candidate"]["path"] == str(fast("relu"))
 
 

@@ -63,7 +63,7 @@ def warpgym(tmp_path_factory, cache):
 
 
 @pytest.fixture(scope="module")
-def house(warpgym):
+def server(warpgym):
     with serving(warpgym) as url:
         yield url
 
@@ -99,10 +99,10 @@ def tasks(folder):
     return write_lines(folder / "tasks.jsonl", lines), len(lines)
 
 
-def test_the_same_verdicts(warpgym, house):
+def test_the_same_verdicts(warpgym, server):
     batch, count = tasks(warpgym.folder)
     here = warpgym.eval(batch)
-    there = warpgym.eval("--server", house, batch)
+    there = warpgym.eval("--server", server, batch)
     assert here.status == there.status == SOME_FAILED, there
 
     def key(verdict):
@@ -114,30 +114,30 @@ def test_the_same_verdicts(warpgym, house):
         assert stripped(one) == stripped(other)
 
 
-def test_table_and_times(warpgym, house):
-    run = warpgym("eval", "--server", house, "--problem", "softmax", fast("softmax"))
+def test_table_and_times(warpgym, server):
+    run = warpgym("eval", "--server", server, "--problem", "softmax", fast("softmax"))
     assert run.status == PASSED, run
     assert re.search(r"softmax .*passed +\d+\.\d\dx", run.out) and "1 of 1 passed" in run.out
 
 
-def test_unknown_problem(warpgym, house):
+def test_unknown_problem(warpgym, server):
     lines = [
         {"problem": "relu", "candidate": str(fast("relu"))},
         {"problem": "no_such_problem", "candidate": str(fast("relu")), "name": "x.c"},
     ]
-    run = warpgym.eval("--server", house, write_lines(warpgym.folder / "all.jsonl", lines))
+    run = warpgym.eval("--server", server, write_lines(warpgym.folder / "all.jsonl", lines))
     assert "passed" in statuses(run.verdicts)
-    # Refused at once, or judged to be one that nobody here can judge.
+    # Refused at once, or judged to be unsupported here.
     assert run.status in (USAGE, SOME_FAILED) and "no_such_problem" in run.out + run.err
 
 
-def test_interrupt_cancels(warpgym, house):
+def test_interrupt_cancels(warpgym, server):
     spin = write(warpgym.folder / "spin.c", SPIN)
     lines = [{"problem": "softmax", "candidate": str(spin)}] * 5
     batch = write_lines(warpgym.folder / "spin.jsonl", lines)
     settings = ["--set", "run.timeout_ms=10m"]
-    process = warpgym.start("eval", "--server", house, "--fresh", "--quiet", *settings, batch)
-    with Client(house) as gym:
+    process = warpgym.start("eval", "--server", server, "--fresh", "--quiet", *settings, batch)
+    with Client(server) as gym:
         wait_until(lambda: list(gym.evaluations(state="running")), "some are running")
         mine = [one.id for one in gym.evaluations(limit=5)]
         process.send_signal(signal.SIGINT)
@@ -145,45 +145,46 @@ def test_interrupt_cancels(warpgym, house):
         assert {gym.wait(one, 60).outcome for one in mine} == {"cancelled"}
 
 
-def test_jobs(warpgym, house):
-    with Client(house) as gym:
+def test_jobs(warpgym, server):
+    with Client(server) as gym:
         ended = gym.batch([request("relu", fast("relu").read_text(), timing=False)])
     (one,) = ended
     assert one.passed
-    rows = warpgym("jobs", "list", "--server", house).out
+    rows = warpgym("jobs", "list", "--server", server).out
     assert one.id in rows and "relu" in rows and "passed" in rows
-    shown = warpgym("jobs", "show", "--server", house, one.id)
+    shown = warpgym("jobs", "show", "--server", server, one.id)
     assert shown.status == PASSED and "1 of 1 passed" in shown.out
-    watched = warpgym("jobs", "watch", "--json", "--server", house, one.id)
+    watched = warpgym("jobs", "watch", "--json", "--server", server, one.id)
     assert watched.status == PASSED and watched.verdict["status"] == "passed"
-    run = warpgym("jobs", "cancel", "--server", house, one.id)
+    run = warpgym("jobs", "cancel", "--server", server, one.id)
     assert run.status == USAGE and one.id in run.complaint
-    assert warpgym("jobs", "show", "--server", house, "nope").status == USAGE
+    assert warpgym("jobs", "show", "--server", server, "nope").status == USAGE
 
 
-def test_jobs_beyond_a_page(warpgym, house):
+def test_jobs_beyond_a_page(warpgym, server):
     requests = [request("relu", "int x", name=f"{i}.c") for i in range(130)]
-    with Client(house) as gym:
+    with Client(server) as gym:
         newest = gym.submit_batch(requests, id="pages").ids[::-1]
-    listing = ("jobs", "list", "--server", house, "--batch", "pages")
+    listing = ("jobs", "list", "--server", server, "--batch", "pages")
     for limit in (20, 115, 1000):
         run = warpgym(*listing, "--json", "-n", limit)
         assert run.status == PASSED, run
         assert [one["id"] for one in run.verdicts] == [*newest[:limit]]
     assert len(warpgym(*listing, "-n", 130).out.splitlines()) == 1 + 130
-    with Client(house) as gym:
+    with Client(server) as gym:
         gym.cancel_batch("pages")
 
 
-def test_python_clients(house):
+def test_python_clients(server):
     source = fast("relu").read_text()
-    with Client(house) as gym:
+    with Client(server) as gym:
         verdict = gym.evaluate("relu", source, timing=False, notes={"step": 1})
         assert verdict["status"] == "passed" and verdict["problem"]["id"] == "relu"
         submitted = gym.submit("relu", "int x", name="a.c", priority="high", notes={"step": 2})
         assert gym.wait(submitted.id).verdict["status"] == "compile_error"
-        told = gym.get(submitted.id)
-        assert told.notes == {"step": 2} and told.priority == "high" and told.created_at
+        evaluation = gym.get(submitted.id)
+        assert evaluation.notes == {"step": 2} and evaluation.priority == "high"
+        assert evaluation.created_at
         batch = gym.submit_batch([request("relu", "int y", name="b.c")], id="three")
         assert wait_until(lambda: gym.get_batch("three", 20).ended, "ended")
         assert gym.get_batch("three").outcomes == {"compile_error": 1}
@@ -200,7 +201,7 @@ def test_python_clients(house):
             gym.submit("relu", source, priority="soon")
 
     async def many():
-        async with AsyncClient(house) as gym:
+        async with AsyncClient(server) as gym:
             one = await asyncio.gather(
                 *(gym.evaluate("relu", source, timing=False, name=f"{i}.c") for i in range(8))
             )

@@ -149,16 +149,16 @@ def test_figures(warpgym, base):
 def test_turns(warpgym, base):
     run = report(warpgym, save(warpgym.folder, "base", base))["runs"][0]
     assert len(run["by_turn"]) == 3
-    for number, told in enumerate(run["by_turn"]):
+    for number, entry in enumerate(run["by_turn"]):
         for p in (0, *THRESHOLDS):
             reached = [best(one, number + 1) >= p for one in base]
-            assert figure(told, "best_by_turn", p)["value"] == pytest.approx(mean(reached))
+            assert figure(entry, "best_by_turn", p)["value"] == pytest.approx(mean(reached))
         mix = {}
         for one in base:
             ended = number >= len(one["turns"])
             status = "over" if ended else one["turns"][number]["status"]
             mix[status] = mix.get(status, 0) + 1
-        assert told["status"] == mix
+        assert entry["status"] == mix
     pairs = [pair for one in base for pair in itertools.pairwise(usable(one))]
     assert run["changes"]["fixed"] == sum(b["correct"] > a["correct"] for a, b in pairs)
     assert run["changes"]["broken"] == sum(a["correct"] > b["correct"] for a, b in pairs)
@@ -168,22 +168,22 @@ def test_intervals(warpgym, base):
     run = report(warpgym, save(warpgym.folder, "base", base))["runs"][0]
     problems = by_problem(base)
     solved = [any(best(one) >= 1 for one in samples) for samples in problems]
-    told = figure(run, "fast_p_problems", 1)
+    estimate = figure(run, "fast_p_problems", 1)
     low, high = interval(len(problems), lambda draws: mean([solved[i] for i in draws]))
-    assert (told["low"], told["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (estimate["low"], estimate["high"]) == (pytest.approx(low), pytest.approx(high))
     returns = [[one["return"] for one in samples if usable(one)] for samples in problems]
-    told = figure(run, "return")
+    estimate = figure(run, "return")
     low, high = interval(
         len(problems), lambda draws: mean([value for i in draws for value in returns[i]])
     )
-    assert (told["low"], told["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (estimate["low"], estimate["high"]) == (pytest.approx(low), pytest.approx(high))
 
 
 # --- denominators ---------------------------------------------------------------------------------
 
 
 def test_all_problems_count(warpgym, base):
-    """Nobody came to 16 of 40 problems: they are not solved, and not forgotten."""
+    """16 of 40 problems were not tried: they count as not solved."""
     name = save(warpgym.folder, "base", base)
     (alone,) = report(warpgym, name)["runs"]
     (counted,) = report(warpgym, name, "--problems", 40)["runs"]
@@ -225,15 +225,15 @@ def test_missing_samples(warpgym, base):
 
 
 def test_repeated_and_cut(warpgym, base):
-    """A line that came twice counts once, half a line at the end is left out: both are told."""
+    """A repeated line counts once, half a line at the end is left out; both are reported."""
     path = warpgym.folder / "trajectories.jsonl"
     trajectories.write(path, [*base, base[3], base[9]])
     text = path.read_text()
     path.write_text(text + text[:500])
     (run,) = report(warpgym, path)["runs"]
-    told = run["episodes"]
-    assert (told["read"], told["counted"], told["repeated"]) == (98, 96, 2)
-    assert told["last_line_cut"] is True
+    counts = run["episodes"]
+    assert (counts["read"], counts["counted"], counts["repeated"]) == (98, 96, 2)
+    assert counts["last_line_cut"] is True
     shown = warpgym("report", path)
     assert "2 duplicate episodes count once" in shown.out
     assert "partial last line" in shown.out
@@ -262,12 +262,12 @@ def test_groups(warpgym, base):
         assert {one["name"] for one in run["groups"]} == {one[key] for one in base}
         for group in run["groups"]:
             members = [one for one in base if one[key] == group["name"]]
-            told = figure(group, "fast_p_samples", 0)
-            assert told["value"] == pytest.approx(mean([best(one) >= 0 for one in members]))
+            estimate = figure(group, "fast_p_samples", 0)
+            assert estimate["value"] == pytest.approx(mean([best(one) >= 0 for one in members]))
     (run,) = report(warpgym, name, "--by", "level", "--problems", 30)["runs"]
-    told = {one["name"]: one["problems"] for one in run["groups"]}
-    assert told["(not tried)"] == {"asked": 6, "tried": 0}
-    assert told["level1"] == {"asked": 8, "tried": 8}
+    groups = {one["name"]: one["problems"] for one in run["groups"]}
+    assert groups["(not tried)"] == {"asked": 6, "tried": 0}
+    assert groups["level1"] == {"asked": 8, "tried": 8}
 
 
 # --- comparison -----------------------------------------------------------------------------------
@@ -277,8 +277,8 @@ def test_comparison(warpgym, base):
     after = trajectories.episodes(problems=24, samples=4, turns=3, skill=0.2, seed=5)
     after = [one for one in after if "/20_" not in one["problem"]]
     names = [save(warpgym.folder, "before", base), save(warpgym.folder, "after", after)]
-    told = report(warpgym, *names)
-    (comparison,) = told["comparisons"]
+    document = report(warpgym, *names)
+    (comparison,) = document["comparisons"]
     assert (comparison["baseline"], comparison["run"]) == ("before", "after")
     assert comparison["problems"] == 23  # that both were asked for
     before = by_problem([one for one in base if "/20_" not in one["problem"]])
@@ -356,7 +356,7 @@ def test_page_that_cannot_be_written(warpgym):
 
 
 def hostile(count=3):
-    """Every text that a stranger may write holds the end of a script, and more."""
+    """Every untrusted text holds the end of a script, and more."""
     items = trajectories.episodes(problems=count, samples=2, turns=2)
     for number, one in enumerate(items):
         one["problem"] = f"{one['problem']}{HOSTILE}"
@@ -536,8 +536,8 @@ def test_page_in_chromium(warpgym, base):
         fastest = {}
         for one in base:
             fastest[one["problem"]] = max(fastest.get(one["problem"], -1), best(one))
-        told = [fastest[name] for name in page.value(names)]
-        assert told == sorted(told, reverse=True)
+        speedups = [fastest[name] for name in page.value(names)]
+        assert speedups == sorted(speedups, reverse=True)
 
         page.value(f"{rows}[0].querySelector('button').click()")
         detail = "document.querySelector('tr.detail')"
@@ -580,7 +580,7 @@ def test_hostile_texts_in_chromium(warpgym):
 
 @with_browser
 def test_a_thousand_episodes_in_chromium(warpgym):
-    """Texts stay asleep until somebody asks: the page has few elements for its size."""
+    """Texts are inserted only on demand: the page has few elements for its size."""
     items = trajectories.episodes(problems=250, samples=4, turns=4)
     page_of(warpgym, save(warpgym.folder, "many", items))
     path = warpgym.folder / "page.html"

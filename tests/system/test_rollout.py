@@ -88,7 +88,7 @@ def test_episode(warpgym, tmp_path):
     assert turns[3]["thought"] == "twice the sign" and "solution" in turns[3]["code"]
     assert json.loads(turns[3]["verdict"])["status"] == "passed"
     assert json.loads(turns[1]["verdict"])["status"] == "compile_error"
-    # What the model is told of its last answer is in its next prompt.
+    # The feedback on the model's last answer is in its next prompt.
     assert "floot" in turns[2]["prompt"][-1]["content"]
     assert turns[2]["prompt"][-1]["content"] != turns[3]["prompt"][-1]["content"]
     roles = [message["role"] for message in only["messages"]]
@@ -218,7 +218,7 @@ def test_best(warpgym, tmp_path):
     assert kept.strip() not in prompt
 
 
-def test_best_goes_on(warpgym, tmp_path):
+def test_best_is_kept_across_runs(warpgym, tmp_path):
     """What a run has improved itself is no reason to refuse it, and a best that a death kept from
     being written is written by the next call."""
     best, out = tmp_path / "best", tmp_path / "run"
@@ -242,8 +242,8 @@ def test_best_goes_on(warpgym, tmp_path):
 
 
 def test_endpoint(warpgym, tmp_path):
-    """What an endpoint tells of its answers is in the trajectory, and no two questions have a seed
-    in common, in this run or another."""
+    """An endpoint's data about its answers is in the trajectory, and no two requests share a seed,
+    in this run or another."""
     spoken = streamed(RIGHT, reasoning="first the sign", logprobs=True)
     arguments = ("--no-timing", "--samples", 2, "-s", "gym.turns=2", "-s", "policy.logprobs=true",
                  "-s", "policy.price_prompt=1", "-s", "policy.price_completion=2",
@@ -255,9 +255,9 @@ def test_endpoint(warpgym, tmp_path):
             assert run.status == support.PASSED and "cost" in run.out, run
         seeds = [question["seed"] for question in endpoint.questions]
     assert len(seeds) == 9 and len(set(seeds)) == 8 and seeds[0] in seeds[1:4]
-    for told in trajectories(tmp_path / "a"):
-        assert told["policy"] == "openai" and told["model"] == "fake-1-snapshot"
-        for turn in told["turns"]:
+    for trajectory in trajectories(tmp_path / "a"):
+        assert trajectory["policy"] == "openai" and trajectory["model"] == "fake-1-snapshot"
+        for turn in trajectory["turns"]:
             assert turn["answer"] == RIGHT and turn["correct"] and turn["finish"] == "stop"
             assert turn["thought"].startswith("first the sign") and turn["reasoning"]
             assert "".join(turn["tokens"]) == RIGHT and turn["logprobs"][2] == -1
@@ -265,7 +265,7 @@ def test_endpoint(warpgym, tmp_path):
 
 
 def test_not_judged(warpgym, tmp_path):
-    """Nobody can judge such answers here: that is said, and no more of them are asked for."""
+    """Such answers cannot be judged here: the run says so and requests no more of them."""
     answer = "```c\n/* status=unsupported */ void solution(void) {}\n```"
     policy = script(tmp_path, relu(answer))
     out = tmp_path / "run"

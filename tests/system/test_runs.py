@@ -126,9 +126,9 @@ def test_show(warpgym, home):
     assert ["reward/mean", "0.7534"] in rows
     assert ["step-00008", "8", "checkpoints/step-00008"] in rows
     assert ["steps", "40"] in words(warpgym("runs", "show", "sft", cwd=home).out)
-    told = json.loads(warpgym("runs", "show", "--json", home / "runs" / "b").out)
-    assert told["settings"] == {"gym.turns": "7", "policy.model": '"x y"'}
-    assert [one["step"] for one in told["checkpoints"]] == [4, 8, 12]
+    shown = json.loads(warpgym("runs", "show", "--json", home / "runs" / "b").out)
+    assert shown["settings"] == {"gym.turns": "7", "policy.model": '"x y"'}
+    assert [one["step"] for one in shown["checkpoints"]] == [4, 8, 12]
 
 
 def test_show_best(warpgym, home):
@@ -178,8 +178,8 @@ def test_logs_follow(warpgym, copy):
 
 def test_stop(warpgym, tmp_path):
     with live(tmp_path / "run") as process:
-        (told,) = (json.loads(warpgym("runs", "list", "--json", tmp_path).out),)
-        assert (told["state"], told["pid"]) == ("running", process.pid)
+        (listed,) = (json.loads(warpgym("runs", "list", "--json", tmp_path).out),)
+        assert (listed["state"], listed["pid"]) == ("running", process.pid)
         second = subprocess.run([WRITER, tmp_path / "run", "1", "0"], stderr=-1, check=False)
         assert b"a run is in progress there: another process (%d)" % process.pid in second.stderr
         run = warpgym("runs", "stop", tmp_path / "run")
@@ -200,7 +200,7 @@ def test_stop_one_that_will_not(warpgym, tmp_path):
 
 
 def test_stop_trusts_no_number(warpgym, copy):
-    """Who merely has the file open, or is named in it, is left alone."""
+    """A process that merely has the file open, or is named in it, is left alone."""
     with (
         (copy / "lock").open("w", encoding="utf-8") as lock,
         subprocess.Popen(["sleep", "60"], stdout=lock) as bystander,
@@ -223,9 +223,9 @@ def test_compare(warpgym, home):
     assert ["at", "step", "14,", *means] in rows and ["at", "the", "end,", *means] in rows
     parts = (range(5, 15), range(13, 23))
     rewards = [[1 - math.exp(-step / 10) for step in part] for part in parts]
-    told = [[f"{statistics.mean(part):.4g}", f"±{statistics.stdev(part):.4g}"] for part in rewards]
-    assert ["reward/mean", *told[0], *told[0]] in rows
-    assert ["reward/mean", *told[1], *told[0]] in rows
+    cells = [[f"{statistics.mean(part):.4g}", f"±{statistics.stdev(part):.4g}"] for part in rewards]
+    assert ["reward/mean", *cells[0], *cells[0]] in rows
+    assert ["reward/mean", *cells[1], *cells[0]] in rows
     assert ["gym.turns", "4", "7"] in rows
     same = words(warpgym("runs", "compare", "a", "a", "--over", 1, cwd=home).out)
     assert ["at", "step", "22", "a", "a"] in same and ["reward/mean", "0.8892", "0.8892"] in same
@@ -235,13 +235,13 @@ def test_compare(warpgym, home):
 def test_compare_json(warpgym, home):
     names = ("-m", "loss", "--metric=optim/loss")
     options = (*names, "--step=2", "--over=1", "--json")
-    told = json.loads(warpgym("runs", "compare", "a", "b", "sft", *options, cwd=home).out)
-    assert told["step"] == 2
-    assert [set(run["at"]) for run in told["runs"]] == [{"loss", "optim/loss"}] * 3
-    assert told["runs"][2]["at"] == {"loss": 2.5, "optim/loss": None}
-    assert told["runs"][2]["final"]["loss"] == 0.25
-    assert told["runs"][0]["at"]["optim/loss"] == pytest.approx(0.8187307530779818)
-    assert told["settings"]["gym.turns"] == ["4", "7", None]
+    comparison = json.loads(warpgym("runs", "compare", "a", "b", "sft", *options, cwd=home).out)
+    assert comparison["step"] == 2
+    assert [set(run["at"]) for run in comparison["runs"]] == [{"loss", "optim/loss"}] * 3
+    assert comparison["runs"][2]["at"] == {"loss": 2.5, "optim/loss": None}
+    assert comparison["runs"][2]["final"]["loss"] == 0.25
+    assert comparison["runs"][0]["at"]["optim/loss"] == pytest.approx(0.8187307530779818)
+    assert comparison["settings"]["gym.turns"] == ["4", "7", None]
 
 
 @pytest.mark.parametrize(
@@ -274,9 +274,9 @@ def test_export(warpgym, home, tmp_path, options, chosen):
     support.write(tmp_path / "tokenizer" / "tokenizer.json", "{}")
     out = tmp_path / "new" / "out"
     arguments = [run, out, *options[1:], "--tokenizer", tmp_path / "tokenizer"]
-    told = warpgym("runs", "export", *arguments, cwd=home)
-    assert told.status == support.PASSED, told
-    assert f"checkpoint {chosen} of runs/{run}" in told.err
+    exported = warpgym("runs", "export", *arguments, cwd=home)
+    assert exported.status == support.PASSED, exported
+    assert f"checkpoint {chosen} of runs/{run}" in exported.err
     there = {path.name for path in out.iterdir()}
     if run == "a":
         assert there == {"adapter_config.json", "tokenizer.json"}
@@ -345,10 +345,10 @@ def test_report(warpgym, home, copy):
     shown = assert_curves(page, support.read_lines(copy / "metrics.jsonl"))
     assert shown >= {"reward/mean", "mismatch/mismatch_kl", "time/rollout"}
     page = Page(warpgym("runs", "report", "sft", "-o", "-", cwd=home).out)
-    told = {}
+    merged = {}
     for line in support.read_lines(home / "runs" / "sft" / "metrics.jsonl"):
-        told.setdefault(line["step"], {}).update(line)
-    assert assert_curves(page, told.values()) == set(told[10]) - {"step", "evaluation_targets"}
+        merged.setdefault(line["step"], {}).update(line)
+    assert assert_curves(page, merged.values()) == set(merged[10]) - {"step", "evaluation_targets"}
     assert "steps40" in page.text
     (copy / "traces.jsonl").write_text("nonsense\n", encoding="utf-8")
     run = warpgym("runs", "report", copy)

@@ -67,7 +67,7 @@ def test_without_waiting_and_polling(server):
     assert last["outcome"] == "passed" and last["verdict"]["status"] == "passed"
 
 
-def test_long_poll_answers_at_the_deadline_with_what_there_is(idle):
+def test_long_poll_answers_at_the_deadline(idle):
     posted = idle.post("/v1/evaluations?wait_s=1", evaluation(id="x"))
     assert posted.status == 202 and posted.json["state"] == "queued"
     got = idle.get("/v1/evaluations/x?wait_s=1")
@@ -126,7 +126,7 @@ def test_the_same_content_is_judged_once(server):
         assert other.json["submission"] == "new", change
 
 
-def test_what_failed_by_our_fault_answers_for_nobody(server):
+def test_infrastructure_errors_are_not_cached(server):
     for _ in range(2):
         answer = server.post(
             "/v1/evaluations?wait_s=60", evaluation("status=infrastructure_error")
@@ -147,7 +147,7 @@ def test_priorities_and_order(idle):
     ended = [idle.later("GET", f"/v1/evaluations/{name}?wait_s=300") for name in ("l", "n1", "n2")]
     worker = Worker(idle.queue)
     assert all(future.result(support.TIMEOUT_S).json["state"] == "done" for future in ended)
-    # Eight threads of one worker print in any order; who claimed first is in the record.
+    # Eight threads of one worker print in any order; the record says which job was claimed first.
     worker.stop()
     starts = {
         name: idle.get(f"/v1/evaluations/{name}").json["started_at"]
@@ -194,7 +194,7 @@ def test_cancel_a_running_one_really_stops_it(server):
     assert ended["state"] == ended["outcome"] == "cancelled"
 
 
-def test_cancel_what_ended_or_never_was(server):
+def test_cancel_of_ended_and_unknown_jobs(server):
     server.post("/v1/evaluations?wait_s=60", evaluation(id="x"))
     refusal(server.delete("/v1/evaluations/x"), 409, "ended")
     refusal(server.delete("/v1/evaluations/y"), 404, "not_found")
@@ -549,7 +549,7 @@ def test_two_servers_on_one_queue(warpgym, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_and_answers_who_waits(warpgym, number):
+def test_a_signal_stops_it_and_answers_waiting_clients(warpgym, number):
     server = Server(warpgym)
     waiting = [
         server.later("POST", "/v1/evaluations?wait_s=300", evaluation(str(i))) for i in range(5)
@@ -567,7 +567,7 @@ def test_a_signal_stops_it_and_answers_who_waits(warpgym, number):
     assert any(json.loads(line)["msg"] == "stopping" for line in log)
 
 
-def test_the_log_tells_what_became_of_a_job(warpgym):
+def test_the_log_records_the_end_of_a_job(warpgym):
     server = Server(warpgym, "--set", "log.level=debug")
     server.post("/v1/batches", {"id": "b", "evaluations": [evaluation(id=id) for id in ("x", "y")]})
     server.post("/v1/evaluations", evaluation(id="x"))
@@ -575,8 +575,8 @@ def test_the_log_tells_what_became_of_a_job(warpgym):
     assert server.stop() == 0
     lines = (warpgym.folder / "serve.log").read_text(encoding="utf-8").splitlines()
     of_x = [record for record in map(json.loads, lines) if record.get("job") == "x"]
-    told = [(record["msg"], record.get("as"), record.get("batch")) for record in of_x]
-    assert told == [("taken", "new", "b"), ("taken", "joined", ""), ("cancelled", None, None)]
+    events = [(record["msg"], record.get("as"), record.get("batch")) for record in of_x]
+    assert events == [("taken", "new", "b"), ("taken", "joined", ""), ("cancelled", None, None)]
 
 
 def test_usage_errors(warpgym):

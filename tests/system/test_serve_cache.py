@@ -76,7 +76,7 @@ def test_a_problem_is_never_a_path(quick):
     assert server.stop() == 0
 
 
-def test_a_verdict_is_remembered_for_who_judges_like_that(quick):
+def test_a_verdict_is_cached_for_workers_of_the_same_judging(quick):
     server = serving.Server(quick)
     with worker(quick, server):
         first = ask(server).json
@@ -93,7 +93,7 @@ def test_a_verdict_is_remembered_for_who_judges_like_that(quick):
 
 
 def test_a_worker_with_another_problem_of_that_name(quick):
-    """It judges nothing by it, and what it says is remembered by nobody."""
+    """It uses no cached verdict, and its own verdict is not cached."""
     ours = root_with(quick.folder / "ours", "mine")
     theirs = root_with(quick.folder / "theirs", "mine", ("? x[i]", "? 2 * x[i]"))
     server = serving.Server(quick, "--problems", ours)

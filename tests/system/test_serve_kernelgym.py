@@ -131,7 +131,7 @@ def test_workflow_submit(server):
     assert server.get(f"/workflow/results/{task_id}").json == answer.json
 
 
-def test_what_is_wrong_with_a_text_ends_the_task(idle):
+def test_an_invalid_text_ends_the_task(idle):
     body = request(kernel_code="def nothing_here(): pass")
     answer = idle.post("/evaluate", body)
     assert answer.status == 200 and answer.json["status"] == "failed"

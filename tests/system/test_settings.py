@@ -42,7 +42,7 @@ def test_precedence(warpgym, tmp_path):
     assert origin(run, key) == ("6500ms", "command line")
 
 
-def test_what_it_shows_reads_back(warpgym, tmp_path):
+def test_output_reads_back(warpgym, tmp_path):
     shown = warpgym("settings", "-s", "timing.target=0.05", "-s", 'problems.path=a "b" \\c').out
     file = write(tmp_path / "mine.yaml", shown)
     again = warpgym("settings", environment={"WARPGYM_CONFIG": str(file)})
@@ -55,7 +55,7 @@ def test_what_it_shows_reads_back(warpgym, tmp_path):
 
 
 @pytest.mark.parametrize("pair", ["timing.min_samples=10,timing.max_samples=5", "run.threads=-1"])
-def test_what_cannot_be(warpgym, pair):
+def test_impossible_settings(warpgym, pair):
     options = [word for one in pair.split(",") for word in ("--set", one)]
     run = warpgym("settings", *options)
     assert run.status == USAGE and pair.split("=")[0] in run.complaint

@@ -1,4 +1,4 @@
-"""Simple problems: the candidate, or whoever sends it, brings cases in the place of a reference."""
+"""Simple problems: the candidate, or its sender, provides cases instead of a reference."""
 
 from support import write_lines
 
@@ -33,7 +33,7 @@ def judged(warpgym, tmp_path, *lines, timing=False):
     return warpgym.eval(batch).verdicts
 
 
-def test_who_brings_the_cases(warpgym, tmp_path):
+def test_sources_of_the_cases(warpgym, tmp_path):
     listed = [{"inputs": [3], "outputs": 6}, {"inputs": [1, 2], "name": "n"}]
     own, code, listed = judged(
         warpgym,
@@ -159,7 +159,7 @@ def test_cases_that_cannot_be_made(warpgym, tmp_path):
 
 
 def test_cases_cannot_reach_the_clock(warpgym, tmp_path):
-    """Their text runs in a process that is over when somebody is timed (catalogue H24)."""
+    """Their text runs in a process that has ended when timing begins (catalogue H24)."""
     clock = "\nimport time\ntime.monotonic_ns = lambda: 0\n"
     waits = CLASS.format(result="(__import__('time').sleep(0.02), 2 * x + y)[1]")
     (verdict,) = judged(warpgym, tmp_path, line(waits + CASES + clock), timing=True)

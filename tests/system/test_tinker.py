@@ -248,7 +248,7 @@ def test_mended(model, tmp_path, undisturbed, name):
             samples_of(learner, [1])  # the model and its sampler are there
         server.faults = [copy.copy(fault) for fault in MENDED[name]]
         found = run(learner, steps=2)
-        assert all(fault.times == 0 for fault in server.faults), "a fault that nobody met"
+        assert all(fault.times == 0 for fault in server.faults), "a fault that never occurred"
     assert_close(found, [dict(row) for row in undisturbed])
 
 
@@ -354,7 +354,7 @@ def test_refused(model, tmp_path, name):
         assert says in answer["error"], answer
         assert "\n" not in answer["error"] and KEY not in answer["error"]
         server.faults = []
-        # Samples go on; training from the last checkpoint, as nobody knows what was done.
+        # Sampling continues; training resumes from the last checkpoint, as the state is unknown.
         if do is train:
             assert "resume from a checkpoint" in train(learner)["error"]
             learner.must("load", directory="", where=where, optimizer=True)
@@ -415,7 +415,7 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
 
 
 def test_a_server_that_goes_with_a_request(model, tmp_path):
-    """It has done it; whoever sends it again by himself (libcurl does) finds nobody."""
+    """The request was executed; an automatic retry (as libcurl makes) finds no server."""
     with (
         FakeTinker(model, tmp_path) as server,
         client(server, model, "policy.patience_ms=50ms") as learner,
@@ -428,7 +428,7 @@ def test_a_server_that_goes_with_a_request(model, tmp_path):
             assert "error" not in train(learner), path
 
 
-def test_a_promise_that_is_not_kept(model, tmp_path):
+def test_a_future_that_times_out(model, tmp_path):
     with (
         FakeTinker(model, tmp_path) as server,
         client(server, model, "policy.promise_timeout_ms=300ms") as learner,
@@ -447,7 +447,7 @@ NOT_OPENED = {
         {"context": 65}, "a context of 65 tokens is too long; 'base/tiny' has 64 on this server",
     ),
     "no context that is known": (
-        {"told": None}, "does not report the context of 'base/tiny': set one",
+        {"reported_context": None}, "does not report the context of 'base/tiny': set one",
     ),
     "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: the key was .* \(401\)"),
     "no key": ({"key": None}, r"None is no key: the key was refused.* \(401\)"),
@@ -459,7 +459,7 @@ NOT_OPENED = {
 def test_not_opened(model, tmp_path, name):
     changes, says = NOT_OPENED[name]
     with FakeTinker(model, tmp_path, config=changes.get("config"), key=KEY) as server:
-        server.context = changes.get("told", server.context)
+        server.context = changes.get("reported_context", server.context)
         options = [f"tokenizer={model}", f"url={changes.get('url', server.url)}", *QUICK]
         options += [f"rank={changes.get('rank', RANK)}", f"context={changes.get('context', 0)}"]
         variables = environment(changes.get("key", KEY))
@@ -499,7 +499,7 @@ def test_chunks_that_fit(model, tmp_path):
 
 
 def test_cancelled(model, tmp_path):
-    """Somebody who waits for a server that says nothing is gone at once."""
+    """A client that waits for a silent server ends at once."""
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
         samples_of(learner, [1])
         server.faults = [Fault(SAMPLE, "hang", times=MANY)]
@@ -542,7 +542,7 @@ def test_a_save_that_is_interrupted(model, tmp_path):
 
 
 def test_cancelled_while_the_model_is_made(model, tmp_path):
-    """It is unloaded, though nobody has waited for it."""
+    """It is unloaded, though no request waited for it."""
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
         server.faults = [Fault(POLL, "hang", of="create_model")]
         learner.process.stdin.write(json.dumps({"do": "refresh"}).encode() + b"\n")
@@ -556,7 +556,7 @@ def test_cancelled_while_the_model_is_made(model, tmp_path):
 
 
 def test_a_model_that_takes_its_time(model, tmp_path):
-    """Who asks for it again waits for the same one."""
+    """A repeated request waits for the same model."""
     with (
         FakeTinker(model, tmp_path) as server,
         client(server, model, "policy.promise_timeout_ms=300ms") as learner,
@@ -589,16 +589,16 @@ def test_samples_beside_a_pass(model, tmp_path):
 
 
 def test_heartbeat_after_an_interruption(interrupted):
-    """What is saved then needs the session, and closing does not wait for what nobody answers."""
+    """Saved state then needs the session, and closing does not wait for an unanswered request."""
     server, learner = interrupted
-    server.faults, heard = [Fault(HEART, "hang", times=MANY)], server.count(HEART)
-    wait_until(lambda: server.count(HEART) > heard, "a heartbeat", seconds=20)
+    server.faults, before = [Fault(HEART, "hang", times=MANY)], server.count(HEART)
+    wait_until(lambda: server.count(HEART) > before, "a heartbeat", seconds=20)
     begun = time.monotonic()
     learner.close()
     assert time.monotonic() - begun < 2.5, "as long as a heartbeat may take"
 
 
 def test_heartbeat(quiet):
-    """Every ten seconds; nobody asks for anything, so it is all that there is."""
+    """One every ten seconds; without requests there is nothing else."""
     wait_until(lambda: quiet.count(HEART) > 0, "a heartbeat", seconds=20)
     assert {"session_id": "session-1", "type": "session_heartbeat"} in dict(quiet.calls).values()

@@ -41,16 +41,16 @@ def get_init_inputs():
 class Channel:
     """Keeps what is said to the judge."""
 
-    def __init__(self, heard=()):
+    def __init__(self, incoming=()):
         self.said = []
-        self.heard = list(heard)
+        self.incoming = list(incoming)
         self.socket = types.SimpleNamespace(fileno=lambda: 77)
 
     def send(self, message, descriptors=()):
         self.said.append((message, [os.dup(descriptor) for descriptor in descriptors]))
 
     def receive(self):
-        return self.heard.pop(0) if self.heard else (b"", [])
+        return self.incoming.pop(0) if self.incoming else (b"", [])
 
     @property
     def kinds(self):
@@ -343,10 +343,10 @@ def warm_message():
     return wire.TYPE.pack(wire.WARM) + wire.GPU.pack(UUID, 3)
 
 
-def served(heard, open_gpu):
+def served(incoming, open_gpu):
     """What is said in answer, and how often the sandbox was locked."""
     locked = []
-    channel = Channel(heard)
+    channel = Channel(incoming)
     child.serve(channel, 0, lambda: locked.append(1) or 5, open_gpu)
     return channel, len(locked)
 
@@ -376,7 +376,7 @@ def test_warmed_once():
     assert channel.kinds == [wire.OPENED, wire.AWAKE]
 
 
-def test_what_fails_ahead_is_told_when_it_matters():
+def test_an_early_failure_is_reported_when_it_matters():
     def open_gpu(_descriptor):
         raise gpu.Unavailable("no GPU today")
 

@@ -148,7 +148,7 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
     assert "needs 671" in verdict["error"]["message"]
 
 
-# Each takes a few GiB of this machine's memory, and no more than that where nobody stops it.
+# Each takes a few GiB of this machine's memory, and no more than that if no limit stops it.
 HOARDS = [
     ("at once", "self.hoard = [torch.ones(1 << 22) for _ in range(250)]"),
     ("call by call", "self.__dict__.setdefault('hoard', []).append(torch.ones(1 << 26))"),
@@ -208,8 +208,8 @@ class ModelNew(nn.Module):
 '''
 
 
-def test_nobody_runs_while_the_judge_builds(warpgym, environment, problem):
-    """Nobody would see what it takes meanwhile."""
+def test_candidate_is_frozen_while_the_judge_builds(warpgym, environment, problem):
+    """Its time would not be measured meanwhile."""
     verdict = judged(warpgym, environment, problem, BUILDS)
     assert verdict["status"] == "passed", verdict
 
@@ -331,9 +331,9 @@ def test_pytorch_without_cuda(warpgym, environment, problem):
     verdict = judged(warpgym, plain, problem, candidate())
     assert verdict["status"] == "infrastructure_error", verdict
     ask = "import torch; print(torch.version.cuda or '')"
-    told = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
+    probe = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
     says = "is built without CUDA: install a build with it, or set torch.device=cpu"
-    if told.stdout.strip():
+    if probe.stdout.strip():
         says = "Found no NVIDIA driver"
     assert says in verdict["error"]["message"], verdict
     assert "\n" not in verdict["error"]["message"]
@@ -368,8 +368,8 @@ def test_precision_on_the_cpu(warpgym, problem, precision):
     assert verdict["status"] == "passed", verdict
 
 
-def test_no_room_among_others(warpgym, environment, tmp_path):
-    """Who finds no memory while others use the GPU is judged once more alone, and says so then."""
+def test_out_of_memory_on_a_shared_gpu(warpgym, environment, tmp_path):
+    """A candidate that finds no memory on a shared GPU is judged again, exclusively."""
     problem = write(tmp_path / "square.py", kernelbench_module())
     greedy = candidate("raise torch.OutOfMemoryError('no room')")
     write(tmp_path / "greedy.py", greedy)
@@ -384,8 +384,8 @@ def test_no_room_among_others(warpgym, environment, tmp_path):
     assert statuses == {name: "passed" for name in names[1:]} | {"greedy.py": "out_of_memory"}
 
 
-# A lock on a byte of a file that both sides may read tells the reference whether there is a
-# candidate: no clock does, however slow the machine is. Each run has a byte of its own.
+# A lock on a byte of a file that both processes may read shows the reference whether a candidate
+# runs, on however slow a machine: a clock could not. Each run has its own byte.
 DISTURBED = """
 import fcntl
 import os

@@ -1,5 +1,5 @@
 """`warpgym train` from end to end, with the real judge: it learns, dies and goes on to the same
-numbers, waits for who is away, and says in one sentence what cannot be."""
+numbers, waits for a server that is away, and reports impossible settings in one sentence."""
 
 import contextlib
 import json
@@ -103,9 +103,10 @@ def test_cold_start(warpgym, world, tmp_path):
     assert len(steps) >= 4 and all(line["sft/targets"] > 0 for line in steps)
     assert steps[-1]["optim/lr"] < steps[0]["optim/lr"] <= 0.001
     page = Page(warpgym("runs", "report", alone, "-o", "-").out)
-    told = support.read_lines(alone / "metrics.jsonl")
-    assert all(line["time/total"] > 0 for line in told)
-    assert assert_curves(page, told) >= {"sft/loss", "time/total", "optim/grad_norm", "optim/lr"}
+    recorded = support.read_lines(alone / "metrics.jsonl")
+    assert all(line["time/total"] > 0 for line in recorded)
+    curves = assert_curves(page, recorded)
+    assert curves >= {"sft/loss", "time/total", "optim/grad_norm", "optim/lr"}
     assert not {"held-out", "problems", "answers"} & page.ids and "settings" in page.ids
     run = warpgym(*arguments(world, both, *tuning, EVERYTHING, "train.steps=2", "train.prompts=2"))
     assert run.status == support.PASSED, run
@@ -132,7 +133,7 @@ MANY = (
 
 @pytest.fixture(scope="module", params=[0, 1])
 def killed(request, module_warpgym, world, tmp_path_factory):
-    """A run that nobody touched, and the same one killed again and again; played ahead or not."""
+    """An undisturbed run, and the same one killed again and again; with rollouts ahead or not."""
     warpgym, lag, folder = module_warpgym, request.param, tmp_path_factory.mktemp("killed")
     draw = random.Random(11 + lag)
     whole, parts = folder / "whole", folder / "parts"
@@ -213,7 +214,7 @@ def test_interrupted(warpgym, world, tmp_path):
     assert events(out)[2:] == ["resumed", "finished"]
 
 
-def test_patience(warpgym, world, tmp_path):
+def test_early_stop(warpgym, world, tmp_path):
     """Nothing can be better than the first evaluation of a policy that hardly moves."""
     out = tmp_path / "run"
     run = warpgym(
@@ -302,8 +303,8 @@ def test_report(warpgym, timed):
     assert "train.evaluate_samples" in page.text and "Held-out problems, before and after" in text
     # Before and after: what `warpgym report` says of the same trajectories.
     files = [out / "evaluations" / f"step-00000{step}.jsonl" for step in (0, 2)]
-    told = json.loads(warpgym("report", *files, "--samples", 4, "--json").out)
-    for one, line in zip(told["runs"], (lines[0], lines[-1]), strict=True):
+    report = json.loads(warpgym("report", *files, "--samples", 4, "--json").out)
+    for one, line in zip(report["runs"], (lines[0], lines[-1]), strict=True):
         value = next(f["value"] for f in one["figures"]
                      if f["name"] == "fast_p_samples" and f["p"] == 0)  # fmt: skip
         assert value == pytest.approx(line["eval/correct_rate"])
@@ -343,7 +344,7 @@ def test_compare_held_out(warpgym, timed):
     assert right[2:7] == [*share, *share, "+0.0"]
 
 
-# --- who is away, and what is full ---------------------------------------------------------------
+# --- absent servers and full disks ---------------------------------------------------------------
 
 
 SOME = (EVERYTHING, "train.steps=4", "train.prompts=2", "train.samples=4", "train.save_every=2")
@@ -429,8 +430,8 @@ def test_disk_that_fills_up(warpgym, world, tmp_path, small_disk):
 
 
 @pytest.mark.parametrize("held_out", ["half", "half twice"])
-def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
-    """It is no bad one: nothing was measured, or not all."""
+def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
+    """It is not a bad result: nothing was measured, or not all."""
 
     def judge(request):
         verdict = judged(request)
@@ -452,8 +453,8 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
     assert [line["step"] for line in lines] == [0, 1, 2, 3]
     assert all(("eval/correct_rate" in line) == ("twice" in held_out) for line in lines)
     assert events(out).count("evaluation was not judged") == 4
-    told = next(line for line in support.read_lines(out / "train.log") if "lost" in line)
-    assert told["lost"] == 1 and told["why"] == "the device is gone"
+    entry = next(line for line in support.read_lines(out / "train.log") if "lost" in line)
+    assert entry["lost"] == 1 and entry["why"] == "the device is gone"
     state = support.read_lines(out / "checkpoints.jsonl")[-1]["state"]
     assert state["worse"] == 0 and (state["best"] is None) == ("twice" not in held_out)
 
@@ -500,7 +501,7 @@ def test_no_reference_passes(warpgym, world, tmp_path):
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)
 
 
-    # What has made nothing holds nobody to its settings.
+    # A run without results does not fix its settings.
     run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=1"))
     assert run.status == support.PASSED, run
     run = warpgym(*arguments(world, out, "train.problems=minus", "train.steps=1"))

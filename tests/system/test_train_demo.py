@@ -52,7 +52,7 @@ def test_problems_cannot_be_gamed(warpgym, problems):
     assert run.out.count(" sound ") == len(KERNELS)
 
 
-def test_a_model_is_told_what_it_was_taught(warpgym, problems):
+def test_prompts_match_the_training_pairs(warpgym, problems):
     """The template's prompt is that of the pairs."""
     style = ["-s", "gym.style=kernel", "-s", f"prompts.path={DEMO / 'prompts'}"]
     for end, kernel in KERNELS.items():
@@ -91,9 +91,9 @@ def test_mistakes_and_beliefs_do_not(warpgym, problems):
 def steps_of(text):
     """Steps of "x: A relu, B plus 3; sum of each row"."""
     steps = []
-    for told in text.split("x: ")[1].split(";")[0].split(", "):
-        name = max((name for name in kernels.STEPS if told[2:].startswith(name)), key=len)
-        steps.append((name, told[2 + len(name) :].strip()))
+    for step in text.split("x: ")[1].split(";")[0].split(", "):
+        name = max((name for name in kernels.STEPS if step[2:].startswith(name)), key=len)
+        steps.append((name, step[2 + len(name) :].strip()))
     return tuple(steps)
 
 
@@ -111,15 +111,15 @@ def test_data(tmp_path):
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     asked = [p.read_text(encoding="utf-8").split('"')[1] for p in folders[0].rglob("*.yaml")]
-    told = [pair["messages"][0]["content"] for pair in read_lines(folders[0] / PAIRS)]
+    trained = [pair["messages"][0]["content"] for pair in read_lines(folders[0] / PAIRS)]
     problems, taught = (
-        [kernels.meaning(steps_of(text)) for text in texts] for texts in (asked, told)
+        [kernels.meaning(steps_of(text)) for text in texts] for texts in (asked, trained)
     )
     assert len(taught) == 40 and len(set(problems)) == len(problems)
     assert not set(problems) & set(taught)
 
 
-def test_what_steps_come_to():
+def test_meaning_of_steps():
     """Whatever their order, where it makes no difference."""
     one = (("times", "2"), ("negated", ""))
     assert kernels.meaning(one) == kernels.meaning(one[::-1])

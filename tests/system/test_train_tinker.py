@@ -138,7 +138,7 @@ def test_a_loss_that_a_service_lacks(warpgym, world, service, tmp_path):
 # --- a server that misbehaves --------------------------------------------------------------------
 
 
-def test_what_passes(warpgym, world, service, undisturbed, tmp_path):
+def test_faults_that_a_run_survives(warpgym, world, service, undisturbed, tmp_path):
     """Each of these is waited out, and nothing of it is in the numbers."""
 
     def leave():
@@ -244,7 +244,7 @@ ENDS = {
 }  # fmt: skip
 
 
-def test_what_ends_a_run(warpgym, world, service, undisturbed, tmp_path):
+def test_faults_that_end_a_run(warpgym, world, service, undisturbed, tmp_path):
     """One after another, in one directory: each with a sentence, and the next run goes on."""
     out = tmp_path / "run"
     calls = {"a server that has forgotten all": service.restart,
@@ -316,7 +316,7 @@ INTERRUPTED = {
 
 
 def test_interrupted(warpgym, world, service, undisturbed, tmp_path):
-    """Nobody waits for what is promised, and the next run goes on."""
+    """The run does not wait for futures, and the next run resumes."""
     out = tmp_path / "run"
     for name, (faults, saved) in INTERRUPTED.items():
         (first, *_), times = faults, faults[0].times

@@ -42,7 +42,7 @@ PTX = """.version 8.0
 
 @pytest.fixture(scope="module")
 def place():
-    """Not below a folder that only its owner may enter: the box's nobody reads Python from it."""
+    """Not below a folder that only its owner may enter: the sandbox's user reads Python from it."""
     directory = Path(tempfile.mkdtemp(prefix="warpgym-triton-"))
     yield directory
     shutil.rmtree(directory)
@@ -157,7 +157,7 @@ def sections(path):
     }
 
 
-def test_machine_code_is_what_triton_makes_by_itself(built):
+def test_machine_code_is_the_same_as_tritons_own(built):
     stock, cold, *_ = built
     assert names(stock) == names(cold)
     same = [name for name in names(cold) if text(stock, name) == text(cold, name)]
@@ -170,7 +170,7 @@ def test_machine_code_is_what_triton_makes_by_itself(built):
             assert mine[section] == theirs[section] or "debug" in section, (name, section)
 
 
-def test_what_was_built_once_is_kept(built):
+def test_builds_are_cached(built):
     _, cold, warm, cache = built
     first = [path for path in cache.rglob("*") if path.is_file()]
     before = (cold / "done").stat().st_mtime_ns
@@ -183,7 +183,7 @@ def test_what_was_built_once_is_kept(built):
         assert code[0] == code[1], name
 
 
-def test_what_ptxas_refuses_is_tritons_own_error(built):
+def test_a_ptxas_error_is_tritons_own_error(built):
     for directory in built[:3]:
         words = text(directory, "bad_assembly", "error")
         assert words.startswith("PTXASError"), words
@@ -244,7 +244,7 @@ def test_hostile_requests_are_refused_with_a_reason(place):
         (["", "{include}"], "has no Triton"),
     ],
 )
-def test_what_is_missing_is_said_in_one_sentence(tmp_path, said, expected):
+def test_missing_packages_are_named_in_one_sentence(tmp_path, said, expected):
     if "{include}" in said and not HEADERS:
         pytest.skip("no headers of Python")
     lines = [line.format(triton=TRITON, include=INCLUDE) for line in said]

@@ -66,7 +66,7 @@ def test_metrics_and_health(warpgym, alone):
     assert answer["outcome"] == "passed", answer
     held = answer["verdict"]["environment"]["sandbox"]
 
-    def counted():  # after the store is told, whose answer we have; the layers come last
+    def counted():  # after the store, whose answer we have, is updated; the layers come last
         found = alone.get("/metrics")[1].count("\nwarpgym_sandbox_layer{")
         return found == len(held["layers"]) + len(held["missing"])
 
@@ -91,7 +91,7 @@ def test_metrics_and_health(warpgym, alone):
         assert alone.get(path)[0] == 404
 
 
-def test_only_who_has_the_token_reads_metrics(warpgym):
+def test_metrics_need_the_token(warpgym):
     warpgym.environment |= {"WARPGYM_PYTHON_PATH": "/bin/false", "WARPGYM_TOKEN": "secret-of-ours"}
     worker = Alone(warpgym)
     assert worker.get("/metrics")[0] == 401 and worker.get("/health")[0] == 200

@@ -230,7 +230,7 @@ def hash_of(text):
 
 
 def problem_list(count):
-    """Problems with their ease, which does not depend on who answers."""
+    """Problems with their ease, which does not depend on the policy."""
     rng = random.Random(7)
     problems = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""A server of the API under /v1 that does what a test tells it to.
+"""A server of the API under /v1 that a test scripts.
 
 `judge(request)` makes the verdict of each evaluation in a thread of its own; what it returns is
 what clients get. `faults` is a list of what befalls the next requests, one each: a status, "cut"
@@ -113,7 +113,8 @@ class Server:
         with self.changed:
             if job["state"] in ENDED:
                 raise Refusal(409, f"evaluation {job['id']} has ended")
-            job |= {"state": "cancelled", "outcome": "cancelled", "reason": "somebody cancelled it"}
+            reason = "another client cancelled it"
+            job |= {"state": "cancelled", "outcome": "cancelled", "reason": reason}
             self.changed.notify_all()
 
     def wait(self, jobs, seconds):
@@ -256,16 +257,16 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        told = {}
+        reported = {}
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             for job in jobs:
-                if told.get(job["id"]) != job["state"]:
-                    told[job["id"]] = job["state"]
+                if reported.get(job["id"]) != job["state"]:
+                    reported[job["id"]] = job["state"]
                     self.event("state", {key: job[key] for key in job if key != "verdict"})
                     if job["state"] in ENDED:
                         self.event("verdict", job)
-            if all(state in ENDED for state in told.values()):
+            if all(state in ENDED for state in reported.values()):
                 return
             with self.server_.changed:
                 self.server_.changed.wait(0.05)

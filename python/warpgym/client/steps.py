@@ -108,8 +108,8 @@ def retry_after_s(answer: Answer) -> float:
 def refusal(answer: Answer) -> Refused:
     code, message = "", ""
     try:
-        told = json.loads(answer.body)["error"]
-        code, message = str(told.get("code", "")), str(told.get("message", ""))
+        error = json.loads(answer.body)["error"]
+        code, message = str(error.get("code", "")), str(error.get("message", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
     if not message and 300 <= answer.status < 400:
@@ -212,10 +212,10 @@ def cancel(options: Options, kind: str, name: str) -> Steps[None]:
 
 def page(options: Options, query: Mapping[str, Any]) -> Steps[tuple[list[Evaluation], int | None]]:
     words = {key: value for key, value in query.items() if value is not None}
-    told = yield from asked(options, "GET", f"/v1/evaluations?{urlencode(words)}")
-    if not isinstance(told, dict) or not isinstance(told.get("evaluations"), list):
+    listing = yield from asked(options, "GET", f"/v1/evaluations?{urlencode(words)}")
+    if not isinstance(listing, dict) or not isinstance(listing.get("evaluations"), list):
         raise ProtocolError(f"{options.url}: a list that is none")
-    return [Evaluation.of(one) for one in told["evaluations"]], told.get("before")
+    return [Evaluation.of(one) for one in listing["evaluations"]], listing.get("before")
 
 
 # --- batches -------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""What verifiers imports for the id `warpgym-kernels`: a taskset, its harness and environment."""
+"""verifiers imports this module for the id `warpgym-kernels`: a taskset, its harness and
+environment."""
 
 from warpgym.verifiers import ChatHarness, KernelEnv, KernelTaskset
 

@@ -6,11 +6,11 @@ import torch
 
 from . import structure
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-5  # where a case says nothing of it
+RELATIVE, ABSOLUTE = 1e-4, 1e-5  # defaults of a case
 
 
 class Case:
-    """As the answering child has it. `public` is what a candidate may know."""
+    """A case in the answering child. `public` is what the candidate may know."""
 
     def __init__(self, inputs, expected, public):
         self.inputs = inputs
@@ -23,7 +23,7 @@ def _arguments(inputs):
 
 
 def _normal(case, number):
-    """(name, inputs, what it expects, relative, absolute) of a case in any of its forms."""
+    """(name, inputs, expected outputs, relative, absolute) of a case in any of its forms."""
     name = f"case_{number}"
     if not isinstance(case, dict):
         return name, _arguments(case), None, RELATIVE, ABSOLUTE
@@ -40,7 +40,7 @@ def _normal(case, number):
 
 
 def read(module):
-    """All cases of a module, normal."""
+    """All cases of a module, normalised."""
     found = list(module.get_cases()) if hasattr(module, "get_cases") else [module.get_inputs()]
     if not found:
         raise ValueError("get_cases() returned no case")
@@ -56,7 +56,7 @@ def _has_tensor(value):
 
 
 def _numbers(value):
-    """Numbers, and lists of them, as one tensor: Python's == knows no types among them."""
+    """Numbers, and lists of them, as one tensor: Python's == compares them across types."""
     return torch.as_tensor(value, dtype=torch.float64)
 
 
@@ -101,7 +101,7 @@ def put_together(described, values):
 
 
 class Answers:
-    """What the cases expect, in memory of its own for each call."""
+    """The cases' expected outputs, as new tensors at each call."""
 
     def __init__(self, made):
         self.made = made

@@ -6,9 +6,9 @@
     observation, info = env.reset(seed=7)
     observation, reward, terminated, truncated, info = env.step(model(info["messages"]))
 
-An action is the model's answer, an observation what the gym says that it did not say before: the
-task, then feedback. Both are text. `info["messages"]` is the whole conversation as the gym wants it
-sent. Without Gymnasium the class works, too; it has no spaces then.
+An action is the model's answer, an observation what is new in the conversation: the task, then
+feedback. Both are text. `info["messages"]` is the whole conversation to send. The class also works
+without Gymnasium; then it has no spaces.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if gymnasium:
         """Text of at most `max_length` characters of any kind; `spaces.Text` would have to list
         them. Samples are printable ASCII of at most 200 characters, hardly ever a kernel.
 
-        Vector environments return tuples of it. AsyncVectorEnv wants shared_memory=False, and says
-        so: Gymnasium has no shared memory for a space of one's own, and that of `spaces.Text` is
-        read but once.
+        Vector environments return tuples of it. AsyncVectorEnv requires shared_memory=False, and
+        says so: Gymnasium has no shared memory for custom spaces, and that of `spaces.Text` can be
+        read only once.
         """
 
         def __init__(self, max_length: int, seed: Any = None) -> None:
@@ -73,12 +73,11 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
     """An episode is a conversation about one problem, a step one answer of it.
 
     `problems`: ids of the server's, or whole problems (`warpgym.client.torch_problem` …); None: all
-    that the server has. `reset` takes `options={"problem": …}`, or draws one with its seed.
-    `options` are those of `warpgym.episodes.Conversation`: of the client, and the configuration of
-    episodes.
+    of the server's. `reset` takes `options={"problem": …}`, or draws one with its seed. `options`
+    are those of `warpgym.episodes.Conversation`: of the client, and the configuration of episodes.
 
-    Errors: what `warpgym.client` raises, and `warpgym.episodes.Unjudged` where nobody could judge
-    an answer: that turn is over and has no reward, and the next step is the next turn's.
+    Errors: what `warpgym.client` raises, and `warpgym.episodes.Unjudged` if an answer could not be
+    judged: that turn is over and has no reward, and the next step is the next turn's.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
@@ -92,7 +91,7 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
         **options: Any,
     ) -> None:
         if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode {render_mode!r}: there is none but 'ansi'")
+            raise ValueError(f"unknown render_mode {render_mode!r}: only 'ansi' is supported")
         self.render_mode = render_mode
         self.gym = Conversation(url, **options)
         self.problems = None if problems is None else list(problems)
@@ -125,12 +124,12 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
 
     @property
     def episode(self) -> Episode | None:
-        """As the server told of it last, with its id, and its trajectory at the end. `info` has
+        """Its latest state on the server, with its id, and its trajectory at the end. `info` has
         neither: the same seed and actions give the same `info`."""
         return self.gym.episode
 
     def render(self) -> str | None:
-        """The conversation up to now, as text."""
+        """The conversation so far, as text."""
         if self.render_mode is None or self.gym.episode is None:
             return None
         messages = self.gym.episode.messages or new_messages(self.gym.episode)
@@ -141,8 +140,8 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
 
 
 def observed(episode: Episode) -> tuple[str, dict[str, Any]]:
-    """The observation, and all else: numbers of the last turn, its `status`, the `messages`, and at
-    the end `returns`."""
+    """The observation and `info`: the last turn's numbers and `status`, the `messages`, and at the
+    end `returns`."""
     observation = "\n\n".join(one["content"] for one in new_messages(episode))
     info: dict[str, Any] = facts_of(episode)
     info["status"] = episode.step.status if episode.step else ""

@@ -1,5 +1,5 @@
-"""One episode after another at a warpgym server: what the environments for Gymnasium, verl,
-verifiers and OpenEnv share.
+"""Episodes on a warpgym server, one after another: shared by the environments for Gymnasium, verl,
+verifiers and OpenEnv.
 
     with Conversation("http://gpu-sandbox:10907", turns=4) as gym:
         episode = gym.reset("softmax")
@@ -8,7 +8,7 @@ verifiers and OpenEnv share.
         print(episode.returns)
 
 `AsyncConversation` has the same methods as coroutines. A conversation has one episode at a time;
-leaving it, or the next `reset`, gives up an episode that is not done.
+leaving it, or the next `reset`, deletes an episode that is not done.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from warpgym.client import AsyncClient, Client, Episode, Error, Turn
 
 Problem = str | Mapping[str, Any]
 
-CLIENT_OPTIONS = ("token", "timeout_s", "connect_timeout_s", "patience_s", "ca_file")
+CLIENT_OPTIONS = ("token", "timeout_s", "connect_timeout_s", "retry_budget_s", "ca_file")
 
 
 class Unjudged(Error):
-    """An answer that nobody could judge: its verdict says nothing of it, so it has no reward."""
+    """An answer could not be judged: its verdict does not describe it, so it has no reward."""
 
 
 def reward_of(step: Turn) -> float:
-    """Unjudged where there is none: a machine's failure is never an answer's zero."""
+    """Raises Unjudged if there is none: a machine's failure is never a reward of 0."""
     if step.excluded:
         raise Unjudged(f"turn {step.turn} has no reward: its verdict is {step.status}")
     return float(step.reward)
 
 
 def new_messages(episode: Episode) -> list[dict[str, str]]:
-    """What the gym says to the model that it did not say before: the task, or the feedback. Of an
-    episode that is done, the feedback for its last answer."""
+    """The messages that are new to the model: the task, or the feedback. Of an episode that is
+    done, the feedback on its last answer."""
     if episode.messages is None:
         return [{"role": "user", "content": episode.step.feedback}] if episode.step else []
-    said = episode.messages
-    for i in range(len(said) - 1, -1, -1):
-        if said[i].get("role") == "assistant":
-            return said[i + 1 :]
-    return said
+    messages = episode.messages
+    for i in range(len(messages) - 1, -1, -1):
+        if messages[i].get("role") == "assistant":
+            return messages[i + 1 :]
+    return messages
 
 
 def facts_of(episode: Episode) -> dict[str, float]:
-    """The turn that ended last in numbers, with the same keys for every turn, so that they can be
-    stacked into arrays: `turn` (from 0), `compiled`, `correct`, `speedup` (0: not timed)."""
+    """The last turn in numbers, with the same keys for every turn, so that they can be stacked into
+    arrays: `turn` (from 0), `compiled`, `correct`, `speedup` (0: not timed)."""
     step = episode.step
     return {
         "turn": float(step.turn if step else -1),
@@ -60,7 +60,7 @@ def facts_of(episode: Episode) -> dict[str, float]:
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of a client, and the configuration of its episodes."""
+    """Splits options into those of the client and the configuration of its episodes."""
     client = {key: value for key, value in options.items() if key in CLIENT_OPTIONS}
     return client, {key: value for key, value in options.items() if key not in client}
 
@@ -68,18 +68,19 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 def pick(problems: Sequence[Problem], generator: Any) -> Problem:
     """One of them; `generator` has `random()`, as Python's and NumPy's have."""
     if not problems:
-        raise ValueError("the server has no problems: give some, or its problems.path")
+        raise ValueError("the server has no problems: give some, or set its problems.path")
     return problems[min(int(generator.random() * len(problems)), len(problems) - 1)]
 
 
 def problem_ids(listing: Any) -> list[str]:
-    """Of GET /v1/problems: those that can be read."""
+    """The ids of the readable problems of GET /v1/problems."""
     return [one["id"] for one in listing["problems"] if "error" not in one]
 
 
 class Conversation:
-    """`url` as of a `Client`; `options` are those of a client (`token`, `patience_s`, …) and the
-    configuration of episodes (`turns`, `language`, `reward`, …: `warpgym.client.episode_request`).
+    """`url` as of a `Client`; `options` are those of a client (`token`, `retry_budget_s`, …) and
+    the configuration of episodes (`turns`, `language`, `reward`, …:
+    `warpgym.client.episode_request`).
     """
 
     def __init__(self, url: str | None = None, **options: Any) -> None:
@@ -98,7 +99,7 @@ class Conversation:
         self.client.close()
 
     def give_up(self) -> None:
-        """Ends an episode that is not done; the server forgets one by itself after `expires_s`."""
+        """Deletes an episode that is not done; the server also deletes it after `expires_s`."""
         episode, self.episode = self.episode, None
         if episode and not episode.done:
             with contextlib.suppress(Error):
@@ -108,21 +109,21 @@ class Conversation:
         return problem_ids(self.client.problems())
 
     def reset(self, problem: Problem, **more: Any) -> Episode:
-        """`more` is configuration of this episode alone."""
+        """`more` configures this episode only."""
         self.give_up()
         self.episode = self.client.create_episode(problem, **self.configuration | more)
         return self.episode
 
     def step(self, answer: str, **more: Any) -> Episode:
-        """The answer judged. `more` as in `warpgym.client.answer_request`. Unjudged: that turn is
-        over, without a reward; the episode goes on with the next."""
+        """Has the answer judged. `more` as in `warpgym.client.answer_request`. Unjudged: that turn
+        is over, without a reward; the episode continues with the next."""
         self.episode = self.client.step_episode(*open_turn(self.episode), answer, **more)
         reward_of(self.episode.step)
         return self.episode
 
 
 class AsyncConversation:
-    """As `Conversation`, of one event loop."""
+    """As `Conversation`, for one event loop."""
 
     def __init__(self, url: str | None = None, **options: Any) -> None:
         client, self.configuration = split_options(options)

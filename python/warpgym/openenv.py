@@ -10,8 +10,8 @@
             result = env.step(KernelAction(answer=model(result.observation.messages)))
         print(result.reward)
 
-A session is a WebSocket of its own with one episode at a time. Over plain HTTP, where each request
-has an environment of its own, an action names its episode: `KernelAction(answer=…, episode_id=…)`.
+A session is one WebSocket with one episode at a time. Over plain HTTP each request has its own
+environment, so an action names its episode: `KernelAction(answer=…, episode_id=…)`.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ SESSIONS = 256
 
 
 class KernelAction(Action):
-    """A model's answer, as it wrote it."""
+    """A model's answer, unchanged."""
 
     answer: str = Field(description="The model's answer: prose, thinking and a kernel in it")
-    reasoning: str | None = Field(default=None, description="Where the model's API tells it apart")
-    episode_id: str | None = Field(default=None, description="Over plain HTTP: which episode")
+    reasoning: str | None = Field(default=None, description="If the model's API separates it")
+    episode_id: str | None = Field(default=None, description="Over plain HTTP: the episode")
 
 
 class KernelObservation(Observation):
-    """What the gym says; `reward` and `done` are those of the turn that ended."""
+    """The gym's reply; `reward` and `done` are those of the turn that ended."""
 
     episode_id: str
     problem: str = Field(default="", description="Its id")
-    turn: int = Field(description="The turn that is open, from 0; when done, the number of turns")
-    turns: int = Field(description="Answers at most")
-    messages: list[dict[str, str]] = Field(description="The conversation to be sent to a model")
-    text: str = Field(description="What is new: the task, or the feedback for the last answer")
-    status: str = Field(default="", description="The last verdict's, or no_code")
+    turn: int = Field(description="The open turn, from 0; when done, the number of turns")
+    turns: int = Field(description="The largest number of answers")
+    messages: list[dict[str, str]] = Field(description="The conversation to send to a model")
+    text: str = Field(description="What is new: the task, or the feedback on the last answer")
+    status: str = Field(default="", description="The last verdict's status, or no_code")
     compiled: bool = False
     correct: bool = False
     speedup: float = Field(default=0.0, description="Times as fast as the reference; 0: not timed")
-    truncated: bool = Field(default=False, description="Done because the turns are used up")
+    truncated: bool = Field(default=False, description="Done because no turn is left")
 
 
 class KernelState(State):
@@ -67,7 +67,7 @@ class KernelState(State):
 
 
 class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState]):
-    """`problems`: what `reset` without a problem draws from, by its seed; None: all of the
+    """`problems`: `reset` without a problem draws one of them by its seed; None: all of the
     server's. `options` as of `warpgym.episodes.Conversation`."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -101,8 +101,8 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
     def step(
         self, action: KernelAction, timeout_s: float | None = None, **ignored: Any
     ) -> KernelObservation:
-        """`timeout_s` bounds the waiting for the verdict: TimeoutError, and the same action again
-        goes on waiting. warpgym.episodes.Unjudged: nobody could judge it."""
+        """`timeout_s` bounds the wait for the verdict: after TimeoutError, repeat the action to
+        continue waiting. warpgym.episodes.Unjudged: the answer could not be judged."""
         if action.episode_id and action.episode_id != self._state.episode_id:
             self.join(action.episode_id)
         episode = self.gym.step(action.answer, reasoning=action.reasoning, timeout_s=timeout_s)
@@ -116,12 +116,12 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         return self._state
 
     def close(self) -> None:
-        """The episode stays on the server until it expires: another request may go on with it."""
+        """The episode stays on the server until it expires: another request may continue it."""
         self.gym.client.close()
 
     def get_metadata(self) -> EnvironmentMetadata:
         return EnvironmentMetadata(
-            name="warpgym", description="Writing compute kernels that are right and fast"
+            name="warpgym", description="Writing correct and fast compute kernels"
         )
 
     # --- OpenEnv's protocol of tasks: one split, its tasks are the problems -----------------------
@@ -131,7 +131,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
         if split != "all":
-            raise ValueError(f"there is no split {split!r}: it is called 'all'")
+            raise ValueError(f"unknown split {split!r}: the only one is 'all'")
         return [{"id": str(one), "problem": one} for one in self.known_problems()]
 
     def num_tasks(self, split: str) -> int:
@@ -183,7 +183,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
 
 
 class KernelEnv(EnvClient[KernelAction, KernelObservation, KernelState]):
-    """The client of such a server. Asynchronous; `.sync()` makes it blocking."""
+    """The client of this server. Asynchronous; `.sync()` makes it blocking."""
 
     def _step_payload(self, action: KernelAction) -> dict[str, Any]:
         return action.model_dump(exclude_none=True)
@@ -206,7 +206,7 @@ def make_app(
     sessions: int = SESSIONS,
     **options: Any,
 ) -> Any:
-    """The FastAPI application, for any ASGI server; `sessions` at a time."""
+    """The FastAPI application, for any ASGI server; up to `sessions` at a time."""
     return create_app(
         lambda: KernelEnvironment(url, problems, **options),
         KernelAction,
@@ -221,12 +221,12 @@ def main() -> None:
     import uvicorn
 
     parser = argparse.ArgumentParser(description="The gym as an OpenEnv server")
-    parser.add_argument("--url", help="warpgym serve's (WARPGYM_CLIENT_URL)")
+    parser.add_argument("--url", help="URL of warpgym serve (default: WARPGYM_CLIENT_URL)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--problem", action="append", help="instead of all that the server has")
-    parser.add_argument("--turns", type=int, help="answers at most in an episode")
-    parser.add_argument("--language", help="what is to be written: c, cuda, torch-cuda, triton")
+    parser.add_argument("--problem", action="append", help="offer it (default: all the server has)")
+    parser.add_argument("--turns", type=int, help="the largest number of answers in an episode")
+    parser.add_argument("--language", help="of the answers: c, cuda, torch-cuda, triton")
     arguments = parser.parse_args()
     app = make_app(
         arguments.url, arguments.problem, turns=arguments.turns, language=arguments.language

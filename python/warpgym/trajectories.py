@@ -1,10 +1,11 @@
-"""Trajectories (docs/reference/trajectories.md): read, chosen, and made into what trainers take.
+"""Trajectories (docs/reference/trajectories.md): reads and selects them, and makes rows for
+trainers.
 
     from warpgym import trajectories
 
-    told = list(trajectories.read("run/trajectories.jsonl"))
-    rows = trajectories.sft(told, solved=True)              # {"messages": […]}, for any SFT trainer
-    rows = trajectories.sft(told, turns="best", min_speedup=1.5)
+    episodes = list(trajectories.read("run/trajectories.jsonl"))
+    rows = trajectories.sft(episodes, solved=True)          # {"messages": […]}, for any SFT trainer
+    rows = trajectories.sft(episodes, turns="best", min_speedup=1.5)
     trajectories.write("sft.jsonl", rows)
     dataset = trajectories.dataset("run/trajectories.jsonl")  # needs Hugging Face's `datasets`
 
@@ -25,12 +26,12 @@ Path = str | os.PathLike[str]
 
 
 class Malformed(ValueError):
-    """A line that is no trajectory, with the file and the number of the line."""
+    """A line is not a trajectory; names the file and the line."""
 
 
 def read(*paths: Path) -> Iterator[Trajectory]:
-    """One by one, in the order of the files. What a killed run left of its last line is passed
-    over; Malformed for any other line that is none."""
+    """One by one, in the order of the files. An incomplete last line, as a killed run leaves it, is
+    skipped; any other line that is not a trajectory raises Malformed."""
     for path in paths:
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -53,7 +54,7 @@ def parse(line: str, where: str = "trajectory") -> Trajectory:
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Lines of JSON; how many. The file is there once it is whole."""
+    """Writes lines of JSON and returns their number. The file appears once it is complete."""
     count, part = 0, f"{os.fspath(path)}.part"
     with open(part, "w", encoding="utf-8") as file:
         for row in rows:
@@ -103,8 +104,8 @@ def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
 
 
 def up_to_best(trajectory: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The conversation until the answer of its best turn, or of its last where none was correct.
-    The first prompt may hold an answer, too: of a candidate that the episode began with."""
+    """The conversation up to the answer of its best turn, or of its last if none was correct. The
+    first prompt may hold an answer, too: the candidate that the episode began with."""
     messages, turns, best = trajectory["messages"], trajectory["turns"], trajectory["best_turn"]
     answers = [i for i, one in enumerate(messages) if one["role"] == "assistant"]
     if not turns or len(answers) < len(turns):

@@ -1,4 +1,4 @@
-"""Kernels that the standby server compiles for nobody: each reads a part of Triton into memory."""
+"""Warm-up kernels of the standby server: compiling each loads a part of Triton into memory."""
 
 import triton
 import triton.language as tl

@@ -7,13 +7,13 @@
 
     env = load_environment(url="http://gpu-sandbox:10907", problems=["softmax"], turns=4)
 
-A task is a problem of the server, an episode its conversation: `KernelEnv` hands the model the
-gym's messages, its answers to the gym, and the feedback back to it. The reward is the return of the
-first turn (`gamma`-discounted, docs/guide/gym.md), the metrics are those of the best turn.
+A task is a problem of the server, an episode its conversation: `KernelEnv` passes the gym's
+messages to the model, its answers to the gym, and the feedback back. The reward is the return of
+the first turn (`gamma`-discounted, docs/guide/gym.md), the metrics are those of the best turn.
 
-The conversation only grows: what the server's `prompt.token_budget` would leave out of it stays in.
-A judge that cannot be reached, or an answer that nobody could judge, makes the episode an error
-(`episode.ok` is false), never a reward of 0.
+The conversation only grows: text that the server's `prompt.token_budget` would omit stays in it. An
+unreachable judge, or an answer that could not be judged, makes the episode an error (`episode.ok`
+is false), never a reward of 0.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from pydantic import Field
 from warpgym.client import Client, Episode
 from warpgym.episodes import AsyncConversation, new_messages, problem_ids
 
-TASKSET = "warpgym-kernels"  # python/warpgym_kernels.py, by which verifiers finds this module
+TASKSET = "warpgym-kernels"  # python/warpgym_kernels.py: verifiers imports that module by this id
 
 
 class KernelTasksetConfig(vf.TasksetConfig):
-    """Where the server is, and the configuration of episodes (docs/guide/gym.md); what is None the
-    server's settings say. The token is WARPGYM_CLIENT_TOKEN: it belongs into no record."""
+    """The server's address, and the configuration of episodes (docs/guide/gym.md); None: the
+    server's setting. The token comes from WARPGYM_CLIENT_TOKEN, so that no record holds it."""
 
     url: str | None = None
     problems: list[str] = Field(default_factory=list)
-    """Ids of the server's problems; none: all that it has."""
+    """Ids of the server's problems; empty: all of them."""
     turns: int | None = None
     language: str | None = None
     reward: str | None = None
     gamma: float = 0.4
     stop_speedup: float | None = None
-    patience_s: float = 600.0
+    retry_budget_s: float = 600.0
 
     def episode(self) -> dict[str, Any]:
-        names = ("turns", "language", "reward", "gamma", "stop_speedup", "patience_s")
+        names = ("turns", "language", "reward", "gamma", "stop_speedup", "retry_budget_s")
         return {name: getattr(self, name) for name in names}
 
 
@@ -62,7 +62,7 @@ class KernelTask(vf.Task[KernelData]):
 
     @vf.reward
     async def first_return(self, trace: vf.Trace) -> float:
-        """Of all turns that were judged, discounted."""
+        """The discounted sum over all judged turns."""
         info = trace.info["warpgym"]
         return sum(info["gamma"] ** i * reward for i, reward in enumerate(info["rewards"]))
 
@@ -80,20 +80,20 @@ class KernelTask(vf.Task[KernelData]):
 class KernelTaskset(vf.Taskset[KernelTask, KernelTasksetConfig]):
     def load(self) -> Iterable[KernelTask]:
         config = self.config
-        with Client(config.url, patience_s=config.patience_s) as client:
+        with Client(config.url, retry_budget_s=config.retry_budget_s) as client:
             for one in config.problems or problem_ids(client.problems()):
                 yield KernelTask(KernelData(name=one, problem=one), config.task)
 
 
 class ChatHarness(vf.Harness[vf.HarnessConfig]):
-    """One request to the model for each turn, made in this process: the model has no tools."""
+    """Makes one request to the model for each turn, in this process: the model has no tools."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
 
-    async def launch(  # noqa: PLR0917 - verifiers wants these
+    async def launch(  # noqa: PLR0917 - the signature is verifiers'
         self,
         ctx: vf.ModelContext,
         trace: vf.Trace,
@@ -104,16 +104,16 @@ class ChatHarness(vf.Harness[vf.HarnessConfig]):
         data: vf.TaskData,
     ) -> vf.ProgramResult:
         system, prompt = self.resolve_prompt(data)
-        said = [{"role": "system", "content": system}] if system else []
-        said += [one.model_dump(exclude_none=True) for one in prompt or []]
+        messages = [{"role": "system", "content": system}] if system else []
+        messages += [one.model_dump(exclude_none=True) for one in prompt or []]
         async with openai.AsyncOpenAI(base_url=endpoint, api_key=secret) as model:
-            await model.chat.completions.create(model=ctx.model, messages=said)
+            await model.chat.completions.create(model=ctx.model, messages=messages)
         return vf.ProgramResult(0, "", "")
 
 
 class KernelEnvConfig(vf.EnvConfig):
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
-    """The model; candidates run on the server, so nothing needs a sandbox here."""
+    """The model. Candidates run on the server, so no sandbox is needed here."""
 
 
 class KernelEnv(vf.Env[KernelEnvConfig]):
@@ -127,21 +127,22 @@ class KernelEnv(vf.Env[KernelEnvConfig]):
             chat.trace.info["warpgym"] = info
             episode = await gym.reset(task.data.problem)
             while not episode.done:
-                segment = await chat.turn(said_to(episode))
+                segment = await chat.turn(messages_for(episode))
                 if segment.terminated:
                     break
                 episode = await gym.step(segment.last_reply, model=agents.agent.ctx.model)
                 note(episode, info)
 
 
-def said_to(episode: Episode) -> list[dict[str, str]]:
-    """A style that tells all anew each turn (`kevin`) repeats its system message, too."""
-    said = new_messages(episode)
-    return [one for one in said if one["role"] != "system"] if episode.turn else said
+def messages_for(episode: Episode) -> list[dict[str, str]]:
+    """A style that rewrites the conversation each turn (`kevin`) repeats its system message,
+    too."""
+    messages = new_messages(episode)
+    return [one for one in messages if one["role"] != "system"] if episode.turn else messages
 
 
 def note(episode: Episode, info: dict[str, Any]) -> None:
-    """Into the trace: what the reward and the metrics are made of."""
+    """Adds the turn to the trace, for the reward and the metrics."""
     step = episode.step
     info["episode"] = episode.id
     info["rewards"].append(step.reward)

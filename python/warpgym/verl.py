@@ -6,11 +6,11 @@
         name: compute_score_async
         reward_kwargs: {url: "http://gpu-sandbox:10907", language: triton, reward: drkernel}
 
-Each answer is an episode of one turn: the server takes the candidate out of the answer, judges it
-and says what it is worth. `compute_score_async` is for verl's reward loop, `compute_score` the same
-for what calls from threads, `compute_scores` for a whole batch (verl's `batch` reward manager).
+Each answer is an episode of one turn: the server extracts the candidate, judges it and returns the
+reward. `compute_score_async` is for verl's reward loop, `compute_score` for callers with threads,
+`compute_scores` for a whole batch (verl's `batch` reward manager).
 
-Where the problem comes from, in this order:
+Sources of the problem, in this order:
   extra_info["problem"]    an id of the server's, or a whole problem (an object, or as JSON text)
   ground_truth             an object, or as JSON text: a whole problem
   ground_truth             one line of text: an id of the server's
@@ -18,14 +18,15 @@ Where the problem comes from, in this order:
                            extra_info["entry_point"] ("Model"), as in Dr. Kernel's data
 `extra_info` may itself be JSON text.
 
-What it returns has the same keys for every answer, numbers all but `status`: `score` (the reward),
+The result has the same keys for every answer, all numbers but `status`: `score` (the reward),
 `acc` and `correct`, `compiled`, `speedup` (0: not timed), `format_ok`, `excluded`, and the reward's
 parts as `reward_format`, `reward_compile`, …
 
-An answer that could not be judged is no answer worth 0: lost connections and busy servers are
-asked again for `patience_s` (600), the judge tries again what its machine broke, and then the error
-is raised, which ends the training run. With `error_score` set it is returned instead, with
-`excluded` 1: drop those samples from the batch, and from its group's mean.
+An answer that could not be judged does not get a reward of 0. The client retries for
+`retry_budget_s` (600) while the server is away or busy, the judge repeats evaluations that its
+machine broke, and then the error is raised, which ends the training run. With `error_score` set,
+that score is returned instead, with `excluded` 1: drop those samples from the batch, and from its
+group's mean.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ from warpgym.episodes import AsyncConversation, Conversation, Problem, facts_of,
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_S = 600.0
+RETRY_BUDGET_S = 600.0
 AT_A_TIME = 64
 PARTS = ("format", "compile", "correctness", "speed", "length", "thinking", "coverage")
-# What verl's reward loop hands to functions that ask a reward model, too.
+# Arguments that verl's reward loop adds for functions that use a reward model.
 VERLS_OWN = ("reward_router_address", "reward_model_tokenizer")
 
 Score = dict[str, float | str]
 
 
 def problem_of(ground_truth: Any, extra_info: Mapping[str, Any] | str | None) -> Problem:
-    """ValueError where there is none."""
+    """Raises ValueError if there is none."""
     extra = json.loads(extra_info) if isinstance(extra_info, str) else extra_info or {}
     given = extra.get("problem") or ground_truth
     if isinstance(given, Mapping):
@@ -67,7 +68,7 @@ def problem_of(ground_truth: Any, extra_info: Mapping[str, Any] | str | None) ->
 
 
 def score_of(episode: Episode) -> Score:
-    """Unjudged."""
+    """Raises Unjudged."""
     step = episode.step
     assert step is not None
     facts = facts_of(episode)
@@ -79,7 +80,7 @@ def score_of(episode: Episode) -> Score:
 
 
 def excluded(error: Exception, error_score: float | None) -> Score:
-    """Raises the error where no score is to stand for it."""
+    """Raises the error unless a score replaces it."""
     if error_score is None:
         raise error
     logger.error("an answer was not judged: %s", error)
@@ -92,7 +93,7 @@ def excluded(error: Exception, error_score: float | None) -> Score:
 def episode_options(data_source: str, options: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in options.items() if key not in VERLS_OWN}
     notes = {"data_source": str(data_source)}
-    return {"patience_s": PATIENCE_S, "turns": 1, "notes": notes} | kept
+    return {"retry_budget_s": RETRY_BUDGET_S, "turns": 1, "notes": notes} | kept
 
 
 async def compute_score_async(
@@ -105,8 +106,8 @@ async def compute_score_async(
     error_score: float | None = None,
     **options: Any,
 ) -> Score:
-    """The score of one answer. `options`: those of a client and of an episode, as of
-    `warpgym.episodes.Conversation`. Raises what `warpgym.client` does, and Unjudged."""
+    """The score of one answer. `options`: of the client and of the episode, as of
+    `warpgym.episodes.Conversation`. Raises what `warpgym.client` raises, and Unjudged."""
     problem = problem_of(ground_truth, extra_info)
     try:
         async with AsyncConversation(url, **episode_options(data_source, options)) as gym:
@@ -126,7 +127,7 @@ def compute_score(
     error_score: float | None = None,
     **options: Any,
 ) -> Score:
-    """As `compute_score_async`, blocking; any number of threads may call it."""
+    """As `compute_score_async`, but blocking; any number of threads may call it."""
     problem = problem_of(ground_truth, extra_info)
     try:
         with Conversation(url, **episode_options(data_source, options)) as gym:
@@ -148,15 +149,15 @@ def compute_scores(
     """The scores of a batch, in its order; `options` as of `compute_score_async`."""
 
     async def all_of_them() -> list[Score]:
-        places = asyncio.Semaphore(at_a_time)
+        slots = asyncio.Semaphore(at_a_time)
 
         async def one(*sample: Any) -> Score:
-            async with places:
+            async with slots:
                 return await compute_score_async(*sample, **options)
 
         samples = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
         return await asyncio.gather(*(one(*sample) for sample in samples))
 
-    # In a thread of its own: the caller's may have an event loop that runs.
+    # In a new thread: the caller's may have a running event loop.
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, all_of_them()).result()

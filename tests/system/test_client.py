@@ -217,14 +217,14 @@ def test_faults_that_do_not(kind, server, fault, error):
 def test_retry_budget(kind, server):
     server.faults = [503] * 100
     with pytest.raises(Refused, match="busy"):
-        kind(server.url, patience_s=0)("submit", "relu", "fine")
+        kind(server.url, retry_budget_s=0)("submit", "relu", "fine")
     with pytest.raises(Unreachable):
-        kind("http://127.0.0.1:1", patience_s=0)("submit", "relu", "fine")
+        kind("http://127.0.0.1:1", retry_budget_s=0)("submit", "relu", "fine")
 
 
 def test_a_server_that_says_nothing(kind):
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        gym = kind(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.2, patience_s=0)
+        gym = kind(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.2, retry_budget_s=0)
         with pytest.raises(Unreachable):
             gym("get", "x")
 
@@ -253,7 +253,7 @@ def test_answers_that_are_none(kind, answer):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve)
         thread.start()
-        gym = kind(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout_s=5, patience_s=0)
+        gym = kind(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout_s=5, retry_budget_s=0)
         with pytest.raises((ProtocolError, Unreachable)):
             gym("get", "x")
         thread.join(60)

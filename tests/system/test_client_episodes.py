@@ -33,11 +33,11 @@ def call(request, server):
     """Calls a method of either client."""
 
     def blocking(name, *arguments, **more):
-        with Client(server.url, patience_s=20) as gym:
+        with Client(server.url, retry_budget_s=20) as gym:
             return getattr(gym, name)(*arguments, **more)
 
     async def awaiting(name, *arguments, **more):
-        async with AsyncClient(server.url, patience_s=20) as gym:
+        async with AsyncClient(server.url, retry_budget_s=20) as gym:
             return await getattr(gym, name)(*arguments, **more)
 
     if request.param == "sync":
@@ -184,8 +184,8 @@ def test_an_absent_server_is_no_zero(server, batch):
         return reward_function.compute_score("d", answer, "p", {}, url=url, **more)
 
     with pytest.raises(Unreachable):
-        score("http://127.0.0.1:1", CORRECT, patience_s=0)
-    marked = score("http://127.0.0.1:1", CORRECT, patience_s=0, error_score=-2.0)
+        score("http://127.0.0.1:1", CORRECT, retry_budget_s=0)
+    marked = score("http://127.0.0.1:1", CORRECT, retry_budget_s=0, error_score=-2.0)
     assert (marked["score"], marked["excluded"], marked["status"]) == (-2.0, 1.0, "not_judged")
     assert marked.keys() == score(server.url, CORRECT).keys()
     with pytest.raises(Unjudged):
@@ -261,7 +261,7 @@ def test_a_step_resumes_after_the_server_was_killed(warpgym):
     first = serving.Server(warpgym)
     worker = serving.Worker(first.queue)
     url = f"http://127.0.0.1:{first.port}"
-    with Conversation(url, turns=2, patience_s=60, language="c") as gym:
+    with Conversation(url, turns=2, retry_budget_s=60, language="c") as gym:
         gym.reset("softmax")
         gym.step(WRONG)
         answering = threading.Thread(

@@ -6,8 +6,8 @@
         verdict = gym.evaluate("softmax", source)
         print(verdict["status"], verdict["timing"])
 
-`AsyncClient` has the same methods as coroutines. Both ask again where a server is away or busy, so
-every evaluation has an id before it is sent: what is submitted twice is judged once.
+`AsyncClient` has the same methods as coroutines. Both retry while a server is away or busy. Every
+evaluation has an id before it is sent, so a repeated submission is judged once.
 """
 
 from .aio import AsyncClient

@@ -1,4 +1,4 @@
-"""The client for asyncio, over streams of the standard library."""
+"""The asyncio client, over streams of the standard library."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Connection:
         while True:
             words = (await self.line()).split(None, 2)
             if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
-                raise ProtocolError("an answer that is no HTTP")
+                raise ProtocolError("the answer is not HTTP")
             status, headers, size = int(words[1]), {}, 0
             while line := await self.line():
                 size += len(line)
                 if size > HEADER_BYTES:
-                    raise ProtocolError("an answer with too long a header")
+                    raise ProtocolError("the answer's header is too long")
                 name, _, value = line.decode("latin-1").partition(":")
                 headers[name.strip().lower()] = value.strip()
             if status >= 200:
@@ -89,9 +89,9 @@ class Connection:
         try:
             value = int(text.strip(), base)
         except ValueError:
-            raise ProtocolError("an answer whose length is no number") from None
+            raise ProtocolError("the answer's length is not a number") from None
         if not 0 <= value <= steps.ANSWER_BYTES:
-            raise ProtocolError("an answer of more than 64 MiB")
+            raise ProtocolError("the answer exceeds 64 MiB")
         return value
 
     async def answer(self) -> Answer:
@@ -100,12 +100,12 @@ class Connection:
         async for piece in self.chunks(headers, status):
             body += piece
             if len(body) > steps.ANSWER_BYTES:
-                raise ProtocolError("an answer of more than 64 MiB")
+                raise ProtocolError("the answer exceeds 64 MiB")
         return Answer(status, headers, bytes(body))
 
 
 class AsyncClient:
-    """As `Client`, of one event loop; each call has a connection of its own, and gives it back."""
+    """As `Client`, for one event loop; each call takes a connection from a pool and returns it."""
 
     def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
         self.options = Options(url, token, **options)

@@ -1,22 +1,22 @@
-"""What can go wrong. A candidate that fails is no error: its verdict says so."""
+"""Errors of the client. A candidate that fails is not an error: its verdict says so."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Of all below."""
+    """The base of all below."""
 
 
 class Unreachable(Error):
-    """No answer, for as long as the client's patience lasted."""
+    """No answer within the client's retry budget."""
 
 
 class ProtocolError(Error):
-    """An answer that is none of warpgym's."""
+    """The answer does not follow warpgym's protocol."""
 
 
 class Refused(Error):
-    """The server said no: `status` of HTTP, `code` for programs, the text for people."""
+    """The server refuses: HTTP's `status`, a `code` for programs, a message for people."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{message} ({status})")

@@ -1,4 +1,4 @@
-"""Requests in the form that a server takes, and problems as text."""
+"""Requests as the server accepts them, and problems as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def torch_problem(source: str, entry_point: str = "Model") -> dict[str, Any]:
-    """A KernelBench-style module; candidates define the class of that name with New behind it."""
+    """A KernelBench-style module; candidates define the class `entry_point` + "New"."""
     return {"format": "torch", "source": source, "entry_point": entry_point}
 
 
@@ -21,7 +21,7 @@ def native_problem(yaml: str, source: str, cuda: str | None = None) -> dict[str,
 def simple_problem(
     cases: str | list[Any] | None = None, entry_point: str = "ModelNew", compare: bool = True
 ) -> dict[str, Any]:
-    """No reference: cases are a module's text, a list, or brought by the candidate."""
+    """No reference: `cases` is a module's text or a list; None: the candidate provides them."""
     problem = {"format": "simple", "entry_point": entry_point, "compare": compare}
     return problem if cases is None else problem | {"cases": cases}
 
@@ -44,9 +44,9 @@ def request(
     fresh: bool = False,
     notes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """One evaluation. `problem`: an id of the server's, or what the functions above make;
-    `candidate`: its text. `name` tells its language by its end (.c, .cu, .py); `timeout_s` is the
-    longest that judging may take, `notes` are kept and given back."""
+    """One evaluation. `problem`: an id of the server's, or a whole problem from the functions
+    above; `candidate`: its text. The suffix of `name` gives its language (.c, .cu, .py);
+    `timeout_s` bounds the judging; the server stores `notes` and returns them."""
     made: dict[str, Any] = {"id": id or draw_id()}
     made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)
     made["candidate"] = {"source": candidate} if isinstance(candidate, str) else dict(candidate)
@@ -109,7 +109,7 @@ def episode_request(
 
 
 def plain(value: Any) -> Any:
-    """As JSON's module takes it: configurations often come in mappings and lists of their own."""
+    """As the json module takes it: configurations are often mappings and lists of other types."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -127,7 +127,7 @@ def answer_request(
     finish: str | None = None,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """The answer to a turn of an episode, and what is known of how it came about."""
+    """The answer to a turn of an episode, and the data of its generation."""
     given = {
         "reasoning": reasoning,
         "usage": usage,

@@ -1,7 +1,7 @@
-"""What both clients do, without a socket: each operation is a generator of steps.
+"""The operations of both clients, without a socket: each operation is a generator of steps.
 
-A step is a Call, which is answered with an Answer or by throwing Lost into the generator, or a
-pause in seconds. So retries, long polls and the reading of answers stand here once.
+A step is a Call or a pause in seconds. The client answers a Call with an Answer, or throws Lost
+into the generator. So retries, long polls and the reading of answers are written once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STANDARD_URL = "http://127.0.0.1:10907"
 ANSWER_BYTES = 64 << 20
 LINE_BYTES = 32 << 20  # of a stream of events: a verdict is one line
 POLL_S = 20.0
-HASTY_S = 0.5  # a server that does not wait is not asked without end
+HASTY_S = 0.5  # the pause between requests to a server that answers long polls at once
 BATCH_JOBS = 100
 BATCH_BYTES = 8 << 20
 BUSY = (429, 502, 503, 504)
@@ -39,7 +39,7 @@ class Call:
     method: str
     target: str
     body: bytes | None = None
-    wait_s: float = 0.0  # that the server may take by agreement
+    wait_s: float = 0.0  # how long the server may hold the request
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ Steps = Generator[Step, Any, T]
 
 @dataclass
 class Options:
-    """Where the server is, and how long to wait for it."""
+    """The server's address, and how long to wait for it."""
 
     url: str | None = None
     token: str | None = field(default=None, repr=False)
     timeout_s: float = 60.0
     connect_timeout_s: float = 5.0
-    patience_s: float = 120.0
+    retry_budget_s: float = 120.0
     ca_file: str | None = None
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Options:
             self.token = environment.get("WARPGYM_CLIENT_TOKEN") or environment.get("WARPGYM_TOKEN")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{self.url!r} is no address of a server: give http://HOST:PORT")
+            raise ValueError(f"{self.url!r} is not a server's address: give http://HOST:PORT")
         if parts.query or parts.fragment or parts.username:
             raise ValueError("the server's address holds a query or a user")
         if self.token and any(byte in self.token for byte in "\r\n"):
@@ -113,13 +113,13 @@ def refusal(answer: Answer) -> Refused:
     except (ValueError, KeyError, TypeError, AttributeError):
         pass
     if not message and 300 <= answer.status < 400:
-        message = "the server sends on to another address"
+        message = "the server redirects to another address"
     made = NotFound if answer.status == 404 else Refused
     return made(answer.status, code, message or "the server refuses")
 
 
 def answered(options: Options, call: Call) -> Steps[Answer]:
-    """The answer of a 2xx; asks again while the server is away or busy and patience lasts."""
+    """The answer of a 2xx; retries while the server is away or busy, within the retry budget."""
     failing_since = None
     for tries in range(1, 1 << 30):
         answer, lost = None, None
@@ -134,7 +134,7 @@ def answered(options: Options, call: Call) -> Steps[Answer]:
         failing_since = failing_since or time.monotonic()
         longest = min(PAUSE_S * 2 ** min(tries - 1, 10), PAUSE_MAX_S)
         pause = max(random.uniform(longest / 2, longest), retry_after_s(answer) if answer else 0.0)
-        if time.monotonic() - failing_since + pause > options.patience_s:
+        if time.monotonic() - failing_since + pause > options.retry_budget_s:
             if answer:
                 raise refusal(answer)
             raise Unreachable(f"{options.url}: {lost}")
@@ -150,7 +150,7 @@ def asked(
     try:
         return json.loads(answer.body)
     except ValueError as error:
-        raise ProtocolError(f"{options.url}: an answer that is no JSON: {error}") from None
+        raise ProtocolError(f"{options.url}: the answer is not JSON: {error}") from None
 
 
 # --- evaluations ---------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def asked(
 
 def path_of(kind: str, name: str) -> str:
     if name in ("", ".", ".."):
-        raise ValueError(f"{name!r} is no id")
+        raise ValueError(f"{name!r} is not an id")
     return f"/v1/{kind}/{quote(name, safe='')}"
 
 
@@ -201,7 +201,7 @@ def evaluate(
 
 def verdict_of(evaluation: Evaluation) -> Any:
     if evaluation.verdict is None:
-        why = evaluation.reason or "the server told no verdict"
+        why = evaluation.reason or "the server sent no verdict"
         raise Error(f"evaluation {evaluation.id}: {evaluation.outcome or evaluation.state}: {why}")
     return evaluation.verdict
 
@@ -214,7 +214,7 @@ def page(options: Options, query: Mapping[str, Any]) -> Steps[tuple[list[Evaluat
     words = {key: value for key, value in query.items() if value is not None}
     listing = yield from asked(options, "GET", f"/v1/evaluations?{urlencode(words)}")
     if not isinstance(listing, dict) or not isinstance(listing.get("evaluations"), list):
-        raise ProtocolError(f"{options.url}: a list that is none")
+        raise ProtocolError(f"{options.url}: the answer is not a list of evaluations")
     return [Evaluation.of(one) for one in listing["evaluations"]], listing.get("before")
 
 
@@ -222,7 +222,7 @@ def page(options: Options, query: Mapping[str, Any]) -> Steps[tuple[list[Evaluat
 
 
 def chunks(items: Iterable[Mapping[str, Any]]) -> Generator[list[dict[str, Any]], None, None]:
-    """As many as go out together."""
+    """Splits evaluations into batches within the limits of a request."""
     chunk: list[dict[str, Any]] = []
     size = 0
     for item in items:
@@ -253,7 +253,7 @@ def get_batch(options: Options, name: str, wait_s: float = 0.0) -> Steps[Batch]:
 def evaluate_batch(
     options: Options, items: list[Mapping[str, Any]], timeout_s: float | None
 ) -> Steps[list[Evaluation]]:
-    """All submitted first, then waited for, in their order; what a failure leaves is cancelled."""
+    """Submits all, then waits for them in order; after a failure, cancels the rest."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     batches: list[Batch] = []
     found: list[Evaluation] = []
@@ -268,7 +268,7 @@ def evaluate_batch(
             try:
                 yield from cancel(options, "batches", batch.id)
             except Error:
-                break  # what went wrong first is what is told
+                break  # the caller gets the first error
         raise
     return found
 
@@ -292,7 +292,7 @@ def get_episode(options: Options, name: str, wait_s: float = 0.0) -> Steps[Episo
 def answer_episode(
     options: Options, name: str, body: Mapping[str, Any], timeout_s: float | None
 ) -> Steps[Episode]:
-    """The same step again and again, until it is answered with its verdict: it is judged once."""
+    """Repeats the step until the answer has its verdict: the server judges it once."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
         begun = time.monotonic()
@@ -312,7 +312,7 @@ def answer_episode(
 
 
 class EventReader:
-    """Lines of a text/event-stream to events."""
+    """Converts lines of a text/event-stream to events."""
 
     def __init__(self) -> None:
         self.name, self.id, self.data = "", None, []
@@ -338,7 +338,7 @@ class EventReader:
         try:
             return Event(name, json.loads("\n".join(data)), self.id)
         except ValueError as error:
-            raise ProtocolError(f"an event that is no JSON: {error}") from None
+            raise ProtocolError(f"an event is not JSON: {error}") from None
 
 
 def events_target(name: str | None, batch: str | None) -> str:

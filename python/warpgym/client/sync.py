@@ -1,5 +1,5 @@
-"""The client that blocks. Any number of threads may share one: each call takes a connection of its
-own, and gives it back."""
+"""The blocking client. Any number of threads may share one: each call takes a connection from a
+pool and returns it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 class Client:
-    """`url` and `token` are those of WARPGYM_CLIENT_URL and WARPGYM_CLIENT_TOKEN where they are not
-    given; `patience_s` is how long a server that is away or busy is asked again."""
+    """`url` and `token` default to WARPGYM_CLIENT_URL and WARPGYM_CLIENT_TOKEN; `retry_budget_s` is
+    how long a call retries while the server is away or busy."""
 
     def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
         self.options = Options(url, token, **options)
@@ -48,8 +48,8 @@ class Client:
         wait_timeout_s: float | None = None,
         **more: Any,
     ) -> Verdict:
-        """The verdict of one candidate. `more` as in `request`. TimeoutError when it has none in
-        time: it goes on on the server."""
+        """The verdict of one candidate. `more` as in `request`. TimeoutError if there is none in
+        time: the evaluation continues on the server."""
         item = request(problem, candidate, **more)
         ended = self._run(steps.evaluate(self.options, item, wait_timeout_s))
         return cast(Verdict, steps.verdict_of(ended))
@@ -78,7 +78,7 @@ class Client:
         limit: int | None = None,
         verdicts: bool = False,
     ) -> Iterator[Evaluation]:
-        """The newest first, page by page as they are asked for."""
+        """The newest first; further pages are fetched as the caller iterates."""
         before, left = None, limit
         while left is None or left > 0:
             size = 100 if left is None else min(100, left)
@@ -95,8 +95,8 @@ class Client:
     def batch(
         self, requests: Iterable[Mapping[str, Any]], timeout_s: float | None = None
     ) -> list[Evaluation]:
-        """All of them judged, in the order of their requests (`request`). What has not ended when
-        this fails is cancelled."""
+        """Evaluates all, in the order of their requests (`request`). A failure cancels the
+        evaluations that have not ended."""
         return self._run(steps.evaluate_batch(self.options, [*requests], timeout_s))
 
     def submit_batch(self, requests: Iterable[Mapping[str, Any]], id: str | None = None) -> Batch:
@@ -118,9 +118,9 @@ class Client:
     def step_episode(
         self, id: str, turn: int, answer: str, *, timeout_s: float | None = None, **more: Any
     ) -> Episode:
-        """The turn judged: its `step`, and the messages of the next. `more` as in `answer_request`.
-        Asked again after lost connections; TimeoutError when it has no verdict in time: ask for
-        the same once more. Refused (409) when the turn has another answer."""
+        """The judged turn: its `step`, and the messages of the next. `more` as in `answer_request`.
+        Retries after lost connections. TimeoutError if there is no verdict in time: repeat the
+        call to continue waiting. Refused (409) if the turn has another answer."""
         body = answer_request(turn, answer, **more)
         return self._run(steps.answer_episode(self.options, id, body, timeout_s))
 
@@ -133,8 +133,8 @@ class Client:
     # --- the server ------------------------------------------------------------------------------
 
     def events(self, id: str | None = None, *, batch: str | None = None) -> Iterator[Event]:
-        """Of one evaluation or batch until it has ended, or of everything. Not resumed when the
-        connection is lost: Unreachable."""
+        """Of one evaluation or batch until it has ended, or of all. A lost connection is not
+        resumed: Unreachable."""
         connection = self._open(None)
         try:
             target = self.options.prefix + steps.events_target(id, batch)
@@ -207,8 +207,8 @@ class Client:
     def _read(self, response: http.client.HTTPResponse) -> Answer:
         body = response.read(steps.ANSWER_BYTES + 1)
         if len(body) > steps.ANSWER_BYTES:
-            raise ProtocolError(f"{self.options.url}: an answer of more than 64 MiB")
-        if response.length:  # what read() leaves out without a word
+            raise ProtocolError(f"{self.options.url}: the answer exceeds 64 MiB")
+        if response.length:  # read() reports a short body only here
             raise Lost("the server closed the connection")
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, headers, body)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "cli/eval/remote.h"
+#include "cli/eval/report.h"
 #include "cli/jobs_table.h"
 #include "client/remote.h"
 
@@ -177,9 +177,10 @@ static int endings_init(struct endings *endings, bool json, struct err *err)
 
 static void add_ending(struct endings *endings, const struct remote_evaluation *evaluation)
 {
-    json_t *verdict = eval_remote_verdict(evaluation, NULL);
-    eval_report_json(&endings->report, verdict);
-    json_decref(verdict);
+    struct verdict verdict;
+    remote_verdict(evaluation, &verdict);
+    eval_report_verdict(&endings->report, NULL, &verdict);
+    verdict_deinit(&verdict);
 }
 
 static void endings_print(struct jobs *jobs, struct endings *endings)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "judge/verdict.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +80,8 @@ void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *ev
     const json_t *timing = json_object_get(evaluation->verdict, "timing");
     const json_t *speedup = json_object_get(timing, "speedup");
     const char *outcome = evaluation->outcome ? evaluation->outcome : "-";
-    bool ended = remote_is_ended(evaluation), passed = strcmp(outcome, "passed") == 0;
+    bool ended = remote_is_ended(evaluation),
+         passed = verdict_status_named(evaluation->outcome) == STATUS_PASSED;
     char age[32];
     jobs_table_age(evaluation->created_at, table->now_s, age, sizeof age);
     table_cell(out, STYLE_NONE, "%s", evaluation->id);

@@ -86,13 +86,10 @@ static void cancel_evaluation(const struct server *server, const char *id, bool 
  * machine), and must be evaluated again. */
 static bool ended_unjudged(const struct remote_evaluation *evaluation)
 {
-    static const enum verdict_status unjudged[] = {STATUS_CANCELLED, STATUS_INFRASTRUCTURE_ERROR};
-    if (!remote_is_ended(evaluation))
-        return false;
-    for (size_t i = 0; evaluation->outcome && i < COUNT(unjudged); i++)
-        if (strcmp(evaluation->outcome, verdict_status_name(unjudged[i])) == 0)
-            return true;
-    return evaluation->state == REMOTE_CANCELLED;
+    enum verdict_status status = verdict_status_named(evaluation->outcome);
+    return remote_is_ended(evaluation) &&
+           (status == STATUS_CANCELLED || status == STATUS_INFRASTRUCTURE_ERROR ||
+            evaluation->state == REMOTE_CANCELLED);
 }
 
 static int submit_evaluation(struct remote *remote, json_t *request, json_t **evaluation,
@@ -122,33 +119,19 @@ static int await_evaluation(struct remote *remote, json_t *request, json_t **eva
     return remote_wait(remote, json_string_value(json_object_get(request, "id")), evaluation, err);
 }
 
-/* The verdict of an evaluation that ended without a worker's, after too many attempts. */
-static json_t *fault_verdict(const struct remote_evaluation *evaluation)
-{
-    struct verdict verdict;
-    verdict_init(&verdict);
-    verdict.device = "";
-    verdict_fail(&verdict, STATUS_INFRASTRUCTURE_ERROR, "queue",
-                 evaluation->reason ? evaluation->reason : "the server sent no verdict", NULL);
-    json_t *object = verdict_json(&verdict);
-    json_put(object, "id", json_text(evaluation->id));
-    verdict_deinit(&verdict);
-    return object;
-}
-
 static int verdict_of(const json_t *evaluation, json_t **verdict, struct err *err)
 {
     struct remote_evaluation read;
+    struct verdict whole;
     int result = remote_read(evaluation, &read, err);
     if (result < 0)
         return result;
     if (read.state == REMOTE_CANCELLED)
         return err_set(err, ERR_CANCELLED, "evaluation %s was cancelled on the server: %s", read.id,
                        read.reason ? read.reason : "no reason given");
-    if (json_is_string(json_object_get(read.verdict, "status")))
-        *verdict = json_incref((json_t *)read.verdict);
-    else
-        *verdict = fault_verdict(&read);
+    remote_verdict(&read, &whole);
+    *verdict = verdict_json(&whole);
+    verdict_deinit(&whole);
     return 0;
 }
 

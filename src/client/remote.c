@@ -117,6 +117,25 @@ int remote_read(const json_t *object, struct remote_evaluation *evaluation, stru
     return ERR_PROTOCOL;
 }
 
+void remote_verdict(const struct remote_evaluation *evaluation, struct verdict *verdict)
+{
+    const char *reason = evaluation->reason ? evaluation->reason : "the server sent no verdict";
+    enum verdict_status status = verdict_status_named(evaluation->outcome);
+    struct err err;
+    if (status == STATUS_COUNT)
+        status = evaluation->state == REMOTE_CANCELLED ? STATUS_CANCELLED
+                                                       : STATUS_INFRASTRUCTURE_ERROR;
+    if (!evaluation->verdict) {
+        verdict_init_unjudged(verdict, status, "queue", reason);
+    } else if (verdict_read(evaluation->verdict, verdict, &err) < 0) {
+        verdict_deinit(verdict);
+        verdict_init_unjudged(verdict, STATUS_INFRASTRUCTURE_ERROR, "protocol", err.text);
+    } else {
+        return;
+    }
+    verdict->id = arena_strdup(&verdict->arena, evaluation->id);
+}
+
 int remote_read_list(const json_t *list, struct err *err)
 {
     json_t *items = NULL;

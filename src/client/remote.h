@@ -1,8 +1,8 @@
 /* remote: the evaluations of a server (its API under /v1, docs/guide/remote.md).
  *
  * An evaluation is the server's object for one: id, state, outcome, verdict. Answers are checked
- * to have the fields of struct remote_evaluation before they are returned; a verdict is the
- * server's own JSON and is not checked.
+ * to have the fields of struct remote_evaluation before they are returned; remote_verdict
+ * reads its verdict.
  *
  * Every call may be repeated (http_client.h): evaluations and batches without an id get one
  * here, before they are sent.
@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "judge/verdict.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -64,6 +65,9 @@ void remote_set_cancel(struct remote *remote, const _Atomic int *cancelled);
 /* Reads an evaluation from an untrusted answer. */
 NODISCARD int remote_read(const json_t *object, struct remote_evaluation *evaluation,
                           struct err *err);
+/* The verdict of one that has ended: the server's, or where it sent none that can be read, one that
+ * says so. The caller's (verdict_deinit). */
+void remote_verdict(const struct remote_evaluation *evaluation, struct verdict *verdict);
 /* The same of a page of remote_list. */
 NODISCARD int remote_read_list(const json_t *list, struct err *err);
 bool remote_is_ended(const struct remote_evaluation *evaluation);

@@ -23,18 +23,9 @@
 
 static void identify_candidate(struct session *session)
 {
-    struct verdict *verdict = session->verdict;
-    const struct problem *problem = session->job.problem;
     const struct candidate *text = session->job.candidate;
-    verdict->problem_id = arena_strdup(&verdict->arena, problem->id);
-    verdict->problem_format = problem_format_name(problem);
-    verdict->cases_from = problem->cases_from ? arena_strdup(&verdict->arena, problem->cases_from)
-                                              : NULL;
-    verdict->problem_hash = arena_strdup(&verdict->arena, problem->hash);
-    verdict->candidate_path = arena_strdup(&verdict->arena, text->path);
     session->job.language = language_of(&session->judge->languages, text->path, text->text);
-    verdict->candidate_language = session->job.language->name;
-    hash_bytes(text->text, text->bytes, verdict->candidate_hash);
+    verdict_identify(session->verdict, session->job.problem, text, session->job.language);
 }
 
 /* An ending that no language has is refused here: a compiler would blame the text. */

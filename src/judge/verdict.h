@@ -1,12 +1,14 @@
-/* verdict: the record of one evaluation (docs/reference/verdict.md), and its JSON form.
+/* verdict: the record of one evaluation, and its JSON form (docs/reference/verdict.md).
  *
- * A plain struct that the judge fills as it goes; verdict_json turns it into one object, the same
- * for the command line, the API, trajectories and rewards ("schema": 1). Strings are the verdict's
- * own (its arena). verdict_deinit frees all.
+ * A plain struct that the judge fills as it goes. verdict_json turns it into one object, the same
+ * for the command line, the API, trajectories and rewards ("schema": 1); verdict_read is the way
+ * back. The table of both is verdict_fields.h. Strings are the verdict's own (its arena).
+ * verdict_deinit frees all. Threads: a verdict belongs to one thread at a time.
  */
 #ifndef WARPGYM_JUDGE_VERDICT_H
 #define WARPGYM_JUDGE_VERDICT_H
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "device/gpu_state.h"
@@ -20,20 +22,30 @@
 #define VERDICT_FINDINGS 16
 #define VERDICT_CASES 16
 #define VERDICT_KERNELS 16
+#define VERDICT_WORDS 64                     /* of a list of texts that is read */
+#define VERDICT_TEXT_BYTES ((size_t)1 << 20) /* of a text that is read */
 
 /* X(symbol, name, what it says) */
 #define VERDICT_STATUSES(X)                                                                        \
     X(STATUS_PASSED, "passed", "correct in every trial and every timed call")                      \
     X(STATUS_WRONG, "wrong", "ran, and wrote something else than the reference")                   \
-    X(STATUS_COMPILE_ERROR, "compile_error", "the compiler refused it")                            \
-    X(STATUS_LOAD_ERROR, "load_error", "compiled, but cannot be loaded or has no entry point")     \
+    X(STATUS_COMPILE_ERROR, "compile_error",                                                       \
+      "the compiler refused it (a Python syntax error, too), or it is no source text")             \
+    X(STATUS_LOAD_ERROR, "load_error", "cannot be loaded, or has no entry point")                  \
     X(STATUS_RUNTIME_ERROR, "runtime_error", "crashed, exited or raised")                          \
     X(STATUS_TIMEOUT, "timeout", "compiling, loading or one call took too long")                   \
     X(STATUS_OUT_OF_MEMORY, "out_of_memory", "asked for more memory than it may have")             \
     X(STATUS_VIOLATION, "violation", "did something that no honest kernel does")                   \
-    X(STATUS_UNSUPPORTED, "unsupported", "this machine cannot run it")                             \
-    X(STATUS_INFRASTRUCTURE_ERROR, "infrastructure_error", "the judge failed, not the candidate")  \
+    X(STATUS_UNSUPPORTED, "unsupported",                                                           \
+      "this machine cannot run it, it is in another format than the problem, or its file ends as " \
+      "in no language")                                                                            \
+    X(STATUS_INFRASTRUCTURE_ERROR, "infrastructure_error",                                         \
+      "the judge failed, or the problem's reference or the GPU did; not the candidate")            \
     X(STATUS_CANCELLED, "cancelled", "somebody asked to stop")
+
+struct problem;
+struct candidate;
+struct language;
 
 enum verdict_status {
 #define X(symbol, name, meaning) symbol,
@@ -90,17 +102,24 @@ struct launch_totals {
     double call_bytes;           /* that a call must move; 0: not known */
     double peak_bytes_per_s;     /* of the GPU's memory; 0: not known */
     int multiprocessors;         /* 0: not known */
+    const char *text;            /* of a verdict that was read: all of it in words; NULL */
 };
 
+/* X(symbol, name, what took the time) */
+#define VERDICT_STAGES(X)                                                                          \
+    X(STAGE_QUEUE, "queue", "waiting: in a service's queue, for a GPU slot, for the device")       \
+    X(STAGE_COMPILE, "compile", "compiling")                                                       \
+    X(STAGE_LOAD, "load", "loading")                                                               \
+    X(STAGE_CHECK, "check", "trials")                                                              \
+    X(STAGE_TIME, "time", "timing")                                                                \
+    X(STAGE_PROFILE, "profile", "the launch trace")                                                \
+    X(STAGE_OTHER, "other", "what lies between them, the end of processes above all")
+
 enum verdict_stage {
-    STAGE_QUEUE,
-    STAGE_COMPILE,
-    STAGE_LOAD,
-    STAGE_CHECK,
-    STAGE_TIME,
-    STAGE_PROFILE,
-    STAGE_OTHER, /* what none of these took: processes that end, say; with it they add up */
-    STAGE_COUNT
+#define X(symbol, name, meaning) symbol,
+    VERDICT_STAGES(X)
+#undef X
+        STAGE_COUNT
 };
 
 #define VERDICT_NOT_TIMED "not asked for" /* a timing_note */
@@ -108,7 +127,7 @@ enum verdict_stage {
 
 struct verdict {
     struct arena arena;
-    char id[33];
+    const char *id;
     const char *problem_id, *problem_format, *problem_hash;
     const char *candidate_path, *candidate_language;
     char candidate_hash[HASH_HEX_BYTES];
@@ -151,8 +170,20 @@ struct verdict {
 
 void verdict_init(struct verdict *verdict);
 void verdict_deinit(struct verdict *verdict);
+/* verdict_init for what the judge never came to. */
+void verdict_init_unjudged(struct verdict *verdict, enum verdict_status status,
+                           const char *class_name, const char *why);
+/* Whether the judge came to it. False: it was refused, cancelled or lost before that. */
+bool verdict_was_judged(const struct verdict *verdict);
 
 const char *verdict_status_name(enum verdict_status status);
+const char *verdict_stage_name(enum verdict_stage stage);
+/* STATUS_COUNT: no status has that name; `name` may be NULL. */
+enum verdict_status verdict_status_named(const char *name);
+
+/* What is judged, and as what language; the verdict keeps copies. */
+void verdict_identify(struct verdict *verdict, const struct problem *problem,
+                      const struct candidate *candidate, const struct language *language);
 
 /* Sets status and error. The first error wins: a later call changes nothing. */
 void verdict_fail(struct verdict *verdict, enum verdict_status status, const char *class_name,
@@ -167,5 +198,19 @@ void verdict_speedup(const struct verdict *verdict, struct interval *speedup);
 
 /* A new reference (json_decref). */
 json_t *verdict_json(const struct verdict *verdict);
+/* The other way, from JSON of anybody's. `status` is needed; of the others, a key that is absent
+ * leaves the value of verdict_init, and one that is not in the table is passed over, so that an
+ * older program reads a newer one's. verdict_deinit, on failure too. ERR_INPUT: a value of another
+ * type or range, or more of them than there is space for; the sentence names the key. */
+NODISCARD int verdict_read(const json_t *json, struct verdict *verdict, struct err *err);
+
+/* Names of the sandbox's layers that held, or of those that did not, with limits that could not be
+ * set. A new reference. */
+json_t *verdict_layers_json(const struct verdict *verdict, bool held);
+
+/* Of a verdict's JSON, for those who keep it as that. STATUS_COUNT: it has none that is known. */
+enum verdict_status verdict_json_status(const json_t *json);
+/* "class", "message" or "excerpt" of its error; "" where there is none. Borrowed. */
+const char *verdict_json_error(const json_t *json, const char *key);
 
 #endif

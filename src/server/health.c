@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/verdict.h"
 #include "server/internal.h"
 #include "server/kernelgym/report.h"
 
@@ -18,11 +19,12 @@ static int64_t sum_depth(const struct queue_stats *stats)
     return (int64_t)sum;
 }
 
-static int64_t count_outcome(const struct queue_stats *stats, const char *outcome)
+/* STATUS_COUNT: with any. */
+static int64_t count_outcome(const struct queue_stats *stats, enum verdict_status status)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < stats->ended_count; i++)
-        if (!outcome || strcmp(stats->ended[i].outcome, outcome) == 0)
+        if (status == STATUS_COUNT || verdict_status_named(stats->ended[i].outcome) == status)
             sum += stats->ended[i].count;
     return (int64_t)sum;
 }
@@ -99,7 +101,7 @@ static void show_health(void *context, struct http_request *request, struct http
     health.gpu_count = list_gpus(workers, gpus, names);
     health.pending = sum_depth(&stats);
     health.processing = (int64_t)stats.running;
-    health.completed = count_outcome(&stats, NULL);
+    health.completed = count_outcome(&stats, STATUS_COUNT);
     http_set_status(response, health.trouble ? 503 : 200);
     http_set_json(response, kernelgym_health(&health));
     mem_free(gpus);
@@ -130,22 +132,22 @@ static void set_kernelgym_metrics(struct service *service, struct http_response 
     struct queue_stats stats = {0};
     (void)service_stats(service, &stats);
     struct service_load load = service_load(service);
-    int64_t all = count_outcome(&stats, NULL);
+    int64_t all = count_outcome(&stats, STATUS_COUNT);
     struct kernelgym_metrics metrics = {
         .now_ms = clock_wall_ms(),
         .processing_time_s = -1,
         .throughput_per_hour = -1, /* this server's share alone would mislead */
-        .success_rate = all > 0 ? (double)count_outcome(&stats, "passed") / (double)all : -1,
+        .success_rate = all > 0 ? (double)count_outcome(&stats, STATUS_PASSED) / (double)all : -1,
         .gpu_percent = -1,
         .memory_percent = load_memory_percent(&load.now),
         .cpu_percent = load.cpu_percent,
         .pending = sum_depth(&stats),
         .active = (int64_t)stats.running,
         .completed = all,
-        .compilation_errors = count_outcome(&stats, "compile_error") +
-                              count_outcome(&stats, "load_error"),
-        .runtime_errors = count_outcome(&stats, "runtime_error"),
-        .timeout_errors = count_outcome(&stats, "timeout")};
+        .compilation_errors = count_outcome(&stats, STATUS_COMPILE_ERROR) +
+                              count_outcome(&stats, STATUS_LOAD_ERROR),
+        .runtime_errors = count_outcome(&stats, STATUS_RUNTIME_ERROR),
+        .timeout_errors = count_outcome(&stats, STATUS_TIMEOUT)};
     http_set_json(response, kernelgym_metrics(&metrics));
 }
 

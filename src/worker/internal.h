@@ -59,8 +59,8 @@ struct worker {
 
 /* slot.c: the thread. */
 void *slot_thread(void *argument);
-/* verdict.c: evaluates the job of a busy slot. The verdict is the caller's; never NULL. */
-json_t *slot_judge(struct slot *slot);
+/* verdict.c: evaluates the job of a busy slot. The verdict is the caller's (verdict_deinit). */
+void slot_judge(struct slot *slot, struct verdict *verdict);
 /* With the lock. Stops the job, unless it was stopped before. */
 void slot_stop(struct slot *slot, int why);
 /* heartbeat.c: the thread. */
@@ -71,6 +71,6 @@ void worker_hash_settings(struct worker *worker);
 json_t *worker_registration(struct worker *worker);
 /* worker_metrics.c: the worker's metrics, refreshed from its judge, and what one verdict adds. */
 void worker_metrics_open(struct worker *worker);
-void worker_metrics_record(struct worker *worker, const json_t *verdict);
+void worker_metrics_record(struct worker *worker, const struct verdict *verdict);
 
 #endif

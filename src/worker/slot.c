@@ -77,23 +77,18 @@ static void slot_check_cancelled(struct slot *slot)
 }
 
 /* Whether a second evaluation would give the same verdict. A lack of memory is the machine's. */
-static bool is_lasting(const json_t *verdict)
+static bool is_lasting(const struct verdict *verdict)
 {
-    static const char *const passing[] = {"infrastructure_error", "timeout", "cancelled"};
-    const char *status = json_string_value(json_object_get(verdict, "status"));
-    const json_t *error = json_object_get(verdict, "error");
-    const char *class = json_string_value(json_object_get(error, "class"));
-    for (size_t i = 0; i < COUNT(passing); i++)
-        if (strcmp(status, passing[i]) == 0)
-            return false;
-    return !class || strcmp(class, VERDICT_KILLED) != 0;
+    const char *class = verdict->error_class;
+    return verdict->status != STATUS_INFRASTRUCTURE_ERROR && verdict->status != STATUS_TIMEOUT &&
+           verdict->status != STATUS_CANCELLED && !(class && strcmp(class, VERDICT_KILLED) == 0);
 }
 
 /* Retries until the store accepts the verdict, so that it need not be evaluated again. */
-static void slot_finish(struct slot *slot, const json_t *verdict, const char *text)
+static void slot_finish(struct slot *slot, const struct verdict *verdict, const char *text)
 {
     struct queue *queue = slot->worker->options.queue;
-    const char *status = json_string_value(json_object_get(verdict, "status"));
+    const char *status = verdict_status_name(verdict->status);
     struct queue_result result = {.outcome = status,
                                   .bytes = text,
                                   .count = strlen(text),
@@ -121,12 +116,11 @@ static void slot_hand_back(struct slot *slot, const char *why, bool counts)
 }
 
 /* The machine's fault, not the request's. */
-static bool blames_machine(const json_t *verdict)
+static bool blames_machine(const struct verdict *verdict)
 {
-    const json_t *error = json_object_get(verdict, "error");
-    const char *class = json_string_value(json_object_get(error, "class"));
-    const char *status = json_string_value(json_object_get(verdict, "status"));
-    return strcmp(status, "infrastructure_error") == 0 && class && strcmp(class, "reference") != 0;
+    const char *class = verdict->error_class;
+    return verdict->status == STATUS_INFRASTRUCTURE_ERROR && class &&
+           strcmp(class, "reference") != 0;
 }
 
 static bool may_try_again(const struct slot *slot)
@@ -134,10 +128,9 @@ static bool may_try_again(const struct slot *slot)
     return slot->job.attempt < slot->worker->options.settings->queue_attempts;
 }
 
-static void slot_settle(struct slot *slot, json_t *verdict)
+static void slot_settle(struct slot *slot, const struct verdict *verdict)
 {
-    const json_t *error = json_object_get(verdict, "error");
-    const char *why = json_string_value(json_object_get(error, "message"));
+    const char *why = verdict->error_message;
     char *text = NULL;
     if (slot->stop == SLOT_LOST)
         return;
@@ -149,18 +142,20 @@ static void slot_settle(struct slot *slot, json_t *verdict)
         slot_hand_back(slot, why ? why : "the judge failed", true);
         return;
     }
-    text = json_dumps(verdict, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_t *json = verdict_json(verdict);
+    text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(json);
     slot_finish(slot, verdict, text);
     worker_metrics_record(slot->worker, verdict);
     free(text);
 }
 
-static void slot_log_verdict(const struct slot *slot, const json_t *verdict)
+static void slot_log_verdict(const struct slot *slot, const struct verdict *verdict)
 {
     char attempt[16];
     snprintf(attempt, sizeof attempt, "%d", slot->job.attempt);
-    log_event(LOG_LEVEL_INFO, "worker", "judged", "status",
-              json_string_value(json_object_get(verdict, "status")), "attempt", attempt, NULL);
+    log_event(LOG_LEVEL_INFO, "worker", "judged", "status", verdict_status_name(verdict->status),
+              "attempt", attempt, NULL);
 }
 
 static void slot_release(struct slot *slot)
@@ -182,10 +177,11 @@ void *slot_thread(void *argument)
             continue;
         log_set_job(slot->job.id);
         slot_check_cancelled(slot);
-        json_t *verdict = slot_judge(slot); /* returns soon if the job is stopped already */
-        slot_log_verdict(slot, verdict);
-        slot_settle(slot, verdict);
-        json_decref(verdict);
+        struct verdict verdict;
+        slot_judge(slot, &verdict); /* returns soon if the job is stopped already */
+        slot_log_verdict(slot, &verdict);
+        slot_settle(slot, &verdict);
+        verdict_deinit(&verdict);
         log_set_job(NULL);
         slot_release(slot);
     }

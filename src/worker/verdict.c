@@ -14,16 +14,6 @@ static double waited_ms(const struct queue_job *job)
     return ms > 0 ? (double)ms : 0;
 }
 
-/* Adds the time in the queue. */
-static json_t *with_waiting(json_t *verdict, const struct queue_job *job)
-{
-    json_t *stages = json_object_get(verdict, "stages_ms");
-    double queued_ms = json_number_value(json_object_get(stages, "queue"));
-    if (stages)
-        json_put(stages, "queue", json_number(queued_ms + waited_ms(job)));
-    return verdict;
-}
-
 static void set_deadline(struct slot *slot, int64_t timeout_ms)
 {
     pthread_mutex_lock(&slot->worker->lock);
@@ -31,8 +21,9 @@ static void set_deadline(struct slot *slot, int64_t timeout_ms)
     pthread_mutex_unlock(&slot->worker->lock);
 }
 
-static json_t *request_evaluate(struct slot *slot, const struct evaluation_request *request,
-                                const struct problem *problem, const struct settings *settings)
+static void request_evaluate(struct slot *slot, const struct evaluation_request *request,
+                             const struct problem *problem, const struct settings *settings,
+                             struct verdict *verdict)
 {
     struct candidate candidate = {.path = request->candidate_name,
                                   .text = request->candidate_source,
@@ -40,53 +31,51 @@ static json_t *request_evaluate(struct slot *slot, const struct evaluation_reque
     struct evaluation_terms terms = {.settings = settings,
                                      .stopped = &slot->stop,
                                      .no_timing = !request->timing};
-    struct verdict verdict;
     set_deadline(slot, request->timeout_ms);
-    session_evaluate(slot->session, problem, &candidate, &terms, &verdict);
+    session_evaluate(slot->session, problem, &candidate, &terms, verdict);
     set_deadline(slot, 0);
-    json_t *json = verdict_json(&verdict);
-    verdict_deinit(&verdict);
-    return json;
 }
 
 /* A problem's contents and a setting's value are the request's responsibility. */
-static json_t *judge_request(struct slot *slot, const struct evaluation_request *request)
+static void judge_request(struct slot *slot, const struct evaluation_request *request,
+                          struct verdict *verdict)
 {
     const struct worker_options *options = &slot->worker->options;
     struct problem problem = {0};
     struct settings settings;
     struct err err = {0};
-    json_t *verdict = NULL;
-    if (request->refused)
-        return evaluation_request_refusal(request, request->refused);
-    if (evaluation_request_settings(request, options->settings, &settings, &err) < 0)
-        return evaluation_request_refusal(request, err.text);
+    if (request->refused) {
+        evaluation_request_refuse(request, request->refused, verdict);
+        return;
+    }
+    if (evaluation_request_settings(request, options->settings, &settings, &err) < 0) {
+        evaluation_request_refuse(request, err.text, verdict);
+        return;
+    }
     if (evaluation_request_problem(request, options->search_paths->items,
                                    options->search_paths->count, &problem, &err) == 0)
-        verdict = request_evaluate(slot, request, &problem, &settings);
-    /* another worker may have it, as the server does */
-    else if (request->format == EVALUATION_KNOWN)
-        verdict = evaluation_request_fault(request, err.text);
+        request_evaluate(slot, request, &problem, &settings, verdict);
+    else if (request->format ==
+             EVALUATION_KNOWN) /* another worker may have it, as the server does */
+        evaluation_request_fault(request, err.text, verdict);
     else
-        verdict = evaluation_request_refusal(request, err.text);
+        evaluation_request_refuse(request, err.text, verdict);
     problem_deinit(&problem);
     settings_deinit(&settings);
-    return verdict;
 }
 
-json_t *slot_judge(struct slot *slot)
+void slot_judge(struct slot *slot, struct verdict *verdict)
 {
     struct evaluation_request request = {0};
     const struct queue_job *job = &slot->job;
     json_t *object = NULL;
-    json_t *verdict;
     struct err err = {0};
     if (json_parse("request", job->payload, job->payload_bytes, &object, &err) < 0 ||
         evaluation_request_parse(object, &request, &err) < 0)
-        verdict = evaluation_request_refusal(&(struct evaluation_request){.id = job->id}, err.text);
+        evaluation_request_refuse(&(struct evaluation_request){0}, err.text, verdict);
     else
-        verdict = judge_request(slot, &request);
+        judge_request(slot, &request, verdict);
     json_decref(object);
-    json_put(verdict, "id", json_text(job->id));
-    return with_waiting(verdict, job);
+    verdict->id = arena_strdup(&verdict->arena, job->id);
+    verdict->stages_ms[STAGE_QUEUE] += waited_ms(job);
 }

@@ -93,43 +93,40 @@ void worker_metrics_open(struct worker *worker)
     metrics_on_render(metrics, metrics_refresh, worker);
 }
 
-static void count_stages(struct metric_table *table, const json_t *verdict)
+static void count_stages(struct metric_table *table, const struct verdict *verdict)
 {
-    json_t *stages = json_object_get(verdict, "stages_ms");
-    const char *name;
-    json_t *ms;
-    json_object_foreach(stages, name, ms)
-        metrics_observe(table, STAGES, (const char *[]){name}, json_number_value(ms) * 1e-3);
+    for (int i = 0; i < STAGE_COUNT; i++)
+        metrics_observe(table, STAGES, (const char *[]){verdict_stage_name(i)},
+                        verdict->stages_ms[i] * 1e-3);
 }
 
-static void count_layers(struct metric_table *table, const json_t *verdict)
+static void count_layers(struct metric_table *table, const struct verdict *verdict)
 {
-    const json_t *environment = json_object_get(verdict, "environment");
-    const json_t *sandbox = json_object_get(environment, "sandbox");
+    json_t *missing = verdict_layers_json(verdict, false);
+    json_t *held = verdict_layers_json(verdict, true);
     size_t index;
     json_t *layer;
-    json_array_foreach(json_object_get(sandbox, "layers"), index, layer)
+    json_array_foreach(held, index, layer)
         metrics_set(table, LAYERS, (const char *[]){json_string_value(layer)}, 1);
-    json_array_foreach(json_object_get(sandbox, "missing"), index, layer)
+    json_array_foreach(missing, index, layer)
     {
         const char *const labels[] = {json_string_value(layer)};
         metrics_set(table, LAYERS, labels, 0);
         metrics_count(table, LAYERS_MISSING, labels, 1);
     }
+    json_decref(held);
+    json_decref(missing);
 }
 
-static void count_status(struct worker *worker, const char *status)
+void worker_metrics_record(struct worker *worker, const struct verdict *verdict)
 {
     pthread_mutex_lock(&worker->lock);
-    for (int i = 0; i < STATUS_COUNT; i++)
-        worker->tally.ended[i] += strcmp(verdict_status_name(i), status) == 0;
+    worker->tally.ended[verdict->status]++;
     pthread_mutex_unlock(&worker->lock);
-    metrics_count(worker->metrics, ENDED, (const char *[]){status}, 1);
-}
-
-void worker_metrics_record(struct worker *worker, const json_t *verdict)
-{
-    count_status(worker, json_string_value(json_object_get(verdict, "status")));
+    metrics_count(worker->metrics, ENDED, (const char *[]){verdict_status_name(verdict->status)},
+                  1);
+    if (!verdict_was_judged(verdict))
+        return;
     count_stages(worker->metrics, verdict);
     count_layers(worker->metrics, verdict);
 }

@@ -385,6 +385,10 @@ TEST_WITH(status_names, NULL, NULL)
     for (int i = 0; i < STATUS_COUNT; i++)
         assert_string_equal(verdict_status_name((enum verdict_status)i), names[i]);
     assert_string_equal(verdict_status_name(STATUS_COUNT), "unknown");
+    for (int i = 0; i < STATUS_COUNT; i++)
+        assert_int_equal(verdict_status_named(names[i]), i);
+    assert_int_equal(verdict_status_named("sunny"), STATUS_COUNT);
+    assert_int_equal(verdict_status_named(NULL), STATUS_COUNT);
 }
 
 TEST(ids)
@@ -393,4 +397,243 @@ TEST(ids)
     verdict_init(&other);
     assert_string_not_equal(verdict.id, other.id);
     verdict_deinit(&other);
+}
+
+/* ------------------------------------------------------------------------------------- reading */
+
+static void assert_same(const json_t *one, const json_t *other)
+{
+    if (json_equal(one, other))
+        return;
+    char *a = json_dumps(one, JSON_INDENT(1)), *b = json_dumps(other, JSON_INDENT(1));
+    fail_msg("%s\ninstead of\n%s", b, a);
+}
+
+/* Written, read as a line of text, and written again: the same JSON. */
+static void round_trip(const struct verdict *from)
+{
+    struct verdict back;
+    struct buf line;
+    struct err err = {0};
+    json_t *again, *json = verdict_json(from);
+    buf_init(&line, 1 << 20);
+    assert_int_equal(json_line_write(json, &line, &err), 0);
+    assert_int_equal(json_parse("line", line.data, line.len, &again, &err), 0);
+    if (verdict_read(again, &back, &err) < 0)
+        fail_msg("%s", err.text);
+    json_t *written = verdict_json(&back);
+    assert_same(json, written);
+    json_decref(written);
+    verdict_deinit(&back);
+    json_decref(again);
+    json_decref(json);
+    buf_deinit(&line);
+}
+
+static void fill_trace(void)
+{
+    verdict.kernels[0].source = "";
+    verdict.kernels[0].streams = 1;
+    verdict.kernels[0].registers = 32;
+    verdict.kernels[0].local_bytes = 16;
+    verdict.kernels[0].shared_bytes = 1024;
+    verdict.kernels[0].grid[0] = verdict.kernels[0].block[2] = 7;
+    verdict.kernels[0].occupancy = 0.5;
+    verdict.kernels[0].limit = "registers";
+    verdict.kernels[1] = (struct kernel_share){
+        .name = "[memset]", .launches = 3, .source = "/lib/x.so", .copy = true, .limit = ""};
+    verdict.kernel_count = 2;
+    verdict.launched = (struct launch_totals){.calls = 3,
+                                              .kernels = 2,
+                                              .own_kernels = 1,
+                                              .streams = 2,
+                                              .launches = 8,
+                                              .own_launches = 4,
+                                              .time_us = 2000.5,
+                                              .own_time_us = 1000.25,
+                                              .busy_us = 1500,
+                                              .call_us = 700};
+}
+
+TEST_WITH(round_trip, begin, end)
+{
+    round_trip(&verdict);
+    fill_verdict();
+    round_trip(&verdict);
+    verdict.layers = SANDBOX_LIMIT_FAILED(LIMIT_CORE) | 1;
+    verdict.cases_from = "inline";
+    verdict.case_total = 3;
+    verdict.cases_compared = 2;
+    verdict.failed_case = "case 2";
+    verdict.extensions = 2;
+    verdict.extensions_slim = 1;
+    verdict.build_cached = true;
+    verdict.timing_note = "it is what it is";
+    verdict.clocks = (struct gpu_watch){.known = true,
+                                        .before = {.sm_mhz = 1980},
+                                        .after = {.sm_mhz = -1, .sm_max_mhz = 5, .power_w = 612.5},
+                                        .reasons = 0x24};
+    fill_trace();
+    verdict_warning(&verdict, "H41", "warned");
+    verdict_violation(&verdict, "H21", "late");
+    round_trip(&verdict);
+    verdict.case_count = VERDICT_CASES;
+    for (int i = 1; i < VERDICT_CASES; i++)
+        verdict.cases[i] = verdict.cases[0];
+    verdict.cases[1].sizes = NULL;
+    verdict.cases[2].floor_ms = 0;
+    verdict.cases[3].speedup = (struct interval){.value = NAN, .low = 0, .high = INFINITY};
+    round_trip(&verdict);
+}
+
+TEST_WITH(read_members, begin, end)
+{
+    struct verdict back;
+    struct err err = {0};
+    fill_verdict();
+    fill_trace();
+    verdict_fail(&verdict, STATUS_TIMEOUT, "timeout", "too slow", NULL);
+    json_t *json = verdict_json(&verdict);
+    assert_int_equal(verdict_read(json, &back, &err), 0);
+    assert_string_equal(back.id, verdict.id);
+    assert_string_equal(back.problem_id, "softmax");
+    assert_string_equal(back.candidate_hash, "cc");
+    assert_int_equal(back.status, STATUS_TIMEOUT);
+    assert_int_equal(back.layers, verdict.layers);
+    assert_true(back.compiled && back.mismatch.any && back.timing_meaningful);
+    assert_int_equal(back.mismatch.index, 7);
+    assert_int_equal(back.case_count, 1);
+    assert_int_equal(back.cases[0].candidate.n, 9);
+    assert_true(back.cases[0].candidate.quartile3 == 3 && back.cases[0].speedup.high == 2.5 &&
+                back.cases[0].floor_ms == 0.5);
+    assert_int_equal(back.kernel_count, 2);
+    assert_true(!back.kernels[0].copy && back.kernels[1].copy);
+    assert_int_equal(back.kernels[0].block[2], 7);
+    assert_int_equal(back.launched.own_kernels, 1);
+    assert_true(back.stages_ms[STAGE_OTHER] == 6 && back.candidate_ms == 20);
+    assert_string_equal(back.error_message, "too slow");
+    assert_null(back.error_excerpt);
+    assert_int_equal(verdict_json_status(json), STATUS_TIMEOUT);
+    assert_string_equal(verdict_json_error(json, "class"), "timeout");
+    assert_string_equal(verdict_json_error(json, "excerpt"), "");
+    verdict_deinit(&back);
+    json_decref(json);
+}
+
+/* What is not there is as verdict_init leaves it; what is not known is passed over. */
+TEST(read_sparse)
+{
+    struct verdict back;
+    struct err err = {0};
+    json_t *json = json_loads("{\"status\": \"wrong\", \"later\": {\"x\": 1}, \"error\": "
+                              "{\"message\": \"no\"}, \"environment\": {\"sandbox\": "
+                              "{\"layers\": [\"a new one\", \"Landlock\"]}}}",
+                              0, NULL);
+    assert_int_equal(verdict_read(json, &back, &err), 0);
+    assert_int_equal(back.status, STATUS_WRONG);
+    assert_int_equal(strlen(back.id), 32);
+    assert_string_equal(back.error_class, "");
+    assert_string_equal(back.error_message, "no");
+    assert_int_equal(back.layers, 1U << LAYER_LANDLOCK);
+    assert_true(isnan(back.own_time_fraction) && back.case_count == 0 && !back.timing_note);
+    verdict_deinit(&back);
+    json_decref(json);
+}
+
+TEST(refused)
+{
+    static const struct {
+        const char *json, *why;
+    } rows[] = {
+        {"[]", "a verdict must be an object"},
+        {"{}", "verdict: 'status' is missing"},
+        {"{\"status\": 5}", "verdict: 'status' must be a status of docs/reference/verdict.md"},
+        {"{\"status\": \"sunny\"}", "verdict: 'status' must be a status of "
+                                    "docs/reference/verdict.md"},
+        {"{\"status\": \"passed\", \"schema\": 2}", "verdict: 'schema' must be 1"},
+        {"{\"status\": \"passed\", \"correct\": 1}", "verdict: 'correct' must be true or false"},
+        {"{\"status\": \"passed\", \"id\": null}", "verdict: 'id' must be a string"},
+        {"{\"status\": \"passed\", \"error\": \"no\"}", "verdict: 'error' must be an object"},
+        {"{\"status\": \"passed\", \"problem\": null}", "verdict: 'problem' must be an object"},
+        {"{\"status\": \"passed\", \"correctness\": {\"trials\": -1}}",
+         "verdict: 'correctness.trials' must be an integer from 0 to 4294967295"},
+        {"{\"status\": \"passed\", \"correctness\": {\"first_mismatch\": {\"index\": 1.5}}}",
+         "verdict: 'correctness.first_mismatch.index' must be an integer that is not negative"},
+        {"{\"status\": \"passed\", \"timing\": {\"candidate\": {\"quartiles\": [1]}}}",
+         "verdict: 'timing.candidate.quartiles' must be two numbers or nulls"},
+        {"{\"status\": \"passed\", \"timing\": {\"speedup\": \"2\"}}",
+         "verdict: 'timing.speedup' must be a number or null"},
+        {"{\"status\": \"passed\", \"timing\": {\"cases\": [{}, {\"sizes\": 1}]}}",
+         "verdict: 'timing.cases[1].sizes' must be a string or null"},
+        {"{\"status\": \"passed\", \"timing\": {\"clocks\": {\"sm_mhz\": [1, -1]}}}",
+         "verdict: 'timing.clocks.sm_mhz' must be two integers or nulls"},
+        {"{\"status\": \"passed\", \"timing\": {\"clocks\": {\"throttled\": [1]}}}",
+         "verdict: 'timing.clocks.throttled[0]' must be a string"},
+        {"{\"status\": \"passed\", \"profile\": {\"kernels\": [{\"grid\": [1, 2]}]}}",
+         "verdict: 'profile.kernels[0].grid' must be three integers"},
+        {"{\"status\": \"passed\", \"profile\": {\"kernels\": "
+         "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}",
+         "verdict: 'profile.kernels' has 17 entries; 16 are the most"},
+        {"{\"status\": \"passed\", \"candidate\": {\"hash\": "
+         "\"00000000000000000000000000000000000000000000000000000000000000000\"}}",
+         "verdict: 'candidate.hash' must be a hash"},
+        {"{\"status\": \"passed\", \"stages_ms\": {\"queue\": []}}",
+         "verdict: 'stages_ms.queue' must be a number or null"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct verdict back;
+        struct err err = {0};
+        json_t *json = json_loads(rows[i].json, 0, NULL);
+        assert_non_null(json);
+        assert_int_equal(verdict_read(json, &back, &err), ERR_INPUT);
+        assert_string_equal(err.text, rows[i].why);
+        verdict_deinit(&back);
+        json_decref(json);
+    }
+}
+
+/* Each value is taken away, and replaced by one of each other type: read, or refused with a
+ * sentence; what was read can be written. */
+static void spoil(json_t *whole, json_t *object)
+{
+    static const char *const others[] = {"null", "7",    "-0.5", "\"x\"", "[]",
+                                         "{}",   "[{}]", "true", "1e308", "-9223372036854775808",
+                                         NULL};
+    json_t *copy = json_copy(object);
+    const char *key;
+    json_t *value;
+    json_object_foreach(copy, key, value)
+    {
+        for (size_t i = 0; i < COUNT(others); i++) {
+            struct verdict back;
+            struct err err = {0};
+            if (others[i])
+                json_object_set_new(object, key, json_loads(others[i], JSON_DECODE_ANY, NULL));
+            else
+                json_object_del(object, key);
+            if (verdict_read(whole, &back, &err) < 0)
+                assert_true(err.text[0]);
+            else
+                json_decref(verdict_json(&back));
+            verdict_deinit(&back);
+        }
+        json_object_set(object, key, value);
+        json_t *inner = json_is_array(value) ? json_array_get(value, 0) : value;
+        if (json_is_object(inner))
+            spoil(whole, inner);
+    }
+    json_decref(copy);
+}
+
+TEST_WITH(spoiled, begin, end)
+{
+    fill_verdict();
+    fill_trace();
+    verdict.cases[1] = verdict.cases[0];
+    verdict.case_count = 2;
+    verdict.clocks.known = true;
+    verdict_violation(&verdict, "H21", "late");
+    json_t *json = verdict_json(&verdict);
+    spoil(json, json);
+    json_decref(json);
 }

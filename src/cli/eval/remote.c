@@ -98,74 +98,29 @@ static json_t *make_request(void *context, size_t index)
 
 /* ------------------------------------------------------------------------------------- verdicts */
 
-static enum verdict_status status_of(const struct remote_evaluation *evaluation)
+static void name_it(struct verdict *verdict, const struct run *run, const struct batch_task *task)
 {
-    for (int i = 0; evaluation->outcome && i < STATUS_COUNT; i++)
-        if (strcmp(evaluation->outcome, verdict_status_name((enum verdict_status)i)) == 0)
-            return (enum verdict_status)i;
-    return evaluation->state == REMOTE_CANCELLED ? STATUS_CANCELLED : STATUS_INFRASTRUCTURE_ERROR;
+    const struct candidate *candidate = &task->candidate;
+    verdict_identify(verdict, task->problem, candidate,
+                     language_of(&run->how->tasks->languages, candidate->path, candidate->text));
 }
 
-static void verdict_identify(struct verdict *verdict, const struct batch_task *task)
-{
-    if (!task)
-        return;
-    verdict->problem_id = task->problem->id;
-    verdict->problem_format = problem_format_name(task->problem);
-    verdict->problem_hash = task->problem->hash;
-    verdict->candidate_path = task->candidate.path;
-    verdict->candidate_language =
-        language_of(NULL, task->candidate.path, task->candidate.text)->name;
-    hash_bytes(task->candidate.text, task->candidate.bytes, verdict->candidate_hash);
-}
-
-/* The verdict of a task that was not judged. */
-static json_t *own_verdict(const struct batch_task *task, const char *device,
-                           enum verdict_status status, const char *class_name, const char *message)
-{
-    struct verdict verdict;
-    verdict_init(&verdict);
-    verdict.device = device;
-    verdict_identify(&verdict, task);
-    verdict_fail(&verdict, status, class_name, message, NULL);
-    json_t *object = verdict_json(&verdict);
-    verdict_deinit(&verdict);
-    return object;
-}
-
-/* A copy of object[name] with another value of one key. */
-static void rename_in(json_t *object, const char *name, const char *key, const char *value)
-{
-    const json_t *part = json_object_get(object, name);
-    json_t *copy = json_is_object(part) ? json_copy((json_t *)part) : json_object();
-    json_put(copy, key, json_text(value));
-    json_put(object, name, copy);
-}
-
-json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
-                            const struct batch_task *task)
-{
-    if (!evaluation->verdict || !json_is_string(json_object_get(evaluation->verdict, "status"))) {
-        const char *reason = evaluation->reason ? evaluation->reason : "the server sent no verdict";
-        json_t *made = own_verdict(task, "", status_of(evaluation), "queue", reason);
-        json_put(made, "id", json_text(evaluation->id));
-        return made;
-    }
-    json_t *verdict = json_copy((json_t *)evaluation->verdict);
-    if (task) {
-        rename_in(verdict, "problem", "id", task->problem->id);
-        rename_in(verdict, "candidate", "path", task->candidate.path);
-    }
-    return verdict;
-}
-
+/* With the problem's id and the candidate's path as they are known here. */
 static void report_evaluation(void *context, size_t index,
                               const struct remote_evaluation *evaluation)
 {
     struct run *run = context;
-    json_t *verdict = eval_remote_verdict(evaluation, run->sent[index]);
-    eval_report_json(run->report, verdict);
-    json_decref(verdict);
+    const struct batch_task *task = run->sent[index];
+    struct verdict verdict;
+    remote_verdict(evaluation, &verdict);
+    if (verdict_was_judged(&verdict)) {
+        verdict.problem_id = task->problem->id;
+        verdict.candidate_path = task->candidate.path;
+    } else {
+        name_it(&verdict, run, task);
+    }
+    eval_report_verdict(run->report, task, &verdict);
+    verdict_deinit(&verdict);
 }
 
 static void report_refusal(void *context, size_t index, const struct err *why)
@@ -196,9 +151,12 @@ static size_t sort_out(struct run *run, size_t count)
             run->sent[kept++] = task;
             continue;
         }
-        json_t *verdict = own_verdict(task, "cpu", STATUS_COMPILE_ERROR, "source", err.text);
-        eval_report_json(run->report, verdict);
-        json_decref(verdict);
+        struct verdict verdict;
+        verdict_init(&verdict);
+        name_it(&verdict, run, task);
+        verdict_fail(&verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
+        eval_report_verdict(run->report, task, &verdict);
+        verdict_deinit(&verdict);
     }
     return kept;
 }

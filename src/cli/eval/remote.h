@@ -25,10 +25,4 @@ struct eval_remote {
 NODISCARD int eval_remote_run(const struct eval_remote *remote, size_t count,
                               struct eval_report *report, struct err *err);
 
-/* The verdict of an ended evaluation; if the server has none, one that says so. A new reference.
- * `task` NULL: unknown here. */
-struct remote_evaluation;
-json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
-                            const struct batch_task *task);
-
 #endif

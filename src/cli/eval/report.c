@@ -83,30 +83,18 @@ static int by_text(const void *a, const void *b)
 static char *finished_one(const struct eval_report *report, const char *line, size_t bytes)
 {
     struct err ignored;
+    struct verdict verdict;
     json_t *object = NULL;
-    json_t *problem = NULL;
-    json_t *candidate = NULL;
-    json_t *timing = NULL;
-    const char *hash;
-    const char *source;
-    const char *path;
-    const char *status;
-    const char *note;
     char *found = NULL;
-    if (bytes > 0 && json_parse("verdict", line, bytes, &object, &ignored) == 0 &&
-        json_get_object(object, "problem", &problem, &ignored) == 0 &&
-        json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
-        json_get_string(problem, "hash", &hash, &ignored) == 0 &&
-        json_get_string(candidate, "hash", &source, &ignored) == 0 &&
-        json_get_string(candidate, "path", &path, &ignored) == 0 &&
-        json_get_string(object, "status", &status, &ignored) == 0 &&
-        strcmp(status, "infrastructure_error") != 0) {
-        bool untimed = json_get_object(object, "timing", &timing, &ignored) == 0 &&
-                       json_get_string(timing, "note", &note, &ignored) == 0 &&
-                       strcmp(note, VERDICT_NOT_TIMED) == 0;
-        if (!(untimed && report->timed))
-            found = evaluation_identity(hash, source, path);
-    }
+    if (bytes == 0 || json_parse("verdict", line, bytes, &object, &ignored) < 0)
+        return NULL;
+    bool final = verdict_read(object, &verdict, &ignored) == 0 &&
+                 verdict.status != STATUS_INFRASTRUCTURE_ERROR;
+    bool untimed = verdict.timing_note && strcmp(verdict.timing_note, VERDICT_NOT_TIMED) == 0;
+    if (final && !(untimed && report->timed))
+        found = evaluation_identity(verdict.problem_hash, verdict.candidate_hash,
+                                    verdict.candidate_path);
+    verdict_deinit(&verdict);
     json_decref(object);
     return found;
 }
@@ -179,68 +167,45 @@ static void add_time(struct table *table, double ms)
         table_cell(table, STYLE_NONE, "%.3f ms", ms);
 }
 
-static double number_of(const json_t *object, const char *first, const char *second)
-{
-    const json_t *value = json_object_get(object, first);
-    if (second)
-        value = json_object_get(value, second);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *text_of(const json_t *object, const char *first, const char *second)
-{
-    const json_t *value = json_object_get(object, first);
-    if (second)
-        value = json_object_get(value, second);
-    return json_is_string(value) ? json_string_value(value) : "";
-}
-
 /* The most important fact for a person. */
-static const char *remark_of(const json_t *verdict, bool meaningful)
+static const char *remark_of(const struct verdict *verdict)
 {
-    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
-    const json_t *warning = json_array_get(warnings, 0);
-    const json_t *error = json_object_get(verdict, "error");
-    if (json_is_object(error))
-        return text_of(error, "message", NULL);
-    const char *note = text_of(verdict, "timing", "note");
-    if (!meaningful && note[0])
-        return note;
-    return strcmp(text_of(warning, "code", NULL), "H41") != 0 ? text_of(warning, "evidence", NULL)
-                                                              : "";
+    const struct finding *warning = verdict->warning_count > 0 ? &verdict->warnings[0] : NULL;
+    if (verdict->error_class)
+        return verdict->error_message ? verdict->error_message : "";
+    if (!verdict->timing_meaningful && verdict->timing_note && *verdict->timing_note)
+        return verdict->timing_note;
+    return warning && strcmp(warning->code, "H41") != 0 ? warning->evidence : "";
 }
 
-static void add_speedup(struct table *table, const json_t *timing)
+static void add_speedup(struct table *table, const struct verdict *verdict)
 {
-    const json_t *interval = json_object_get(timing, "speedup_interval");
-    const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
-    double value = number_of(timing, "speedup", NULL), off = INFINITY;
-    if (json_is_number(low) && json_is_number(high))
-        off = (json_number_value(high) - json_number_value(low)) / 2;
-    table_cell(table, value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f", value, off);
-    add_time(table, number_of(timing, "candidate", "median"));
-    add_time(table, number_of(timing, "reference", "median"));
+    struct interval speedup;
+    verdict_speedup(verdict, &speedup);
+    double off = isfinite(speedup.low) && isfinite(speedup.high) ? (speedup.high - speedup.low) / 2
+                                                                 : INFINITY;
+    table_cell(table, speedup.value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f", speedup.value,
+               off);
+    add_time(table, verdict->cases[0].candidate.median);
+    add_time(table, verdict->cases[0].reference.median);
 }
 
-static void add_row(struct eval_report *report, const json_t *verdict)
+static void add_row(struct eval_report *report, const struct verdict *verdict)
 {
     struct table *table = report->table;
-    const json_t *timing = json_object_get(verdict, "timing");
-    const char *status = text_of(verdict, "status", NULL);
-    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
-    bool meaningful = !json_is_false(json_object_get(timing, "meaningful"));
-    const char *name = text_of(verdict, "candidate", "path");
+    bool passed = verdict->status == STATUS_PASSED;
+    const char *name = verdict->candidate_path;
     size_t length = strlen(name);
-    table_cell(table, STYLE_NONE, "%s", text_of(verdict, "problem", "id"));
+    table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
     table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
                length > 44 ? name + length - 43 : name);
-    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", status);
-    if (passed && json_object_get(timing, "candidate") && meaningful)
-        add_speedup(table, timing);
+    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", verdict_status_name(verdict->status));
+    if (passed && verdict->case_count > 0 && verdict->timing_meaningful)
+        add_speedup(table, verdict);
     else
         for (int i = 0; i < 3; i++)
             table_cell(table, STYLE_FAINT, "-");
-    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict, meaningful));
+    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict));
 }
 
 static void write_out(struct eval_report *report, const struct buf *line)
@@ -255,27 +220,23 @@ static void write_out(struct eval_report *report, const struct buf *line)
 }
 
 /* A server's text is untrusted. */
-static void keep_profile(struct eval_report *report, const json_t *verdict)
+static void keep_profile(struct eval_report *report, const struct verdict *verdict)
 {
     buf_reset(&report->profile);
     if (report->passed + report->failed > 1)
         return;
-    buf_puts(&report->profile, text_of(verdict, "profile", "text"));
+    profile_text(verdict, &report->profile);
     printable_text(report->profile.data, true);
     report->profile.len = strlen(report->profile.data);
 }
 
-void eval_report_json(struct eval_report *report, const json_t *verdict)
+static void write_line(struct eval_report *report, const struct verdict *verdict)
 {
     struct buf line;
     struct err err;
-    const char *status = text_of(verdict, "status", NULL);
-    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
-    report->passed += passed;
-    report->failed += !passed;
-    report->broken += strcmp(status, verdict_status_name(STATUS_INFRASTRUCTURE_ERROR)) == 0;
+    json_t *object = verdict_json(verdict);
     buf_init(&line, LINE_BYTES);
-    if (json_line_write(verdict, &line, &err) == 0) {
+    if (json_line_write(object, &line, &err) == 0) {
         write_out(report, &line);
         if (report->json) {
             progress_hide(report->progress);
@@ -287,19 +248,23 @@ void eval_report_json(struct eval_report *report, const json_t *verdict)
         log_write(LOG_LEVEL_ERROR, "eval", "a verdict is not kept: %s", err.text);
     }
     buf_deinit(&line);
-    if (report->table)
-        add_row(report, verdict);
-    keep_profile(report, verdict);
-    progress_add(report->progress, passed);
+    json_decref(object);
 }
 
 void eval_report_verdict(void *context, const struct batch_task *task,
                          const struct verdict *verdict)
 {
-    json_t *object = verdict_json(verdict);
+    struct eval_report *report = context;
+    bool passed = verdict->status == STATUS_PASSED;
     (void)task;
-    eval_report_json(context, object);
-    json_decref(object);
+    report->passed += passed;
+    report->failed += !passed;
+    report->broken += verdict->status == STATUS_INFRASTRUCTURE_ERROR;
+    write_line(report, verdict);
+    if (report->table)
+        add_row(report, verdict);
+    keep_profile(report, verdict);
+    progress_add(report->progress, passed);
 }
 
 void eval_report_tick(void *context)

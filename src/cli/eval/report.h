@@ -7,8 +7,6 @@
 #include "cli/table.h"
 #include "judge/batch.h"
 
-#include <jansson.h>
-
 struct eval_report {
     bool json;
     bool timed; /* verdicts without a time in the output file are judged again */
@@ -34,10 +32,7 @@ void eval_report_deinit(struct eval_report *report);
  * problem (its hash), candidate text and path. Returns how many. */
 size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
 
-/* One verdict (docs/reference/verdict.md), of this process or of a server. One thread at a time. */
-void eval_report_json(struct eval_report *report, const json_t *verdict);
-
-/* For batch_run. */
+/* For batch_run, and for each verdict of a server (`task` may be NULL). One thread at a time. */
 void eval_report_verdict(void *context, const struct batch_task *task,
                          const struct verdict *verdict);
 void eval_report_tick(void *context);

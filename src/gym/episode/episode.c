@@ -527,8 +527,8 @@ int episode_answer(struct episode *episode, const json_t *answer, json_t **reque
 /* Whether another judge, or a later attempt, might decide. */
 static bool is_inconclusive(const json_t *verdict)
 {
-    const char *status = json_string_value(json_object_get(verdict, "status"));
-    return strcmp(status, "infrastructure_error") == 0 || strcmp(status, "cancelled") == 0;
+    enum verdict_status status = verdict_json_status(verdict);
+    return status == STATUS_INFRASTRUCTURE_ERROR || status == STATUS_CANCELLED;
 }
 
 int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err)

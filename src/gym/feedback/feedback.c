@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/feedback/internal.h"
+#include "gym/report/metrics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,84 +16,86 @@
 
 /* The text for a status and a kind of it. `says`: the verdict's message follows. */
 struct situation {
-    const char *status, *kind; /* kind NULL: any */
+    int status;       /* enum verdict_status or enum gym_status */
+    const char *kind; /* NULL: any */
     const char *headline, *advice;
     bool says;
 };
 
 /* The first row that fits is used, and the last one fits everything. */
 static const struct situation situations[] = {
-    {"no_code", NULL, "There was no code in the answer",
+    {GYM_NO_CODE, NULL, "There was no code in the answer",
      "Write the whole source in one block, with its entry point, and close the block.", false},
-    {"compile_error", NULL, "It does not compile",
+    {STATUS_COMPILE_ERROR, NULL, "It does not compile",
      "Begin with the first error: later ones often follow from it. Use only headers and functions "
      "that the task allows.",
      true},
-    {"load_error", NULL, "It compiles, but cannot be loaded",
+    {STATUS_LOAD_ERROR, NULL, "It compiles, but cannot be loaded",
      "Define the entry point with the name and signature that the task gives, and leave out what "
      "has to be installed.",
      true},
-    {"runtime_error", "crash", "It compiles, but crashes when it runs",
+    {STATUS_RUNTIME_ERROR, "crash", "It compiles, but crashes when it runs",
      "Look for indices past the end, for sizes that are no multiple of a block or of a vector's "
      "width, and for alignment that nobody promised.",
      true},
-    {"runtime_error", "killed", "It compiles, but its process was killed when it ran",
+    {STATUS_RUNTIME_ERROR, "killed", "It compiles, but its process was killed when it ran",
      "It may have asked for too much memory, or have made a call that is not allowed.", true},
-    {"runtime_error", NULL, "It compiles, but fails when it runs",
+    {STATUS_RUNTIME_ERROR, NULL, "It compiles, but fails when it runs",
      "Check shapes, types and launch configuration where the error points.", true},
-    {"timeout", "compile_timeout", "Compiling it took too long",
+    {STATUS_TIMEOUT, "compile_timeout", "Compiling it took too long",
      "Instantiate less, and unroll less.", true},
-    {"timeout", NULL, "It took too long",
+    {STATUS_TIMEOUT, NULL, "It took too long",
      "Look for a loop that does not end, for threads that wait for one another, and for work that "
      "grows faster than the task's.",
      true},
-    {"out_of_memory", NULL, "It asked for more memory than it may have",
+    {STATUS_OUT_OF_MEMORY, NULL, "It asked for more memory than it may have",
      "Work in place or in tiles instead of storing whole intermediate results.", true},
-    {"wrong", "form", "It runs, but its answer is not of the form that was asked for",
+    {STATUS_WRONG, "form", "It runs, but its answer is not of the form that was asked for",
      "Return what the task says: the same number of outputs, each with the same shape and type, "
      "and write nowhere else.",
      true},
-    {"wrong", "not finite", "It runs, but its answer is wrong",
+    {STATUS_WRONG, "not finite", "It runs, but its answer is wrong",
      "Look where NaN or infinity comes from: an overflow (subtract the maximum before exp), a "
      "division "
      "by zero, a value that was never set.",
      false},
-    {"wrong", "close", "It runs, but its answer is not exact enough",
+    {STATUS_WRONG, "close", "It runs, but its answer is not exact enough",
      "The error is small: add up in a wider type or in another order, and do without fast "
      "approximations.",
      false},
-    {"wrong", NULL, "It runs, but its answer is wrong",
+    {STATUS_WRONG, NULL, "It runs, but its answer is wrong",
      "Check indices and strides, sizes that are no multiple of a block, what a reduction begins "
      "with, and that every element of the output is written in every call.",
      false},
-    {"violation", NULL, "It was refused: it did something that no honest kernel does",
+    {STATUS_VIOLATION, NULL, "It was refused: it did something that no honest kernel does",
      "Compute the answer of each call from the inputs of that call, in code of your own, and "
      "before the call returns.",
      true},
-    {"passed", "not timed", "It is correct", "Make it faster.", false},
-    {"passed", "library", "It is correct, but library operators do most of its work",
+    {STATUS_PASSED, "not timed", "It is correct", "Make it faster.", false},
+    {STATUS_PASSED, "library", "It is correct, but library operators do most of its work",
      "Move that work into kernels of your own, and fuse what is done in several passes.", false},
-    {"passed", "slower", "It is correct, but slower than the reference",
+    {STATUS_PASSED, "slower", "It is correct, but slower than the reference",
      "Read and write memory in order and only once, give all cores or multiprocessors work, and "
      "use vector instructions.",
      false},
-    {"passed", NULL, "It is correct",
+    {STATUS_PASSED, NULL, "It is correct",
      "Keep what works. What is left is in the memory traffic, in the use of all cores or "
      "multiprocessors, and in the passes that can be fused.",
      false},
-    {"unsupported", NULL, "It cannot be judged here",
+    {STATUS_UNSUPPORTED, NULL, "It cannot be judged here",
      "This machine lacks what such code needs: another language, or another machine.", true},
-    {"infrastructure_error", NULL, "It could not be judged: the judge failed, not the candidate",
+    {STATUS_INFRASTRUCTURE_ERROR, NULL,
+     "It could not be judged: the judge failed, not the candidate",
      "This says nothing of the code.", false},
-    {"cancelled", NULL, "It was not judged: somebody asked to stop",
+    {STATUS_CANCELLED, NULL, "It was not judged: somebody asked to stop",
      "This says nothing of the code.", false},
-    {NULL, NULL, "It was not judged", "This says nothing of the code.", false},
+    {GYM_UNKNOWN, NULL, "It was not judged", "This says nothing of the code.", false},
 };
 
 /* A verdict, and values of it that are used several times. */
 struct view {
     const json_t *verdict, *correctness, *mismatch, *timing, *error;
-    const char *status;
+    int status; /* enum verdict_status or enum gym_status */
     bool correct, timed;
 };
 
@@ -110,34 +113,31 @@ static void put_line(struct buf *out, const char *text, size_t max_bytes)
 /* The message of an error, unless it would reveal what the other fields keep secret: a wrong
  * value's message has the expected value and the number of elements of a drawn size, a judge
  * failure's may quote the reference. */
-static const json_t *error_of(const json_t *verdict, const char *status, const json_t *mismatch)
+static const json_t *error_of(const json_t *verdict, int status, const json_t *mismatch)
 {
     const json_t *error = json_object_get(verdict, "error");
     const char *message = feedback_text(error, "message");
-    if (strcmp(status, "infrastructure_error") == 0 || strcmp(status, "cancelled") == 0)
+    if (status == STATUS_INFRASTRUCTURE_ERROR || status == STATUS_CANCELLED)
         return NULL;
-    if (strcmp(status, "wrong") == 0 && (mismatch || !message || strstr(message, " instead of ")))
+    if (status == STATUS_WRONG && (mismatch || !message || strstr(message, " instead of ")))
         return NULL;
     return json_is_object(error) ? error : NULL;
 }
 
-static const char *status_of(const json_t *verdict, const char *source)
+static int status_of(const json_t *verdict, const char *source)
 {
-    const char *status = feedback_text(verdict, "status");
+    enum verdict_status status = verdict_json_status(verdict);
     if (!verdict && !source)
-        return "no_code";
-    for (const struct situation *row = situations; status && row->status; row++)
-        if (strcmp(row->status, status) == 0)
-            return row->status;
-    return "unknown";
+        return GYM_NO_CODE;
+    return status == STATUS_COUNT ? GYM_UNKNOWN : (int)status;
 }
 
 static void view_init(struct view *view, const json_t *verdict, const char *source)
 {
     const json_t *correctness = json_object_get(verdict, "correctness");
     const json_t *mismatch = json_object_get(correctness, "first_mismatch");
-    const char *status = status_of(verdict, source);
-    bool passed = strcmp(status, "passed") == 0;
+    int status = status_of(verdict, source);
+    bool passed = status == STATUS_PASSED;
     bool correct = passed && json_is_true(json_object_get(verdict, "correct"));
     mismatch = json_is_integer(json_object_get(mismatch, "index")) ? mismatch : NULL;
     *view = (struct view){
@@ -165,14 +165,14 @@ static bool has_warning(const json_t *verdict, const char *code)
 
 static const char *kind_of(const struct view *view)
 {
-    if (strcmp(view->status, "passed") == 0) {
+    if (view->status == STATUS_PASSED) {
         if (has_warning(view->verdict, "H41"))
             return "library";
         return !view->timed                                   ? "not timed"
                : feedback_number(view->timing, "speedup") < 1 ? "slower"
                                                               : "faster";
     }
-    if (strcmp(view->status, "wrong") == 0) {
+    if (view->status == STATUS_WRONG) {
         double error = feedback_number(view->correctness, "max_relative_error");
         if (!view->mismatch)
             return view->error ? "form" : "unknown";
@@ -188,8 +188,8 @@ static const struct situation *situation_of(const struct view *view)
 {
     const char *kind = kind_of(view);
     const struct situation *row = situations;
-    while (row->status &&
-           (strcmp(row->status, view->status) != 0 || (row->kind && strcmp(row->kind, kind) != 0)))
+    while (row->status != GYM_UNKNOWN &&
+           (row->status != view->status || (row->kind && strcmp(row->kind, kind) != 0)))
         row++;
     return row;
 }
@@ -298,7 +298,7 @@ static void put_message(struct buf *out, const struct view *view)
 {
     const json_t *integrity = json_object_get(view->verdict, "integrity");
     const json_t *first = json_array_get(json_object_get(integrity, "violations"), 0);
-    bool violation = strcmp(view->status, "violation") == 0;
+    bool violation = view->status == STATUS_VIOLATION;
     const char *text = violation ? feedback_text(first, "evidence") : NULL;
     if (!text)
         text = feedback_text(view->error, "message");
@@ -315,9 +315,9 @@ static json_t *headfeedback_line_json(const struct view *view, const struct situ
     buf_puts(&out, situation->headline);
     if (situation->says)
         put_message(&out, view);
-    if (strcmp(view->status, "wrong") == 0)
+    if (view->status == STATUS_WRONG)
         put_mismatch(&out, view);
-    if (strcmp(view->status, "passed") == 0)
+    if (view->status == STATUS_PASSED)
         put_timing(&out, view);
     if (out.data[out.len - 1] != '.')
         buf_puts(&out, ".");
@@ -349,7 +349,8 @@ static json_t *error_json(const struct view *view, const char *source)
                                   source, file_name(view), FEEDBACK_EXCERPT_BYTES);
     const char *said_text = json_is_string(said) ? json_string_value(said) : "";
     json_t *class_name = feedback_line_json(feedback_text(view->error, "class"), WORD_BYTES);
-    json_put(object, "class", json_is_null(class_name) ? json_text(view->status) : class_name);
+    json_put(object, "class",
+             json_is_null(class_name) ? json_text(gym_status_name(view->status)) : class_name);
     json_put(object, "excerpt",
              *text && strcmp(text, said_text) != 0 ? json_text(text) : json_null());
     json_put(object, "message", json_is_null(said) ? json_text("no message") : said);
@@ -383,7 +384,7 @@ json_t *feedback_facts(const json_t *verdict, const char *source)
     const struct situation *situation = situation_of(&view);
     const json_t *profile = json_object_get(verdict, "profile");
     json_t *facts = json_object();
-    json_put(facts, "status", json_text(view.status));
+    json_put(facts, "status", json_text(gym_status_name(view.status)));
     json_put(facts, "headline", headfeedback_line_json(&view, situation));
     json_put(facts, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
     json_put(facts, "correct", json_boolean(view.correct));

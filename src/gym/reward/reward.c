@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "gym/answer/parse.h"
+#include "judge/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,25 +101,24 @@ static const struct {
     double speedup, reward;
 } ladder[] = {{3, 1}, {2, 0.8}, {1.5, 0.6}, {1.2, 0.4}, {1, 0.2}};
 
-/* Statuses of a verdict. Others say nothing about the candidate. */
-static const struct {
-    const char *name;
-    bool completed;
-} statuses[] = {
-    {"passed", true},   {"wrong", true},      {"compile_error", true}, {"load_error", false},
-    {"timeout", false}, {"violation", false}, {"runtime_error", true}, {"out_of_memory", true},
+/* Whether the candidate ran to its end, or to its own fault. Other statuses say nothing about the
+ * candidate. */
+enum completion { SAYS_NOTHING, INCOMPLETE, COMPLETED };
+static const enum completion completions[STATUS_COUNT] = {
+    [STATUS_PASSED] = COMPLETED,        [STATUS_WRONG] = COMPLETED,
+    [STATUS_COMPILE_ERROR] = COMPLETED, [STATUS_LOAD_ERROR] = INCOMPLETE,
+    [STATUS_TIMEOUT] = INCOMPLETE,      [STATUS_VIOLATION] = INCOMPLETE,
+    [STATUS_RUNTIME_ERROR] = COMPLETED, [STATUS_OUT_OF_MEMORY] = COMPLETED,
 };
 
 static bool read_status(const json_t *verdict, struct reward_facts *facts)
 {
-    const char *status = json_string_value(json_object_get(verdict, "status"));
-    for (size_t i = 0; status && i < COUNT(statuses); i++)
-        if (strcmp(statuses[i].name, status) == 0) {
-            facts->completed = statuses[i].completed;
-            facts->cheated = strcmp(status, "violation") == 0;
-            return true;
-        }
-    return false;
+    enum verdict_status status = verdict_json_status(verdict);
+    if (status == STATUS_COUNT || completions[status] == SAYS_NOTHING)
+        return false;
+    facts->completed = completions[status] == COMPLETED;
+    facts->cheated = status == STATUS_VIOLATION;
+    return true;
 }
 
 static double number_of(const json_t *object, const char *key)

@@ -1,7 +1,5 @@
 #include "judge/measure/profile_text.h"
 
-#include "base/json.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -106,6 +104,10 @@ void profile_text(const struct verdict *verdict, struct buf *out)
     const struct launch_totals *all = &verdict->launched;
     if (all->calls == 0)
         return;
+    if (all->text) {
+        buf_puts(out, all->text);
+        return;
+    }
     put_head(all, out);
     if (verdict->kernel_count > 0)
         buf_printf(out, "\n%8s  %9s  %8s  %-19s  %-5s  %s\n", "time", "us/call", "launches",
@@ -128,60 +130,14 @@ void profile_text(const struct verdict *verdict, struct buf *out)
                    100 * idle, (double)all->launches / all->calls);
 }
 
-static json_t *shape_json(const uint32_t shape[3])
+void profile_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES])
 {
-    return json_pack("[I, I, I]", (json_int_t)shape[0], (json_int_t)shape[1], (json_int_t)shape[2]);
-}
-
-void profile_kernel_json(const struct kernel_share *kernel, json_t *object)
-{
-    if (!kernel->source)
-        return;
-    json_put(object, "source", json_text(*kernel->source ? kernel->source : NULL));
-    json_put(object, "streams", json_integer(kernel->streams));
-    if (kernel->copy)
-        return;
-    json_put(object, "registers", json_integer(kernel->registers));
-    json_put(object, "shared_bytes", json_integer((json_int_t)kernel->shared_bytes));
-    json_put(object, "local_bytes", json_integer(kernel->local_bytes));
-    json_put(object, "grid", shape_json(kernel->grid));
-    json_put(object, "block", shape_json(kernel->block));
-    json_put(object, "occupancy", json_number(kernel->occupancy));
-    json_put(object, "limited_by", json_text(*kernel->limit ? kernel->limit : NULL));
-}
-
-/* By the names of KernelGYM's answers, for its clients. Repaired: only what ran on the GPU counts,
- * once, by its time there. */
-static json_t *kernelgym_json(const struct launch_totals *all)
-{
-    char kernels[96];
-    char time[128];
-    snprintf(kernels, sizeof kernels, "%u/%u (%.2f%%)", all->own_kernels, all->kernels,
+    snprintf(text, PROFILE_COVERAGE_BYTES, "%u/%u (%.2f%%)", all->own_kernels, all->kernels,
              percent(all->own_kernels, all->kernels));
-    snprintf(time, sizeof time, "%.2fus/%.2fus (%.2f%%)", all->own_time_us, all->time_us,
-             percent(all->own_time_us, all->time_us));
-    return json_pack("{s:I, s:I, s:o, s:o, s:s, s:s, s:b}", "num_custom_kernels",
-                     (json_int_t)all->own_kernels, "num_total_kernels", (json_int_t)all->kernels,
-                     "custom_kernel_cuda_time_in_profiling_us", json_number(all->own_time_us),
-                     "total_kernel_run_time_in_profiling_us", json_number(all->time_us),
-                     "triton_kernel_coverage", kernels, "custom_kernel_cuda_time_coverage", time,
-                     "decoy_kernel", all->own_kernels == 0 && all->kernels > 0);
 }
 
-void profile_totals_json(const struct verdict *verdict, json_t *profile)
+void profile_time_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES])
 {
-    const struct launch_totals *all = &verdict->launched;
-    struct buf text;
-    if (all->calls == 0)
-        return;
-    json_put(profile, "calls", json_integer(all->calls));
-    json_put(profile, "streams", json_integer(all->streams));
-    json_put(profile, "time_us", json_number(all->time_us));
-    json_put(profile, "busy_us", json_number(all->busy_us));
-    json_put(profile, "launches", json_integer((json_int_t)all->launches));
-    json_put(profile, "kernelgym", kernelgym_json(all));
-    buf_init(&text, PROFILE_TEXT_BYTES);
-    profile_text(verdict, &text);
-    json_put(profile, "text", json_text(text.data));
-    buf_deinit(&text);
+    snprintf(text, PROFILE_COVERAGE_BYTES, "%.2fus/%.2fus (%.2f%%)", all->own_time_us, all->time_us,
+             percent(all->own_time_us, all->time_us));
 }

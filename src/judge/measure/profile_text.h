@@ -11,11 +11,12 @@
 #include "judge/verdict.h"
 
 #define PROFILE_TEXT_BYTES 8192
+#define PROFILE_COVERAGE_BYTES 128
 
 void profile_text(const struct verdict *verdict, struct buf *out);
 
-/* Into the object of a kernel; into the profile's. */
-void profile_kernel_json(const struct kernel_share *kernel, json_t *object);
-void profile_totals_json(const struct verdict *verdict, json_t *profile);
+/* By the names of KernelGYM's answers, for its clients: own kernels of all, and their time. */
+void profile_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES]);
+void profile_time_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES]);
 
 #endif

@@ -373,32 +373,40 @@ void evaluation_request_hash(const struct evaluation_request *request, const cha
     hash_finish(hash, hex);
 }
 
-static json_t *not_judged(const struct evaluation_request *request, enum verdict_status status,
-                          const char *class, const char *why)
+static void not_judged(const struct evaluation_request *request, enum verdict_status status,
+                       const char *class, const char *why, struct verdict *verdict)
 {
-    char hash[HASH_HEX_BYTES] = "";
+    struct arena *arena = &verdict->arena;
+    verdict_init_unjudged(verdict, status, class, why);
+    if (request->id)
+        verdict->id = arena_strdup(arena, request->id);
+    if (request->problem_id)
+        verdict->problem_id = arena_strdup(arena, request->problem_id);
+    verdict->problem_format = format_names[request->format];
+    if (request->candidate_name)
+        verdict->candidate_path = arena_strdup(arena, request->candidate_name);
     if (request->candidate_source)
-        hash_bytes(request->candidate_source, strlen(request->candidate_source), hash);
-    json_t *verdict = json_pack(
-        "{s:i, s:o, s:{s:o, s:s, s:s}, s:{s:o, s:s, s:s}, s:s, s:s, s:b, s:b}", "schema", 1, "id",
-        json_text(request->id), "problem", "id",
-        json_text(request->problem_id ? request->problem_id : ""), "format",
-        format_names[request->format], "hash", "", "candidate", "path",
-        json_text(request->candidate_name ? request->candidate_name : ""), "language", "", "hash",
-        hash, "device", "", "status", verdict_status_name(status), "compiled", 0, "correct", 0);
-    json_put(verdict, "timing", json_null());
-    json_put(verdict, "integrity", json_pack("{s:[], s:[]}", "violations", "warnings"));
-    json_put(verdict, "error",
-             json_pack("{s:s, s:o, s:n}", "class", class, "message", json_text(why), "excerpt"));
-    return verdict;
+        hash_bytes(request->candidate_source, strlen(request->candidate_source),
+                   verdict->candidate_hash);
+}
+
+void evaluation_request_refuse(const struct evaluation_request *request, const char *why,
+                               struct verdict *verdict)
+{
+    not_judged(request, STATUS_UNSUPPORTED, "validation", why, verdict);
+}
+
+void evaluation_request_fault(const struct evaluation_request *request, const char *why,
+                              struct verdict *verdict)
+{
+    not_judged(request, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_MISSING), why, verdict);
 }
 
 json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why)
 {
-    return not_judged(request, STATUS_UNSUPPORTED, "validation", why);
-}
-
-json_t *evaluation_request_fault(const struct evaluation_request *request, const char *why)
-{
-    return not_judged(request, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_MISSING), why);
+    struct verdict verdict;
+    evaluation_request_refuse(request, why, &verdict);
+    json_t *json = verdict_json(&verdict);
+    verdict_deinit(&verdict);
+    return json;
 }

@@ -37,6 +37,7 @@
 #include "base/hash.h"
 #include "base/settings.h"
 
+#include "judge/verdict.h"
 #include "problem/problem.h"
 
 #include <jansson.h>
@@ -115,11 +116,15 @@ json_t *evaluation_problem_json(const struct problem *problem);
 void evaluation_request_hash(const struct evaluation_request *request, const char *problem_hash,
                              char hex[HASH_HEX_BYTES]);
 
-/* A verdict (docs/reference/verdict.md) for one that is refused, or that cannot be judged for what
- * it holds: `unsupported`, class "validation". A new reference. */
-json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
+/* A verdict for one that is refused, or that cannot be judged for what it holds: `unsupported`,
+ * class "validation". The caller's (verdict_deinit). */
+void evaluation_request_refuse(const struct evaluation_request *request, const char *why,
+                               struct verdict *verdict);
 /* The same for one that cannot be judged here: `infrastructure_error`, class "missing". */
-json_t *evaluation_request_fault(const struct evaluation_request *request, const char *why);
+void evaluation_request_fault(const struct evaluation_request *request, const char *why,
+                              struct verdict *verdict);
+/* The first as JSON; a new reference. */
+json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
 
 bool evaluation_is_identifier(const char *text);
 /* 1 to 255 bytes of UTF-8 without control characters. */

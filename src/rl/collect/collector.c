@@ -7,6 +7,7 @@
 #include "client/evaluator.h"
 #include "gym/episode/episode.h"
 #include "gym/reward/coverage.h"
+#include "judge/verdict.h"
 #include "rl/method/counter_random.h"
 
 #include <math.h>
@@ -229,7 +230,7 @@ static void end_turn(struct session *session, int64_t number)
     turn->compiled = json_is_true(json_object_get(record, "compiled"));
     turn->format_ok = json_is_true(json_object_get(record, "format_ok"));
     turn->cheated = json_array_size(json_object_get(record, "violations")) > 0 ||
-                    strcmp(json_text_at(record, "status"), "violation") == 0;
+                    verdict_json_status(record) == STATUS_VIOLATION;
     turn->excluded = json_is_true(json_object_get(record, "excluded"));
     session->rollout->count++;
     current_turn(session)->coverage = NAN;

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/config.h"
+#include "judge/verdict.h"
 #include "rl/train/internal.h"
 
 #include <stdio.h>
@@ -40,9 +41,9 @@ static int judge_reference(struct trainer *trainer, const json_t *task, char *wh
     }
     if (result == 0) {
         const char *status = json_text_at(verdict, "status");
-        const char *message = json_text_at(json_object_get(verdict, "error"), "message");
+        const char *message = verdict_json_error(verdict, "message");
         bool passes = json_is_true(json_object_get(verdict, "correct")) ||
-                      strcmp(status, "violation") == 0;
+                      verdict_json_status(verdict) == STATUS_VIOLATION;
         snprintf(why, why_bytes, "%s%s%s%s%s", passes ? "" : problem.id, passes ? "" : ": ",
                  passes ? "" : status, !passes && *message ? ": " : "", passes ? "" : message);
     }

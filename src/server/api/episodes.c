@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/remote.h"
+#include "judge/verdict.h"
 #include "server/episode_store.h"
 #include "server/submit.h"
 
@@ -96,9 +97,15 @@ static void answer_episode(const struct stored *stored, int status, struct http_
 /* For a job without a result: its worker was lost, or it was cancelled. */
 static json_t *missing_verdict(const struct queue_job *job)
 {
-    const char *status = job->state == QUEUE_CANCELLED ? "cancelled" : "infrastructure_error";
-    return json_pack("{s:s, s:{s:s, s:o, s:n}}", "status", status, "error", "class", "queue",
-                     "message", json_text(job->reason), "excerpt");
+    struct verdict verdict;
+    verdict_init_unjudged(&verdict,
+                          job->state == QUEUE_CANCELLED ? STATUS_CANCELLED
+                                                        : STATUS_INFRASTRUCTURE_ERROR,
+                          "queue", job->reason);
+    verdict.id = job->id;
+    json_t *json = verdict_json(&verdict);
+    verdict_deinit(&verdict);
+    return json;
 }
 
 enum turn_state { TURN_FAILED, TURN_PENDING, TURN_UNSUBMITTED, TURN_ENDED };

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "judge/verdict.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ static void put_device(json_t *metadata, const char *device)
 /* The class of an exception, which Python writes before its text: "torch.OutOfMemoryError: …". */
 static json_t *error_name(const json_t *verdict)
 {
-    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
+    const char *message = verdict_json_error(verdict, "message");
     size_t length = 0;
     while (isalnum((unsigned char)message[length]) || (length > 0 && message[length] == '.') ||
            message[length] == '_')
@@ -100,7 +101,7 @@ static json_t *error_name(const json_t *verdict)
     if (length > 0 && message[length] == ':' && isalpha((unsigned char)message[0]) &&
         message[length + 1] == ' ')
         return json_text_bytes(message, length);
-    return json_text(json_text_at(json_object_get(verdict, "error"), "class"));
+    return json_text(verdict_json_error(verdict, "class"));
 }
 
 static void put_named(json_t *metadata, const char *key, const json_t *verdict, bool verbose)
@@ -115,7 +116,7 @@ static void put_named(json_t *metadata, const char *key, const json_t *verdict, 
 static void put_errors(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms,
                        const struct kernelgym_outcome *outcome)
 {
-    const char *class = json_text_at(json_object_get(verdict, "error"), "class");
+    const char *class = verdict_json_error(verdict, "class");
     if (!*class)
         return;
     if (strcmp(class, "validation") == 0)
@@ -142,10 +143,10 @@ static json_t *six_decimals(const json_t *value)
 
 static void put_issue(json_t *metadata, const json_t *verdict)
 {
-    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
+    const char *message = verdict_json_error(verdict, "message");
     const json_t *mismatch = member_at(verdict, "correctness", "first_mismatch");
     char text[1024];
-    if (strcmp(json_text_at(verdict, "status"), "wrong") != 0)
+    if (verdict_json_status(verdict) != STATUS_WRONG)
         return;
     bool values = json_is_object(mismatch);
     snprintf(text, sizeof text, "%s%s", values ? "Output mismatch: " : "", message);

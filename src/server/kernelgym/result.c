@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "judge/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,57 +18,43 @@ struct translation {
 };
 
 static const struct {
-    const char *name;
     bool compiled; /* the status implies it, whatever the verdict has */
     struct translation before, after;
-} tellings[] = {
-    {"passed",
-     true,
-     {"completed", KERNELGYM_NO_CODE, NULL},
-     {"completed", KERNELGYM_NO_CODE, NULL}},
-    {"wrong",
-     true,
-     {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"},
-     {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"}},
-    {"violation",
-     true,
-     {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"},
-     {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"}},
-    {"runtime_error",
-     false,
-     {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
-     {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
-    {"out_of_memory",
-     false,
-     {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
-     {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
-    {"compile_error",
-     false,
-     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
-     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
-    {"load_error",
-     false,
-     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
-     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
-    {"unsupported",
-     false,
-     {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"},
-     {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"}},
-    {"timeout",
-     false,
-     {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"},
-     {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"}},
-    {"cancelled",
-     false,
-     {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
-     {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"}},
-    {"infrastructure_error",
-     false,
-     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"},
-     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"}},
+} tellings[STATUS_COUNT] = {
+    [STATUS_PASSED] = {true,
+                       {"completed", KERNELGYM_NO_CODE, NULL},
+                       {"completed", KERNELGYM_NO_CODE, NULL}},
+    [STATUS_WRONG] = {true,
+                      {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"},
+                      {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"}},
+    [STATUS_VIOLATION] = {true,
+                          {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"},
+                          {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"}},
+    [STATUS_RUNTIME_ERROR] = {false,
+                              {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
+                              {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
+    [STATUS_OUT_OF_MEMORY] = {false,
+                              {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
+                              {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
+    [STATUS_COMPILE_ERROR] = {false,
+                              {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
+                              {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
+    [STATUS_LOAD_ERROR] = {false,
+                           {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
+                           {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
+    [STATUS_UNSUPPORTED] = {false,
+                            {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"},
+                            {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"}},
+    [STATUS_TIMEOUT] = {false,
+                        {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"},
+                        {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"}},
+    [STATUS_CANCELLED] = {false,
+                          {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
+                          {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"}},
+    [STATUS_INFRASTRUCTURE_ERROR] = {false,
+                                     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"},
+                                     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"}},
 };
-
-#define TELLINGS COUNT(tellings)
 
 static const char *text_of(const json_t *object, const char *key, const char *standard)
 {
@@ -110,9 +97,8 @@ void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms)
 
 const char *kernelgym_error_text(const json_t *verdict, bool verbose)
 {
-    const json_t *error = json_object_get(verdict, "error");
-    const char *excerpt = text_of(error, "excerpt", "");
-    return verbose && *excerpt ? excerpt : text_of(error, "message", "");
+    const char *excerpt = verdict_json_error(verdict, "excerpt");
+    return verbose && *excerpt ? excerpt : verdict_json_error(verdict, "message");
 }
 
 /* A median of `which`, or -1.0. */
@@ -162,7 +148,7 @@ static bool is_decoy(const json_t *verdict, const struct kernelgym_terms *terms)
 /* The code of our error class first, if it is more specific than the status. */
 static enum kernelgym_code code_of(const json_t *verdict, const struct translation *translation)
 {
-    const char *class = text_of(json_object_get(verdict, "error"), "class", "");
+    const char *class = verdict_json_error(verdict, "class");
     bool ours = strcmp(class, "validation") == 0 || strcmp(class, "format") == 0;
     return translation->code == KERNELGYM_RESOURCE && ours ? KERNELGYM_VALIDATION
                                                            : translation->code;
@@ -171,7 +157,7 @@ static enum kernelgym_code code_of(const json_t *verdict, const struct translati
 static json_t *message_of(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                           const struct translation *translation)
 {
-    const char *class = text_of(json_object_get(job->verdict, "error"), "class", "");
+    const char *class = verdict_json_error(job->verdict, "class");
     const char *text = kernelgym_error_text(job->verdict, terms->verbose);
     const char *prefix = strcmp(class, "reference") == 0 ? "Reference evaluation failed"
                                                          : translation->prefix;
@@ -203,26 +189,25 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
         judge_unfinished(job, outcome);
         return;
     }
-    const char *name = job->cancelled ? "cancelled"
-                                      : text_of(job->verdict, "status", "infrastructure_error");
-    size_t i = 0;
-    while (i + 1 < TELLINGS && strcmp(tellings[i].name, name) != 0)
-        i++;
-    outcome->compiled = tellings[i].compiled || bool_of(job->verdict, "compiled", false);
-    if (strcmp(name, "compile_error") == 0 || job->cancelled)
+    enum verdict_status status = job->cancelled ? STATUS_CANCELLED
+                                                : verdict_json_status(job->verdict);
+    if (status == STATUS_COUNT)
+        status = STATUS_INFRASTRUCTURE_ERROR;
+    outcome->compiled = tellings[status].compiled || bool_of(job->verdict, "compiled", false);
+    if (status == STATUS_COMPILE_ERROR || job->cancelled)
         outcome->compiled = false;
-    const struct translation *translation = outcome->compiled ? &tellings[i].after
-                                                              : &tellings[i].before;
+    const struct translation *translation = outcome->compiled ? &tellings[status].after
+                                                              : &tellings[status].before;
     outcome->status = translation->status;
     /* kernel_simple has no result for a run that failed. */
     if (terms->simple && translation->code == KERNELGYM_RUNTIME)
         outcome->status = "failed";
     outcome->code = code_of(job->verdict, translation);
-    outcome->correct = strcmp(name, "passed") == 0 && bool_of(job->verdict, "correct", false);
+    outcome->correct = status == STATUS_PASSED && bool_of(job->verdict, "correct", false);
     const json_t *cases = json_object_get(job->verdict, "cases");
     if (terms->simple && outcome->correct && (!terms->compare || !int_of(cases, "expected", 1)))
         outcome->correct = -1;
-    bool refused = strcmp(name, "violation") == 0;
+    bool refused = status == STATUS_VIOLATION;
     outcome->decoy = refused || (outcome->correct && is_decoy(job->verdict, terms));
     outcome->message = message_of(job, terms, translation);
     read_times(job->verdict, outcome);

@@ -7,6 +7,7 @@
 #include "client/evaluator.h"
 #include "client/remote.h"
 #include "judge/request/language.h"
+#include "judge/verdict.h"
 #include "server/mcp/gym_internal.h"
 
 #include <math.h>
@@ -107,15 +108,15 @@ static int evaluate_request(struct mcp_gym *mcp_gym, struct mcp_call *call, cons
                                           verdict, err);
     if (result < 0)
         return result;
-    const char *status = mcp_text_of(*verdict, "status");
-    const char *why = mcp_text_of(json_object_get(*verdict, "error"), "message");
-    if (status && strcmp(status, "cancelled") == 0)
+    enum verdict_status status = verdict_json_status(*verdict);
+    const char *why = verdict_json_error(*verdict, "message");
+    if (status == STATUS_CANCELLED)
         result = err_set(err, ERR_CANCELLED, "cancelled");
-    else if (status && strcmp(status, "infrastructure_error") == 0)
+    else if (status == STATUS_INFRASTRUCTURE_ERROR)
         result = err_set(
             err, ERR_IO,
             "the evaluation failed, which says nothing about your source: %s; submit it again",
-            why ? why : "the judge failed");
+            *why ? why : "the judge failed");
     return result;
 }
 

@@ -42,8 +42,6 @@ struct totals {
     uint64_t tokens;
 };
 
-/* ----------------------------------------------------------------------------------------- event */
-
 static void report_error(struct totals *totals, const char *problem, const struct err *err)
 {
     progress_hide(totals->progress);

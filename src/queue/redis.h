@@ -165,7 +165,7 @@ int redis_find(struct queue *queue, const char *key, unsigned bodies, struct que
 int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                size_t limit, size_t *count, struct err *err);
 int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int redis_registrations(struct queue *queue, struct queue_registration *notes, size_t limit,
+int redis_registrations(struct queue *queue, struct queue_registration *registrations, size_t limit,
                         size_t *count, struct err *err);
 
 int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,

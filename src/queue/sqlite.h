@@ -232,8 +232,8 @@ int sqlite_find(struct queue *queue, const char *key, unsigned bodies, struct qu
 int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                 size_t limit, size_t *count, struct err *err);
 int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int sqlite_registrations(struct queue *queue, struct queue_registration *notes, size_t limit,
-                         size_t *count, struct err *err);
+int sqlite_registrations(struct queue *queue, struct queue_registration *registrations,
+                         size_t limit, size_t *count, struct err *err);
 int sqlite_document_get(struct queue *queue, const char *name, struct queue_document *document,
                         struct err *err);
 int sqlite_readers_open(struct sqlite_store *store, struct err *err);

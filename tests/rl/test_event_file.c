@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "rl/run/event_file.h"
 
 #include <fcntl.h>
 #include <math.h>

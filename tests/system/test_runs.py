@@ -141,7 +141,8 @@ def test_show_best(warpgym, home):
 @pytest.mark.parametrize("command", ["show", "watch", "logs", "stop", "report", "export"])
 def test_no_run(warpgym, home, command):
     more = ["out"] if command == "export" else []
-    for word, why in (("nowhere", "there is no run nowhere"), ("runs/rollout", "not a training run")):
+    refused = (("nowhere", "there is no run nowhere"), ("runs/rollout", "not a training run"))
+    for word, why in refused:
         run = warpgym("runs", command, word, *more, cwd=home)
         assert run.status == support.USAGE and why in run.complaint
 

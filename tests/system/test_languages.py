@@ -22,8 +22,8 @@ def describe(folder, program, *words, extra=""):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "language_side"
-    source = HERE / "language_side.c"
+    path = tmp_path_factory.mktemp("program") / "language_child"
+    source = HERE / "language_child.c"
     subprocess.run([CC, "-O1", f"-I{ROOT}/include", "-o", path, source], check=True)
     return path
 
@@ -33,7 +33,7 @@ def language(tmp_path, program):
     folder = tmp_path / "languages"
     folder.mkdir()
     shutil.copy(program, folder)
-    describe(folder, "./language_side")
+    describe(folder, "./language_child")
     return folder
 
 
@@ -101,7 +101,7 @@ def test_untrusted_messages_are_checked(warpgym, language, text, status, says):
     ],
 )
 def test_a_program_that_does_not_start_is_an_infrastructure_error(warpgym, language, word, says):
-    describe(language, "./language_side", word)
+    describe(language, "./language_child", word)
     run = judge(warpgym, language, "honest", "-s", "run.load_timeout_ms=1s")
     assert run.status == INFRASTRUCTURE
     assert run.verdict["status"] == "infrastructure_error"
@@ -117,7 +117,7 @@ cp "$1" "$2"
     compiler.chmod(0o755)
     readable = "[/bin, /usr/bin]"
     describe(
-        language, "./language_side", extra=f"compile: [./compiler]\nreadable: {readable}\n"
+        language, "./language_child", extra=f"compile: [./compiler]\nreadable: {readable}\n"
     )
     for cached in (False, True):
         verdict = judge(warpgym, language, "honest").verdict
@@ -142,8 +142,8 @@ def test_doctor_lists_them(warpgym, language):
     warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
     setting = ("-s", f"languages.path={language}")
     found = json.loads(warpgym("doctor", "--json", *setting).out)
-    assert found["languages"] == {"two": str(language / "language_side")}
-    assert str(language / "language_side") in warpgym("doctor", *setting).out
+    assert found["languages"] == {"two": str(language / "language_child")}
+    assert str(language / "language_child") in warpgym("doctor", *setting).out
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_search_examples(warpgym):
 
 def test_bad_input(warpgym):
     for arguments, part in [
-        (("mcp", "extra"), "too much"),
+        (("mcp", "extra"), "unexpected argument 'extra'"),
         (("mcp", "--record", "/dev/null/x"), "/dev/null"),
         (("mcp", "--index", warpgym.folder / "none"), "none"),
         (("mcp", "--server", "nonsense"), "nonsense"),

@@ -25,7 +25,7 @@ def worker(warpgym, server, *arguments):
         "worker", "--queue", server.queue, "-s", "worker.heartbeat_ms=200ms", *arguments,
         stderr=(warpgym.folder / "worker.log").open("ab"),
     )  # fmt: skip
-    assert b"takes jobs" in process.stdout.readline()
+    assert b"claims jobs" in process.stdout.readline()
 
     def ours():
         return any(one["pid"] == process.pid for one in workers(server))

@@ -255,7 +255,7 @@ def test_refused(talker, made):
     for words, why in {
         ("sample",): "name a model's directory",
         ("sample", talker, "a", "b"): "one prompt",
-        ("sample", talker, "--raw", "x"): "'x' is no token id",
+        ("sample", talker, "--raw", "x"): "'x' is not a token id",
         ("sample", talker, "--raw", "400"): "outside the model's vocabulary",
         ("sample", talker, "--top-logprobs", "3", "a"): "--json",
         ("sample", talker, "--max-tokens", "200000", "a"): "model's positions are 200000",

@@ -55,8 +55,8 @@ def test_table(warpgym, config):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--batch", "0"), "--batch 0: a number from 1 to 4096 is wanted"),
-        (("--batch", "two"), "--batch two: a number from 1 to 4096 is wanted"),
+        (("--batch", "0"), "--batch 0: must be a number from 1 to 4096"),
+        (("--batch", "two"), "--batch two: must be a number from 1 to 4096"),
         (("--batch", "1") * 9, "--batch may be given 8 times"),
         (("--config", "x.json", "model"), "name one model directory, or a --config"),
         (("--backend", "abacus"), "there is no backend 'abacus'"),

@@ -229,7 +229,7 @@ def test_interrupted(warpgym, given, tmp_path):
     process.send_signal(signal.SIGINT)
     run = warpgym.finish(process)
     assert run.status == support.INTERRUPTED
-    assert "the same command goes on from there" in run.err
+    assert "the same command resumes from there" in run.err
     (checkpoint,) = (out / "checkpoints").iterdir()
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     assert state["more"]["step"] == steps_of(out)[-1]["step"]

@@ -200,7 +200,7 @@ def test_interrupted(warpgym, world, tmp_path):
     run = warpgym.finish(process)
     assert run.status == support.INTERRUPTED, run
     done = len(metrics(out))
-    assert f"step {done} is saved, and `warpgym runs resume {out}` goes on" in run.err
+    assert f"step {done} is saved; `warpgym runs resume {out}` resumes" in run.err
     (checkpoint,) = support.read_lines(out / "checkpoints.jsonl")
     assert checkpoint["step"] == done and events(out) == ["began", "interrupted"]
 
@@ -222,7 +222,7 @@ def test_early_stop(warpgym, world, tmp_path):
         "train.rate=0.000000001", "train.evaluate_every=1", "train.patience=2", "train.prompts=1",
     )  # fmt: skip
     assert run.status == support.PASSED, run
-    assert "ended for want of progress" in run.out
+    assert "ended early: no improvement" in run.out
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
 
 
@@ -422,7 +422,7 @@ def test_disk_that_fills_up(warpgym, world, tmp_path, small_disk):
         assert run.status == support.INFRASTRUCTURE, run
         complaint, *rest = run.err.splitlines()
         assert "No space left" in complaint and str(small_disk) in complaint
-        assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
+        assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` resumes"]
         filler.write_bytes(b"")
         run = warpgym("runs", "resume", out, "-q")
         assert run.status == support.PASSED, run

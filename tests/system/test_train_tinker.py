@@ -261,7 +261,7 @@ def test_faults_that_end_a_run(warpgym, world, service, undisturbed, tmp_path):
         assert re.fullmatch(f"warpgym: {says}", sentence), (name, run)
         assert KEY not in run.err and events(out)[-1] == "failed", name
         for line in rest:
-            words = rf"warpgym: step (\d+) is saved; `warpgym runs resume {out}` goes on from there"
+            words = rf"warpgym: step (\d+) is saved; `warpgym runs resume {out}` resumes"
             saved.append(int(re.fullmatch(words, line)[1]))
     assert len(set(saved)) > 1, "no run came further than the one before"
     service.come_back()

@@ -385,7 +385,7 @@ def test_disk_that_fills(warpgym, world, tmp_path, small_disk):
     assert run.status == support.INFRASTRUCTURE, run
     assert "No space left on device" in run.err.splitlines()[0] and str(out) in run.err
     saved = support.read_lines(checkpoints)[-1]["step"]
-    assert f"step {saved} is saved; `warpgym runs resume {out}` goes on" in run.err
+    assert f"step {saved} is saved; `warpgym runs resume {out}` resumes" in run.err
     (small_disk / "filler").unlink()
     steps = f"train.steps={saved + 2}"
     run = warpgym("runs", "resume", out, "--quiet", steps)
@@ -428,7 +428,7 @@ def test_judge_that_dies_for_good(warpgym, world, tmp_path):
     complaint, saved = run.err.splitlines()
     done = len(metrics(out))
     assert f"127.0.0.1:{server.port}" in complaint
-    assert f"step {done} is saved; `warpgym runs resume {out}` goes on" in saved
+    assert f"step {done} is saved; `warpgym runs resume {out}` resumes" in saved
     assert 0 < done < 5
     run = warpgym("runs", "resume", out, "--quiet", "client.url=")
     assert run.status == support.PASSED, run

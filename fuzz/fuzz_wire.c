@@ -51,18 +51,18 @@ static void send_raw(int channel, const uint8_t *bytes, size_t count, uint32_t d
 #define SEGMENT_STEP (UINT64_C(1) << 40) /* between two in the judge's view */
 
 static struct child_segment segments[SEGMENTS];
-static struct child teller = {.segments = segments};
+static struct child teller = {.requests = {.segments = segments}};
 
-/* As ask.c keeps it; no driver maps more than there is. */
+/* As child_request.c keeps it; no driver maps more than there is. */
 static void take_segment(const struct wire_segment *segment)
 {
-    uint32_t at = teller.segment_count;
+    uint32_t at = teller.requests.segment_count;
     if (at == SEGMENTS || segment->bytes >= SEGMENT_STEP)
         return;
     segments[at] = (struct child_segment){.address = segment->address,
                                           .memory = {.address = (at + 1) * SEGMENT_STEP,
                                                      .bytes = segment->bytes}};
-    teller.segment_count++;
+    teller.requests.segment_count++;
 }
 
 static void check_place(const struct wire_output *output)
@@ -72,7 +72,7 @@ static void check_place(const struct wire_output *output)
         return;
     uint64_t index = found / SEGMENT_STEP - 1;
     uint64_t offset = found % SEGMENT_STEP;
-    if (index >= teller.segment_count || offset > segments[index].memory.bytes ||
+    if (index >= teller.requests.segment_count || offset > segments[index].memory.bytes ||
         output->bytes > segments[index].memory.bytes - offset ||
         output->address - segments[index].address != offset)
         abort();
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int ends[2];
     int before = next_descriptor();
-    teller.segment_count = 0;
+    teller.requests.segment_count = 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         abort();
     while (size >= 3) {

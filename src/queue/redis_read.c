@@ -5,6 +5,24 @@
 
 /* -------------------------------------------------------------------------------------- one job */
 
+/* Sends a HMGET and releases its words. The first field of what exists is never nil. */
+static int read_fields(struct redis_store *store, struct redis_words *words, const char *kind,
+                       const char *name, redisReply **reply, struct err *err)
+{
+    int result = redis_call(store, words, reply, err);
+    redis_words_deinit(words);
+    if (result < 0)
+        return result;
+    if ((*reply)->type == REDIS_REPLY_ERROR)
+        result = redis_refused(store, *reply, err);
+    else if ((*reply)->type == REDIS_REPLY_ARRAY && (*reply)->elements > 0 &&
+             (*reply)->element[0]->type == REDIS_REPLY_NIL)
+        result = err_set(err, ERR_MISSING, "queue: no %s '%s'", kind, name);
+    if (result < 0)
+        freeReplyObject(*reply);
+    return result;
+}
+
 /* No script: status reads are a server's most frequent call. */
 int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
               struct err *err)
@@ -23,16 +41,10 @@ int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue
         redis_words_text(&words, "payload");
     if (bodies & QUEUE_RESULT)
         redis_words_text(&words, "result");
-    int result = redis_call(store, &words, &reply, err);
-    redis_words_deinit(&words);
+    int result = read_fields(store, &words, "job", id, &reply, err);
     if (result < 0)
         return result;
-    if (reply->type == REDIS_REPLY_ERROR)
-        result = redis_refused(store, reply, err);
-    else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-             reply->element[0]->type == REDIS_REPLY_NIL)
-        result = err_set(err, ERR_MISSING, "queue: no job '%s'", id);
-    else if (!redis_reply_job(reply, bodies, job))
+    if (!redis_reply_job(reply, bodies, job))
         result = redis_reply_strange(store, err);
     freeReplyObject(reply);
     return result;
@@ -122,16 +134,10 @@ int redis_document_get(struct queue *queue, const char *name, struct queue_docum
     redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "document:%s", name));
     for (size_t i = 0; i < COUNT(fields); i++)
         redis_words_text(&words, fields[i]);
-    int result = redis_call(store, &words, &reply, err);
-    redis_words_deinit(&words);
+    int result = read_fields(store, &words, "document", name, &reply, err);
     if (result < 0)
         return result;
-    if (reply->type == REDIS_REPLY_ERROR)
-        result = redis_refused(store, reply, err);
-    else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-             reply->element[0]->type == REDIS_REPLY_NIL)
-        result = err_set(err, ERR_MISSING, "queue: no document '%s'", name);
-    else if (!redis_reply_document(reply, document))
+    if (!redis_reply_document(reply, document))
         result = redis_reply_strange(store, err);
     freeReplyObject(reply);
     return result;

@@ -13,8 +13,9 @@
  *   - The clock stops when samples of the answer are in the judge's hands, not when the child says
  *     that there is one: what it still does in between is on its own time. How long sampling takes
  *     is kept apart, because much of it is the judge's doing (measure/timing.h).
- *   - After success the child is frozen. After a failure it may run, and its answer may still come:
- *     it stays CHILD_BUSY and is not called again.
+ *   - After success the child is frozen. After a failure it may run. FAILED is an answer: the child
+ *     is CHILD_READY. Without an answer it stays CHILD_BUSY and is not called again, because its
+ *     answer may still come.
  *
  * Freezing a process does not stop what it left running on a GPU: the second look at the samples
  * finds work that ends later. Threads: the child's session.

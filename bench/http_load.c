@@ -62,8 +62,6 @@ struct tally {
     int64_t worst_ns;
 };
 
-/* ------------------------------------------------------------------------------------ latencies */
-
 /* 64 steps for each power of two: within 1.6 %. */
 static size_t slot_of(int64_t ns)
 {
@@ -92,8 +90,6 @@ static double quantile_ms(const struct tally *tally, double part)
     }
     return 0;
 }
-
-/* ---------------------------------------------------------------------------------- connections */
 
 static int connect_to(const struct sockaddr_in *address)
 {
@@ -177,8 +173,6 @@ static bool serve_answer(struct asker *asker, struct tally *tally)
     }
     return ask(asker, now_ns);
 }
-
-/* ---------------------------------------------------------------------------------- measurement */
 
 static void run_for(int epoll_fd, double seconds, struct tally *tally)
 {
@@ -271,8 +265,6 @@ static int measure(const struct options *options, const struct sockaddr_in *addr
     return tally.refused || tally.broken || tally.answers == 0;
 }
 
-/* ---------------------------------------------------------------------------- trivial responder */
-
 /* Any read is a request, and any request has the same answer. */
 static void *respond(void *argument)
 {
@@ -315,8 +307,6 @@ static int measure_limit(struct options *options)
     options->waiters = 0;
     return measure(options, &address);
 }
-
-/* --------------------------------------------------------------------------------- command line */
 
 static int usage(const char *why)
 {

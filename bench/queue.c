@@ -97,8 +97,6 @@ static void run(struct load *load, double seconds)
     fflush(stdout);
 }
 
-/* ---------------------------------------------------------------------------------------- steps */
-
 static size_t put_batch(struct load *load, size_t thread, size_t turn, struct err *err)
 {
     struct queue_submission jobs[BATCH];
@@ -192,8 +190,6 @@ static size_t read_document(struct load *load, size_t thread, size_t turn, struc
     queue_document_deinit(&read);
     return 1;
 }
-
-/* -------------------------------------------------------------------------------- wake-up times */
 
 struct handover {
     struct queue *queue;

@@ -2,9 +2,6 @@
  *
  * For arrays alone: of a pointer, gcc's -Wsizeof-pointer-div warns.
  */
-#ifndef WARPGYM_BASE_ARRAY_H
-#define WARPGYM_BASE_ARRAY_H
+#pragma once
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-#endif

@@ -5,8 +5,7 @@
  * memory and is not an error by itself. Ownership: the caller's storage; buf_deinit frees the
  * bytes, buf_take hands them to the caller (mem_free).
  */
-#ifndef WARPGYM_BASE_BUF_H
-#define WARPGYM_BASE_BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ char *buf_take(struct buf *buf);
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

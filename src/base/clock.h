@@ -1,6 +1,5 @@
 /* clock: monotonic time, deadlines, wall-clock time and its text, secrets. */
-#ifndef WARPGYM_BASE_CLOCK_H
-#define WARPGYM_BASE_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void clock_text(int64_t wall_ms, char text[CLOCK_TEXT_BYTES]);
 
 /* 64 bits from the kernel's generator; ends the process where the kernel has none. */
 uint64_t clock_secret(void);
-
-#endif

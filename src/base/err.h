@@ -7,8 +7,7 @@
  *
  * Threads: a struct err belongs to one caller; nothing here is shared.
  */
-#ifndef WARPGYM_BASE_ERR_H
-#define WARPGYM_BASE_ERR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -53,5 +52,3 @@ int err_prefix(struct err *err, const char *format, ...) __attribute__((format(p
 const char *err_name(int code);
 
 #define NODISCARD __attribute__((warn_unused_result))
-
-#endif

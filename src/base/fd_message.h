@@ -3,8 +3,7 @@
  * One message is one datagram of a SOCK_SEQPACKET socket. Received descriptors are close-on-exec;
  * what comes beyond the number asked for is closed. Calls are repeated after a signal.
  */
-#ifndef WARPGYM_BASE_FD_MESSAGE_H
-#define WARPGYM_BASE_FD_MESSAGE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -25,5 +24,3 @@ NODISCARD int fd_message_send(int socket, const void *message, size_t bytes, con
  * fewer), the caller's; 0: the other end is gone. ERR_INPUT: the message was longer than that. */
 NODISCARD ssize_t fd_message_receive(int socket, void *message, size_t capacity, int *descriptors,
                                      uint32_t count, struct err *err);
-
-#endif

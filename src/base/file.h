@@ -3,8 +3,7 @@
  * Reads are bounded; writes are atomic (a temporary file in the same directory, then rename), so a
  * reader sees the old or the new content and a full disk leaves the old one. Errors name the path.
  */
-#ifndef WARPGYM_BASE_FILE_H
-#define WARPGYM_BASE_FILE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -61,5 +60,3 @@ NODISCARD int file_check_text(const char *name, const char *bytes, size_t count,
 NODISCARD int file_memory(const char *name, size_t size_bytes, struct err *err);
 /* The same, filled with `bytes` and sealed against writing as well. */
 NODISCARD int file_memory_from(const char *name, const void *bytes, size_t count, struct err *err);
-
-#endif

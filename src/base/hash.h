@@ -1,6 +1,5 @@
 /* hash: SHA-256 for content identity (cache keys, problem and candidate hashes). */
-#ifndef WARPGYM_BASE_HASH_H
-#define WARPGYM_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void hash_update_string(struct hash *hash, const char *text);
 void hash_finish(struct hash *hash, char hex[HASH_HEX_BYTES]);
 
 void hash_bytes(const void *bytes, size_t count, char hex[HASH_HEX_BYTES]);
-
-#endif

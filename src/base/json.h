@@ -8,8 +8,7 @@
  * Writing: constructors that succeed for every input. jansson returns NULL for NaN and for text
  * that is not UTF-8, and a candidate's output may hold both.
  */
-#ifndef WARPGYM_BASE_JSON_H
-#define WARPGYM_BASE_JSON_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -70,5 +69,3 @@ void json_put(json_t *object, const char *key, json_t *value);
  * significant digits (0.1 stays 0.1). ERR_LIMIT when `out` is full: it then
  * holds a part. */
 NODISCARD int json_line_write(const json_t *value, struct buf *out, struct err *err);
-
-#endif

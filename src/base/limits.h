@@ -1,7 +1,6 @@
 /* limits: every bound on what a client may send or a process may consume, in one place.
  * A limit that a user may want to change is a setting (settings.h); these are the ceilings. */
-#ifndef WARPGYM_BASE_LIMITS_H
-#define WARPGYM_BASE_LIMITS_H
+#pragma once
 
 #define LIMIT_SOURCE_BYTES ((size_t)1 << 20)       /* one candidate or reference source */
 #define LIMIT_PTX_BYTES ((size_t)8 << 20)          /* what Triton makes of one kernel */
@@ -133,5 +132,3 @@
 #define LIMIT_PATTERN_PCRE_BYTES ((size_t)64 << 10) /* the same, written out for PCRE2 */
 #define LIMIT_PATTERN_STACK_BYTES ((size_t)8 << 20)
 #define LIMIT_PATTERN_STEPS 100000 /* of one search, and 4 for each byte */
-
-#endif

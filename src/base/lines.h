@@ -3,8 +3,7 @@
  *
  * Threads: one at a time.
  */
-#ifndef WARPGYM_BASE_LINES_H
-#define WARPGYM_BASE_LINES_H
+#pragma once
 
 #include "base/err.h"
 
@@ -28,5 +27,3 @@ size_t lines_number(const struct lines *lines);
 /* False: the line returned last has no newline and ends the file. */
 bool lines_is_whole(const struct lines *lines);
 const char *lines_path(const struct lines *lines);
-
-#endif

@@ -7,8 +7,7 @@
  * The lock also ends when its process closes any descriptor of the file, so the holder must not
  * call lockfile_holder.
  */
-#ifndef WARPGYM_BASE_LOCKFILE_H
-#define WARPGYM_BASE_LOCKFILE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -24,5 +23,3 @@ NODISCARD int lockfile_take(const char *path, int *fd, struct err *err);
 /* The process that holds the lock and, as far as /proc shows, has the file open; or one of the
  * above. */
 pid_t lockfile_holder(const char *path);
-
-#endif

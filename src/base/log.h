@@ -16,8 +16,7 @@
  *
  * Threads: every function may be called from any of them.
  */
-#ifndef WARPGYM_BASE_LOG_H
-#define WARPGYM_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ void log_write(enum log_level level, const char *module, const char *format, ...
 /* A message and fields: "key", "value", …, NULL. Keys are plain names of our own. */
 void log_event(enum log_level level, const char *module, const char *message, ...)
     __attribute__((sentinel));
-
-#endif

@@ -3,8 +3,7 @@
  * For every value, also a hostile one, the record stays one line, and in JSON one object of valid
  * UTF-8. What does not fit is cut: first the value that is too long, then all fields behind it.
  */
-#ifndef WARPGYM_BASE_LOG_RECORD_H
-#define WARPGYM_BASE_LOG_RECORD_H
+#pragma once
 
 #include "base/log.h"
 
@@ -22,5 +21,3 @@ void log_record_init(struct log_record *record, enum log_format format);
 void log_record_field(struct log_record *record, const char *key, const char *value);
 /* The newline is the last byte. */
 void log_record_end(struct log_record *record);
-
-#endif

@@ -8,8 +8,7 @@
  * is freed at once by arena_deinit; nothing is freed alone. A zeroed struct arena is a valid empty
  * one. Threads: an arena belongs to one thread at a time.
  */
-#ifndef WARPGYM_BASE_MEM_H
-#define WARPGYM_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void arena_deinit(struct arena *arena);
-
-#endif

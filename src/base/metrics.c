@@ -152,8 +152,6 @@ struct metric_table *metrics_add(struct metrics *metrics, const struct metric *r
     return table;
 }
 
-/* -------------------------------------------------------------------------------------- series */
-
 static bool has_labels(const struct metric_series *series, const struct family *family,
                        const char *const *labels)
 {
@@ -273,8 +271,6 @@ void metrics_observe(struct metric_table *table, size_t row, const char *const *
 {
     metric_observe(metrics_series(table, row, labels), value);
 }
-
-/* ---------------------------------------------------------------------------------------- text */
 
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *context), void *context)
 {

@@ -18,8 +18,7 @@
  * An update of a series that exists takes no lock. Updates never fail. Threads: any function from
  * any thread; metrics_free after the last one.
  */
-#ifndef WARPGYM_BASE_METRICS_H
-#define WARPGYM_BASE_METRICS_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -84,5 +83,3 @@ void metrics_on_render(struct metrics *metrics, void (*refresh)(void *context), 
 
 /* All of it, in the order in which it was added. */
 void metrics_write(struct metrics *metrics, struct buf *out);
-
-#endif

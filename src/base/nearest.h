@@ -1,6 +1,5 @@
 /* nearest: the "did you mean" of every error about an unknown name. Threads: nothing is shared. */
-#ifndef WARPGYM_BASE_NEAREST_H
-#define WARPGYM_BASE_NEAREST_H
+#pragma once
 
 #include "base/err.h"
 
@@ -16,5 +15,3 @@ const char *nearest_name(const char *what, const char *const *names, size_t coun
  * into a line, they are listed instead. NULL entries are skipped. */
 int err_unknown(struct err *err, const char *what, const char *name, const char *const *names,
                 size_t count);
-
-#endif

@@ -13,8 +13,6 @@
 
 #define PARENTS_MAX 4 /* build/tests/base/test_paths is three below the root */
 
-/* ---------------------------------------------------------------------------- the installation */
-
 static bool looks_like_root(const char *directory)
 {
     static const char *const marks[] = {"python/warpgym", "warpgym-child", "build/warpgym-child"};
@@ -175,8 +173,6 @@ void paths_list_deinit(struct paths_list *list)
     *list = (struct paths_list){0};
 }
 
-/* ------------------------------------------------------------------------------- our own data */
-
 /* An absolute path from the environment (the XDG specification has relative ones ignored), or
  * NULL. */
 static const char *variable_path(const char *name)
@@ -262,8 +258,6 @@ char *paths_config_file(void)
     mem_free(directory);
     return path;
 }
-
-/* ------------------------------------------------------------------------------ the device lock */
 
 /* Whether users may share this directory: it is a real directory, so that no link redirects our
  * files, and it belongs to root or to us, or is sticky, so that users can't remove each other's

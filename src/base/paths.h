@@ -7,8 +7,7 @@
  * Directories for our own data are made on demand, mode 0700. Returned strings are the caller's
  * (mem_free). Nothing is cached, so tests may change the environment; no function changes it.
  */
-#ifndef WARPGYM_BASE_PATHS_H
-#define WARPGYM_BASE_PATHS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -52,5 +51,3 @@ char *paths_config_file(void);
  * sticky bit. Where neither can be had, a directory of our own (the lock then holds among our
  * processes only). NULL with an error. */
 char *paths_lock_directory(struct err *err);
-
-#endif

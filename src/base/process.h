@@ -4,8 +4,7 @@
  * builds with the runner that its caller passes. process_runner runs commands without isolation
  * (trusted tools and tests); sandbox_runner (sandbox/command.h) runs them in a sandbox.
  */
-#ifndef WARPGYM_BASE_PROCESS_H
-#define WARPGYM_BASE_PROCESS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -48,5 +47,3 @@ extern struct runner process_runner;
 
 /* Absolute path of `name` in PATH (or the usual system directories), or NULL. Caller's. */
 char *process_find(const char *name);
-
-#endif

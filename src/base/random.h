@@ -1,8 +1,7 @@
 /* random: numbers from a counter instead of a state: seed and position determine the number, in any
  * order, on any thread and after any restart. For experiments, not for secrets (clock_secret).
  */
-#ifndef WARPGYM_BASE_RANDOM_H
-#define WARPGYM_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline double random_uniform(uint64_t bits)
 {
     return (double)(bits >> 11) * 0x1p-53;
 }
-
-#endif

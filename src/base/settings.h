@@ -15,8 +15,7 @@
  *
  * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
  */
-#ifndef WARPGYM_BASE_SETTINGS_H
-#define WARPGYM_BASE_SETTINGS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -562,5 +561,3 @@ struct settings_choice {
  * with its default. Lines of `header` become comments. */
 void settings_template(const char *header, const struct settings_choice *choices, size_t count,
                        struct buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* settings_row: the table of settings as the files that implement settings.h see it. */
-#ifndef WARPGYM_BASE_SETTINGS_ROW_H
-#define WARPGYM_BASE_SETTINGS_ROW_H
+#pragma once
 
 #include "base/settings.h"
 
@@ -50,5 +49,3 @@ NODISCARD int settings_read_kernelgym(struct settings *settings, char *const *en
                                       struct err *err);
 /* Their names for one setting, NULL where `index` is past the last. */
 const char *settings_kernelgym_name(const char *path, size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* utf8: validation of a byte string, sequence by sequence. */
-#ifndef WARPGYM_BASE_UTF8_H
-#define WARPGYM_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ size_t utf8_sequence(const char *at, size_t left);
 bool utf8_is_valid(const char *bytes, size_t count);
 /* Bytes of the longest prefix of at most `most` bytes that splits no character. */
 size_t utf8_cut(const char *text, size_t count, size_t most);
-
-#endif

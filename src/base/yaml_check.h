@@ -4,8 +4,7 @@
  * some directives (`%NAME`) that are not UTF-8. No file of ours uses these notations, so they are
  * refused before the library sees them. Pure.
  */
-#ifndef WARPGYM_BASE_YAML_CHECK_H
-#define WARPGYM_BASE_YAML_CHECK_H
+#pragma once
 
 #include "base/err.h"
 
@@ -13,5 +12,3 @@
 
 /* ERR_INPUT, with `name` and the position, where the text has an explicit key or a directive. */
 NODISCARD int yaml_check(const char *name, const char *text, size_t count, struct err *err);
-
-#endif

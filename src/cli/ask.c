@@ -60,8 +60,6 @@ static void *question_thread(void *argument)
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------- printing */
-
 /* Untrusted text is made safe for a terminal. */
 static void print_text(const char *text)
 {
@@ -162,8 +160,6 @@ static int question_print(const struct question *question)
         say_facts(question);
     return EXIT_PASSED;
 }
-
-/* --------------------------------------------------------------------------------------- asking */
 
 static int questions_run(struct ask_context *ask_context)
 {

@@ -1,7 +1,6 @@
 /* cli: shared by the subcommands. One file per subcommand; each parses its options, calls one
  * module and prints. All commands have the same exit statuses. */
-#ifndef WARPGYM_CLI_CLI_H
-#define WARPGYM_CLI_CLI_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -108,5 +107,3 @@ void cli_print(const struct buf *out);
 NODISCARD int cli_write(const struct buf *out, const char *path, struct err *err);
 /* A line of JSON; nothing if it exceeds `max_bytes`. */
 void cli_print_json(const json_t *object, size_t max_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* config_machine: what a configuration should say on this machine, and why. */
-#ifndef WARPGYM_CLI_CONFIG_MACHINE_H
-#define WARPGYM_CLI_CONFIG_MACHINE_H
+#pragma once
 
 #include "base/settings.h"
 #include "judge/capabilities.h"
@@ -18,5 +17,3 @@ struct config_machine {
 void config_machine_init(struct config_machine *machine, const struct settings *settings,
                          const struct capabilities *found);
 void config_machine_deinit(struct config_machine *machine);
-
-#endif

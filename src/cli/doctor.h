@@ -1,6 +1,5 @@
 /* doctor: the parts of its report. */
-#ifndef WARPGYM_CLI_DOCTOR_H
-#define WARPGYM_CLI_DOCTOR_H
+#pragma once
 
 #include "base/buf.h"
 #include "judge/capabilities.h"
@@ -19,5 +18,3 @@ void doctor_line(struct report *report, bool good, const char *name, const char 
 /* doctor_gpu.c: GPUs, and NVIDIA's libraries. */
 void doctor_gpus(struct report *report, const struct capabilities *found);
 void doctor_gpus_json(json_t *object, const struct capabilities *found);
-
-#endif

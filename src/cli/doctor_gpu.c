@@ -109,8 +109,6 @@ void doctor_gpus(struct report *report, const struct capabilities *found)
     }
 }
 
-/* --------------------------------------------------------------------------------------- JSON */
-
 static json_t *flag_json(int value)
 {
     return value >= 0 ? json_boolean(value) : json_null();

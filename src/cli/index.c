@@ -83,8 +83,6 @@ static int index_fail(const struct err *err)
                                       : cli_fail(cli_status(err), "%s", err->text);
 }
 
-/* ---------------------------------------------------------------------------------------- stats */
-
 static void print_counts(const json_t *stats, const char *key, struct buf *out)
 {
     const char *name;
@@ -175,8 +173,6 @@ int index_stats_main(int argc, char **argv)
                          : cli_fail(EXIT_USAGE, "index stats: name one index");
     return command_end(&command);
 }
-
-/* ---------------------------------------------------------------------------------------- build */
 
 /* One line on a terminal that redraws itself; nothing elsewhere. */
 struct ticker {
@@ -296,8 +292,6 @@ int index_build_main(int argc, char **argv)
     mem_free(sources);
     return command_end(&command);
 }
-
-/* --------------------------------------------------------------------------------------- search */
 
 static void print_excerpt(const char *text, struct buf *out)
 {

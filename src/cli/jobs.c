@@ -95,8 +95,6 @@ static void jobs_fail(struct jobs *jobs, const struct err *err)
                                                 : cli_fail(cli_status(err), "%s", err->text));
 }
 
-/* ----------------------------------------------------------------------------------------- list */
-
 static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *page, size_t *left)
 {
     const json_t *items = json_object_get(page, "evaluations");
@@ -158,8 +156,6 @@ int jobs_list_main(int argc, char **argv)
     jobs_table_free(table);
     return jobs_close(&jobs);
 }
-
-/* ---------------------------------------------------------------------------------- show, watch */
 
 /* Evaluations that have ended, as eval prints them. */
 struct endings {
@@ -297,8 +293,6 @@ int jobs_watch_main(int argc, char **argv)
     endings_print(&jobs, &endings);
     return jobs_close(&jobs);
 }
-
-/* --------------------------------------------------------------------------------------- cancel */
 
 int jobs_cancel_main(int argc, char **argv)
 {

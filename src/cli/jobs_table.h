@@ -1,6 +1,5 @@
 /* jobs_table: a server's evaluations, a row each. */
-#ifndef WARPGYM_CLI_JOBS_TABLE_H
-#define WARPGYM_CLI_JOBS_TABLE_H
+#pragma once
 
 #include "base/buf.h"
 #include "client/remote.h"
@@ -17,5 +16,3 @@ void jobs_table_print(const struct jobs_table *table);
 /* Age of an RFC 3339 UTC time: "12 s", "3 min", "5 h", "2 d"; "" if invalid, "0 s" for the
  * future. Pure. */
 void jobs_table_age(const char *created_at, int64_t now_s, char *text, size_t text_bytes);
-
-#endif

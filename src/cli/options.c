@@ -24,8 +24,6 @@ void cli_words_deinit(struct cli_words *words)
     *words = (struct cli_words){0};
 }
 
-/* -------------------------------------------------------------------------------------- values */
-
 static bool takes_value(const struct cli_option *option)
 {
     return option->kind >= CLI_OPTION_STRING;
@@ -106,8 +104,6 @@ static int option_negate(const struct cli_option *option, struct err *err)
                        option->name, option->name);
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------- parsing */
 
 struct scan {
     const struct cli_option *options;
@@ -241,8 +237,6 @@ int options_parse(const struct cli_option *options, int argc, char **argv, struc
     }
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------ commands */
 
 /* How many words of argv the name matches, 0 if it does not. */
 static int command_matches(const char *name, int argc, char **argv)

@@ -14,8 +14,7 @@
  *
  * Ownership: lists and words are the caller's (cli_words_deinit). Nothing here prints or exits.
  */
-#ifndef WARPGYM_CLI_OPTIONS_H
-#define WARPGYM_CLI_OPTIONS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -108,5 +107,3 @@ size_t options_overview(const struct cli_command *commands, const char *group, i
 
 void cli_words_add(struct cli_words *words, const char *word);
 void cli_words_deinit(struct cli_words *words);
-
-#endif

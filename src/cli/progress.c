@@ -29,8 +29,6 @@ struct progress {
     int64_t start_ns, shown_ns;
 };
 
-/* ------------------------------------------------------------------------------- the pure part */
-
 /* "45 s", "3:07 min", "2:05 h" */
 static void duration_text(double seconds, char *text, size_t text_bytes)
 {
@@ -121,8 +119,6 @@ void progress_render(const struct progress_state *state, int width, bool bar, ch
     if (width >= 0 && length > width)
         line[width] = '\0';
 }
-
-/* ------------------------------------------------------------------------------- on a terminal */
 
 static void progress_write(const struct progress *progress, const char *text)
 {

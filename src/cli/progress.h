@@ -6,8 +6,7 @@
  * terminal, go between progress_hide and progress_show.
  *
  * Threads: any thread may call every function but progress_free. */
-#ifndef WARPGYM_CLI_PROGRESS_H
-#define WARPGYM_CLI_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void progress_show(void *context);
 /* The line, at most `width` columns, without control characters. Pure. */
 void progress_render(const struct progress_state *state, int width, bool bar, char *line,
                      size_t line_bytes);
-
-#endif

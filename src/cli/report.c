@@ -23,8 +23,6 @@ struct arguments {
     struct cli_words runs;
 };
 
-/* ---------------------------------------------------------------------------------------- lists */
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -72,8 +70,6 @@ static int read_thresholds(const struct arguments *arguments, struct report_opti
         options->k[i] = (size_t)k[i];
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- problems */
 
 /* Names in a file: one a line, or {"problem": NAME}; `#` begins a comment. */
 static int read_name(const char *path, size_t number, char *line, struct arena *arena,
@@ -155,8 +151,6 @@ static int read_problems(const char *text, struct report_options *options, struc
     options->problem_count = names->count;
     return 0;
 }
-
-/* --------------------------------------------------------------------------------------- output */
 
 static int print_json(const struct report *report, struct err *err)
 {

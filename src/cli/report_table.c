@@ -8,8 +8,6 @@
 
 #define CELL_BYTES 96
 
-/* -------------------------------------------------------------------------------------- numbers */
-
 static void cell_value(struct table *table, const struct gym_estimate *estimate,
                        enum gym_scale scale)
 {
@@ -73,8 +71,6 @@ static const char *plural_s(size_t count)
     return count == 1 ? "" : "s";
 }
 
-/* -------------------------------------------------------------------------------------- heading */
-
 static void add_heading(const struct report_run *run, bool colour, struct buf *out)
 {
     const struct report_set *all = &run->all;
@@ -123,8 +119,6 @@ static void add_remarks(const struct report_run *run, bool colour, struct buf *o
         style_puts(out, colour, STYLE_WARN, line);
     }
 }
-
-/* -------------------------------------------------------------------------------------- figures */
 
 static void cell_count(struct table *table, const struct gym_measure *measure,
                        const struct gym_estimate *estimate)
@@ -205,8 +199,6 @@ static void add_comparison(const struct report *report, struct buf *out)
     }
 }
 
-/* ---------------------------------------------------------------------------------------- turns */
-
 static void add_turns(const struct report *report, const struct report_run *run, bool colour,
                       struct buf *out)
 {
@@ -252,8 +244,6 @@ static void add_changes(const struct report_run *run, struct buf *out)
                c->fixed, c->broken, c->faster, c->slower, c->same, c->still_wrong, c->first_correct,
                c->last_correct, c->improved, c->regressed);
 }
-
-/* --------------------------------------------------------------------------------------- groups */
 
 static void add_groups(const struct report *report, bool colour, struct buf *out)
 {

@@ -1,6 +1,5 @@
 /* report_table: a report's figures as tables for a terminal. */
-#ifndef WARPGYM_CLI_REPORT_TABLE_H
-#define WARPGYM_CLI_REPORT_TABLE_H
+#pragma once
 
 #include "base/buf.h"
 #include "cli/table.h"
@@ -14,5 +13,3 @@ void report_table(const struct report *report, bool colour, struct buf *out);
 void report_columns(struct table *table, const struct report *report);
 /* Their cells in the row of a measure. */
 void report_cells(struct table *table, const struct report *report, size_t measure);
-
-#endif

@@ -134,8 +134,6 @@ static void print_summary(const struct totals *totals, const struct rollout_coun
     fflush(stdout);
 }
 
-/* -------------------------------------------------------------------------------------- running */
-
 static json_t *configuration_of(const struct arguments *arguments, const struct settings *settings)
 {
     json_t *configuration = json_object();

@@ -1,7 +1,6 @@
 /* search_paths: where a subcommand searches for problems: its --problems first, then the setting,
  * then our own. */
-#ifndef WARPGYM_CLI_SEARCH_PATHS_H
-#define WARPGYM_CLI_SEARCH_PATHS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/paths.h"
@@ -17,5 +16,3 @@ void cli_search_paths_save(const struct cli_words *named, const struct settings 
                            struct buf *joined);
 NODISCARD int cli_search_paths(const struct cli_words *named, const struct settings *settings,
                                struct paths_list *search_paths, struct err *err);
-
-#endif

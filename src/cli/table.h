@@ -9,8 +9,7 @@
  *
  * Cells fill rows from left to right. Control characters in a cell become '?', so that untrusted
  * text cannot control the terminal; widths count code points of UTF-8. One owner, one thread. */
-#ifndef WARPGYM_CLI_TABLE_H
-#define WARPGYM_CLI_TABLE_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -37,5 +36,3 @@ bool style_wanted(int fd);
 void style_puts(struct buf *out, bool colour, enum style style, const char *text);
 /* Columns of the terminal of fd; 0 if it is not a terminal. */
 int style_width(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* train_run: a training run with its progress, shared by `train` and `runs resume`. */
-#ifndef WARPGYM_CLI_TRAIN_RUN_H
-#define WARPGYM_CLI_TRAIN_RUN_H
+#pragma once
 
 #include "base/settings.h"
 #include "cli/options.h"
@@ -16,5 +15,3 @@ struct train_run {
 /* Returns the exit status. Server and search paths become settings, and so part of the run,
  * which resumes without them on the command line. */
 int train_run(const struct train_run *run, struct settings *settings);
-
-#endif

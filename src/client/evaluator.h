@@ -6,8 +6,7 @@
  * for a server also a problem that it lacks), ERR_MISSING (the problem), ERR_CANCELLED, and
  * those of the connection to the server. A candidate's failure is a verdict, never an error, and
  * so is an invalid problem that was sent whole. */
-#ifndef WARPGYM_CLIENT_EVALUATOR_H
-#define WARPGYM_CLIENT_EVALUATOR_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -45,5 +44,3 @@ NODISCARD int evaluator_evaluate(struct evaluator *evaluator, const json_t *requ
 /* The same, cancelled when *stop is not 0, whatever the evaluator's `cancelled` is. */
 NODISCARD int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
                                        const _Atomic int *stop, json_t **verdict, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Threads: `session_open` and `evaluate` run concurrently for different sessions;
  * `session_close` and `close` run when nothing else does. */
-#ifndef WARPGYM_CLIENT_EVALUATOR_INTERNAL_H
-#define WARPGYM_CLIENT_EVALUATOR_INTERNAL_H
+#pragma once
 
 #include "client/evaluator.h"
 
@@ -27,5 +26,3 @@ struct evaluator_kind {
 /* Takes ownership of `state`. */
 struct evaluator *evaluator_new(const struct evaluator_kind *kind, void *state, size_t capacity,
                                 const _Atomic int *cancelled);
-
-#endif

@@ -37,8 +37,6 @@ struct local {
     bool ended;
 };
 
-/* ------------------------------------------------------------------------------------- the beat */
-
 /* With the lock. */
 static void stop_due_sessions(struct local *local)
 {
@@ -89,8 +87,6 @@ static void session_end(struct local *local, struct local_session *local_session
     local->busy--;
     pthread_mutex_unlock(&local->lock);
 }
-
-/* -------------------------------------------------------------------------------------- judging */
 
 static int evaluate_problem(struct local *local, struct local_session *local_session,
                             const struct evaluation_request *request, const struct problem *problem,
@@ -158,8 +154,6 @@ static int evaluate_object(void *state, void *local_session, const json_t *objec
         json_put(*out, "id", json_text(request.id));
     return result;
 }
-
-/* ------------------------------------------------------------------------------- its whole life */
 
 static int local_session_open(void *state, void **out, struct err *err)
 {

@@ -28,8 +28,6 @@ struct server {
     char *own_suite; /* "…/problems/", which a server has too */
 };
 
-/* ------------------------------------------------------------------------------------ problems */
-
 static const char *id_of(const json_t *request)
 {
     return json_string_value(json_object_get(json_object_get(request, "problem"), "id"));
@@ -63,8 +61,6 @@ static void name_problem(json_t **verdict, const char *id)
     *verdict = named;
 }
 
-/* ----------------------------------------------------------------------------------- cancelling */
-
 /* Cancels an evaluation whose verdict is no longer wanted. `known`: the server has confirmed it. */
 static void cancel_evaluation(const struct server *server, const char *id, bool known)
 {
@@ -79,8 +75,6 @@ static void cancel_evaluation(const struct server *server, const char *id, bool 
         nanosleep(&pause, NULL);
     remote_close(remote);
 }
-
-/* -------------------------------------------------------------------------------------- judging */
 
 /* True: it ended before this request without a judge's verdict (cancelled, or a fault of the
  * machine), and must be evaluated again. */
@@ -157,8 +151,6 @@ static int evaluate_object(void *state, void *session, const json_t *object,
     json_decref(request);
     return result;
 }
-
-/* ------------------------------------------------------------------------------- its whole life */
 
 static int remote_session_open(void *state, void **out, struct err *err)
 {

@@ -26,8 +26,6 @@ struct http_client {
     bool too_large;
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
 {
     struct http_client *client = context;
@@ -86,8 +84,6 @@ const char *http_client_url(const struct http_client *client)
 {
     return client->handle.url;
 }
-
-/* ------------------------------------------------------------------------------------- one call */
 
 static void client_set_request(struct http_client *client, const struct http_client_call *call)
 {
@@ -209,8 +205,6 @@ void http_client_sleep(struct http_client *client, int64_t ms)
         curl_multi_poll(client->handle.multi, NULL, 0,
                         left < HTTP_HANDLE_STEP_MS ? left : HTTP_HANDLE_STEP_MS, NULL);
 }
-
-/* ------------------------------------------------------------------------------------- refusals */
 
 /* {"error": {"message": …}}, {"detail": …}; any other text is cut short. */
 static void read_message(const struct http_client_answer *answer, char *text, size_t text_bytes)

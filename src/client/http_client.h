@@ -14,8 +14,7 @@
  * time; it keeps its connection from call to call, so a thread that calls often keeps its
  * client. Errors: ERR_INPUT (an invalid URL, a certificate that is not trusted), ERR_IO (no
  * answer), ERR_TIMEOUT, ERR_LIMIT (the answer is too large), ERR_CANCELLED. */
-#ifndef WARPGYM_CLIENT_HTTP_CLIENT_H
-#define WARPGYM_CLIENT_HTTP_CLIENT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -78,5 +77,3 @@ int http_client_refusal(const struct http_client *client, const struct http_clie
 
 /* `text` as one segment of a path or one value of a query. The caller's (mem_free). */
 char *http_client_escape(const char *text);
-
-#endif

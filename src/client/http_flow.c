@@ -26,8 +26,6 @@ struct http_flow {
     struct err err;
 };
 
-/* -------------------------------------------------------------------------------- what comes in */
-
 /* Refusals and JSON documents are collected. */
 static bool is_streamed(const struct http_flow *flow)
 {
@@ -80,8 +78,6 @@ static int count_sending(void *context, char *address, char *own, int port, int 
     return CURL_PREREQFUNC_OK;
 }
 
-/* -------------------------------------------------------------------------------------- opening */
-
 int http_flow_open(struct http_flow **out, const struct http_flow_options *options, struct err *err)
 {
     struct http_flow *flow = mem_alloc(sizeof *flow);
@@ -118,8 +114,6 @@ void http_flow_close(struct http_flow *flow)
     buf_deinit(&flow->body);
     mem_free(flow);
 }
-
-/* ------------------------------------------------------------------------------------- one call */
 
 /* The bound that has passed, or LATE_NOT with the time left to the nearest one. */
 static enum http_flow_late flow_next_bound(const struct http_flow *flow, int64_t begun_ns,

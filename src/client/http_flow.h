@@ -15,8 +15,7 @@
  * ERR_INPUT (an invalid URL, a certificate that is not trusted), ERR_IO (no answer, or one that
  * broke off), ERR_TIMEOUT, ERR_LIMIT (too large), ERR_CANCELLED (within a tenth of a second), or
  * what on_bytes returned. */
-#ifndef WARPGYM_CLIENT_HTTP_FLOW_H
-#define WARPGYM_CLIENT_HTTP_FLOW_H
+#pragma once
 
 #include "base/err.h"
 
@@ -77,5 +76,3 @@ void http_flow_close(struct http_flow *flow);
 NODISCARD int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
                              struct http_flow_answer *answer, struct err *err);
 void http_flow_answer_deinit(struct http_flow_answer *answer);
-
-#endif

@@ -3,8 +3,7 @@
  * https. Only these two include this file.
  *
  * Ownership: strings of the options are copied. Threads: one at a time. */
-#ifndef WARPGYM_CLIENT_HTTP_HANDLE_H
-#define WARPGYM_CLIENT_HTTP_HANDLE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -50,5 +49,3 @@ int http_handle_failure(const struct http_handle *handle, CURLcode code, struct 
 /* Failures that a retry may cure; those of them that never reached the server. */
 bool http_handle_is_passing(CURLcode code);
 bool http_handle_is_unreached(CURLcode code);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: strings of the options are copied. Threads: any number take and leave concurrently;
  * a connection belongs to its taker until it is returned. */
-#ifndef WARPGYM_CLIENT_HTTP_POOL_H
-#define WARPGYM_CLIENT_HTTP_POOL_H
+#pragma once
 
 #include "client/http_flow.h"
 
@@ -17,5 +16,3 @@ void http_pool_close(struct http_pool *pool);
 /* An idle connection, the last used first (the warmest), or a new one. */
 NODISCARD int http_pool_take(struct http_pool *pool, struct http_flow **out, struct err *err);
 void http_pool_return(struct http_pool *pool, struct http_flow *flow);
-
-#endif

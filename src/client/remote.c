@@ -79,8 +79,6 @@ void remote_set_cancel(struct remote *remote, const _Atomic int *cancelled)
     http_client_set_cancel(remote->http, cancelled);
 }
 
-/* -------------------------------------------------------------------------------------- reading */
-
 int remote_read(const json_t *object, struct remote_evaluation *evaluation, struct err *err)
 {
     const char *state = "";
@@ -165,8 +163,6 @@ void remote_draw_id(char id[REMOTE_ID_BYTES])
 {
     snprintf(id, REMOTE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
 }
-
-/* --------------------------------------------------------------------------------------- asking */
 
 struct remote_call {
     const char *method;
@@ -290,8 +286,6 @@ int remote_wait(struct remote *remote, const char *id, json_t **evaluation, stru
             http_client_sleep(remote->http, HASTY_MS);
     }
 }
-
-/* ---------------------------------------------------------------------------------------- lists */
 
 static void put_query(struct buf *target, const char *name, const char *value)
 {

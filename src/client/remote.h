@@ -10,8 +10,7 @@
  * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows
  * from the object that it was read from. Threads: as http_client, one thread at a time. Errors:
  * those of http_client, and its refusals; ERR_PROTOCOL for an invalid answer. */
-#ifndef WARPGYM_CLIENT_REMOTE_H
-#define WARPGYM_CLIENT_REMOTE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -103,5 +102,3 @@ NODISCARD int remote_list(struct remote *remote, const struct remote_query *quer
 /* ERR_MISSING: no such evaluation; ERR_INPUT: it had ended before. */
 NODISCARD int remote_cancel(struct remote *remote, const char *id, struct err *err);
 NODISCARD int remote_cancel_batch(struct remote *remote, const char *id, struct err *err);
-
-#endif

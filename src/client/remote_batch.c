@@ -55,8 +55,6 @@ static void batch_fail(struct batch *batch, const struct err *err)
     pthread_cond_broadcast(&batch->changed);
 }
 
-/* ----------------------------------------------------------------------------------- submitting */
-
 /* How many requests may be sent; waits until at least one may. 0: stop. */
 static size_t batch_free_slots(struct batch *batch)
 {
@@ -164,8 +162,6 @@ static void *submit_all(void *argument)
     return NULL;
 }
 
-/* -------------------------------------------------------------------------------------- waiting */
-
 /* With the lock held. */
 static struct chunk *chunk_of(struct batch *batch, size_t index)
 {
@@ -243,8 +239,6 @@ static void *wait_all(void *argument)
     pthread_mutex_unlock(&batch->lock);
     return NULL;
 }
-
-/* -------------------------------------------------------------------------------------- the end */
 
 static void cancel_chunk(struct remote *remote, const struct chunk *chunk, int64_t deadline_ns)
 {

@@ -9,8 +9,7 @@
  * Threads: one thread of the batch calls `make` and `refuse`; several call `report`, never two
  * at a time; the caller's calls `tick`. None of refuse, report and tick runs concurrently with
  * another. */
-#ifndef WARPGYM_CLIENT_REMOTE_BATCH_H
-#define WARPGYM_CLIENT_REMOTE_BATCH_H
+#pragma once
 
 #include "client/remote.h"
 
@@ -35,5 +34,3 @@ struct remote_work {
 NODISCARD int remote_batch_run(const struct settings *settings, const char *url,
                                const struct remote_work *work, const _Atomic int *cancelled,
                                struct err *err);
-
-#endif

@@ -14,8 +14,7 @@
  * Losing an entry, or the directory, costs a build and nothing else; nothing here is synced to
  * disk.
  */
-#ifndef WARPGYM_COMPILE_CACHE_H
-#define WARPGYM_COMPILE_CACHE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -49,5 +48,3 @@ bool cache_tend(const char *directory, uint64_t max_bytes);
 /* Removes what a killed process left half written and, while entries take more than max_bytes, the
  * longest unused ones down to nine tenths of it. Returns how many bytes remain. */
 uint64_t cache_sweep(const char *directory, uint64_t max_bytes);
-
-#endif

@@ -9,8 +9,7 @@
  * are cached too (a training run asks for the same broken text again and again), timeouts and
  * infrastructure failures are not. A full disk costs the cache entry, not the compile.
  */
-#ifndef WARPGYM_COMPILE_COMPILE_H
-#define WARPGYM_COMPILE_COMPILE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -78,5 +77,3 @@ NODISCARD int compile_source(const struct toolchain *toolchain, struct runner *r
                              const char *cache_directory, const struct compile_request *request,
                              struct artifact *artifact, struct err *err);
 void artifact_deinit(struct artifact *artifact);
-
-#endif

@@ -10,8 +10,7 @@
  * nothing but text for a person is derived from it, except the hints in struct diagnostics, which
  * the caller verifies before anybody but the source is blamed.
  */
-#ifndef WARPGYM_COMPILE_DIAGNOSTICS_H
-#define WARPGYM_COMPILE_DIAGNOSTICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void diagnostics_deinit(struct diagnostics *diagnostics);
 
 /* `text` with the file called `name`. The caller's (mem_free). */
 char *diagnostics_named(const char *text, const char *name);
-
-#endif

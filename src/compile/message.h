@@ -4,8 +4,7 @@
  * (GNU as) and `file(line): error: text` (nvcc). Nothing is copied: a struct message points into
  * its line.
  */
-#ifndef WARPGYM_COMPILE_MESSAGE_H
-#define WARPGYM_COMPILE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void message_cut_paths(const char *line, const char *name, char out[MESSAGE_LINE
 
 /* Resolves "." and ".." in an absolute path, by name alone. */
 void message_normalise(const char *path, size_t length, char *out, size_t out_bytes);
-
-#endif

@@ -7,8 +7,7 @@
  * command line, environment, what is readable, the compiler (version, and size and time of the
  * program) and the CPU. Private to compile/.
  */
-#ifndef WARPGYM_COMPILE_RECIPE_H
-#define WARPGYM_COMPILE_RECIPE_H
+#pragma once
 
 #include "base/mem.h"
 #include "compile/compile.h"
@@ -39,5 +38,3 @@ void recipe_deinit(struct recipe *recipe);
 
 void recipe_key(const struct recipe *recipe, const char *text, size_t text_bytes,
                 char key[HASH_HEX_BYTES]);
-
-#endif

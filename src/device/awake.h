@@ -8,11 +8,8 @@
  * That ends with the holder, however it ends. Hold it from a little before: a host gives a virtual
  * processor back to one that has been busy for a while. Only root may, elsewhere nothing happens.
  */
-#ifndef WARPGYM_DEVICE_AWAKE_H
-#define WARPGYM_DEVICE_AWAKE_H
+#pragma once
 
 /* What awake_end takes; -1: this machine does not let us. Any number may be held at once. */
 int awake_begin(void);
 void awake_end(int awake);
-
-#endif

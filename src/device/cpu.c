@@ -39,8 +39,6 @@ static double number_of(const char *text)
     return end == text ? 0 : number;
 }
 
-/* ------------------------------------------------------------------------------- /proc/cpuinfo */
-
 struct cpuinfo {
     char text[32768]; /* the first processor's block */
 };
@@ -158,8 +156,6 @@ static void make_key(struct cpu *cpu, const struct cpuinfo *info)
     snprintf(cpu->key + used, sizeof cpu->key - used, " #%.16s", hex);
 }
 
-/* -------------------------------------------------------------------------------------- caches */
-
 /* Adds the CPUs of a list as the kernel writes it ("0-3,8") to the set. */
 static void add_cpus(const char *list, cpu_set_t *set)
 {
@@ -235,8 +231,6 @@ static void detect_caches(struct cpu *cpu, const cpu_set_t *mine)
     for (int level = 0; level < 3; level++)
         CPU_FREE(seen[level]);
 }
-
-/* ---------------------------------------------------------------------------- quota, frequency */
 
 /* cpu.max of one control group: "150000 100000" or "max 100000"; CPUs' worth, 0: no bound. */
 static double quota_at(const char *group)

@@ -2,8 +2,7 @@
  *
  * Everything is read from /proc and /sys; what cannot be read is 0 or "". Plain data, no ownership.
  */
-#ifndef WARPGYM_DEVICE_CPU_H
-#define WARPGYM_DEVICE_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void cpu_detect(struct cpu *cpu);
 
 /* Whether /proc/cpuinfo lists the flag ("avx512f") for the first processor. */
 bool cpu_has_flag(const char *flag);
-
-#endif

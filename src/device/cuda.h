@@ -7,8 +7,7 @@
  * Threads: the functions are the driver's and as safe as it is. One struct cuda serves a process.
  * It is never unloaded once a context was made, because the driver's own threads run on.
  */
-#ifndef WARPGYM_DEVICE_CUDA_H
-#define WARPGYM_DEVICE_CUDA_H
+#pragma once
 
 #include "base/err.h"
 
@@ -175,5 +174,3 @@ void cuda_uuid_text(const struct cuda_uuid *uuid, char text[CUDA_UUID_BYTES]);
  * driver's own words; 0 for 0. */
 NODISCARD int cuda_check(const struct cuda *cuda, cuda_result result, const char *what,
                          struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * instance is a GPU like any other, with its own UUID, multiprocessors and memory.
  * Plain data, no ownership.
  */
-#ifndef WARPGYM_DEVICE_GPU_H
-#define WARPGYM_DEVICE_GPU_H
+#pragma once
 
 #include "device/cuda.h"
 
@@ -44,5 +43,3 @@ NODISCARD int gpu_list(struct gpu_list *list, const char *driver, struct err *er
 
 /* What the driver says of one of them. */
 cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu);
-
-#endif

@@ -4,8 +4,7 @@
  * mean the same to both. Making one takes 0.2 s. Ownership: the caller's storage; it must not move
  * while anything refers to it. Threads: any thread that calls gpu_context_use first.
  */
-#ifndef WARPGYM_DEVICE_GPU_CONTEXT_H
-#define WARPGYM_DEVICE_GPU_CONTEXT_H
+#pragma once
 
 #include "device/cuda.h"
 #include "device/gpu.h"
@@ -31,5 +30,3 @@ void gpu_context_close(struct gpu_context *gpu);
 
 /* Makes it the calling thread's. */
 NODISCARD int gpu_context_use(const struct gpu_context *gpu, struct err *err);
-
-#endif

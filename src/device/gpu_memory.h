@@ -7,8 +7,7 @@
  * Ownership: the caller's storage; zeroed is none; the context must outlive it. Making and freeing
  * make the context the calling thread's; for the others it must be (gpu_context_use).
  */
-#ifndef WARPGYM_DEVICE_GPU_MEMORY_H
-#define WARPGYM_DEVICE_GPU_MEMORY_H
+#pragma once
 
 #include "device/gpu_context.h"
 
@@ -35,5 +34,3 @@ NODISCARD int gpu_memory_fill(const struct gpu_memory *memory, uint64_t offset, 
                               size_t count, struct err *err);
 NODISCARD int gpu_memory_read(const struct gpu_memory *memory, uint64_t offset, void *bytes,
                               size_t count, struct err *err);
-
-#endif

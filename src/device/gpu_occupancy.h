@@ -5,8 +5,7 @@
  * shared memory in units of 128 bytes. True of compute capability 7.0 and later. The split between
  * L1 and shared memory is taken to be the kernel's to choose.
  */
-#ifndef WARPGYM_DEVICE_GPU_OCCUPANCY_H
-#define WARPGYM_DEVICE_GPU_OCCUPANCY_H
+#pragma once
 
 #include "device/gpu.h"
 
@@ -18,5 +17,3 @@ struct gpu_occupancy {
 
 void gpu_occupancy(const struct gpu_multiprocessor *each, uint32_t threads, uint32_t registers,
                    uint64_t shared_bytes, struct gpu_occupancy *occupancy);
-
-#endif

@@ -42,8 +42,6 @@ static const char *const kernels[GPU_PEAK_COUNT] = {
 #undef X
 };
 
-/* ---------------------------------------------------------------------------------- the bounds */
-
 /* Operations of one multiprocessor in one clock, a multiply-add being two: NVIDIA's architecture
  * white papers (Volta to Blackwell), and for the smaller ones peak rate / clock / multiprocessors
  * of the data sheets. Dense matrices; f64 with matrix units where they do it. */
@@ -104,8 +102,6 @@ double gpu_peaks_floor_ms(const struct gpu_peaks *peaks, double flops, double by
         floor = fmax(floor, through / peaks->dram_bytes_per_s);
     return floor * 1e3 / GPU_PEAKS_MARGIN;
 }
-
-/* ----------------------------------------------------------------------------------- measuring */
 
 struct gauge {
     const struct gpu_context *gpu;
@@ -268,8 +264,6 @@ static bool was_quiet(const struct gpu_peaks *peaks, const struct gpu *facts)
     return peaks->measured[GPU_DRAM_READ] > BUSY * should.dram_bytes_per_s &&
            peaks->measured[GPU_L2_READ] > peaks->measured[GPU_DRAM_READ];
 }
-
-/* ---------------------------------------------------------------------------------- the record */
 
 static char *record_path(const char *directory, const struct gpu_context *gpu)
 {

@@ -17,8 +17,7 @@
  * directory under UUID and driver; a figure that is far below what the GPU should do (it was busy)
  * is measured again by the next processes, and maxima are kept. Threads: one at a time.
  */
-#ifndef WARPGYM_DEVICE_GPU_PEAKS_H
-#define WARPGYM_DEVICE_GPU_PEAKS_H
+#pragma once
 
 #include "device/gpu_context.h"
 
@@ -76,5 +75,3 @@ double gpu_peaks_floor_ms(const struct gpu_peaks *peaks, double flops, double by
 
 /* The name of a peak for people, with its unit: "4.61 TB/s", "812 TFLOP/s". */
 void gpu_peak_text(const struct gpu_peaks *peaks, enum gpu_peak peak, char *text, size_t bytes);
-
-#endif

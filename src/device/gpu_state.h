@@ -9,8 +9,7 @@
  * A reading that NVML does not report is negative, and never an error. Plain data, no ownership;
  * the nvml behind a sensor must outlive it. Threads: a sensor may be read by several at once.
  */
-#ifndef WARPGYM_DEVICE_GPU_STATE_H
-#define WARPGYM_DEVICE_GPU_STATE_H
+#pragma once
 
 #include "device/nvml.h"
 
@@ -67,5 +66,3 @@ void gpu_watch_look(struct gpu_watch *watch);
 void gpu_watch_end(struct gpu_watch *watch);
 /* The reasons that slowed it, "hardware thermal slowdown, power brake"; "" for none. */
 void gpu_watch_slowed(const struct gpu_watch *watch, char *text, size_t text_bytes);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Nothing of it is needed to build, and a machine without it is no error of the program's.
  */
-#ifndef WARPGYM_DEVICE_LIBRARY_H
-#define WARPGYM_DEVICE_LIBRARY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -31,5 +30,3 @@ NODISCARD int library_open(void **handle, const char *const *names,
 void library_find(void *handle, const struct library_function *functions, size_t count,
                   void *table);
 void library_close(void **handle);
-
-#endif

@@ -73,8 +73,6 @@ void load_read(struct load *load)
     }
 }
 
-/* -------------------------------------------------------------------------------------- groups */
-
 struct group_kind {
     const char *mount, *limit, *usage;
     const char *caches[2]; /* lines of memory.stat */

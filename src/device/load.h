@@ -1,7 +1,6 @@
 /* load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)), and what its control
  * groups leave (cgroups(7)). Plain data. */
-#ifndef WARPGYM_DEVICE_LOAD_H
-#define WARPGYM_DEVICE_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t load_group_available(const char *root);
 /* The parts of load_read that take text: of /proc/stat and of /proc/meminfo. */
 void load_parse_stat(const char *text, struct load *load);
 void load_parse_meminfo(const char *text, struct load *load);
-
-#endif

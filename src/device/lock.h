@@ -14,8 +14,7 @@
  *
  * Threads: acquire and release one struct device_lock from any one thread at a time.
  */
-#ifndef WARPGYM_DEVICE_LOCK_H
-#define WARPGYM_DEVICE_LOCK_H
+#pragma once
 
 #include "base/err.h"
 
@@ -38,5 +37,3 @@ NODISCARD int device_lock_acquire(struct device_lock *lock, const char *director
                                   const _Atomic int *cancelled, struct err *err);
 /* Nothing happens to a lock that is not held. */
 void device_lock_release(struct device_lock *lock);
-
-#endif

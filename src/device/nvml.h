@@ -10,8 +10,7 @@
  * Ownership: the caller's storage, zeroed is closed. Threads: the library's own locks make every
  * function safe; one struct nvml serves a process.
  */
-#ifndef WARPGYM_DEVICE_NVML_H
-#define WARPGYM_DEVICE_NVML_H
+#pragma once
 
 #include "base/err.h"
 
@@ -101,5 +100,3 @@ struct nvml {
  * is none; ERR_UNSUPPORTED: too old, or it refuses (its driver is not loaded, or another). */
 NODISCARD int nvml_open(struct nvml *nvml, const char *path, struct err *err);
 void nvml_close(struct nvml *nvml);
-
-#endif

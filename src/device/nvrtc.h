@@ -11,8 +11,7 @@
  * Ownership: the caller's storage. Threads: compiling starts none; one struct serves one thread. A
  * fork after a compilation is safe, and makes the child's first one a warm one.
  */
-#ifndef WARPGYM_DEVICE_NVRTC_H
-#define WARPGYM_DEVICE_NVRTC_H
+#pragma once
 
 #include "base/err.h"
 
@@ -81,5 +80,3 @@ struct nvrtc_place {
  * `python` (nvidia-cuda-nvrtc); both may be NULL. */
 void nvrtc_find(struct nvrtc_place *place, const char *named, const char *nvcc, const char *python);
 void nvrtc_place_deinit(struct nvrtc_place *place);
-
-#endif

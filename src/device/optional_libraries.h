@@ -4,8 +4,7 @@
  * Each is loaded, queried for its version, and stays loaded: not all of them unload cleanly. The
  * search covers a CUDA toolkit and a Python with PyTorch first, then the linker's path.
  */
-#ifndef WARPGYM_DEVICE_OPTIONAL_LIBRARIES_H
-#define WARPGYM_DEVICE_OPTIONAL_LIBRARIES_H
+#pragma once
 
 #include <limits.h>
 
@@ -31,5 +30,3 @@ struct optional_library {
 /* `nvcc` and `python`: programs whose surroundings are searched, too; NULL: none. */
 void optional_libraries_find(struct optional_library found[OPTIONAL_COUNT], const char *nvcc,
                              const char *python);
-
-#endif

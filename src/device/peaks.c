@@ -56,8 +56,6 @@ struct gauge {
     _Atomic int64_t start_ns;
 };
 
-/* -------------------------------------------------------------------------------- one thread */
-
 /* Runs one phase's loop over `amount` rounds or bytes from `offset`; returns operations or
  * bytes. */
 static double work(const struct worker *worker, enum phase phase, size_t *offset, uint64_t amount)
@@ -147,8 +145,6 @@ static void *worker_main(void *data)
     worker->idle = wall > 0 ? 1 - busy / wall : 1;
     return NULL;
 }
-
-/* -------------------------------------------------------------------------------- all threads */
 
 static size_t pages(double bytes)
 {
@@ -304,8 +300,6 @@ int peaks_measure(struct peaks *peaks, const struct cpu *cpu, struct err *err)
     return result;
 }
 
-/* --------------------------------------------------------------------------------- the record */
-
 static const char *const level_names[PEAKS_LEVELS] = {"l1", "l2", "l3", "dram"};
 
 static char *record_path(const char *directory, const struct cpu *cpu)
@@ -436,8 +430,6 @@ int peaks_get(struct peaks *peaks, const char *state_directory, struct err *err)
     mem_free(path);
     return result;
 }
-
-/* ----------------------------------------------------------------------------------- the floor */
 
 /* The level that stands behind all caches so far must deliver what they cannot hold, at its speed;
  * levels work at the same time, so the slowest alone counts. */

@@ -15,8 +15,7 @@
  * model and core count. Threads: peaks_get may be called from several threads and processes at
  * once; the record is replaced atomically.
  */
-#ifndef WARPGYM_DEVICE_PEAKS_H
-#define WARPGYM_DEVICE_PEAKS_H
+#pragma once
 
 #include "base/err.h"
 #include "device/cpu.h"
@@ -51,5 +50,3 @@ NODISCARD int peaks_measure(struct peaks *peaks, const struct cpu *cpu, struct e
 double peaks_floor_ms(const struct peaks *peaks, double flops, double bytes);
 /* The same where 16-bit or 8-bit arithmetic is good enough for the problem's tolerance. */
 double peaks_floor_narrow_ms(const struct peaks *peaks, double flops, double bytes);
-
-#endif

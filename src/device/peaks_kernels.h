@@ -3,8 +3,7 @@
  * Each does nothing but what is measured, from as many independent registers as it takes to hide
  * latency. Pure; any number of threads at once.
  */
-#ifndef WARPGYM_DEVICE_PEAKS_KERNELS_H
-#define WARPGYM_DEVICE_PEAKS_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct peaks_kernels {
 };
 
 const struct peaks_kernels *peaks_kernels_here(void);
-
-#endif

@@ -4,8 +4,7 @@
  * gym_open and gym_withhold, so any number of threads may use it at once. Errors of gym_open: an
  * invalid template, a retrieval index that is named and missing.
  */
-#ifndef WARPGYM_GYM_GYM_H
-#define WARPGYM_GYM_GYM_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -37,5 +36,3 @@ NODISCARD int gym_open(struct gym **out, const struct gym_options *options, stru
 NODISCARD int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err);
 /* NULL is fine. */
 void gym_close(struct gym *gym);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ownership: tasks are the caller's. Threads: batch_run's own; it returns when they have ended.
  */
-#ifndef WARPGYM_JUDGE_BATCH_H
-#define WARPGYM_JUDGE_BATCH_H
+#pragma once
 
 #include "judge/evaluate.h"
 
@@ -30,5 +29,3 @@ typedef void (*batch_tick)(void *context);
 NODISCARD int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count, int jobs,
                         const _Atomic int *cancelled, batch_report report, batch_tick tick,
                         void *context, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* capabilities: tries, on this machine, everything that judging needs. Plain data. Threads: any. */
-#ifndef WARPGYM_JUDGE_CAPABILITIES_H
-#define WARPGYM_JUDGE_CAPABILITIES_H
+#pragma once
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -51,5 +50,3 @@ struct capabilities {
 /* Negative only where nothing at all can be said. */
 NODISCARD int capabilities_find(const struct settings *settings, struct capabilities *found,
                                 struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * (verdict_deinit). Threads: one for each session. Errors: whatever goes wrong is the verdict's
  * status.
  */
-#ifndef WARPGYM_JUDGE_EVALUATE_H
-#define WARPGYM_JUDGE_EVALUATE_H
+#pragma once
 
 #include "judge/request/evaluation.h"
 #include "judge/session.h"
@@ -24,5 +23,3 @@ struct evaluation_terms {
 void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, const struct evaluation_terms *terms,
                       struct verdict *verdict);
-
-#endif

@@ -4,8 +4,7 @@
  * own, a crash of the reference is the problem author's. Each function records the error in the
  * session's verdict and returns -1. Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_FAULT_H
-#define WARPGYM_JUDGE_FAULT_H
+#pragma once
 
 #include "base/err.h"
 #include "judge/process/child.h"
@@ -21,5 +20,3 @@ int fault_cases(struct session *session, const struct child *child, const struct
 /* The GPU is too small: unsupported. */
 int fault_gpu_memory(struct session *session, const struct err *err);
 int fault_candidate(struct session *session, const struct err *err);
-
-#endif

@@ -12,8 +12,7 @@
  * them earlier). Ownership: judge_close frees all; sessions are freed before. Threads: any number
  * may use a judge. Errors: as base/err.h has them.
  */
-#ifndef WARPGYM_JUDGE_JUDGE_H
-#define WARPGYM_JUDGE_JUDGE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -35,5 +34,3 @@ void judge_close(struct judge *judge);
 /* Starts what the next evaluation of a candidate of that name needs, without waiting. A failure
  * shows when it is used. */
 void judge_warm(struct judge *judge, enum problem_format format, const char *path);
-
-#endif

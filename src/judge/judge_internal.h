@@ -4,8 +4,7 @@
  * only where X.h is for other modules and leaves a struct opaque, whose inside several files of
  * this module read; nothing outside of the module includes it.
  */
-#ifndef WARPGYM_JUDGE_JUDGE_INTERNAL_H
-#define WARPGYM_JUDGE_JUDGE_INTERNAL_H
+#pragma once
 
 #include "base/mem.h"
 #include "compile/compile.h"
@@ -54,5 +53,3 @@ struct judge {
 bool judge_torch_on_gpu(struct judge *judge, const struct settings *settings, struct err *err);
 /* Measured the first time. */
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Ownership: the result is the caller's (problem_audit_deinit). Threads: any.
  */
-#ifndef WARPGYM_JUDGE_PROBLEM_AUDIT_H
-#define WARPGYM_JUDGE_PROBLEM_AUDIT_H
+#pragma once
 
 #include "judge/judge.h"
 
@@ -45,5 +44,3 @@ void problem_audit_deinit(struct problem_audit *audit);
 
 /* Whether any attempt got through, the reference is inaccurate or unsteady. */
 bool problem_audit_gamed(const struct problem_audit *audit);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Ownership: the caller's, until session_free. Threads: one at a time.
  */
-#ifndef WARPGYM_JUDGE_SESSION_H
-#define WARPGYM_JUDGE_SESSION_H
+#pragma once
 
 #include "judge/judge.h"
 
@@ -12,5 +11,3 @@ struct session;
 
 struct session *session_new(struct judge *judge);
 void session_free(struct session *session);
-
-#endif

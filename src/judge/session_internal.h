@@ -10,8 +10,7 @@
  *   trials      measure/trial.h         inputs and answers of the trial at hand
  *   verdict     verdict.h               what was found
  */
-#ifndef WARPGYM_JUDGE_SESSION_INTERNAL_H
-#define WARPGYM_JUDGE_SESSION_INTERNAL_H
+#pragma once
 
 #include "judge/build/build.h"
 #include "judge/gpu/device_lease.h"
@@ -58,5 +57,3 @@ void session_prepare_builds(struct session *session, struct standby *standby);
 /* Adds to the verdict what a stage that began at start_ns took, without the time it spent
  * compiling for torch processes and waiting for the device after that. */
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
-
-#endif

@@ -5,8 +5,7 @@
  * back. The table of both is verdict_fields.h. Strings are the verdict's own (its arena).
  * verdict_deinit frees all. Threads: a verdict belongs to one thread at a time.
  */
-#ifndef WARPGYM_JUDGE_VERDICT_H
-#define WARPGYM_JUDGE_VERDICT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -212,5 +211,3 @@ json_t *verdict_layers_json(const struct verdict *verdict, bool held);
 enum verdict_status verdict_json_status(const json_t *json);
 /* "class", "message" or "excerpt" of its error; "" where there is none. Borrowed. */
 const char *verdict_json_error(const json_t *json, const char *key);
-
-#endif

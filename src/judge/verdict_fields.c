@@ -69,8 +69,6 @@ static int read_texts(const json_t *value, const char *path, void *context,
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------- identities */
-
 static const struct verdict_field problem_fields[] = {
     ROW("id", FIELD_TEXT, 0, V(problem_id), "its name in its suite, or `inline/` and its hash"),
     ROW("format", FIELD_TEXT, 0, V(problem_format),
@@ -182,8 +180,6 @@ static const struct verdict_field environment_fields[] = {
 };
 SHAPE(environment, "Environment", NULL);
 
-/* --------------------------------------------------------------------------------- correctness */
-
 #define M(member) offsetof(struct mismatch, member)
 
 static const struct verdict_field mismatch_fields[] = {
@@ -265,8 +261,6 @@ static const struct verdict_field cases_fields[] = {
     SPECIAL("failed", special_failed_case, 0, NULL, V(failed_case), "the first that failed"),
 };
 SHAPE(cases, "Cases", NULL);
-
-/* -------------------------------------------------------------------------------------- timing */
 
 #define S(member) offsetof(struct summary, member)
 #define T(member) offsetof(struct timed_case, member)
@@ -501,8 +495,6 @@ static bool has_timing(const void *base)
     return verdict->case_count > 0 || verdict->timing_note;
 }
 
-/* ------------------------------------------------------------------------------------- profile */
-
 #define K(member) offsetof(struct kernel_share, member)
 #define L(member) offsetof(struct verdict, launched.member)
 
@@ -653,8 +645,6 @@ static void after_profile(void *base, const json_t *object)
 }
 
 SHAPE(profile, "Profile", after_profile);
-
-/* ----------------------------------------------------------------------------------- the others */
 
 static const struct verdict_field finding_fields[] = {
     ROW("code", FIELD_TEXT, 0, offsetof(struct finding, code),

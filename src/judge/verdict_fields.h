@@ -7,8 +7,7 @@
  * Rows are immutable and hold no verdict's data. Threads: any. Errors: only readers of special rows
  * return any, as verdict_read does.
  */
-#ifndef WARPGYM_JUDGE_VERDICT_FIELDS_H
-#define WARPGYM_JUDGE_VERDICT_FIELDS_H
+#pragma once
 
 #include "base/err.h"
 #include "judge/verdict.h"
@@ -70,5 +69,3 @@ struct verdict_shape {
 };
 
 extern const struct verdict_shape verdict_shape;
-
-#endif

@@ -11,8 +11,6 @@
 #define SCHEMA 1
 #define PATH_BYTES 128 /* "profile.kernels[15].shared_bytes" */
 
-/* ------------------------------------------------------------------------------------- writing */
-
 static json_t *write_object(const struct verdict_shape *shape, const void *base);
 
 static json_t *write_text(const struct verdict_field *field, const char *text)
@@ -91,8 +89,6 @@ json_t *verdict_json(const struct verdict *verdict)
 {
     return write_object(&verdict_shape, verdict);
 }
-
-/* ------------------------------------------------------------------------------------- reading */
 
 struct reading {
     struct verdict *verdict;
@@ -310,8 +306,6 @@ int verdict_read(const json_t *json, struct verdict *verdict, struct err *err)
         err_prefix(err, "verdict");
     return result;
 }
-
-/* ----------------------------------------------------------------------------------- accessors */
 
 enum verdict_status verdict_json_status(const json_t *json)
 {

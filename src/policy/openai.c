@@ -20,8 +20,6 @@ struct openai {
     char *model;
 };
 
-/* ----------------------------------------------------------------------------------- one answer */
-
 /* The response under way, from bytes to answer. */
 struct conversation {
     struct openai_reading reading;
@@ -128,8 +126,6 @@ static int openai_complete(void *state, const struct policy_request *request,
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- models */
-
 /* {"data": [{"id"}, …]}, {"models": […]} or the list itself. */
 static int read_models(void *context, const struct http_flow_answer *reply, struct err *err)
 {
@@ -198,8 +194,6 @@ static int refuse_several_models(const char *url, const json_t *list, struct err
                    "%.200s has %zu models: name one with --model or policy.model (%s)", url,
                    json_array_size(list), names);
 }
-
-/* ----------------------------------------------------------------------------- opening, closing */
 
 static int find_model(struct openai *openai, const struct policy_options *options, struct err *err)
 {

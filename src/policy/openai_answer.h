@@ -9,8 +9,7 @@
  * a malformed response. Log-probabilities cover all tokens of the answer, or are absent.
  * Ownership: the caller's storage. Threads: one at a time.
  */
-#ifndef WARPGYM_POLICY_OPENAI_ANSWER_H
-#define WARPGYM_POLICY_OPENAI_ANSWER_H
+#pragma once
 
 #include "base/buf.h"
 #include "policy/policy.h"
@@ -46,5 +45,3 @@ NODISCARD int openai_read_whole(struct openai_reading *reading, const char *body
 bool openai_reading_is_whole(const struct openai_reading *reading);
 /* Moves the result into an answer. */
 void openai_reading_take(struct openai_reading *reading, struct policy_answer *answer);
-
-#endif

@@ -21,8 +21,6 @@ struct openai_link {
     struct http_pool *pool;
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 /* The environment's token is only sent over private connections (policy_url_is_private). */
 static const char *find_token(const struct settings *settings, const char *url)
 {
@@ -67,8 +65,6 @@ void openai_link_close(struct openai_link *link)
     mem_free(link->token);
     mem_free(link);
 }
-
-/* --------------------------------------------------------------------------------------- asking */
 
 static int set_refusal_error(const struct openai_link *link, int status, const char *body,
                              size_t bytes, enum retry_kind *kind, struct err *err)

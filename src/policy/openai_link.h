@@ -4,8 +4,7 @@
  * decides, until a complete answer or a permanent error. Data of a failed attempt is discarded.
  * Threads: any number may call at once. Errors: as in policy.h.
  */
-#ifndef WARPGYM_POLICY_OPENAI_LINK_H
-#define WARPGYM_POLICY_OPENAI_LINK_H
+#pragma once
 
 #include "base/settings.h"
 #include "client/http_flow.h"
@@ -33,5 +32,3 @@ void openai_link_close(struct openai_link *link);
  * began. */
 NODISCARD int openai_link_request(struct openai_link *link, const struct openai_exchange *exchange,
                                   unsigned *asked, int64_t *began_ns, struct err *err);
-
-#endif

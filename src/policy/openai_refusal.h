@@ -5,8 +5,7 @@
  * one line, without control characters, and with the token redacted if the endpoint echoes it.
  * Threads: pure.
  */
-#ifndef WARPGYM_POLICY_OPENAI_REFUSAL_H
-#define WARPGYM_POLICY_OPENAI_REFUSAL_H
+#pragma once
 
 #include "base/err.h"
 #include "policy/retry.h"
@@ -32,5 +31,3 @@ int openai_refusal_error(const struct openai_refusal *refusal, enum retry_kind *
  * OPENAI_TOKEN_MIN bytes is no secret ("none", "x"), and stays. */
 #define OPENAI_TOKEN_MIN 6
 char *openai_redact(const char *text, const char *token);
-
-#endif

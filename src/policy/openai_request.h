@@ -1,6 +1,5 @@
 /* openai_request: the body of a chat completion request (POST /chat/completions). Pure. */
-#ifndef WARPGYM_POLICY_OPENAI_REQUEST_H
-#define WARPGYM_POLICY_OPENAI_REQUEST_H
+#pragma once
 
 #include "base/buf.h"
 #include "policy/policy.h"
@@ -12,5 +11,3 @@ NODISCARD int openai_extra(const struct settings *settings, json_t **extra, stru
 /* Appends the body to `out`. ERR_LIMIT: the conversation exceeds the limit of `out`. */
 NODISCARD int openai_body(const struct settings *settings, const char *model, const json_t *extra,
                           const struct policy_request *request, struct buf *out, struct err *err);
-
-#endif

@@ -23,8 +23,6 @@ struct policy {
     int64_t free_slots; /* not in use */
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static const struct policy_ops *find_policy_ops(const char *url)
 {
     for (const struct policy_ops *const *ops = policy_kinds; *ops; ops++)
@@ -93,8 +91,6 @@ int policy_models(struct policy *policy, json_t **models, struct err *err)
 {
     return policy->ops->models(policy->state, models, err);
 }
-
-/* --------------------------------------------------------------------------------- one question */
 
 static bool is_cancelled(const _Atomic int *cancelled)
 {

@@ -13,8 +13,7 @@
  * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
  * answer for that turn).
  */
-#ifndef WARPGYM_POLICY_POLICY_H
-#define WARPGYM_POLICY_POLICY_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -65,5 +64,3 @@ NODISCARD int policy_models(struct policy *policy, json_t **models, struct err *
 NODISCARD int policy_complete(struct policy *policy, const struct policy_request *request,
                               struct policy_answer *answer, struct err *err);
 void policy_answer_deinit(struct policy_answer *answer);
-
-#endif

@@ -4,8 +4,7 @@
  * rest. `complete` receives *answer as policy_answer_init leaves it and may leave it partly filled
  * when it fails: policy.c cleans up.
  */
-#ifndef WARPGYM_POLICY_POLICY_OPS_H
-#define WARPGYM_POLICY_POLICY_OPS_H
+#pragma once
 
 #include "policy/policy.h"
 
@@ -36,5 +35,3 @@ bool policy_url_is_private(const char *url);
 
 /* Sleeps for `ms`; ERR_CANCELLED as soon as *cancelled is set. */
 NODISCARD int policy_rest(const _Atomic int *cancelled, int64_t ms, struct err *err);
-
-#endif

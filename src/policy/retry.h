@@ -10,8 +10,7 @@
  * that and all of it, so that requests that failed together are spread out. A Retry-After is
  * honoured, with the random part added. Pure: the caller supplies time and random number.
  */
-#ifndef WARPGYM_POLICY_RETRY_H
-#define WARPGYM_POLICY_RETRY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ struct retry {
 /* The pause before the next attempt, or RETRY_STOP. */
 int64_t retry_pause_ms(struct retry *retry, const struct retry_rules *rules, enum retry_kind kind,
                        int64_t retry_after_ms, int64_t now_ns, uint64_t lot);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Ownership: everything lives in the script's arena. Threads: immutable once parsed.
  */
-#ifndef WARPGYM_POLICY_SCRIPT_H
-#define WARPGYM_POLICY_SCRIPT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -50,5 +49,3 @@ const struct script_line *script_find(const struct script *script, const char *p
 /* Whether a file's path stays below the script's directory: relative, without "..", "." or empty
  * parts. */
 NODISCARD int script_check_path(const char *path, struct err *err);
-
-#endif

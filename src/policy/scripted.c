@@ -24,8 +24,6 @@ struct scripted {
     const _Atomic int *cancelled;
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 /* Opens part by part and follows no links: a path that was checked to stay below the directory
  * cannot leave it. */
 static int open_below(int directory, const char *path, struct err *err)
@@ -147,8 +145,6 @@ static int scripted_models(void *state, json_t **models, struct err *err)
     json_array_append_new(*models, json_text(((const struct scripted *)state)->model));
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------ answering */
 
 static int scripted_complete(void *state, const struct policy_request *request,
                              struct policy_answer *answer, struct err *err)

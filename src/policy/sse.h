@@ -8,8 +8,7 @@
  * Linear in the bytes; at most `max_bytes` of one event are kept: ERR_LIMIT above. Ownership: the
  * caller's storage. Threads: one at a time.
  */
-#ifndef WARPGYM_POLICY_SSE_H
-#define WARPGYM_POLICY_SSE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -36,5 +35,3 @@ void sse_reset(struct sse *sse);
 
 /* ERR_LIMIT, or on_event's error. */
 NODISCARD int sse_feed(struct sse *sse, const char *bytes, size_t count, struct err *err);
-
-#endif

@@ -8,8 +8,6 @@
 
 #define NAMES 9 /* tried when a checkpoint's name is taken */
 
-/* --------------------------------------------------------------------------------------- saving */
-
 static int read_path(const json_t *result, char **where, struct err *err)
 {
     struct tinker_path path = {0};
@@ -76,8 +74,6 @@ int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **
                                    : result;
 }
 
-/* -------------------------------------------------------------------------------------- loading */
-
 /* The next model gets the checkpoint's rank. */
 static int read_checkpoint_info(struct tinker_model *model, const char *where, struct err *err)
 {
@@ -138,8 +134,6 @@ int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sa
     model->torn = result < 0; /* an empty model must not be trained either */
     return result;
 }
-
-/* ----------------------------------------------------------------------------------- forgetting */
 
 int tinker_checkpoint_forget(struct tinker_model *model, const char *where, struct err *err)
 {

@@ -3,8 +3,7 @@
  *
  * Threads: with the model's lock held, except tinker_checkpoint_forget.
  */
-#ifndef WARPGYM_POLICY_TINKER_CHECKPOINT_H
-#define WARPGYM_POLICY_TINKER_CHECKPOINT_H
+#pragma once
 
 #include "policy/tinker_sampler.h"
 
@@ -17,5 +16,3 @@ NODISCARD int tinker_checkpoint_load(struct tinker_model *model, struct tinker_s
 /* A missing checkpoint is no error. */
 NODISCARD int tinker_checkpoint_forget(struct tinker_model *model, const char *where,
                                        struct err *err);
-
-#endif

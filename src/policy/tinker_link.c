@@ -38,8 +38,6 @@ struct tinker_link {
     const char *setting; /* the name of the setting behind future_ms */
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static const char *find_key(const struct settings *settings, const char *url)
 {
     const char *key = getenv("TINKER_API_KEY");
@@ -97,8 +95,6 @@ void tinker_link_set_unpaid(struct tinker_link *link, double seconds)
 {
     link->unpaid_s = seconds;
 }
-
-/* --------------------------------------------------------------------------------------- asking */
 
 /* What to do after an attempt. */
 enum action {
@@ -379,8 +375,6 @@ int tinker_send(struct tinker_link *link, const struct tinker_call *call, json_t
         *sent = exchange.sent;
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- promises */
 
 int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char **id,
                   struct tinker_sent *sent, struct err *err)

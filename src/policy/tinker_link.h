@@ -19,8 +19,7 @@
  * server has lost this client's state), ERR_CANCELLED; ERR_MISSING only from tinker_await: the
  * server has lost the future.
  */
-#ifndef WARPGYM_POLICY_TINKER_LINK_H
-#define WARPGYM_POLICY_TINKER_LINK_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/settings.h"
@@ -76,5 +75,3 @@ NODISCARD int tinker_await(struct tinker_link *link, const char *id, const struc
 /* Submits and awaits. *result NULL with an accepted status. */
 NODISCARD int tinker_do(struct tinker_link *link, const struct tinker_call *call, json_t **result,
                         struct tinker_sent *sent, struct err *err);
-
-#endif

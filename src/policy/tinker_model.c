@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static int open_links(struct tinker_model *model, const struct tinker_link_options *options,
                       struct err *err)
 {
@@ -45,8 +43,6 @@ void tinker_model_deinit(struct tinker_model *model)
     pthread_mutex_destroy(&model->lock);
     mem_free(model->base);
 }
-
-/* -------------------------------------------------------------------------------- its existence */
 
 static void put_lora(struct buf *body, const struct tinker_model *model)
 {
@@ -142,8 +138,6 @@ void tinker_model_unload(struct tinker_model *model)
     model->id = NULL;
     clear_unresolved(model);
 }
-
-/* ------------------------------------------------------------------------------------- requests */
 
 static struct tinker_call call_of_request(const struct tinker_request *request,
                                           const struct buf *body)

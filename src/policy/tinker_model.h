@@ -11,8 +11,7 @@
  *
  * Threads: the caller holds `lock` around everything but init and deinit.
  */
-#ifndef WARPGYM_POLICY_TINKER_MODEL_H
-#define WARPGYM_POLICY_TINKER_MODEL_H
+#pragma once
 
 #include "policy/tinker_session.h"
 #include "policy/train_backend.h"
@@ -69,5 +68,3 @@ NODISCARD int tinker_model_do(struct tinker_model *model, const struct tinker_re
 /* Unloads the model, also one whose future is ready by now. Best effort: the server drops a
  * session's models when the session ends. */
 void tinker_model_unload(struct tinker_model *model);
-
-#endif

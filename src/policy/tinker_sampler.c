@@ -44,8 +44,6 @@ static char *copy_id(struct tinker_sampler *sampler)
     return id;
 }
 
-/* ----------------------------------------------------------------------------------- the copies */
-
 /* The server named the saved weights instead of creating the sampler: create it. */
 static int create_sampling_session(struct tinker_sampler *sampler, const char *path, char **id,
                                    struct err *err)
@@ -111,8 +109,6 @@ int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
     buf_deinit(&body);
     return code;
 }
-
-/* -------------------------------------------------------------------------------------- samples */
 
 static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
 {

@@ -4,8 +4,7 @@
  * Ownership: the model is the caller's, and outlives it. Threads: any number may sample at once,
  * beside requests of the model; freeze and forget with the model's lock held.
  */
-#ifndef WARPGYM_POLICY_TINKER_SAMPLER_H
-#define WARPGYM_POLICY_TINKER_SAMPLER_H
+#pragma once
 
 #include "policy/tinker_model.h"
 #include "policy/train_backend_ops.h"
@@ -33,5 +32,3 @@ void tinker_sampler_forget(struct tinker_sampler *sampler);
 NODISCARD int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *prompt,
                                     const struct train_backend_sampling *sampling,
                                     struct train_backend_answer *answer, struct err *err);
-
-#endif

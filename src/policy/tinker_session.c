@@ -28,8 +28,6 @@ struct tinker_heartbeat {
     _Atomic int quit; /* set under the lock */
 };
 
-/* ------------------------------------------------------------------------------------ heartbeat */
-
 static bool wait_for_next_heartbeat(struct tinker_heartbeat *heartbeat)
 {
     struct timespec until = clock_in_ms(HEARTBEAT_MS);
@@ -110,8 +108,6 @@ static void stop_heartbeat(struct tinker_heartbeat *heartbeat)
     pthread_join(heartbeat->thread, NULL);
     free_heartbeat(heartbeat);
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 /* POST with a constant body; the status `accepted` (0: none) is no error, and gives NULL. */
 static int post_request(struct tinker_link *link, const char *target, const char *text,

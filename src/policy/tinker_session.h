@@ -5,8 +5,7 @@
  * Failed heartbeats cause nothing but a warning after two minutes. Threads: the numbers never
  * change.
  */
-#ifndef WARPGYM_POLICY_TINKER_SESSION_H
-#define WARPGYM_POLICY_TINKER_SESSION_H
+#pragma once
 
 #include "policy/tinker_link.h"
 
@@ -24,5 +23,3 @@ NODISCARD int tinker_session_open(struct tinker_session *session, struct tinker_
                                   struct err *err);
 /* A zeroed one is fine. */
 void tinker_session_close(struct tinker_session *session);
-
-#endif

@@ -12,8 +12,6 @@ static int mark_torn(struct tinker_model *model, int result)
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- chunks */
-
 /* A part of a pass that was sent. */
 struct chunk {
     char *id;
@@ -115,8 +113,6 @@ int tinker_train_pass(struct tinker_model *model, const struct tinker_pass *pass
     mem_free(chunks);
     return pass->gradients ? mark_torn(model, result) : result;
 }
-
-/* ---------------------------------------------------------------------------------------- steps */
 
 int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, double *norm,
                       struct err *err)

@@ -6,8 +6,7 @@
  *
  * Threads: with the model's lock held.
  */
-#ifndef WARPGYM_POLICY_TINKER_TRAIN_H
-#define WARPGYM_POLICY_TINKER_TRAIN_H
+#pragma once
 
 #include "policy/tinker_model.h"
 
@@ -22,5 +21,3 @@ NODISCARD int tinker_train_pass(struct tinker_model *model, const struct tinker_
                                 struct err *err);
 NODISCARD int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam,
                                 double *norm, struct err *err);
-
-#endif

@@ -14,8 +14,6 @@
 /* A log-probability is at most 0, plus rounding errors of the server. */
 #define LOGPROB_MOST 1e-2
 
-/* ------------------------------------------------------------------------------------- requests */
-
 void tinker_begin(struct buf *body)
 {
     buf_init(body, LIMIT_TINKER_BODY_BYTES);
@@ -220,8 +218,6 @@ void tinker_add_sample(struct buf *body, const struct tinker_question *question)
     buf_puts(body, ",\"prompt_logprobs\":false,\"topk_prompt_logprobs\":0,\"type\":\"sample\"");
 }
 
-/* -------------------------------------------------------------------------------------- answers */
-
 enum tinker_state tinker_read_future(const json_t *answer, const char **why, bool *mine)
 {
     *why = NULL;
@@ -326,8 +322,6 @@ double tinker_read_norm(const json_t *result)
     }
     return NAN;
 }
-
-/* ---------------------------------------------------------------------------------------- names */
 
 static bool is_plain(const char *text, size_t count)
 {

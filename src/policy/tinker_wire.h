@@ -4,14 +4,11 @@
  * Answers are untrusted: an invalid count, id or number is ERR_PROTOCOL. Ownership: the caller's
  * storage; texts belong to the answer that they are in.
  */
-#ifndef WARPGYM_POLICY_TINKER_WIRE_H
-#define WARPGYM_POLICY_TINKER_WIRE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "policy/train_backend.h"
-
-/* ------------------------------------------------------------------------------------- requests */
 
 /* A request is one JSON object: begin, add, end. Text above LIMIT_TINKER_BODY_BYTES is cut
  * (body->cut). */
@@ -47,8 +44,6 @@ struct tinker_question {
 /* As fields of the body. */
 void tinker_add_sample(struct buf *body, const struct tinker_question *question);
 
-/* -------------------------------------------------------------------------------------- answers */
-
 enum tinker_state { TINKER_DONE, TINKER_AGAIN, TINKER_FAILED };
 
 /* The result of a poll with a success status. *why (NULL: none) is the server's reason.
@@ -76,5 +71,3 @@ void tinker_path_deinit(struct tinker_path *path);
 
 /* Letters, digits, '_' and '-' alone, which every server accepts. The caller's (mem_free). */
 char *tinker_name(const char *name, unsigned resend);
-
-#endif

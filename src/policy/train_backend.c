@@ -26,8 +26,6 @@ struct train_backend {
     uint64_t version;
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static const struct train_backend_ops *find_backend_ops(const char *kind)
 {
     for (const struct train_backend_ops *const *ops = backend_kinds; *ops; ops++)
@@ -127,8 +125,6 @@ const char *train_backend_kind(const struct train_backend *backend)
     return backend->ops->kind;
 }
 
-/* -------------------------------------------------------------------------------------- prompts */
-
 static const char *const roles[] = {"system", "user", "assistant", "tool"};
 
 static int read_chat_message(const json_t *from, struct chat_message *message, struct err *err)
@@ -165,8 +161,6 @@ int train_backend_prompt(struct train_backend *backend, const json_t *messages, 
     mem_free(list);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- answers */
 
 static int decode_answer(const struct train_backend *backend, struct train_backend_answer *answer,
                          struct err *err)
@@ -234,8 +228,6 @@ void train_backend_answer_deinit(struct train_backend_answer *answer)
     *answer = (struct train_backend_answer){0};
 }
 
-/* ------------------------------------------------------------------------------------- training */
-
 int train_backend_forward_backward(struct train_backend *backend, struct lm_datum *datums,
                                    size_t count, const struct loss *loss,
                                    const struct loss_config *config, struct loss_sums *sums,
@@ -276,8 +268,6 @@ int train_backend_refresh(struct train_backend *backend, uint64_t *version, stru
     pthread_mutex_unlock(&backend->lock);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------- checkpoints */
 
 int train_backend_save(struct train_backend *backend, const char *directory, const char *name,
                        char **where, struct err *err)

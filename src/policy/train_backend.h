@@ -22,8 +22,7 @@
  * ERR_CANCELLED. A backend whose step (tinker: or train_backend_forward_backward, or
  * train_backend_load) failed midway reports so until a train_backend_load.
  */
-#ifndef WARPGYM_POLICY_TRAIN_BACKEND_H
-#define WARPGYM_POLICY_TRAIN_BACKEND_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -129,5 +128,3 @@ NODISCARD int train_backend_forget(struct train_backend *backend, const char *di
  * weights are on a server. */
 NODISCARD int train_backend_export(struct train_backend *backend, const char *directory,
                                    struct err *err);
-
-#endif

@@ -29,8 +29,6 @@ struct engine {
     bool torn; /* a checkpoint was loaded only in part */
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static int open_models(struct engine *engine, const struct train_backend_options *options,
                        struct err *err)
 {
@@ -132,8 +130,6 @@ static int engine_open_base(void **state, const void *of,
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- sampling */
-
 static int check_weights_usable(const struct engine *engine, struct err *err)
 {
     return engine->torn ? err_set(err, ERR_INPUT,
@@ -192,8 +188,6 @@ static int engine_refresh(void *state, uint64_t *version, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- training */
-
 static int engine_pass(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
                        const struct loss_config *config, bool gradients, struct loss_sums *sums,
                        struct err *err)
@@ -219,8 +213,6 @@ static uint64_t engine_steps(void *state)
     struct engine *engine = state;
     return lm_trainer_steps(engine->trainer);
 }
-
-/* ---------------------------------------------------------------------------------- checkpoints */
 
 static int engine_save(void *state, const char *directory, const char *name, char **where,
                        struct err *err)

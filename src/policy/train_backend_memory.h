@@ -1,8 +1,7 @@
 /* train_backend_memory: estimates the memory that the engine needs, before anything is loaded.
  * Threads: pure but for reading files.
  */
-#ifndef WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H
-#define WARPGYM_POLICY_TRAIN_BACKEND_MEMORY_H
+#pragma once
 
 #include "policy/train_backend.h"
 
@@ -10,5 +9,3 @@
  * always does. */
 NODISCARD int train_backend_memory_check(const struct train_backend_options *options, bool base,
                                          struct err *err);
-
-#endif

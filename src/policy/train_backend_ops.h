@@ -6,8 +6,7 @@
  * for its version, and fills tokens, logprobs, count and stopped; it may leave them partly filled
  * when it fails: train_backend.c cleans up. Threads and errors: as in train_backend.h.
  */
-#ifndef WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
-#define WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
+#pragma once
 
 #include "policy/train_backend.h"
 
@@ -42,5 +41,3 @@ struct train_backend_ops {
 };
 
 extern const struct train_backend_ops train_backend_engine, train_backend_tinker;
-
-#endif

@@ -22,8 +22,6 @@ static int lost_as_io_error(int code, struct err *err)
     return ERR_IO;
 }
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static void tinker_close(void *state)
 {
     struct tinker *tinker = state;
@@ -85,8 +83,6 @@ static int tinker_open(void **state, const struct train_backend_options *options
     *state = tinker;
     return 0;
 }
-
-/* --------------------------------------------------------------------------------- what it does */
 
 static int tinker_sample(void *state, const struct tokens *prompt,
                          const struct train_backend_sampling *sampling,

@@ -2,8 +2,7 @@
  *
  * Reports group by it, and a retrieved example is worth most where it is of the same kind.
  */
-#ifndef WARPGYM_PROBLEM_CATEGORY_H
-#define WARPGYM_PROBLEM_CATEGORY_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -18,5 +17,3 @@ const char *category_find(const char *text);
 /* What an unknown one is told: "unknown category 'matmol' (did you mean 'matmul'?)", or all of
  * them. */
 const char *category_complaint(struct arena *arena, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* draw: secret sizes, for problem.c and for the loader's check that they can be drawn at all. */
-#ifndef WARPGYM_PROBLEM_DRAW_H
-#define WARPGYM_PROBLEM_DRAW_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -11,5 +10,3 @@ bool draw_accepts(const struct problem *problem, const struct size_set *sizes);
 
 /* One set within `draw` that `require` accepts; false when none came up in DRAW_TRIES. */
 bool draw_sizes(const struct problem *problem, uint64_t seed, struct size_set *sizes);
-
-#endif

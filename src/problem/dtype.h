@@ -1,6 +1,5 @@
 /* dtype: the element types of tensors. Names as in problem.yaml; torch and C names beside them. */
-#ifndef WARPGYM_PROBLEM_DTYPE_H
-#define WARPGYM_PROBLEM_DTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const struct dtype_facts *dtype_facts(uint32_t type);
 double dtype_load(uint32_t type, const void *array, size_t index);
 /* Stores with the type's rounding (to nearest even); integers saturate. */
 void dtype_store(uint32_t type, void *array, size_t index, double value);
-
-#endif

@@ -12,8 +12,7 @@
  * evaluated over doubles (exact for whole numbers below 2^53). Depth and length are bounded
  * (limits.h). Immutable after parsing, so any number of threads may evaluate it.
  */
-#ifndef WARPGYM_PROBLEM_EXPRESSION_H
-#define WARPGYM_PROBLEM_EXPRESSION_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -39,5 +38,3 @@ bool expression_reserves(const char *name);
 double expression_value(const struct expression *expression, const int64_t *values);
 /* Its text, as parsed. */
 const char *expression_text(const struct expression *expression);
-
-#endif

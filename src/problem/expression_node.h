@@ -1,6 +1,5 @@
 /* expression_node: what a parsed expression is, for expression_parse.c and expression.c. */
-#ifndef WARPGYM_PROBLEM_EXPRESSION_NODE_H
-#define WARPGYM_PROBLEM_EXPRESSION_NODE_H
+#pragma once
 
 #include "problem/expression.h"
 
@@ -39,5 +38,3 @@ struct expression {
     const char *text;
     const struct node *root;
 };
-
-#endif

@@ -13,8 +13,7 @@
  * offsets      random splits from the whole down to single rows: lengths differ by a few times, and
  *              some rows are empty
  */
-#ifndef WARPGYM_PROBLEM_FILL_H
-#define WARPGYM_PROBLEM_FILL_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -25,5 +24,3 @@ void fill_slot(const struct layout *layout, uint64_t seed, void *slot);
  * fill_check.h finds them when a problem is loaded. */
 void fill_argument(const struct layout_argument *argument, uint32_t index, uint64_t seed,
                    void *slot);
-
-#endif

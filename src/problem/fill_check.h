@@ -3,8 +3,7 @@
  * In two steps, because fill parameters are expressions over the sizes: the kind when a problem is
  * loaded, the values for each set of sizes. What passes both, fill.h stores exactly as described.
  */
-#ifndef WARPGYM_PROBLEM_FILL_CHECK_H
-#define WARPGYM_PROBLEM_FILL_CHECK_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -17,5 +16,3 @@ const char *fill_check_kind(enum fill_kind kind, uint32_t dtype, bool scalar);
 /* False with a reason where the parameters make no sense or the type cannot hold what comes out. */
 bool fill_check_values(enum fill_kind kind, uint32_t dtype, uint64_t count, double a, double b,
                        char *reason, size_t reason_bytes);
-
-#endif

@@ -7,8 +7,7 @@
  * bits, so that scale * k is exact in double: then the sum is rounded once, fused or not, and all
  * machines agree. Where offset is 0, float arithmetic gives the same value.
  */
-#ifndef WARPGYM_PROBLEM_FILL_PLAN_H
-#define WARPGYM_PROBLEM_FILL_PLAN_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -31,5 +30,3 @@ void fill_plan_init(struct fill_plan *plan, const struct layout_argument *argume
 /* False: this argument is not filled so (others, and what is no array of inputs). */
 bool fill_plan_of(struct fill_plan *plan, const struct layout_argument *argument, uint32_t index,
                   uint64_t seed);
-
-#endif

@@ -4,8 +4,7 @@
  * (test_fill.c compares them with each other and with a slow reference); fill.c picks the widest
  * one that this machine runs.
  */
-#ifndef WARPGYM_PROBLEM_FILL_VARIANT_H
-#define WARPGYM_PROBLEM_FILL_VARIANT_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -38,5 +37,3 @@ void fill_vector(enum fill_variant variant, const struct layout_argument *argume
 /* As fill_argument, with one variant, which must be usable. */
 void fill_argument_variant(enum fill_variant variant, const struct layout_argument *argument,
                            uint32_t index, uint64_t seed, void *slot);
-
-#endif

@@ -19,8 +19,7 @@
  * candidate's process, which evaluates it for each layout: the result concerns the
  * candidate alone. Bounded; every string is the arena's.
  */
-#ifndef WARPGYM_PROBLEM_LAUNCH_H
-#define WARPGYM_PROBLEM_LAUNCH_H
+#pragma once
 
 #include "problem/expression.h"
 #include "problem/signature.h"
@@ -90,5 +89,3 @@ uint32_t launch_sizes(const struct signature *signature, uint32_t places[LIMIT_S
 /* `sizes` as launch_sizes orders them. On failure *line as above. */
 NODISCARD int launch_evaluate(const struct launch *launch, const int64_t *sizes,
                               struct launch_plan *plan, uint32_t *line, struct err *err);
-
-#endif

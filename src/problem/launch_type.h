@@ -1,6 +1,5 @@
 /* launch_type: what a size may be passed as, for launch.c and launch_plan.c. */
-#ifndef WARPGYM_PROBLEM_LAUNCH_TYPE_H
-#define WARPGYM_PROBLEM_LAUNCH_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ struct launch_type {
 
 extern const struct launch_type launch_types[]; /* the first is size_t */
 extern const uint32_t launch_type_count;
-
-#endif

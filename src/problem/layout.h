@@ -9,8 +9,7 @@
  * LAYOUT_GUARD_BYTES belong to no argument (the judge fills them and checks them after a call);
  * `bytes` is a multiple of 4096.
  */
-#ifndef WARPGYM_PROBLEM_LAYOUT_H
-#define WARPGYM_PROBLEM_LAYOUT_H
+#pragma once
 
 #include "base/limits.h"
 #include "problem/dtype.h"
@@ -67,5 +66,3 @@ static inline uint64_t layout_argument_bytes(const struct layout_argument *argum
     const struct dtype_facts *facts = dtype_facts(argument->dtype);
     return facts ? argument->count * facts->bytes : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* load: from a path to a problem, whatever its format. */
-#ifndef WARPGYM_PROBLEM_LOAD_H
-#define WARPGYM_PROBLEM_LOAD_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -8,5 +7,3 @@
  * The caller frees it with problem_deinit; on failure there is nothing to free. */
 NODISCARD int problem_load(struct problem *problem, const char *path, const char *id,
                            struct err *err);
-
-#endif

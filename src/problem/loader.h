@@ -7,8 +7,7 @@
  *
  * Rows are immutable. Threads: any.
  */
-#ifndef WARPGYM_PROBLEM_LOADER_H
-#define WARPGYM_PROBLEM_LOADER_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -55,5 +54,3 @@ extern const struct loader native_loader, torch_loader;
 
 /* All of them, in the order of a listing, and NULL. */
 extern const struct loader *const problem_loaders[];
-
-#endif

@@ -19,8 +19,7 @@
  *   launch       no      how a device-only candidate's kernel `solution` is started: launch.h
  *   oracle       no      default: all floating arguments are f32 or f16, and there is one
  */
-#ifndef WARPGYM_PROBLEM_NATIVE_H
-#define WARPGYM_PROBLEM_NATIVE_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -63,5 +62,3 @@ NODISCARD int native_expression(struct native *native, const struct yaml_node *n
                                 const char *what, bool names, const struct expression **expression);
 NODISCARD int native_tolerance(struct native *native, const struct yaml_node *node,
                                struct tolerance *tolerance);
-
-#endif

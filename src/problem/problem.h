@@ -8,8 +8,7 @@
  * Ownership: problem_load* fill the caller's struct; problem_deinit frees all of it at once (one
  * arena). Immutable after loading, so any number of threads may read it.
  */
-#ifndef WARPGYM_PROBLEM_PROBLEM_H
-#define WARPGYM_PROBLEM_PROBLEM_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -120,5 +119,3 @@ void problem_draw_sizes(const struct problem *problem, uint64_t seed, struct siz
 /* "rows=64 cols=1000" into text. */
 void problem_sizes_text(const struct problem *problem, const struct size_set *sizes, char *text,
                         size_t text_bytes);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Exactly this shape: one word for a type, at most one '*', a name for every parameter.
  */
-#ifndef WARPGYM_PROBLEM_SIGNATURE_H
-#define WARPGYM_PROBLEM_SIGNATURE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -30,5 +29,3 @@ struct signature {
 /* Strings go to the arena. On failure *column says where in `text`, from 1. */
 NODISCARD int signature_parse(struct arena *arena, const char *text, struct signature *signature,
                               uint32_t *column, struct err *err);
-
-#endif

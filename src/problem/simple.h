@@ -8,8 +8,7 @@
  * The text is read here, never run: a separate sandboxed process runs it, which ends
  * before anybody is timed (judge/request/cases.h).
  */
-#ifndef WARPGYM_PROBLEM_SIMPLE_H
-#define WARPGYM_PROBLEM_SIMPLE_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -26,5 +25,3 @@ struct simple_text {
 /* Into a zeroed problem whose id is set by the caller. On failure the caller frees the arena. */
 NODISCARD int simple_from_text(struct problem *problem, const struct simple_text *text,
                                struct err *err);
-
-#endif

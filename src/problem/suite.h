@@ -8,8 +8,7 @@
  * The bare file name of a module, with or without .py, finds it where no id is called so. Several
  * search paths are searched in order; the first match wins.
  */
-#ifndef WARPGYM_PROBLEM_SUITE_H
-#define WARPGYM_PROBLEM_SUITE_H
+#pragma once
 
 #include "base/err.h"
 #include "problem/problem.h"
@@ -46,5 +45,3 @@ NODISCARD int suite_load(const char *const *search_paths, size_t search_path_cou
 /* An id only, below the search paths: for untrusted requests. A path is ERR_MISSING. */
 NODISCARD int suite_load_id(const char *const *search_paths, size_t search_path_count,
                             const char *id, struct problem *problem, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * its entry point), get_inputs and get_init_inputs, as far as the text shows; what it really does,
  * the reference child finds out.
  */
-#ifndef WARPGYM_PROBLEM_TORCH_H
-#define WARPGYM_PROBLEM_TORCH_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -25,5 +24,3 @@ NODISCARD int torch_from_text(struct problem *problem, const char *entry_point, 
  * entry point is the problem's, or Model where it has none. */
 NODISCARD int torch_parse(struct problem *problem, const char *path, const char *text, size_t bytes,
                           struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Ownership: all nodes and texts live in the caller's arena. Threads: a tree is immutable.
  */
-#ifndef WARPGYM_PROBLEM_YAML_H
-#define WARPGYM_PROBLEM_YAML_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -68,5 +67,3 @@ NODISCARD int yaml_expect_bool(const struct yaml *yaml, const struct yaml_node *
 NODISCARD int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node,
                                  const char *what, const char *const *choices, size_t count,
                                  uint32_t *choice, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* check: validates the arguments of queue.h's functions. ERR_INPUT or ERR_LIMIT; the text names
  * the argument and the reason. */
-#ifndef WARPGYM_QUEUE_CHECK_H
-#define WARPGYM_QUEUE_CHECK_H
+#pragma once
 
 #include "queue/queue.h"
 
@@ -13,5 +12,3 @@ NODISCARD int queue_check_put(const struct queue_submission *submissions, size_t
 NODISCARD int queue_check_claim(const struct queue_claim *claim, struct err *err);
 NODISCARD int queue_check_lease(int64_t lease_ms, struct err *err);
 NODISCARD int queue_check_result(const struct queue_result *result, struct err *err);
-
-#endif

@@ -111,8 +111,6 @@ void queue_deinit(struct queue *queue)
     mem_free(queue->name);
 }
 
-/* ---------------------------------------------------------------------------------------- a job */
-
 void queue_job_deinit(struct queue_job *job)
 {
     mem_free(job->payload);
@@ -141,8 +139,6 @@ char *queue_bytes(const void *bytes, size_t count)
     return copy;
 }
 
-/* ----------------------------------------------------------------------------------- submitting */
-
 static void make_id(char id[QUEUE_ID_BYTES])
 {
     snprintf(id, QUEUE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
@@ -168,8 +164,6 @@ int queue_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     int result = queue_check_id("id", id, err);
     return result < 0 ? result : queue->store->cancel(queue, id, state, err);
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static int deinit_failed(struct queue_job *job, int result)
 {
@@ -222,8 +216,6 @@ int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
     memset(stats, 0, sizeof *stats);
     return queue->store->stats(queue, stats, err);
 }
-
-/* -------------------------------------------------------------------------------------- working */
 
 static struct timespec timespec_of(int64_t ns)
 {
@@ -321,8 +313,6 @@ int queue_fail(struct queue *queue, const struct queue_job *job, const char *rea
     return queue->store->fail(queue, job, cut, counts, err);
 }
 
-/* ------------------------------------------------------------------------------------- watchers */
-
 void queue_watch(struct queue *queue, struct queue_watcher *watcher)
 {
     pthread_mutex_lock(&queue->watch_lock);
@@ -349,8 +339,6 @@ void queue_notify(struct queue *queue, const struct queue_event *events, size_t 
         watcher->on_events(watcher, events, count);
     pthread_mutex_unlock(&queue->watch_lock);
 }
-
-/* --------------------------------------------------------------------------------- housekeeping */
 
 int queue_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
 {
@@ -392,8 +380,6 @@ void queue_registrations_free(struct queue_registration *registrations, size_t c
         mem_free(registrations[i].bytes);
     mem_free(registrations);
 }
-
-/* ------------------------------------------------------------------------------------ documents */
 
 int queue_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
                        int64_t version, int64_t keep_ms, bool *written, struct err *err)

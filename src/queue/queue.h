@@ -34,8 +34,7 @@
  * or Redis full), ERR_IO and ERR_TIMEOUT (the store can't be reached; a put may or may not have
  * happened: put it again, it joins itself), ERR_UNSUPPORTED (a newer schema), ERR_PROTOCOL (the
  * file or server is not ours). */
-#ifndef WARPGYM_QUEUE_QUEUE_H
-#define WARPGYM_QUEUE_QUEUE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -128,8 +127,6 @@ struct queue_result {
     bool answers_key; /* may answer for the job's key (queue_find) */
 };
 
-/* -------------------------------------------------------------------------------- the submitter */
-
 enum queue_put_result {
     QUEUE_PUT_NEW,
     QUEUE_PUT_JOINED,   /* in flight: that job is the answer, this payload was dropped */
@@ -161,8 +158,6 @@ NODISCARD int queue_put(struct queue *queue, struct queue_submission *submission
  * is the job's new state: CANCELLED, RUNNING (requested), or DONE (too late). ERR_MISSING. */
 NODISCARD int queue_cancel(struct queue *queue, const char *id, enum queue_state *state,
                            struct err *err);
-
-/* ----------------------------------------------------------------------------------- the reader */
 
 enum queue_bodies { QUEUE_NO_BODIES = 0, QUEUE_PAYLOAD = 1, QUEUE_RESULT = 2 };
 
@@ -202,8 +197,6 @@ struct queue_stats {
 };
 
 NODISCARD int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-
-/* ----------------------------------------------------------------------------------- the worker */
 
 struct queue_claim {
     const char *worker;
@@ -251,8 +244,6 @@ NODISCARD int queue_finish(struct queue *queue, const struct queue_job *job,
 NODISCARD int queue_fail(struct queue *queue, const struct queue_job *job, const char *reason,
                          bool counts, struct err *err);
 
-/* ------------------------------------------------------------------------------------- watchers */
-
 /* A job's newest state; intermediate states may be left out, the end never is. */
 struct queue_event {
     int64_t number; /* rises */
@@ -279,8 +270,6 @@ struct queue_watcher {
 void queue_watch(struct queue *queue, struct queue_watcher *watcher);
 /* The watcher is never called after this returns. */
 void queue_unwatch(struct queue *queue, struct queue_watcher *watcher);
-
-/* --------------------------------------------------------------------------------- housekeeping */
 
 struct queue_reaping {
     uint64_t returned; /* jobs queued again because their lease expired */
@@ -310,8 +299,6 @@ struct queue_registration {
 NODISCARD int queue_registrations(struct queue *queue, struct queue_registration **registrations,
                                   size_t *count, struct err *err);
 void queue_registrations_free(struct queue_registration *registrations, size_t count);
-
-/* ------------------------------------------------------------------------------------ documents */
 
 /* Documents: state that outlives a process and is not a job, such as an episode. Bytes under a
  * name, with a version that rises with each write. A writer passes the version that it read, so of
@@ -346,5 +333,3 @@ NODISCARD int queue_document_remove(struct queue *queue, const char *name, bool 
                                     struct err *err);
 
 const char *queue_state_name(enum queue_state state); /* "queued", … */
-
-#endif

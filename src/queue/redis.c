@@ -7,8 +7,6 @@
 
 #define SCHEMA_VERSION 1
 
-/* --------------------------------------------------------------------------------------- asking */
-
 #define PROBE_MS 1000 /* longest that a health check waits */
 
 static int probe_command_within(struct redis_store *store, const char *const *items, size_t count,
@@ -41,8 +39,6 @@ static int redis_probe(struct queue *queue, struct err *err)
         freeReplyObject(reply);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 static int check_schema(struct redis_store *store, struct err *err)
 {

@@ -10,8 +10,7 @@
  * Every script may be sent twice: if an answer is lost, the call connects again and repeats it
  * until options.call_ms are over. A put then joins itself, a finish finds its own result, a
  * document its own bytes; a claim whose answer was lost is a lease that expires. */
-#ifndef WARPGYM_QUEUE_REDIS_H
-#define WARPGYM_QUEUE_REDIS_H
+#pragma once
 
 #include "base/mem.h"
 #include "queue/redis_url.h"
@@ -79,7 +78,7 @@ void redis_words_bytes(struct redis_words *words, const void *bytes, size_t coun
 void redis_words_text(struct redis_words *words, const char *text); /* NULL: "" */
 void redis_words_number(struct redis_words *words, int64_t number);
 
-/* --------------------------------------------------------------------------------- redis_link.c */
+/* redis_link.c */
 
 /* Connects, logs in, selects the database. */
 NODISCARD int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
@@ -95,7 +94,7 @@ NODISCARD int redis_call(struct redis_store *store, const struct redis_words *wo
                          redisReply **reply, struct err *err);
 void redis_pool_close(struct redis_store *store);
 
-/* ------------------------------------------------------------------------------- redis_script.c */
+/* redis_script.c */
 
 void redis_scripts_init(struct redis_store *store);
 void redis_scripts_deinit(struct redis_store *store);
@@ -111,7 +110,7 @@ NODISCARD int redis_script_number(struct redis_store *store, enum redis_script s
                                   struct redis_words *words, int64_t low, int64_t high,
                                   int64_t *number, struct err *err);
 
-/* -------------------------------------------------------------------------------- redis_reply.c */
+/* redis_reply.c */
 
 /* Replies are untrusted: each function validates what it reads. */
 
@@ -134,13 +133,12 @@ bool redis_reply_event(const redisReply *reply, struct queue_event *event);
 /* ERR_PROTOCOL. */
 int redis_reply_strange(const struct redis_store *store, struct err *err);
 
-/* --------------------------------------------------------------------------------- redis_events.c
- * */
+/* redis_events.c */
 
 NODISCARD int redis_events_start(struct redis_store *store, struct err *err);
 void redis_events_stop(struct redis_store *store);
 
-/* ------------------------------------------------------------------- redis_work.c, redis_read.c */
+/* redis_work.c, redis_read.c */
 
 int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
               struct err *err);
@@ -173,5 +171,3 @@ int redis_document_put(struct queue *queue, const char *name, const void *bytes,
 int redis_document_get(struct queue *queue, const char *name, struct queue_document *document,
                        struct err *err);
 int redis_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
-
-#endif

@@ -21,8 +21,6 @@ struct event_reader {
     struct queue_event *events;
 };
 
-/* --------------------------------------------------------------------------------- where we are */
-
 /* The number of the last event. */
 static int read_number(struct event_reader *event_reader, int64_t *number)
 {
@@ -86,8 +84,6 @@ static int event_reader_check(struct event_reader *event_reader)
     return number < event_reader->store->event_position ? event_reader_resume(event_reader, false)
                                                         : 0;
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static int handle_events(struct event_reader *event_reader, const redisReply *entries)
 {
@@ -187,8 +183,6 @@ static int read_some(struct event_reader *event_reader)
                ? event_reader_check(event_reader)
                : result;
 }
-
-/* ----------------------------------------------------------------------------------- the thread */
 
 static void *event_thread_main(void *argument)
 {

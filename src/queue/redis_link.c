@@ -11,8 +11,6 @@
 #define BACK_OFF_MS 20 /* doubled at each retry */
 #define BACK_OFF_MAX_MS 1000
 
-/* ---------------------------------------------------------------------------------------- words */
-
 void redis_words_deinit(struct redis_words *words)
 {
     mem_free(words->items);
@@ -41,8 +39,6 @@ void redis_words_number(struct redis_words *words, int64_t number)
 {
     redis_words_text(words, arena_printf(&words->arena, "%lld", (long long)number));
 }
-
-/* --------------------------------------------------------------------------------------- errors */
 
 int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err)
 {
@@ -93,8 +89,6 @@ static bool reply_is_transient(const redisReply *reply)
             reply_begins(reply, "MASTERDOWN") || reply_begins(reply, "BUSY "));
 }
 
-/* ----------------------------------------------------------------------------------- connecting */
-
 static struct timeval timeval_of(int ms)
 {
     ms = ms < 1 ? 1 : ms;
@@ -143,8 +137,6 @@ int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
     *out = result < 0 ? NULL : context;
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- the pool */
 
 static void link_free(struct redis_link *link)
 {
@@ -214,8 +206,6 @@ void redis_pool_close(struct redis_store *store)
     while ((link = link_take_idle(store)))
         link_free(link);
 }
-
-/* -------------------------------------------------------------------------------------- calling */
 
 /* 1: retry. */
 static int call_once(struct redis_store *store, const struct redis_words *words, int timeout_ms,

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* -------------------------------------------------------------------------------------- one job */
-
 /* Sends a HMGET and releases its words. The first field of what exists is never nil. */
 static int read_fields(struct redis_store *store, struct redis_words *words, const char *kind,
                        const char *name, redisReply **reply, struct err *err)
@@ -69,8 +67,6 @@ int redis_find(struct queue *queue, const char *key, unsigned bodies, struct que
     freeReplyObject(reply);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------------- lists */
 
 int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                size_t limit, size_t *count, struct err *err)
@@ -142,8 +138,6 @@ int redis_document_get(struct queue *queue, const char *name, struct queue_docum
     freeReplyObject(reply);
     return result;
 }
-
-/* ----------------------------------------------------------------------------------- statistics */
 
 #define STATS_FIELDS (2 * QUEUE_PRIORITIES + 5)
 

@@ -1,6 +1,5 @@
 /* redis_url: host, login and database from a Redis URL. */
-#ifndef WARPGYM_QUEUE_REDIS_URL_H
-#define WARPGYM_QUEUE_REDIS_URL_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ struct redis_url {
 /* `place`: [USER:PASSWORD@]HOST[:PORT][/DB]; user and password are percent-encoded (%XX). Errors
  * never contain what precedes the '@'. */
 NODISCARD int redis_url_parse(struct redis_url *url, const char *place, struct err *err);
-
-#endif

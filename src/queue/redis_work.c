@@ -1,7 +1,5 @@
 #include "queue/redis.h"
 
-/* ------------------------------------------------------------------------------------------ put */
-
 static void add_submission(struct redis_words *words, const struct queue_submission *one)
 {
     const struct queue_result *known = one->result;
@@ -58,8 +56,6 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- claim */
-
 int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                 bool *got, struct err *err)
 {
@@ -113,8 +109,6 @@ int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- the end */
-
 int redis_finish(struct queue *queue, const struct queue_job *job,
                  const struct queue_result *result, enum queue_finish_result *finish_result,
                  struct err *err)
@@ -149,8 +143,6 @@ int redis_fail(struct queue *queue, const struct queue_job *job, const char *rea
     redis_words_number(&words, queue->options.attempts);
     return redis_script_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
 }
-
-/* --------------------------------------------------------------------------------- housekeeping */
 
 int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
 {
@@ -191,8 +183,6 @@ int redis_register(struct queue *queue, const char *name, const void *bytes, siz
     redis_words_number(&words, keep_ms);
     return redis_script_number(store, REDIS_REGISTER, &words, 0, 0, &number, err);
 }
-
-/* ------------------------------------------------------------------------------------ documents */
 
 int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
                        int64_t version, int64_t keep_ms, bool *written, struct err *err)

@@ -12,8 +12,6 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-/* -------------------------------------------------------------------------- the machine's clock */
-
 static int64_t machine_wall_ms(void *context)
 {
     (void)context;
@@ -53,8 +51,6 @@ static void machine_init(struct machine *machine)
     if (got > 0)
         machine->boot[strcspn(machine->boot, "\n")] = '\0';
 }
-
-/* ---------------------------------------------------------------------------------- open, close */
 
 struct opened {
     struct sqlite_store store; /* first */

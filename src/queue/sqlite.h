@@ -11,8 +11,7 @@
  * Processes notify each other of commits by touching PATH-wake: a write if a job may be claimable,
  * a new timestamp if only watchers care. The log file itself does not serve: its last write
  * precedes its fsync, and the commit is visible only after that. */
-#ifndef WARPGYM_QUEUE_SQLITE_H
-#define WARPGYM_QUEUE_SQLITE_H
+#pragma once
 
 #include "queue/store.h"
 
@@ -136,7 +135,7 @@ struct sqlite_store {
     int64_t event_position;
 };
 
-/* ---------------------------------------------------------------------------------- sqlite_db.c */
+/* sqlite_db.c */
 
 /* `create`: makes the file and its schema if they are missing. */
 NODISCARD int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool create,
@@ -157,7 +156,7 @@ void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
 /* Reads a row of a JOB statement. */
 void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
 
-/* ------------------------------------------------------------------------------ sqlite_writer.c */
+/* sqlite_writer.c */
 
 NODISCARD int sqlite_writer_start(struct sqlite_store *store, struct err *err);
 void sqlite_writer_stop(struct sqlite_store *store);
@@ -166,13 +165,12 @@ NODISCARD int sqlite_submit(struct sqlite_store *store,
                             int (*apply)(struct sqlite_operation *operation, struct err *err),
                             void *arguments, struct err *err);
 
-/* -------------------------------------------------------------------------------- sqlite_events.c
- * */
+/* sqlite_events.c */
 
 NODISCARD int sqlite_events_start(struct sqlite_store *store, struct err *err);
 void sqlite_events_stop(struct sqlite_store *store);
 
-/* ------------------------------------------------------------------- sqlite_put.c, sqlite_run.c */
+/* sqlite_put.c, sqlite_run.c */
 
 /* The row of a job that an operation is about to change. */
 struct sqlite_row {
@@ -211,7 +209,7 @@ int sqlite_finish(struct queue *queue, const struct queue_job *job,
 int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                 struct err *err);
 
-/* ---------------------------------------------- sqlite_reap.c, sqlite_document.c, sqlite_read.c */
+/* sqlite_reap.c, sqlite_document.c, sqlite_read.c */
 
 int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
 int sqlite_register(struct queue *queue, const char *name, const void *bytes, size_t count,
@@ -238,5 +236,3 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
                         struct err *err);
 int sqlite_readers_open(struct sqlite_store *store, struct err *err);
 void sqlite_readers_close(struct sqlite_store *store);
-
-#endif

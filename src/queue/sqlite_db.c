@@ -134,8 +134,6 @@ static const char *const texts[SQL_COUNT] = {
                      " from counters where name in ('change', 'removed_change')",
 };
 
-/* --------------------------------------------------------------------------------------- errors */
-
 int sqlite_db_error(struct sqlite_db *db, struct err *err)
 {
     int extended = db->handle ? sqlite3_extended_errcode(db->handle) : SQLITE_NOMEM;
@@ -168,8 +166,6 @@ int sqlite_db_error(struct sqlite_db *db, struct err *err)
                        db->handle ? sqlite3_errmsg(db->handle) : "out of memory", extended);
     }
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 /* SQLite's own handler sleeps up to 100 ms, which delays a claim noticeably. */
 static int wait_busy(void *context, int calls)
@@ -292,8 +288,6 @@ void sqlite_db_close(struct sqlite_db *db)
     *db = (struct sqlite_db){0};
 }
 
-/* ----------------------------------------------------------------------------------- statements */
-
 static int statement_bind(sqlite3_stmt *statement, const char *kinds, va_list args)
 {
     int result = SQLITE_OK;
@@ -354,8 +348,6 @@ int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err 
     va_end(args);
     return result < 0 ? result : sqlite_db_step(db, statement, err);
 }
-
-/* -------------------------------------------------------------------------------------- columns */
 
 void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
 {

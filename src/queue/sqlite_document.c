@@ -4,8 +4,6 @@
 
 #define REAPED_MAX 256 /* bounds one reap, which delays other operations */
 
-/* ------------------------------------------------------------------------------------------ put */
-
 struct document_put {
     const char *name;
     const void *bytes;
@@ -82,8 +80,6 @@ int sqlite_document_put(struct queue *queue, const char *name, const void *bytes
     struct document_put put = {name, bytes, count, version, keep_ms, written};
     return sqlite_submit((struct sqlite_store *)queue, apply_document_put, &put, err);
 }
-
-/* -------------------------------------------------------------------------------------- the end */
 
 struct document_remove {
     const char *name;

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ----------------------------------------------------------------------------------------- rows */
-
 int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence,
                     struct sqlite_row *row, struct err *err)
 {
@@ -91,8 +89,6 @@ int sqlite_remove(struct sqlite_store *store, const struct sqlite_row *row, stru
     return result;
 }
 
-/* ------------------------------------------------------------------------------------------ put */
-
 struct put {
     struct queue_submission *submissions;
     size_t count;
@@ -162,8 +158,6 @@ int sqlite_put(struct queue *queue, struct queue_submission *submissions, size_t
     struct put put = {submissions, count};
     return sqlite_submit((struct sqlite_store *)queue, apply_put, &put, err);
 }
-
-/* --------------------------------------------------------------------------------------- cancel */
 
 struct cancel {
     const char *id;

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------- the readers */
-
 int sqlite_readers_open(struct sqlite_store *store, struct err *err)
 {
     pthread_mutex_init(&store->reader_lock, NULL);
@@ -47,8 +45,6 @@ static void reader_give(struct sqlite_store *store, struct sqlite_reader *reader
     pthread_mutex_unlock(&store->reader_lock);
 }
 
-/* -------------------------------------------------------------------------------------- one job */
-
 /* A store's error must not look like ERR_MISSING. */
 static int read_one(struct queue *queue, enum sqlite_statement which, const char *what,
                     const char *name, unsigned bodies, struct queue_job *job, struct err *err)
@@ -81,8 +77,6 @@ int sqlite_find(struct queue *queue, const char *key, unsigned bodies, struct qu
 {
     return read_one(queue, SQL_FIND, "result for", key, bodies, job, err);
 }
-
-/* ---------------------------------------------------------------------------------------- lists */
 
 int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
                 size_t limit, size_t *count, struct err *err)
@@ -154,8 +148,6 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
     reader_give(store, reader);
     return result;
 }
-
-/* ----------------------------------------------------------------------------------- statistics */
 
 static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct queue_stats *stats,
                       struct err *err)

@@ -5,8 +5,6 @@
 #define LEASES_MAX 256
 #define REMOVED_MAX 512
 
-/* --------------------------------------------------------------------------------------- leases */
-
 /* Changing a table while a statement reads it repeats or skips rows: read first. */
 static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, size_t *count,
                         struct err *err)
@@ -47,8 +45,6 @@ static int return_expired(struct sqlite_store *store, struct queue_reaping *reap
     mem_free(rows);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ retention */
 
 /* 1: found the job to remove, the one that ended first. */
 static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, struct err *err)
@@ -107,8 +103,6 @@ int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *
 {
     return sqlite_submit((struct sqlite_store *)queue, apply_reap, reaping, err);
 }
-
-/* ---------------------------------------------------------------------------------------- notes */
 
 struct registration {
     const char *name;

@@ -14,8 +14,6 @@ static const char *boot_id(const struct sqlite_store *store)
     return store->clock->boot_id(store->clock->context);
 }
 
-/* ---------------------------------------------------------------------------------------- claim */
-
 struct claim {
     const struct queue_claim *wanted;
     struct queue_job *job;
@@ -85,8 +83,6 @@ int sqlite_claim(struct queue *queue, const struct queue_claim *claim, struct qu
     return sqlite_submit((struct sqlite_store *)queue, apply_claim, &operation, err);
 }
 
-/* ---------------------------------------------------------------------------------------- renew */
-
 struct renew {
     const struct queue_job *const *jobs;
     size_t count;
@@ -126,8 +122,6 @@ int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_
     struct renew renew = {jobs, count, lease_ms, lease_states};
     return sqlite_submit((struct sqlite_store *)queue, apply_renew, &renew, err);
 }
-
-/* --------------------------------------------------------------------------------------- finish */
 
 struct finish {
     const struct queue_job *job;
@@ -178,8 +172,6 @@ int sqlite_finish(struct queue *queue, const struct queue_job *job,
     struct finish finish = {job, result, finish_result};
     return sqlite_submit((struct sqlite_store *)queue, apply_finish, &finish, err);
 }
-
-/* ----------------------------------------------------------------------------------------- fail */
 
 static void explain_end(char reason[QUEUE_REASON_BYTES], const struct sqlite_row *row,
                         const char *why, bool last)

@@ -32,8 +32,6 @@ static int64_t *tally_counter(struct sqlite_tally *tally, size_t i)
     return (int64_t *)((char *)tally + counters[i].offset);
 }
 
-/* -------------------------------------------------------------------------------- a transaction */
-
 /* Other processes change the counters too, so read them again under the lock. */
 static int read_tally(struct sqlite_store *store, struct err *err)
 {
@@ -140,8 +138,6 @@ static void group_run(struct sqlite_store *store, struct sqlite_operation *first
         operation_done(at, result, &err);
     }
 }
-
-/* ----------------------------------------------------------------------------------- the thread */
 
 /* Up to GROUP_MAX operations in their order; NULL: closing. */
 static struct sqlite_operation *group_take(struct sqlite_store *store)

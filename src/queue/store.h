@@ -3,8 +3,7 @@
  *
  * A store's struct begins with a struct queue. Its thread calls queue_wake when a job may have
  * become claimable and queue_notify when any process changed jobs. */
-#ifndef WARPGYM_QUEUE_STORE_H
-#define WARPGYM_QUEUE_STORE_H
+#pragma once
 
 #include "queue/queue.h"
 
@@ -76,5 +75,3 @@ void queue_notify(struct queue *queue, const struct queue_event *events, size_t 
 void queue_copy(char *out, size_t size, const char *text, size_t count);
 /* A copy with a NUL behind it. */
 char *queue_bytes(const void *bytes, size_t count);
-
-#endif

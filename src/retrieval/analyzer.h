@@ -11,8 +11,7 @@
  * Comments and strings are included, because they describe the computation; a line "Category: …" is
  * not, because it labels it. Accepts any bytes; non-ASCII bytes count as letters. Threads: pure.
  */
-#ifndef WARPGYM_RETRIEVAL_ANALYZER_H
-#define WARPGYM_RETRIEVAL_ANALYZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct analyzer_word {
 /* Calls `visit` with each word until it returns non-zero, and returns that value. */
 int analyzer_each(const char *text, size_t count,
                   int (*visit)(void *context, const struct analyzer_word *word), void *context);
-
-#endif

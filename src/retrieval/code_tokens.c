@@ -27,8 +27,6 @@ struct lexer {
     bool embedded;
 };
 
-/* --------------------------------------------------------------------------------------- lexing */
-
 static void add_token(struct lexer *lexer, enum kind kind, const char *text, size_t length,
                       bool first)
 {
@@ -218,8 +216,6 @@ static bool is_python(const char *text, size_t count)
     }
     return false;
 }
-
-/* ------------------------------------------------------------------------------------- choosing */
 
 static bool token_is(const struct token *token, const char *text)
 {

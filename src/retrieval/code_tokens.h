@@ -4,8 +4,7 @@
  * read as C. Accepts any bytes: an unterminated string or comment ends with the text. Threads:
  * pure.
  */
-#ifndef WARPGYM_RETRIEVAL_CODE_TOKENS_H
-#define WARPGYM_RETRIEVAL_CODE_TOKENS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@
  * a library. */
 void code_tokens_each(const char *text, size_t count,
                       void (*visit)(void *context, uint32_t token, bool outside), void *context);
-
-#endif

@@ -40,8 +40,6 @@ const char *corpus_fate_name(enum corpus_fate fate)
     return names[fate];
 }
 
-/* -------------------------------------------------------------------------------------- reading */
-
 static size_t count_chars(const char *text)
 {
     size_t count = 0;
@@ -231,8 +229,6 @@ static int read_file(struct reading *reading, const char *path, struct err *err)
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- directories */
-
 static int is_jsonl(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
@@ -295,8 +291,6 @@ int corpus_read(struct corpus *corpus, const char *path,
                        corpus->form->name);
     return read_file(&reading, path, err);
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 int corpus_open(struct corpus **out, const struct corpus_options *options, struct err *err)
 {

@@ -16,8 +16,7 @@
  * Ownership: an example's texts are the reader's, until the visitor returns. Threads: one corpus
  * belongs to one thread at a time.
  */
-#ifndef WARPGYM_RETRIEVAL_CORPUS_H
-#define WARPGYM_RETRIEVAL_CORPUS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -84,5 +83,3 @@ NODISCARD int corpus_read(struct corpus *corpus, const char *path,
 /* Reads one line: an example, or its fate. ERR_INPUT: the line is bad. Texts are the line's. */
 NODISCARD int corpus_read_line(struct corpus *corpus, const json_t *line, struct example *example,
                                enum corpus_fate *fate, struct err *err);
-
-#endif

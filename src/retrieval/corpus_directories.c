@@ -15,8 +15,6 @@
 
 #define REFERENCE "reference."
 
-/* --------------------------------------------------------------------------------- our problems */
-
 static int open_suite(struct suite *suite, const char *directory, struct err *err)
 {
     const char *const search_paths[] = {directory};
@@ -101,8 +99,6 @@ int corpus_problems(struct reading *reading, const char *path, struct err *err)
     suite_close(&suite);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- folders */
 
 static int is_visible(const struct dirent *entry)
 {

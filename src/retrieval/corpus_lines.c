@@ -130,8 +130,6 @@ int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *exam
     return 0;
 }
 
-/* --------------------------------------------------------------------------------- trajectories */
-
 /* The local problem of that id; NULL: none. */
 static const struct problem *problem_of(struct corpus *corpus, const char *id)
 {

@@ -6,8 +6,7 @@
  * Vectors have length 1. Texts are cut to LIMIT_EMBEDDED_BYTES. Threads: one user at a time.
  * Errors: ERR_PROTOCOL for a malformed answer, those of http_client.h.
  */
-#ifndef WARPGYM_RETRIEVAL_EMBEDDINGS_H
-#define WARPGYM_RETRIEVAL_EMBEDDINGS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -33,5 +32,3 @@ NODISCARD int embeddings_of(struct embeddings *embeddings, const char *const *te
 /* Parses one answer. */
 NODISCARD int embeddings_parse(const json_t *answer, size_t count, size_t *dimension,
                                float **vectors, struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * In a query each quoted string is one word, unchanged: queries are made of analysed words.
  * Threads: as the database connection.
  */
-#ifndef WARPGYM_RETRIEVAL_FTS_TOKENIZER_H
-#define WARPGYM_RETRIEVAL_FTS_TOKENIZER_H
+#pragma once
 
 #include "base/err.h"
 
@@ -12,5 +11,3 @@
 
 /* ERR_UNSUPPORTED: SQLite was built without FTS5. */
 NODISCARD int fts_tokenizer_register(sqlite3 *db, struct err *err);
-
-#endif

@@ -43,8 +43,6 @@ static void report_progress(struct builder *builder, const char *stage, uint64_t
         builder->build->progress(builder->build->context, stage, builder->done, total);
 }
 
-/* -------------------------------------------------------------------------------------- reading */
-
 static int load_example(void *context, const struct example *example)
 {
     struct builder *builder = context;
@@ -123,8 +121,6 @@ static int read_sources(struct builder *builder, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- indexing */
-
 #define EACH_EXAMPLE                                                                               \
     "select e.id, e.name, e.summary, r.text, e.solution from examples e"                           \
     " join refs r on r.id = e.reference order by e.id"
@@ -165,8 +161,6 @@ static int index_words(struct builder *builder, struct err *err)
             err);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ embedding */
 
 /* Texts of the next request. */
 struct batch {
@@ -243,8 +237,6 @@ static int embed_examples(struct builder *builder, const char *directory, struct
     embeddings_close(embeddings);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ the whole */
 
 static int set_facts(struct builder *builder, struct err *err)
 {

@@ -5,8 +5,7 @@
  * (staged_directory.h); any other existing directory is left alone (ERR_INPUT). Ownership:
  * everything is borrowed for the call. Threads: one call for each directory.
  */
-#ifndef WARPGYM_RETRIEVAL_INDEX_BUILD_H
-#define WARPGYM_RETRIEVAL_INDEX_BUILD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -34,5 +33,3 @@ struct index_build {
 
 /* ERR_INPUT: no source has an example. */
 NODISCARD int index_build(const struct index_build *build, struct err *err);
-
-#endif

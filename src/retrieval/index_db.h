@@ -12,8 +12,7 @@
  * An index is immutable: a new one replaces it (index_build.h). So readers need no locks, and a
  * reader keeps the old one until it closes. Threads: one at a time for each struct index_db.
  */
-#ifndef WARPGYM_RETRIEVAL_INDEX_DB_H
-#define WARPGYM_RETRIEVAL_INDEX_DB_H
+#pragma once
 
 #include "base/err.h"
 
@@ -53,5 +52,3 @@ NODISCARD int index_db_fact(struct index_db *db, const char *name, char **value,
 
 /* Text of a column; "" for null. Valid until the next step. */
 const char *index_db_text(sqlite3_stmt *statement, int column);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: the caller's storage; the database is borrowed. Threads: one at a time.
  */
-#ifndef WARPGYM_RETRIEVAL_INDEX_LOAD_H
-#define WARPGYM_RETRIEVAL_INDEX_LOAD_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/limits.h"
@@ -28,5 +27,3 @@ int index_load_add(struct index_load *load, const struct example *example);
 /* Writes the table of languages. */
 NODISCARD int index_load_end(struct index_load *load, struct err *err);
 void index_load_deinit(struct index_load *load);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: any. Errors: those of index_db_open.
  */
-#ifndef WARPGYM_RETRIEVAL_INDEX_STATS_H
-#define WARPGYM_RETRIEVAL_INDEX_STATS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -13,5 +12,3 @@
  * COUNT}, "categories": {…}, "embeddings": {"model", "dimension"} or null, "sources": [{"path",
  * "taken", "duplicates", "bad", "complaints", "incorrect", …}]}. A new reference. */
 NODISCARD int index_stats(const char *directory, json_t **stats, struct err *err);
-
-#endif

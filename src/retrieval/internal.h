@@ -2,8 +2,7 @@
  *
  * Ownership: the caller's storage. Threads: as corpus.h. Errors: as corpus_read.
  */
-#ifndef WARPGYM_RETRIEVAL_INTERNAL_H
-#define WARPGYM_RETRIEVAL_INTERNAL_H
+#pragma once
 
 #include "problem/problem.h"
 #include "retrieval/corpus.h"
@@ -57,5 +56,3 @@ int corpus_folders(struct reading *reading, const char *path, struct err *err);
 int reading_take(struct reading *reading, const struct example *example);
 /* Counts and records a line or file that is not of the form. */
 void reading_complain(struct reading *reading, const struct err *err);
-
-#endif

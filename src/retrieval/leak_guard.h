@@ -3,8 +3,7 @@
  *
  * Ownership: the caller's storage; `withheld` is borrowed. Threads: one at a time.
  */
-#ifndef WARPGYM_RETRIEVAL_LEAK_GUARD_H
-#define WARPGYM_RETRIEVAL_LEAK_GUARD_H
+#pragma once
 
 #include "retrieval/retrieval.h"
 #include "retrieval/sketch.h"
@@ -35,5 +34,3 @@ bool leak_guard_rejects(struct leak_guard *guard, const struct leak_guard_exampl
 /* Whether a solution is near one that was rejected so far. */
 bool leak_guard_matches(const struct leak_guard *guard, const struct sketch *solution);
 void leak_guard_add(struct leak_guard *guard, const struct sketch *solution);
-
-#endif

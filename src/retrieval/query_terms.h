@@ -5,8 +5,7 @@
  * QUERY_TERMS_EXAMPLES: that bounds the cost of any search. Threads: one at a time for each
  * database.
  */
-#ifndef WARPGYM_RETRIEVAL_QUERY_TERMS_H
-#define WARPGYM_RETRIEVAL_QUERY_TERMS_H
+#pragma once
 
 #include "base/buf.h"
 #include "retrieval/index_db.h"
@@ -30,5 +29,3 @@ struct query_terms_input {
 NODISCARD int query_terms_choose(struct index_db *db, sqlite3_stmt *find,
                                  const struct query_terms_input *question, struct buf *expression,
                                  struct err *err);
-
-#endif

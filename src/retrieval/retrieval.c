@@ -58,8 +58,6 @@ struct retrieval {
     size_t withheld_count;
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static int read_languages(struct retrieval *retrieval, struct err *err)
 {
     sqlite3_stmt *each;
@@ -154,8 +152,6 @@ void retrieval_close(struct retrieval *retrieval)
     mem_free(retrieval);
 }
 
-/* ----------------------------------------------------------------------------------- candidates */
-
 struct candidate {
     int64_t id;
     double score;
@@ -243,8 +239,6 @@ static void rank_vectors(struct search *search)
     mem_free(hits);
     qsort(search->candidates, search->count, sizeof *search->candidates, compare_candidate);
 }
-
-/* -------------------------------------------------------------------------------------- answers */
 
 struct facts {
     char problem[LIMIT_NAME_BYTES];
@@ -398,8 +392,6 @@ static int take_best(struct search *search, json_t *examples, struct err *err)
     mem_free(ahead);
     return result;
 }
-
-/* --------------------------------------------------------------------------------------- search */
 
 static int embed_question(struct search *search, struct err *err)
 {

@@ -16,8 +16,7 @@
  * before. Errors: ERR_MISSING (no index), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT (for
  * example another embedding model than the index was built with).
  */
-#ifndef WARPGYM_RETRIEVAL_RETRIEVAL_H
-#define WARPGYM_RETRIEVAL_RETRIEVAL_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -58,5 +57,3 @@ NODISCARD int retrieval_withhold(struct retrieval *retrieval, const struct retri
 
 /* Name and summary of a problem: the title of a query. The caller's (mem_free). */
 char *retrieval_title(const struct problem *problem);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Threads: pure.
  */
-#ifndef WARPGYM_RETRIEVAL_SKETCH_H
-#define WARPGYM_RETRIEVAL_SKETCH_H
+#pragma once
 
 #include "base/err.h"
 
@@ -44,5 +43,3 @@ bool sketch_is_near(const struct sketch *a, const struct sketch *b);
 #define SKETCH_BYTES (8 + 4 * SKETCH_HASHES)
 size_t sketch_write(const struct sketch *sketch, unsigned char bytes[SKETCH_BYTES]);
 NODISCARD int sketch_read(struct sketch *sketch, const void *bytes, size_t count, struct err *err);
-
-#endif

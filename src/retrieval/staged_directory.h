@@ -6,8 +6,7 @@
  *
  * Ownership: the caller's storage. Threads: one at a time. Errors: ERR_IO, ERR_LIMIT (disk full).
  */
-#ifndef WARPGYM_RETRIEVAL_STAGED_DIRECTORY_H
-#define WARPGYM_RETRIEVAL_STAGED_DIRECTORY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ NODISCARD int staged_directory_begin(struct staged_directory *staging, const cha
 NODISCARD int staged_directory_commit(struct staged_directory *staging, struct err *err);
 /* Removes it unless it was committed, and frees. */
 void staged_directory_deinit(struct staged_directory *staging);
-
-#endif

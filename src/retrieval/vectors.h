@@ -2,8 +2,7 @@
  *
  * Immutable once open. Ownership: the caller's storage. Threads: any number.
  */
-#ifndef WARPGYM_RETRIEVAL_VECTORS_H
-#define WARPGYM_RETRIEVAL_VECTORS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -32,5 +31,3 @@ size_t vectors_nearest(const struct vectors *vectors, const float *query, uint64
 
 /* The inner product, summed in lanes: the order of the sum may differ from a plain loop's. */
 float vectors_product(const float *a, const float *b, size_t count);
-
-#endif

@@ -11,8 +11,7 @@
  * (mounted at SANDBOX_SCRATCH where there are mounts; its own path where not: commands name files
  * relative to it).
  */
-#ifndef WARPGYM_SANDBOX_COMMAND_H
-#define WARPGYM_SANDBOX_COMMAND_H
+#pragma once
 
 #include "base/process.h"
 #include "sandbox/standby.h"
@@ -38,5 +37,3 @@ typedef int command_main(int argc, char **argv);
  * none). An exit status; of a command that was to be become only where that failed. */
 int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
                   command_main *resident);
-
-#endif

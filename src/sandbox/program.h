@@ -8,8 +8,7 @@
  * finds its channel as descriptor PROGRAM_CHANNEL and has no other; it sees what its sandbox makes
  * readable, and its working directory is its scratch.
  */
-#ifndef WARPGYM_SANDBOX_PROGRAM_H
-#define WARPGYM_SANDBOX_PROGRAM_H
+#pragma once
 
 #include "sandbox/standby.h"
 
@@ -22,5 +21,3 @@ int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers);
  * to sandboxed->layers. Whether it could be executed shows when it speaks, or ends. */
 NODISCARD int program_start(struct sandboxed *process, const char *const *argv,
                             const char *const *environment, int64_t timeout_ms, struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * shared pages and what of them was swapped out. Pages of files can be dropped and do not count, up
  * to RESIDENT_FILE_BYTES: beyond what libraries need they are memory that a driver made.
  */
-#ifndef WARPGYM_SANDBOX_RESIDENT_H
-#define WARPGYM_SANDBOX_RESIDENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ uint64_t resident_bytes(pid_t pid, bool family);
 
 /* The same of one text of /proc/PID/status. */
 uint64_t resident_count(const char *status);
-
-#endif

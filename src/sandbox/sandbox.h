@@ -16,8 +16,7 @@
  * Everything here runs in a single-threaded child just after fork. Sources: user_namespaces(7),
  * pid_namespaces(7), mount_namespaces(7), landlock(7), seccomp(2), pivot_root(2).
  */
-#ifndef WARPGYM_SANDBOX_SANDBOX_H
-#define WARPGYM_SANDBOX_SANDBOX_H
+#pragma once
 
 #include "base/err.h"
 
@@ -136,5 +135,3 @@ NODISCARD int sandbox_filter_prepare(struct err *err); /* before the first fork:
 NODISCARD int sandbox_filter_load(enum sandbox_filter filter, struct err *err);
 /* Ahead of FILTER_PROGRAM: nothing can be executed but by this very address of a path. */
 NODISCARD int sandbox_filter_execute_at(const char *path, struct err *err);
-
-#endif

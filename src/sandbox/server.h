@@ -5,8 +5,7 @@
  *                           │          └──── server_announce
  *                           S: wait for A, server_reply
  */
-#ifndef WARPGYM_SANDBOX_SERVER_H
-#define WARPGYM_SANDBOX_SERVER_H
+#pragma once
 
 #include "sandbox/sandbox.h"
 
@@ -42,5 +41,3 @@ int server_enter(const struct sandbox *sandbox, int channel, uint32_t *layers);
 /* The whole loop for a C server: returns only in a B (the channel, ≥ 0, after server_enter) or when
  * the judge is gone (-1). */
 int server_loop(int control, struct sandbox *sandbox, uint32_t *layers);
-
-#endif

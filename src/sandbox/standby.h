@@ -14,8 +14,7 @@
  *
  * Threads: standby_spawn may be called from any thread; requests to one server are serialised.
  */
-#ifndef WARPGYM_SANDBOX_STANDBY_H
-#define WARPGYM_SANDBOX_STANDBY_H
+#pragma once
 
 #include "base/err.h"
 #include "sandbox/sandbox.h"
@@ -80,5 +79,3 @@ void sandboxed_status_text(const struct sandboxed *process, char *text, size_t t
 
 /* Kills it and all in its namespace, reaps it, closes descriptors. Safe on a zeroed struct. */
 void sandboxed_close(struct sandboxed *process);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * From the judge, which is trusted, to a process that has not run anything yet. Plain data.
  */
-#ifndef WARPGYM_SANDBOX_WORDS_H
-#define WARPGYM_SANDBOX_WORDS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -24,5 +23,3 @@ NODISCARD int words_pack(struct words *words, const char *const *argv,
 
 /* Points into `words`; NULL behind the last. False: there is no program among them. */
 bool words_unpack(struct words *words, char *argv[WORDS_MAX], char *environment[WORDS_MAX]);
-
-#endif

@@ -4,8 +4,7 @@
  * submission would dominate its cost; so an edit takes effect after CATALOGUE_FRESH_MS.
  *
  * Threads: any. Search paths are borrowed. */
-#ifndef WARPGYM_SERVER_CATALOGUE_H
-#define WARPGYM_SERVER_CATALOGUE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -21,5 +20,3 @@ void catalogue_free(struct catalogue *catalogue);
 /* ERR_MISSING, with the nearest id. */
 NODISCARD int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES],
                              struct err *err);
-
-#endif

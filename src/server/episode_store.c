@@ -103,8 +103,6 @@ int episode_store_remove(struct queue *queue, const char *id, bool *removed, str
     return result < 0 ? result : queue_document_remove(queue, name, removed, err);
 }
 
-/* ------------------------------------------------------------------------------------- the view */
-
 json_t *episode_step_view(const struct stored *stored, int64_t turn)
 {
     static const char *const keys[] = {"turn",    "reward",     "reward_parts", "excluded",

@@ -5,8 +5,7 @@
  * passes the version that it read; of two writers, the second reads again.
  *
  * Threads: any, each with its own struct stored; calls block. */
-#ifndef WARPGYM_SERVER_EPISODE_STORE_H
-#define WARPGYM_SERVER_EPISODE_STORE_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/episode/episode.h"
@@ -42,5 +41,3 @@ NODISCARD int episode_store_remove(struct queue *queue, const char *id, bool *re
 json_t *episode_view(const struct stored *stored);
 /* The "step" of a turn that has ended; null for any other. */
 json_t *episode_step_view(const struct stored *stored, int64_t turn);
-
-#endif

@@ -27,8 +27,6 @@ struct evaluation_json_cache {
     size_t bytes;
 };
 
-/* --------------------------------------------------------------------------------------- making */
-
 const char *evaluation_priority_name(enum queue_priority priority)
 {
     static const char *const names[] = {
@@ -139,8 +137,6 @@ void evaluation_json_unref(struct evaluation_json *evaluation)
     mem_free(evaluation->verdict);
     mem_free(evaluation);
 }
-
-/* ---------------------------------------------------------------------------------- remembering */
 
 struct evaluation_json_cache *evaluation_json_cache_new(void)
 {

@@ -8,8 +8,7 @@
  * always read, is unchanged, so nothing needs to invalidate it.
  *
  * Ownership: reference-counted and immutable. Threads: any. */
-#ifndef WARPGYM_SERVER_VIEW_H
-#define WARPGYM_SERVER_VIEW_H
+#pragma once
 
 #include "base/err.h"
 #include "queue/queue.h"
@@ -48,5 +47,3 @@ void evaluation_json_write(const struct evaluation_json *evaluation, bool verdic
                            const char *submission, struct buf *out);
 
 const char *evaluation_priority_name(enum queue_priority priority);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * The settings server.* apply, except for the address. Ownership: what the options point to must
  * outlive it. Threads: any thread may call `why_not`. */
-#ifndef WARPGYM_SERVER_EXPORTER_H
-#define WARPGYM_SERVER_EXPORTER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/metrics.h"
@@ -30,5 +29,3 @@ NODISCARD int exporter_start(struct exporter **out, const struct exporter_option
 const char *exporter_address(const struct exporter *exporter);
 /* NULL is fine. */
 void exporter_stop(struct exporter *exporter);
-
-#endif

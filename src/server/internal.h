@@ -2,8 +2,7 @@
  *
  * Handlers that access the queue are marked HTTP_BLOCKS: queues are files and networks. A
  * waiting request holds no thread: see job_events.h. */
-#ifndef WARPGYM_SERVER_SERVICE_INTERNAL_H
-#define WARPGYM_SERVER_SERVICE_INTERNAL_H
+#pragma once
 
 #include "device/load.h"
 #include "server/catalogue.h"
@@ -86,5 +85,3 @@ void maintenance_stop(struct service *service);
 /* Refreshes in the caller's thread. */
 NODISCARD int maintenance_refresh(struct service *service, struct err *err);
 void maintenance_add_metrics(struct service *service);
-
-#endif

@@ -35,8 +35,6 @@ struct job_events {
     struct job_listener *added, *cancelled;
 };
 
-/* ----------------------------------------------------------------------------------------- keys */
-
 void job_events_key_job(char key[JOB_EVENTS_KEY_BYTES], const char *id)
 {
     snprintf(key, JOB_EVENTS_KEY_BYTES, "j%s", id);
@@ -51,8 +49,6 @@ void job_events_key_all(char key[JOB_EVENTS_KEY_BYTES])
 {
     snprintf(key, JOB_EVENTS_KEY_BYTES, "*");
 }
-
-/* ---------------------------------------------------------------------------------------- inbox */
 
 static void on_queue_events(struct queue_watcher *watcher, const struct queue_event *events,
                             size_t count)
@@ -100,8 +96,6 @@ void job_events_cancel(struct job_events *job_events, struct job_listener *liste
     pthread_cond_signal(&job_events->some);
     pthread_mutex_unlock(&job_events->lock);
 }
-
-/* --------------------------------------------------------------------------------------- thread */
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void channel_add(struct job_events *job_events, struct job_listener *listener)
@@ -274,8 +268,6 @@ static void *event_thread_main(void *argument)
     mem_free(events);
     return NULL;
 }
-
-/* ----------------------------------------------------------------------------------------- life */
 
 int job_events_open(struct job_events **out, struct queue *queue, struct err *err)
 {

@@ -14,8 +14,7 @@
  * Ownership: a listener's storage is its maker's; from job_events_add on it belongs to
  * job_events, until `release` is called, once, on the event thread. Errors: none; an update that
  * cannot read the queue says so and is repeated after JOB_EVENTS_RETRY_MS. */
-#ifndef WARPGYM_SERVER_FEED_H
-#define WARPGYM_SERVER_FEED_H
+#pragma once
 
 #include "base/err.h"
 #include "queue/queue.h"
@@ -60,5 +59,3 @@ void job_events_add(struct job_events *job_events, struct job_listener *listener
 /* From any thread, any number of times, even before job_events_add: the listener is released,
  * perhaps after one more update. Not after `release`. */
 void job_events_cancel(struct job_events *job_events, struct job_listener *listener);
-
-#endif

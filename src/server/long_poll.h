@@ -2,8 +2,7 @@
  *
  * The ids are waited for one after the other: all of them have to end, so the order costs
  * nothing, and a request needs one listener whatever its size. */
-#ifndef WARPGYM_SERVER_WAITING_H
-#define WARPGYM_SERVER_WAITING_H
+#pragma once
 
 #include "server/internal.h"
 
@@ -22,5 +21,3 @@ struct long_poll {
 /* Called by a handler that may block, instead of answering. */
 void long_poll_begin(struct service *service, struct http_request *request,
                      const struct long_poll *waiting);
-
-#endif

@@ -138,8 +138,6 @@ void maintenance_stop(struct service *service)
     service->maintenance_started = false;
 }
 
-/* -------------------------------------------------------------------------------------- metrics */
-
 enum row {
     ROW_DEPTH,
     ROW_OLDEST,

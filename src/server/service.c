@@ -40,8 +40,6 @@ int service_cancel(struct service *service, const char *id, enum queue_state *st
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- refusals */
-
 void service_refuse_queue(struct http_response *response, const struct err *err)
 {
     if (err->code == ERR_MISSING)
@@ -91,8 +89,6 @@ bool service_wait_ms(const struct http_request *request, struct http_response *r
     *wait_ms = wait_s * 1000;
     return fine;
 }
-
-/* ----------------------------------------------------------------------------------------- life */
 
 static void service_init(struct service *service, const struct service_options *options)
 {

@@ -8,8 +8,7 @@
  * Ownership: settings, queue, gym, metrics and search paths are borrowed and outlive the
  * service; it owns HTTP. Threads: HTTP's; one that watches the queue for all waiting requests;
  * one for maintenance, about once a second. service_open … service_free belong to one thread. */
-#ifndef WARPGYM_SERVER_SERVICE_H
-#define WARPGYM_SERVER_SERVICE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/metrics.h"
@@ -43,5 +42,3 @@ const char *service_address(const struct service *service);
 NODISCARD int service_stop(struct service *service, int64_t timeout_ms, struct err *err);
 /* After service_stop, or without service_start. NULL is fine. */
 void service_free(struct service *service);
-
-#endif

@@ -4,8 +4,7 @@
  *   submit_put      puts all of them in one commit, if the queue has capacity
  *
  * To refuse, both fill the response and return false. Threads: handlers that may block. */
-#ifndef WARPGYM_SERVER_SUBMIT_H
-#define WARPGYM_SERVER_SUBMIT_H
+#pragma once
 
 #include "base/hash.h"
 #include "judge/request/request.h"
@@ -37,5 +36,3 @@ bool submit_put(struct service *service, struct submission *submissions, size_t 
 /* "new", "joined", "answered", "cached", "replaced" */
 const char *submission_result_name(const struct submission *submission,
                                    const struct queue_submission *put);
-
-#endif

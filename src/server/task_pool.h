@@ -4,8 +4,7 @@
  *
  * Ownership: a struct pool_task is its maker's storage, and is returned to it when `run` is
  * called. Threads: any thread may call thread_pool_submit, which never waits. */
-#ifndef WARPGYM_SERVER_POOL_H
-#define WARPGYM_SERVER_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct task_pool *task_pool_new(size_t threads_max, size_t queue_max);
 bool task_pool_submit(struct task_pool *pool, struct pool_task *work);
 /* Waits until all work is done. NULL is fine. */
 void task_pool_free(struct task_pool *pool);
-
-#endif

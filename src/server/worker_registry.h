@@ -4,8 +4,7 @@
  * untrusted data from other machines: a missing field counts as absent.
  *
  * Threads: any function from any thread. Ownership: JSON values handed out are the caller's. */
-#ifndef WARPGYM_SERVER_FLEET_H
-#define WARPGYM_SERVER_FLEET_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -30,5 +29,3 @@ size_t worker_registry_count(struct worker_registry *registry, bool gpu);
 /* Hash of the device models that may run a job with these needs; false: no worker claims them. */
 bool worker_registry_models_hash(struct worker_registry *registry, const char *needs,
                                  char hex[HASH_HEX_BYTES]);
-
-#endif

@@ -3,8 +3,7 @@
  * A slot runs one job at a time, from its payload to its verdict. The worker's lock is between a
  * slot's thread and the heartbeat: `state`, `job`, `stop` and `deadline_ns` change under it. The
  * judge reads only `stop`, which is atomic. */
-#ifndef WARPGYM_WORKER_SLOT_H
-#define WARPGYM_WORKER_SLOT_H
+#pragma once
 
 #include "judge/evaluate.h"
 #include "worker/worker.h"
@@ -72,5 +71,3 @@ json_t *worker_registration(struct worker *worker);
 /* worker_metrics.c: the worker's metrics, refreshed from its judge, and what one verdict adds. */
 void worker_metrics_open(struct worker *worker);
 void worker_metrics_record(struct worker *worker, const struct verdict *verdict);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Ownership: options and what they point to must outlive the worker. Threads: any; drain and free
  * once each. */
-#ifndef WARPGYM_WORKER_WORKER_H
-#define WARPGYM_WORKER_WORKER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/metrics.h"
@@ -47,5 +46,3 @@ NODISCARD int worker_check(const struct worker *worker, struct err *err);
 void worker_drain(struct worker *worker, int64_t timeout_ms);
 /* After worker_drain. NULL is fine. */
 void worker_free(struct worker *worker);
-
-#endif

@@ -98,8 +98,6 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-/* ----------------------------------------------------------------------------------- in process */
-
 struct here {
     char *place;
     struct settings settings;
@@ -274,8 +272,6 @@ TEST(cancel)
         assert_null(calls[i].verdict);
     }
 }
-
-/* ------------------------------------------------------------------------------------- a server */
 
 struct there {
     struct http_fixture server;

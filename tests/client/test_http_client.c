@@ -18,8 +18,6 @@
 #define BIG_BYTES ((size_t)1 << 20)
 #define BOUND_S 60 /* a hang is told from slowness by a bound that no slow machine reaches */
 
-/* ------------------------------------------------------------------------------------ our layer */
-
 struct world {
     struct http_fixture server;
     _Atomic int busy;                     /* so many times, then it is not */
@@ -251,8 +249,6 @@ TEST(refusals)
     }
     http_client_close(client);
 }
-
-/* -------------------------------------------------------------------------------------- sockets */
 
 /* Says its answer to so many connections, one after the other, and closes each. */
 struct raw {

@@ -108,8 +108,6 @@ static double real_of(const json_t *value, const char *key)
     return json_number_value(json_object_get(value, key));
 }
 
-/* -------------------------------------------------------------------------------------- a whole */
-
 TEST(four_turns)
 {
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}, \"turns\": 4, \"gamma\": "
@@ -219,8 +217,6 @@ TEST(nobody_judges)
     json_decref(trajectory);
     episode_free(episode);
 }
-
-/* ------------------------------------------------------------------------------------- resuming */
 
 static struct episode *copy_of(const struct episode *episode)
 {
@@ -351,8 +347,6 @@ TEST(states_with_holes)
     json_decref(kept_state);
     episode_free(episode);
 }
-
-/* ------------------------------------------------------------------------------------- refusals */
 
 static const struct {
     const char *configuration, *says;

@@ -14,8 +14,6 @@ static void assert_close(double value, double wanted)
         assert_float_equal(value, wanted, CLOSE);
 }
 
-/* --------------------------------------------------------------------------------------- pass@k */
-
 TEST(pass_at_k)
 {
     static const struct {
@@ -60,8 +58,6 @@ TEST(pass_at_k_against_counting)
             for (unsigned k = 1; k <= n; k++)
                 assert_close(gym_pass_at_k(n, c, k), pass_by_counting(n, c, k));
 }
-
-/* -------------------------------------------------------------------------------------- samples */
 
 #define RIGHT(s, r)                                                                                \
     {                                                                                              \
@@ -232,8 +228,6 @@ TEST(statuses)
     for (int status = 0; status < GYM_STATUS_COUNT; status++)
         assert_non_null(gym_status_name(status));
 }
-
-/* ------------------------------------------------------------------------------------ intervals */
 
 static uint64_t splitmix64(uint64_t *state)
 {

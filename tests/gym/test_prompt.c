@@ -54,8 +54,6 @@ static json_t *tell(const struct prompt_options *options, const char *problem,
     return messages;
 }
 
-/* ----------------------------------------------------------------------------------- everything */
-
 TEST(nothing_is_missing_anywhere)
 {
     struct err err;
@@ -197,8 +195,6 @@ TEST(device_facts)
     free(text);
 }
 
-/* ------------------------------------------------------------------------------------- examples */
-
 static void check_example(const json_t *messages, const char *mark, bool wanted)
 {
     bool there = false;
@@ -330,8 +326,6 @@ TEST(retrieved)
     json_decref(examples);
 }
 
-/* ---------------------------------------------------------------------------------------- kevin */
-
 TEST(kevin_layout)
 {
     struct prompt_options options = {.style = "kevin", .language = "triton", .thinking = true};
@@ -407,8 +401,6 @@ TEST(kevin_cuts_the_attempt)
     json_decref(messages);
 }
 
-/* ------------------------------------------------------------------------------------- drkernel */
-
 TEST(drkernel_layout)
 {
     struct prompt_options options = {.style = "drkernel", .language = "triton"};
@@ -456,8 +448,6 @@ TEST(drkernel_feedback_is_json)
         mem_free(text);
     }
 }
-
-/* -------------------------------------------------------------------------------------- warpgym */
 
 TEST(warpgym_feedback)
 {

@@ -41,8 +41,6 @@
 static struct reference_cache references;
 static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
 
-/* ----------------------------------------------------------------------- nothing but a cache */
-
 FIXTURE(setup)
 {
     reference_cache_init(&references);
@@ -246,8 +244,6 @@ TEST(threads)
     }
     assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
 }
-
-/* --------------------------------------------------------------------------------- a judge's */
 
 static char *place;
 static struct settings settings;

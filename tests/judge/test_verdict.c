@@ -399,8 +399,6 @@ TEST(ids)
     verdict_deinit(&other);
 }
 
-/* ------------------------------------------------------------------------------------- reading */
-
 static void assert_same(const json_t *one, const json_t *other)
 {
     if (json_equal(one, other))

@@ -45,8 +45,6 @@ struct result {
     double loss;
 };
 
-/* --------------------------------------------------------------------------------------- asking */
-
 static int read_options(struct options *options, int count, char **words, struct err *err)
 {
     const struct {
@@ -159,8 +157,6 @@ static void free_request(struct request *request)
     mem_free(request->dentropy);
 }
 
-/* ------------------------------------------------------------------------------------ computing */
-
 static int open_model(struct lm_model **out, const char *directory, const struct options *options,
                       struct lm_backend *backend, struct err *err)
 {
@@ -226,8 +222,6 @@ static int save(struct lm_model *model, const struct options *options, struct er
         result = lm_model_save_adapter(model, options->save_adapter, err);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- telling */
 
 struct content {
     const float *values; /* the host's, or NULL: the gradient of `from` */

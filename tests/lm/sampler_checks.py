@@ -98,9 +98,6 @@ def assert_same_greedy(ours, wanted, logits):
             return
 
 
-# ------------------------------------------------------------------------------------ numbers
-
-
 @pytest.mark.parametrize("family", CONFIGS)
 def test_greedy(made, family):
     one, distinct = made[family], 0
@@ -204,9 +201,6 @@ def test_adapter(made, tmp_path):
     for row, token, logprob in zip(rows, ours["tokens"], ours["logprobs"], strict=True):
         assert float(row.max() - row[token]) < TIE
         assert abs(float(row[token]) - logprob) < CLOSE
-
-
-# -------------------------------------------------------------------------------------- texts
 
 
 @pytest.fixture(scope="module")

@@ -146,8 +146,6 @@ TEST(bad_numbers)
     chooser_deinit(&chooser);
 }
 
-/* -------------------------------------------------------------------------------- distributions */
-
 #define VOCAB 50
 #define DRAWS 200000
 /* Of χ² with 49 degrees of freedom, above which one in 10⁵ lies; fewer degrees have less. */

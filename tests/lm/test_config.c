@@ -33,8 +33,6 @@ static int read_config(const char *text, struct lm_config *config, struct err *e
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- configs */
-
 static const struct {
     const char *text, *wanted; /* part of the sentence; NULL: taken */
 } documents[] = {
@@ -252,8 +250,6 @@ TEST(parameters)
         assert_int_equal(lm_config_parameters(&config), models[i].wanted);
     }
 }
-
-/* ------------------------------------------------------------------------------------ adapters */
 
 #define ADAPTER "{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":16"
 #define Q ",\"target_modules\":[\"q_proj\"]"

@@ -60,8 +60,6 @@ static void release(struct lm_sample *samples, size_t count)
         lm_sample_deinit(&samples[i]);
 }
 
-/* ------------------------------------------------------------------------------------- requests */
-
 struct asker {
     struct fixture *fixture;
     pthread_t thread;
@@ -183,8 +181,6 @@ TEST(no_numbers)
     lm_sample_deinit(&sample);
     close_fixture(&fixture);
 }
-
-/* -------------------------------------------------------------------------------------- changes */
 
 /* What the callbacks count. */
 struct counts {

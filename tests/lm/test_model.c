@@ -126,8 +126,6 @@ static void assert_close(const struct lm_model *model, const float *a, const flo
     assert_true(distance(a, b, count) <= (exact ? 0 : 1e-5));
 }
 
-/* ------------------------------------------------------------------------------------ gradients */
-
 /* The loss with `parameter` moved by `step` along `direction`. */
 static double loss_at(struct lm_pass *pass, struct lm_model *model, struct lm_parameter *parameter,
                       const float *values, const float *direction, double step)
@@ -227,8 +225,6 @@ TEST(gradients)
         lm_model_close(model);
     }
 }
-
-/* --------------------------------------------------------------------- ways to the same figures */
 
 TEST(recompute)
 {
@@ -394,8 +390,6 @@ TEST(bytes)
     lm_model_close(model);
 }
 
-/* ----------------------------------------------------------------------------- what is refused */
-
 static const struct {
     size_t rows, sequences;
     int32_t tokens[4], starts[4], target;
@@ -468,8 +462,6 @@ TEST(refused)
     assert_string_equal(err.text, "nothing of the model is trained: no gradients to compute");
     lm_model_close(model);
 }
-
-/* --------------------------------------------------------------------------- between backends */
 
 /* One model, one batch: what other backends find, held against the reference. */
 TEST(backends_agree)

@@ -83,8 +83,6 @@ static void logits_of(struct lm_model *model, float *logits)
     lm_pass_close(pass);
 }
 
-/* ---------------------------------------------------------------------------------------- fresh */
-
 static uint64_t checksum(const struct lm_model *model)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -196,8 +194,6 @@ TEST(options)
     }
 }
 
-/* ------------------------------------------------------------------------------- there and back */
-
 TEST(round_trip)
 {
     struct fixture *fixture = *state;
@@ -293,8 +289,6 @@ TEST(in_place)
     lm_model_close(to);
     lm_model_close(narrow);
 }
-
-/* ----------------------------------------------------------------------- what no checkpoint is */
 
 /* A checkpoint of the small model with one thing changed about one tensor, or one more. */
 static const struct change {

@@ -93,8 +93,6 @@ TEST(eviction)
     pages_free(pages);
 }
 
-/* ---------------------------------------------------------------------------- random operations */
-
 #define PAGES 7
 #define ROUNDS 20000
 

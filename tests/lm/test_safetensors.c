@@ -69,8 +69,6 @@ static void expect(const char *what, const char *name, const char *wanted)
     mem_free(path);
 }
 
-/* ----------------------------------------------------------------------------------- strangers */
-
 #define A(offsets) "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}"
 #define B(offsets) "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}"
 #define ONE(dtype, shape, offsets)                                                                 \
@@ -239,8 +237,6 @@ TEST(index)
     write_file("model.safetensors", 2, "{}", 2, 0);
     expect("the single file goes first", ".", NULL);
 }
-
-/* ----------------------------------------------------------------------------------- round trip */
 
 static float value_of(size_t tensor, size_t i)
 {

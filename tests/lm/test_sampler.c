@@ -95,8 +95,6 @@ static void run(struct fixture *fixture, const struct lm_request *request)
     finish(fixture);
 }
 
-/* -------------------------------------------------------------------------------------- sharing */
-
 TEST(samples_share_their_prompt)
 {
     struct fixture fixture;
@@ -179,8 +177,6 @@ TEST(conversation)
     tiny_answer_deinit(&fresh);
     close_fixture(&fixture);
 }
-
-/* -------------------------------------------------------------------------------------- endings */
 
 TEST(endings)
 {
@@ -348,8 +344,6 @@ TEST(bad_options)
     tiny_close(&tiny);
 }
 
-/* ----------------------------------------------------------------------------- weights, numbers */
-
 TEST(new_weights)
 {
     struct fixture fixture;
@@ -486,8 +480,6 @@ TEST(prompt_logprobs)
     tiny_answer_deinit(&sampled);
 }
 
-/* ------------------------------------------------------------------------- trainer and backends */
-
 struct scores {
     float logprobs[TINY_POSITIONS];
 };
@@ -596,8 +588,6 @@ TEST(ragged_on_cpu)
         close_fixture(&fixture);
     }
 }
-
-/* ---------------------------------------------------------------------------------- full caches */
 
 #define KINDS 6
 #define CROWD 40

@@ -94,8 +94,6 @@ static void assert_comes_back(struct tokenizer *tokenizer, const char *text, siz
     buf_deinit(&out);
 }
 
-/* --------------------------------------------------------------------------------------- parts */
-
 TEST(letters)
 {
     bool seen[0x200] = {false};
@@ -349,8 +347,6 @@ TEST(patterns)
     pattern_search_free(search);
 }
 
-/* -------------------------------------------------------------------------------------- encode */
-
 #define TEMPLATE                                                                                   \
     "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"B\",\"type_id\":0}}" \
     ","                                                                                            \
@@ -468,8 +464,6 @@ TEST(a_pattern_that_explodes)
     tokenizer_close(tokenizer);
 }
 
-/* ------------------------------------------------------------------------------------ streaming */
-
 TEST(stream)
 {
     static const struct {
@@ -511,9 +505,6 @@ TEST(stream)
     }
     tokenizer_close(tokenizer);
 }
-
-/* -------------------------------------------------------------------------------------- refusals
- * */
 
 TEST(refusals)
 {
@@ -624,9 +615,6 @@ TEST(hostile_documents)
     buf_deinit(&deep);
     assert_int_equal(tokenizer_open(&tokenizer, "tests/lm/nowhere", &err), ERR_MISSING);
 }
-
-/* ------------------------------------------------------------------------- of characters, threads
- * */
 
 /* A vocabulary without ByteLevel: characters, bytes for what it lacks, else the unknown token. */
 TEST(characters)

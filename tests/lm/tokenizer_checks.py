@@ -35,9 +35,6 @@ QWEN_SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN_ADDED = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
 
 
-# ------------------------------------------------------------------------------------------ texts
-
-
 def corpus():
     files = sorted(ROOT.glob("src/gym/*.c")) + sorted(ROOT.glob("docs/*/*.md"))
     return [file.read_text() for file in files][:60] + ["深度学习 カーネル 커널 é ü 🚀 👩‍👩‍👧 naïve"] * 20
@@ -111,9 +108,6 @@ class Lines:
         kinds = [self.code, self.prose, self.cjk, self.emoji, self.marks, self.anything]
         kinds += [self.noise, self.blanks, self.specials]
         return ["", " "] + [kinds[i % len(kinds)]() for i in range(count - 2)]
-
-
-# ------------------------------------------------------------------------------------- tokenizers
 
 
 @functools.cache
@@ -227,9 +221,6 @@ VARIANTS = {
     "odd tokens": odd_tokens,
     **dict(behaviors()),
 }
-
-
-# ------------------------------------------------------------------------------------- comparison
 
 
 def ours(file, texts, *words):

@@ -53,8 +53,6 @@ def refused(*words):
     return run.stderr
 
 
-# ------------------------------------------------------------------------------------------ configs
-
 # As Transformers 4 wrote them, as they stand in checkpoints, and with as little as possible.
 OLD = {
     "qwen2 bare": {"model_type": "qwen2", **SIZES, "num_attention_heads": 32},
@@ -160,8 +158,6 @@ def test_a_config_says_the_same_to_both(name, tmp_path):
     assert torch.equal(frequencies(again)[0], frequencies(theirs)[0])
     assert frequencies(again)[1] == pytest.approx(frequencies(theirs)[1], rel=1e-12)
 
-
-# -------------------------------------------------------------------------------------- safetensors
 
 # Ties, the largest that stay finite and the smallest that stay, in both short types.
 SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 65504.0, 65519.996, 65520.0]
@@ -290,8 +286,6 @@ def test_fresh_models(family, tmp_path):
     with safe_open(tmp_path / "one" / "model.safetensors", "pt") as file:
         assert file.metadata() == {"format": "pt"}
 
-
-# ----------------------------------------------------------------------------------------- adapters
 
 ALL = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 ADAPTERS = [

@@ -17,8 +17,6 @@ static void assign(struct settings *settings, const char *assignment)
     assert_ok(settings_assign(settings, assignment, &err), &err);
 }
 
-/* ----------------------------------------------------------------------------------- questions */
-
 TEST(questions)
 {
     static const struct {
@@ -57,8 +55,6 @@ TEST(questions)
     }
     json_decref(messages);
 }
-
-/* ------------------------------------------------------------------------------------- answers */
 
 #define CHUNK(inside) "{\"choices\": [{\"index\": 0, " inside "}]}"
 #define DELTA(inside) CHUNK("\"delta\": {" inside "}")
@@ -209,8 +205,6 @@ TEST(whole)
     }
 }
 
-/* ------------------------------------------------------------------------------------ refusals */
-
 TEST(refusals)
 {
     static const struct {
@@ -280,8 +274,6 @@ TEST(redact)
         mem_free(clean);
     }
 }
-
-/* -------------------------------------------------------------------------------------- prices */
 
 TEST(prices)
 {

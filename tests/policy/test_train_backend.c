@@ -150,8 +150,6 @@ static uint64_t refresh(struct train_backend *backend)
     return version;
 }
 
-/* ------------------------------------------------------------------------------------- sampling */
-
 TEST(prompts)
 {
     struct fixture fixture;
@@ -346,8 +344,6 @@ TEST(versions)
     close_fixture(&fixture);
 }
 
-/* ------------------------------------------------------------------------------------- training */
-
 /* An answer that is rewarded becomes more probable; samples are of the new weights after a refresh
  * alone. */
 static void check_learning(const char *device, size_t rank)
@@ -450,8 +446,6 @@ TEST(export)
     mem_free(path);
     close_fixture(&fixture);
 }
-
-/* ----------------------------------------------------------------------------------- refusals */
 
 TEST(refusals)
 {

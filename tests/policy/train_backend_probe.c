@@ -87,8 +87,6 @@ static int32_t *ids(const json_t *object, const char *key, size_t *count)
     return out;
 }
 
-/* ------------------------------------------------------------------------------------- commands */
-
 static json_t *do_prompt(struct train_backend *backend, const json_t *line, struct err *err)
 {
     struct tokens prompt = {0};
@@ -351,8 +349,6 @@ static json_t *obey(struct train_backend *backend, const char *text, size_t coun
         json_decref(line);
     return out ? out : failure(&err);
 }
-
-/* ----------------------------------------------------------------------------------- opening */
 
 static const char corpus[] = "the question and the answer, the prompt and the completion: the user "
                              "asks, the assistant answers the question of the user\n";

@@ -46,8 +46,6 @@ static void pause_us(int64_t us)
     nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
 }
 
-/* -------------------------------------------------------------------------------- the processes */
-
 static void submit(struct queue *queue)
 {
     for (int i = 0; i < JOBS && !ledger->stop; i++) {
@@ -148,8 +146,6 @@ static void end(pid_t pid, int signal_number)
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
 }
-
-/* ------------------------------------------------------------------------------------ one trial */
 
 static bool all_done(struct queue *queue)
 {

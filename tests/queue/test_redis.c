@@ -23,8 +23,6 @@ static struct redis_server server = {.durable = true};
 static redisContext *control;
 static struct err err;
 
-/* ------------------------------------------------------------------------------------ the place */
-
 static const char *fresh(void)
 {
     freeReplyObject(redis_server_ask(control, "FLUSHALL"));
@@ -78,8 +76,6 @@ static void age(int64_t ms)
 }
 
 static const struct queue_place place = {"redis://", fresh, age, NULL};
-
-/* -------------------------------------------------------------------------- what is Redis's own */
 
 static void put_one(struct queue *queue, const char *id)
 {

@@ -85,8 +85,6 @@ static void assert_listed(int state, const char *batch, size_t expected)
 
 TEST_EACH(suite_set_up, suite_tear_down);
 
-/* --------------------------------------------------------------------------------------- ended */
-
 TEST(retention_by_count)
 {
     struct queue_options options = {.keep_jobs = 4};
@@ -153,8 +151,6 @@ TEST(answers_of_a_key)
     vanish("a");
     assert_int_equal(queue_find(suite.queue, "k", 0, &job, &suite.err), ERR_MISSING);
 }
-
-/* ---------------------------------------------------------------------------------- not ended */
 
 TEST(statistics)
 {

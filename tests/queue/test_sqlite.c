@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------------------ a clock to turn */
-
 static _Atomic int64_t wall_ms = 1000000000000, boot_ms = 5000;
 static const char *boot = "boot one";
 
@@ -43,8 +41,6 @@ static void age(int64_t ms)
     boot_ms += ms;
 }
 
-/* ------------------------------------------------------------------------------------ the place */
-
 static char directory[128], url[256], path[192];
 static int files;
 
@@ -64,8 +60,6 @@ static void make_directory(void)
     if (!mkdtemp(directory))
         abort();
 }
-
-/* ------------------------------------------------------------------------- what is SQLite's own */
 
 static struct err err;
 
@@ -337,8 +331,6 @@ TEST(a_locked_file)
     put_one(queue, "a");
     queue_close(queue);
 }
-
-/* -------------------------------------------------------------------------- a disk that is full */
 
 #define BALLAST_BYTES (1 << 20)
 

@@ -153,8 +153,6 @@ TEST(formats)
     corpus_close(corpus);
 }
 
-/* ---------------------------------------------------------------------------------- whole files */
-
 struct seen {
     size_t count;
     char names[1024];

@@ -1,7 +1,6 @@
 /* run_writer: a made-up training run, for test_run.c and write_run.c. What it writes depends on the
  * step alone, so that a run that was killed and one that was not can be compared. */
-#ifndef WARPGYM_TESTS_RL_RUN_WRITER_H
-#define WARPGYM_TESTS_RL_RUN_WRITER_H
+#pragma once
 
 #include "base/file.h"
 #include "base/json.h"
@@ -120,5 +119,3 @@ static inline int writer_run(const char *directory, const struct settings *setti
     run_close(run);
     return result;
 }
-
-#endif

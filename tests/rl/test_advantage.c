@@ -85,9 +85,6 @@ TEST(rows)
     assert_null(rl_estimator("gspo"));
 }
 
-/* ----------------------------------------------------------------------------------- definitions
- * */
-
 struct asked {
     const struct rl_batch *batch;
     const double *given;
@@ -242,9 +239,6 @@ TEST(definitions)
     }
 }
 
-/* ------------------------------------------------------------------------------------ properties
- * */
-
 /* Some distribution for each token, for the optimal baselines: a score of 0.1 and more. */
 static void fill_collisions(struct rl_batch *batch)
 {
@@ -352,9 +346,6 @@ TEST(equal_rewards_teach_nothing)
         arena_deinit(&arena);
     }
 }
-
-/* ------------------------------------------------------------------- what the policy has to tell
- * */
 
 TEST(optimal_baseline)
 {

@@ -87,8 +87,6 @@ int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
     return evaluator_evaluate(evaluator, request, verdict, err);
 }
 
-/* --------------------------------------------------------------------------------- the learners */
-
 static int write_code(struct train_backend *backend, const struct train_backend_sampling *sampling,
                       char **text, struct err *err)
 {
@@ -131,8 +129,6 @@ static int stumble(struct train_backend *backend, const struct train_backend_sam
     return backend->samples == 1 ? err_set(err, ERR_TIMEOUT, "no answer")
                                  : write_code(backend, sampling, text, err);
 }
-
-/* ------------------------------------------------------------------------------------ the world */
 
 static struct settings settings;
 static struct paths_list search_paths;
@@ -231,8 +227,6 @@ static void end(struct world *world)
     pthread_mutex_destroy(&world->backend.lock);
     pthread_mutex_destroy(&world->evaluator.lock);
 }
-
-/* ---------------------------------------------------------------------------------------- tests */
 
 TEST(rollouts)
 {

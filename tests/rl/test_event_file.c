@@ -65,8 +65,6 @@ TEST(wire)
     buf_deinit(&buf);
 }
 
-/* ------------------------------------------------------------------------------------ files */
-
 static char directory[] = "/tmp/test_events_XXXXXX";
 
 FIXTURE(make_directory)

@@ -117,8 +117,6 @@ static void true_gradient(const struct world *world, double *gradient)
     }
 }
 
-/* -------------------------------------------------------------------------------- the estimate */
-
 struct setup {
     const struct world *world;
     size_t samples;
@@ -279,9 +277,6 @@ static double distance(const struct setup *setup, double factor)
         most = fmax(most, fabs(got[i] - factor * wanted[i]));
     return most;
 }
-
-/* ------------------------------------------------------------------------------------- the table
- * */
 
 static const struct row {
     const char *what;

@@ -231,8 +231,6 @@ TEST(importance)
     }
 }
 
-/* ---------------------------------------------------------------------------------- the metrics */
-
 /* Σ over tokens that count of f(l), over their number; and the same over rows of f(Σ l or mean). */
 static double over_tokens(const struct rl_batch *batch, double (*f)(double))
 {

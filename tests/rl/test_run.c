@@ -86,8 +86,6 @@ static int in_child(const char *directory, uint64_t steps)
     return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
 }
 
-/* ------------------------------------------------------------------------------------- settings */
-
 static const struct change {
     const char *assignment;
     const char *complaint; /* NULL: it may differ */
@@ -165,8 +163,6 @@ TEST(free_rows)
             fail_msg("%s", row);
     }
 }
-
-/* --------------------------------------------------------------------------------------- resume */
 
 TEST(whole)
 {
@@ -402,8 +398,6 @@ TEST(misuse)
     mem_free(directory);
 }
 
-/* ----------------------------------------------------------------------------------------- tags */
-
 TEST(tags)
 {
     static const char *const wanted[][3] = {
@@ -441,8 +435,6 @@ TEST(tags_are_told)
     }
     mem_free(page);
 }
-
-/* --------------------------------------------------------------------------------------- series */
 
 TEST(series)
 {

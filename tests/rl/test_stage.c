@@ -10,8 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* --------------------------------------------------------------------------------------- stages */
-
 TEST(stages_are_read)
 {
     static const struct {
@@ -116,8 +114,6 @@ TEST(states_that_are_none)
     stages_close(&stages);
 }
 
-/* --------------------------------------------------------------------------------------- guards */
-
 TEST(guard)
 {
     static const struct {
@@ -157,8 +153,6 @@ TEST(guard)
     assert_int_equal(train_guard_check(&guard, &settings, 0, &wild, NULL), 0);
     settings_deinit(&settings);
 }
-
-/* ------------------------------------------------------------------------------------- problems */
 
 #define PROBLEMS 5
 

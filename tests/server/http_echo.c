@@ -29,8 +29,6 @@ struct echo {
     int streams_gone, streams_released;
 };
 
-/* ---------------------------------------------------------------------------------------- plain */
-
 static void ping(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
@@ -152,8 +150,6 @@ static void show_metrics(void *context, struct http_request *request,
     buf_deinit(&text);
 }
 
-/* -------------------------------------------------------------------------------------- waiting */
-
 static void add(struct echo *echo, int *counter, int by)
 {
     pthread_mutex_lock(&echo->lock);
@@ -262,8 +258,6 @@ static void counters(void *context, struct http_request *request, struct http_re
     http_set_json(response, value);
 }
 
-/* --------------------------------------------------------------------------------------- events */
-
 static void stream_gone(void *context)
 {
     struct echo *echo = context;
@@ -325,8 +319,6 @@ static void close_all(void *context, struct http_request *request, struct http_r
         http_stream_close(echo->streams[i]);
     ping(context, request, response);
 }
-
-/* ---------------------------------------------------------------------------------- the program */
 
 static void envelope(void *context, const struct http_error *error,
                      const struct http_request *request, struct http_response *response)

@@ -15,8 +15,6 @@
 
 #define PATIENCE_MS 20000
 
-/* ------------------------------------------------------------------------------------ a service */
-
 #define CATALOGUE                                                                                  \
     "{\"title\": \"T\", \"instructions\": \"I\", \"resourceTemplates\": [{\"uriTemplate\": "       \
     "\"x://{+id}\", \"name\": \"x\", \"title\": \"X\"}], \"prompts\": [{\"name\": \"solve\", "     \
@@ -142,8 +140,6 @@ FIXTURE(close_house)
 }
 
 TEST_GROUP(open_house, close_house);
-
-/* ------------------------------------------------------------------------------------ exchanges */
 
 struct heard {
     pthread_mutex_t lock;
@@ -418,8 +414,6 @@ TEST(schema)
     }
 }
 
-/* ------------------------------------------------------------------------------ several at once */
-
 #define HANG(id, meta)                                                                             \
     "{\"jsonrpc\": \"2.0\", \"id\": " id ", \"method\": \"tools/call\", \"params\": {\"name\": "   \
     "\"hang\", \"_meta\": " meta "}}"
@@ -562,8 +556,6 @@ TEST(sessions)
     assert_null(mcp_session_find(house->mcp, id));
     assert_int_equal(house->sessions_over, 1);
 }
-
-/* ---------------------------------------------------------------------------------------- stdio */
 
 struct pipes {
     struct house *house;

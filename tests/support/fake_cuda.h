@@ -1,7 +1,6 @@
 /* fake_cuda: the driver and the management library without a GPU (tests/fake), for tests of what
  * calls them. */
-#ifndef WARPGYM_TESTS_FAKE_CUDA_H
-#define WARPGYM_TESTS_FAKE_CUDA_H
+#pragma once
 
 /* Their libraries, and the judge's kernels (gpu_work.cu) as that driver takes them, once
  * fake_cuda_find has run. */
@@ -11,5 +10,3 @@ extern char fake_cuda[], fake_nvml[], fake_gpu_work[];
 int fake_cuda_find(void **state);
 /* Teardown: what FAKE_… asked of them is forgotten. */
 int fake_cuda_clean(void **state);
-
-#endif

@@ -5,8 +5,7 @@
  *   sample    the text of `say` for this prompt and seed; its tokens are 1, 2, 3, …
  *   forward   log-probability of a target t: -t / 100
  */
-#ifndef WARPGYM_TESTS_FAKE_LEARNER_H
-#define WARPGYM_TESTS_FAKE_LEARNER_H
+#pragma once
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -191,5 +190,3 @@ int train_backend_export(struct train_backend *backend, const char *directory, s
     (void)backend;
     return err_set(err, ERR_UNSUPPORTED, "%s", directory);
 }
-
-#endif

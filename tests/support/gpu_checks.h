@@ -1,7 +1,6 @@
 /* gpu_checks: the judge's kernels against the plain functions that they stand for. Run on the
  * stand-in driver (tests/judge/test_gpu_work.c) and on real GPUs (tests/gpu/work.c). */
-#ifndef WARPGYM_TESTS_GPU_CHECKS_H
-#define WARPGYM_TESTS_GPU_CHECKS_H
+#pragma once
 
 #include "judge/gpu/gpu_work.h"
 
@@ -21,5 +20,3 @@ struct gpu_check {
 
 extern const struct gpu_check gpu_checks[];
 extern const size_t gpu_check_count;
-
-#endif

@@ -1,6 +1,5 @@
 /* http_fixture: an HTTP server of a test's own routes, on a free port of loopback. */
-#ifndef WARPGYM_TESTS_HTTP_FIXTURE_H
-#define WARPGYM_TESTS_HTTP_FIXTURE_H
+#pragma once
 
 #include "base/settings.h"
 #include "server/http/http.h"
@@ -16,5 +15,3 @@ int http_fixture_begin(struct http_fixture *server, const struct http_route *rou
 /* Stops answering; what `context` holds of requests may be dropped between the two. */
 int http_fixture_stop(struct http_fixture *server);
 void http_fixture_free(struct http_fixture *server);
-
-#endif

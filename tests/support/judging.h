@@ -1,8 +1,7 @@
 /* judging: what tests that judge whole problems share: problems and candidates in a directory of
  * their own, a judge with its settings, verdicts in one line. Every function fails the running test
  * itself where something goes wrong, and none may be called from another thread. */
-#ifndef WARPGYM_TESTS_JUDGING_H
-#define WARPGYM_TESTS_JUDGING_H
+#pragma once
 
 #include "base/settings.h"
 #include "judge/evaluate.h"
@@ -27,5 +26,3 @@ int judging_descriptors(void);
 
 /* "wrong (wrong: y: 3 of 4 elements are wrong…)"; a static buffer. */
 const char *judging_summary(const struct verdict *verdict);
-
-#endif

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------- building */
-
 /* What one case is: `sizes` and `flags` mean what its maker reads from them. */
 struct row {
     const char *op, *variant;
@@ -100,8 +98,6 @@ static void *at(const struct lm_op_case *c, const char *name)
 }
 
 #define RUN(name) ((backward ? b->ops->name.backward : b->ops->name.forward)(b, &op))
-
-/* ----------------------------------------------------------------------------- one op at a time */
 
 enum { BIAS = 1, ADDEND = 2, IN_PLACE = 4, ADD_DX = 8, ENTROPY = 16, LARGE = 32 };
 
@@ -619,8 +615,6 @@ struct lm_op_array *lm_op_case_find(struct lm_op_case *c, const char *name)
             return &c->arrays[i];
     return NULL;
 }
-
-/* -------------------------------------------------------------------------------------- running */
 
 static size_t bytes_of(const struct lm_op_array *array, const struct lm_backend *backend)
 {

@@ -6,8 +6,7 @@
  * number that its type holds exactly. One run uploads all arrays with their `start`, goes forward
  * (outputs are found), then backward where there is one (all else is found), and frees all.
  */
-#ifndef WARPGYM_TESTS_LM_OP_CASES_H
-#define WARPGYM_TESTS_LM_OP_CASES_H
+#pragma once
 
 #include "lm/ops/backend.h"
 
@@ -62,5 +61,3 @@ NODISCARD int lm_op_case_run(struct lm_op_case *c, struct lm_backend *backend, b
  * the value itself); with 0, that differs in any bit. -1: there is none. */
 long lm_op_array_far(const struct lm_op_array *wanted, const struct lm_op_array *found,
                      double bound);
-
-#endif

@@ -1,6 +1,5 @@
 /* prompting: what the tests of prompts share. */
-#ifndef WARPGYM_TESTS_PROMPTING_H
-#define WARPGYM_TESTS_PROMPTING_H
+#pragma once
 
 #include "gym/prompt/prompt.h"
 
@@ -18,5 +17,3 @@ const char *prompting_role(const json_t *messages, size_t index);
 const char *prompting_text(const json_t *messages, size_t index);
 /* All texts hold these marks in this order; the last one is NULL. */
 void prompting_in_order(const char *text, const char *const *marks);
-
-#endif

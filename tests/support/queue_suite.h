@@ -1,6 +1,5 @@
 /* queue_suite: what every store of queue.h must do, as one suite of tests that each store runs. */
-#ifndef WARPGYM_TESTS_QUEUE_SUITE_H
-#define WARPGYM_TESTS_QUEUE_SUITE_H
+#pragma once
 
 #include "queue/queue.h"
 
@@ -19,5 +18,3 @@ int queue_suite_run(const struct queue_place *place);
 /* Opens `url` with the place's clock; fails the running test where it can't. */
 struct queue *queue_suite_open(const struct queue_place *place, const char *url,
                                const struct queue_options *options);
-
-#endif

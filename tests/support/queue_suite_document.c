@@ -61,8 +61,6 @@ static uint64_t count_all(void)
     return stats.documents;
 }
 
-/* -------------------------------------------------------------------------------- one after one */
-
 TEST_FUNCTION(versions)
 {
     expect_none("a");
@@ -160,8 +158,6 @@ TEST_FUNCTION(a_name_that_expired_is_free)
     assert_int_equal(suite_reap().expired, 0);
     expect("a", "one");
 }
-
-/* ---------------------------------------------------------------------------------- what is big */
 
 TEST_FUNCTION(refused)
 {
@@ -264,8 +260,6 @@ TEST_FUNCTION(many_expire)
     expect_none("1");
     expect("7", "7");
 }
-
-/* --------------------------------------------------------------------------------- many writers */
 
 #define WRITERS 8
 #define STEPS 25

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ------------------------------------------------------------------------------------- watchers */
-
 struct seen {
     struct queue_watcher watcher; /* first */
     pthread_mutex_t lock;
@@ -128,8 +126,6 @@ TEST_FUNCTION(no_end_is_missed)
     seen_free(seen, other);
     queue_close(other);
 }
-
-/* --------------------------------------------------------------------------------- many at once */
 
 #define CROWD_JOBS 600
 

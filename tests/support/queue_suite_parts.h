@@ -1,7 +1,6 @@
 /* queue_suite_parts: what the files of the suite share: the store under test, and short forms of
  * the calls, which fail the running test where something goes wrong. */
-#ifndef WARPGYM_TESTS_QUEUE_SUITE_PARTS_H
-#define WARPGYM_TESTS_QUEUE_SUITE_PARTS_H
+#pragma once
 
 #include "queue_suite.h"
 
@@ -52,5 +51,3 @@ struct queue_job suite_get(const char *id);
 /* Until it is through. */
 struct queue_reaping suite_reap(void);
 enum queue_state suite_cancel(const char *id);
-
-#endif

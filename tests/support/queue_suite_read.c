@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -------------------------------------------------------------------------------------- reading */
-
 TEST_FUNCTION(lists)
 {
     char id[32];
@@ -139,8 +137,6 @@ TEST_FUNCTION(statistics)
     assert_int_equal(ended(&stats, "wrong"), 1);
     assert_int_equal(ended(&stats, QUEUE_CANCELLED_OUTCOME), 1);
 }
-
-/* --------------------------------------------------------------------------------- housekeeping */
 
 static void end_many(int count, const char *result)
 {

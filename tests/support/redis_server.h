@@ -1,7 +1,6 @@
 /* redis_server: a Redis of the test's own, on a free port of the loopback, in a directory below
  * TMPDIR. It dies with the process that started it. */
-#ifndef WARPGYM_TESTS_REDIS_SERVER_H
-#define WARPGYM_TESTS_REDIS_SERVER_H
+#pragma once
 
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ void redis_server_remove(struct redis_server *server);
 redisContext *redis_server_connect(const struct redis_server *server);
 /* The reply to one command, formatted as redisCommand does; the caller's. */
 redisReply *redis_server_ask(redisContext *context, const char *format, ...);
-
-#endif

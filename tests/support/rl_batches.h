@@ -1,6 +1,5 @@
 /* rl_batches: batches for the tests of src/rl. */
-#ifndef WARPGYM_TESTS_RL_BATCHES_H
-#define WARPGYM_TESTS_RL_BATCHES_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -20,5 +19,3 @@ void rl_test_rows(struct rl_batch *batch, struct arena *arena, size_t rows, cons
 /* The same rollouts in another order; row[i] is where row i of `from` went. */
 void rl_test_permute(const struct rl_batch *from, struct rl_batch *to, struct arena *arena,
                      uint64_t *state, size_t *row);
-
-#endif

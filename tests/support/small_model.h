@@ -1,7 +1,6 @@
 /* small_model: models of a few thousand parameters for tests of lm/. A failure of theirs fails the
  * test. */
-#ifndef WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
-#define WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -27,5 +26,3 @@ void small_disturb(struct lm_model *model);
 /* Of one parameter; the caller's (mem_free). */
 float *small_values(const struct lm_model *model, const struct lm_parameter *parameter);
 float *small_gradients(const struct lm_model *model, const struct lm_parameter *parameter);
-
-#endif

@@ -13,8 +13,7 @@
  * the test. Errors: a failed assertion ends the test, a fixture that returns other than 0 fails its
  * tests.
  */
-#ifndef WARPGYM_TESTS_TEST_H
-#define WARPGYM_TESTS_TEST_H
+#pragma once
 
 #include "base/array.h"
 
@@ -82,5 +81,3 @@ void test_register(struct test_entry *entry);
                                           NULL};                                                   \
         test_register(&entry);                                                                     \
     }
-
-#endif

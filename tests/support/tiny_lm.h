@@ -1,7 +1,6 @@
 /* tiny_lm: a small model (small_model.h) with its trainer, and datums made of numbers. A failure of
  * theirs fails the test. */
-#ifndef WARPGYM_TESTS_SUPPORT_TINY_LM_H
-#define WARPGYM_TESTS_SUPPORT_TINY_LM_H
+#pragma once
 
 #include "lm/train/trainer.h"
 
@@ -32,5 +31,3 @@ void tiny_datum_free(struct lm_datum *datum);
 
 /* One step of ppo on three datums from the seed; *sums and *norm are what came of it. */
 void tiny_lm_step(struct tiny_lm *tiny, uint64_t seed, struct loss_sums *sums, double *norm);
-
-#endif

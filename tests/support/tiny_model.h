@@ -1,7 +1,6 @@
 /* tiny_model: a small model (small_model.h) for samplers; and what a request brings, kept for a
  * look at the end. */
-#ifndef WARPGYM_TESTS_TINY_MODEL_H
-#define WARPGYM_TESTS_TINY_MODEL_H
+#pragma once
 
 #include "lm/sample/sampler.h"
 
@@ -31,5 +30,3 @@ void tiny_scored(void *context, const float *logprobs, const struct lm_top *top)
 void tiny_answer_deinit(struct tiny_answer *answer);
 /* To the last bit. */
 void tiny_assert_same(const struct lm_sample *a, const struct lm_sample *b, const char *what);
-
-#endif

@@ -17,8 +17,6 @@ struct run {
     const struct batch_task **sent;
 };
 
-/* ------------------------------------------------------------------------------------- requests */
-
 /* "--set KEY=VALUE" as part of a request; settings that concern only this side stay here. */
 static int read_assignments(const struct cli_words *assignments, json_t **settings, struct err *err)
 {
@@ -95,8 +93,6 @@ static json_t *make_request(void *context, size_t index)
         json_put(request, "fresh", json_true());
     return request;
 }
-
-/* ------------------------------------------------------------------------------------- verdicts */
 
 static void name_it(struct verdict *verdict, const struct run *run, const struct batch_task *task)
 {

@@ -3,8 +3,7 @@
  * A problem is sent as its id if it was named by its id and is in our own suite or unknown here,
  * so that the server finds it; any other is sent as text. Verdicts return with the problem's id
  * and the candidate's path as they are known here. */
-#ifndef WARPGYM_CLI_EVAL_REMOTE_H
-#define WARPGYM_CLI_EVAL_REMOTE_H
+#pragma once
 
 #include "base/settings.h"
 #include "cli/eval/report.h"
@@ -24,5 +23,3 @@ struct eval_remote {
 /* Judges the first `count` tasks. 0 when each has its verdict or its error. */
 NODISCARD int eval_remote_run(const struct eval_remote *remote, size_t count,
                               struct eval_report *report, struct err *err);
-
-#endif

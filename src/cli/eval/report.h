@@ -1,7 +1,6 @@
 /* eval_report: reports verdicts: a table for people, JSON lines for programs, and a file that a
  * restart continues. */
-#ifndef WARPGYM_CLI_EVAL_REPORT_H
-#define WARPGYM_CLI_EVAL_REPORT_H
+#pragma once
 
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -36,5 +35,3 @@ size_t eval_report_skip(const struct eval_report *report, struct batch_task *tas
 void eval_report_verdict(void *context, const struct batch_task *task,
                          const struct verdict *verdict);
 void eval_report_tick(void *context);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * A pair that cannot be read (no file, unknown problem, bad JSON) is reported by `complain` and
  * left out; the others are judged. Each problem is loaded once. Ownership: eval_tasks_deinit. */
-#ifndef WARPGYM_CLI_EVAL_TASKS_H
-#define WARPGYM_CLI_EVAL_TASKS_H
+#pragma once
 
 #include "base/paths.h"
 #include "judge/batch.h"
@@ -42,5 +41,3 @@ void eval_tasks_deinit(struct eval_tasks *tasks);
 
 /* `problem` NULL: `path` names its own. */
 void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path);
-
-#endif

@@ -60,8 +60,6 @@ static const struct lm_config ten_million = {.family = LM_QWEN2,
                                              .begin_token = -1,
                                              .pad_token = -1};
 
-/* ------------------------------------------------------------------------------------- figures */
-
 static struct figure *add_figure(struct report *report, const char *unit, double scale,
                                  const char *of)
 {
@@ -110,8 +108,6 @@ static void add_round(struct report *report, const struct lm_config *config,
                              round->read_bytes;
     }
 }
-
-/* -------------------------------------------------------------------------------------- output */
 
 static void print_table(const struct report *report)
 {
@@ -182,8 +178,6 @@ static void print_json(const struct report *report, const struct lm_model *model
     cli_print_json(object, OUT_BYTES);
     json_decref(object);
 }
-
-/* ------------------------------------------------------------------------------------- running */
 
 static int open_model(const struct arguments *arguments, struct lm_backend *backend,
                       struct lm_model **out, struct err *err)

@@ -32,8 +32,6 @@ struct lm_bench {
     size_t datum_count;
 };
 
-/* ------------------------------------------------------------------------------- what it costs */
-
 static double matrix_elements(const struct lm_config *c)
 {
     double width = (double)c->width, q = (double)(c->heads * c->head_width);
@@ -53,8 +51,6 @@ double lm_bench_decode_bytes(const struct lm_config *c, size_t batch, double pos
     double cache = 2 * (double)(c->layers * c->kv_heads * c->head_width);
     return sizeof(float) * (matrix_elements(c) + (double)batch * positions * cache);
 }
-
-/* ------------------------------------------------------------------------- the machine's rates */
 
 static double product_rate(struct lm_bench *bench, size_t square_size)
 {
@@ -91,8 +87,6 @@ static double read_rate(struct lm_bench *bench)
     }
     return done / (double)passed_ns * 1e9;
 }
-
-/* -------------------------------------------------------------------------------- the engine's */
 
 static int train_rate(struct lm_bench *bench, double *rate, struct err *err)
 {
@@ -165,8 +159,6 @@ static int decode_rate(struct lm_bench *bench, size_t batch, double *rate, struc
     lm_sampler_close(sampler);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- rounds */
 
 int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct err *err)
 {

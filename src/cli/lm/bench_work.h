@@ -7,8 +7,7 @@
  *   reading     the sum of squares of an array much larger than the caches
  *   training    forward, backward and one step of AdamW over `tokens` tokens
  *   decoding    `batch` sequences together, without their prompts */
-#ifndef WARPGYM_CLI_LM_BENCH_WORK_H
-#define WARPGYM_CLI_LM_BENCH_WORK_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -42,5 +41,3 @@ NODISCARD int lm_bench_open(struct lm_bench **out, struct lm_model *model,
                             const struct lm_bench_plan *plan, struct err *err);
 NODISCARD int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct err *err);
 void lm_bench_close(struct lm_bench *bench);
-
-#endif

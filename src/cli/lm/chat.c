@@ -56,8 +56,6 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
-/* --------------------------------------------------------------------------------- conversation */
-
 static void talk_drop_messages(struct talk *talk, size_t from)
 {
     while (talk->count > from)
@@ -148,8 +146,6 @@ static int answer_question(struct talk *talk, const char *question)
     return status;
 }
 
-/* ------------------------------------------------------------------------------------- commands */
-
 static void do_reset(struct talk *talk, const char *text)
 {
     (void)text;
@@ -212,8 +208,6 @@ static bool run_command(struct talk *talk, const char *line)
     cli_fail(0, "%.40s: no such command; /help lists them", line);
     return true;
 }
-
-/* ---------------------------------------------------------------------------------------- input */
 
 /* Waits for input or Ctrl-C. A signal just before a read does not interrupt it, so poll first. */
 static bool wait_for_input(void)
@@ -286,8 +280,6 @@ static int talk_run(struct talk *talk)
         return EXIT_INTERRUPTED;
     return talk->terminal && !talk->failed ? EXIT_PASSED : status;
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 static int open_talk(struct talk *talk, struct err *err)
 {

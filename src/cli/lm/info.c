@@ -47,8 +47,6 @@ struct info {
     struct cost whole, adapter;
 };
 
-/* ----------------------------------------------------------------------------------- looking */
-
 static void count_dtype(struct checkpoint *checkpoint, const struct lm_tensor *tensor)
 {
     size_t i = 0;
@@ -146,8 +144,6 @@ static int info_read(struct info *info, const char *adapter, struct err *err)
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- JSON */
-
 static json_t *count_json(uint64_t count)
 {
     return json_integer((json_int_t)count);
@@ -203,8 +199,6 @@ static json_t *info_json(const struct info *info)
     json_put(object, "training", training);
     return object;
 }
-
-/* -------------------------------------------------------------------------------------- text */
 
 static void add_row(struct table *table, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

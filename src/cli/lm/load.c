@@ -10,8 +10,6 @@
 
 #define TEXT_BYTES ((size_t)256 << 20)
 
-/* -------------------------------------------------------------------------------------- opening */
-
 static int open_tokenizer(struct lm_context *context, const char *directory, bool wanted,
                           struct err *err)
 {
@@ -68,8 +66,6 @@ struct lm_sampling lm_manner_sampling(struct lm_manner *manner)
         .stop_count = manner->stops.count,
     };
 }
-
-/* ----------------------------------------------------------------------------------------- text */
 
 void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer)
 {

@@ -1,7 +1,6 @@
 /* lm_load: shared by the commands of `warpgym lm` that sample: opens a model with its adapter
  * and tokenizer, options of sampling, and text that arrives token by token. */
-#ifndef WARPGYM_CLI_LM_LOAD_H
-#define WARPGYM_CLI_LM_LOAD_H
+#pragma once
 
 #include "base/limits.h"
 #include "cli/cli.h"
@@ -83,5 +82,3 @@ void lm_text_print(struct lm_text *text);
 const char *lm_finish_name(enum lm_finish finish);
 /* The error of a sample that ended as LM_FAILED. */
 int lm_fail_numbers(void);
-
-#endif

@@ -37,8 +37,6 @@ struct task {
     int64_t start_ns, first_ns;
 };
 
-/* --------------------------------------------------------------------------------------- prompt */
-
 static int add_ids(struct task *task, const char *text, struct err *err)
 {
     const char *at = text;
@@ -90,8 +88,6 @@ static int make_prompt(struct task *task, struct err *err)
     mem_free(text);
     return result;
 }
-
-/* --------------------------------------------------------------------------------------- output */
 
 /* [[id, logprob], …] */
 static json_t *top_json(const struct lm_top *top, size_t count)
@@ -218,8 +214,6 @@ static void say_facts(const struct task *task)
         fprintf(stderr, ", seed %llu", (unsigned long long)task->sampling.seed);
     fprintf(stderr, "\n");
 }
-
-/* -------------------------------------------------------------------------------------- running */
 
 static int generate_samples(struct task *task, struct err *err)
 {

@@ -30,8 +30,6 @@ struct serve_context {
     size_t positions; /* of the longest sequence that fits both model and cache */
 };
 
-/* -------------------------------------------------------------------------------------- opening */
-
 /* As many positions as the sequences may use, within a bound of memory; whole pages. */
 static size_t cache_tokens(const struct arguments *arguments, const struct lm_model *model)
 {
@@ -97,8 +95,6 @@ static int open_api(const struct arguments *arguments, const struct settings *se
     mem_free(name);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- serving */
 
 static void serve_stop(const struct arguments *arguments, struct serve_context *serve)
 {

@@ -58,8 +58,6 @@ struct training {
     char saved[1024], exported[1024];
 };
 
-/* ----------------------------------------------------------------------------------------- news */
-
 static void progress_show_loss(struct training *training, const struct sft_event_info *news)
 {
     char text[128];
@@ -143,8 +141,6 @@ static int say_end(const struct training *training, int result, const struct err
     printf("\n%s\n", training->exported);
     return EXIT_PASSED;
 }
-
-/* -------------------------------------------------------------------------------------- opening */
 
 static int targets_of(const struct cli_words *names, uint32_t *targets, struct err *err)
 {
@@ -241,8 +237,6 @@ static void training_close(struct training *training)
     lm_model_close(training->model);
     lm_backend_close(training->backend);
 }
-
-/* ------------------------------------------------------------------------------------- training */
 
 static double rate_of(const struct arguments *arguments)
 {

@@ -27,8 +27,6 @@ struct comparison {
     uint64_t held_out_step;
 };
 
-/* -------------------------------------------------------------------------------- what is asked */
-
 static bool has_metric(const struct comparison *comparison, const char *name)
 {
     for (size_t i = 0; i < comparison->metrics.count; i++)
@@ -91,8 +89,6 @@ static int choose_step(struct comparison *comparison, int64_t asked, struct err 
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- settings */
-
 static int read_all_settings(const struct comparison *comparison, struct settings *all,
                              struct err *err)
 {
@@ -146,8 +142,6 @@ static int settings_differences(const struct comparison *comparison, json_t **ou
     mem_free(all);
     return result;
 }
-
-/* --------------------------------------------------------------------------------------- output */
 
 static json_t *values_at(const struct comparison *comparison, const struct run_series *series,
                          uint64_t step, bool deviation)

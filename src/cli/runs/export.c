@@ -29,8 +29,6 @@ struct export
 /* Only for resuming a run, not part of a model. */
 static const char *const left_out[] = {CHECKPOINT_STATE, CHECKPOINT_OPTIMIZER};
 
-/* -------------------------------------------------------------------------------------- copying */
-
 static int copy_bytes(int from, int to, const char *source, const char *target, struct err *err)
 {
     char *bytes = mem_alloc(COPY_BYTES);
@@ -97,8 +95,6 @@ static int copy_files(const char *from, const char *to, size_t *count, struct er
         closedir(entries);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- choosing */
 
 static int list_names(const json_t *all, const char *wanted, const char *path, struct err *err)
 {

@@ -80,8 +80,6 @@ int runs_held_out(const struct run_view *views, size_t count, uint64_t step, str
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- table */
-
 /* Caveats for the differences. */
 static void put_remarks(const struct report *report, bool colour, struct buf *out)
 {

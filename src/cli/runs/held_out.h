@@ -1,6 +1,5 @@
 /* runs_held_out: results of several runs on their common held-out problems. */
-#ifndef WARPGYM_CLI_RUNS_HELD_OUT_H
-#define WARPGYM_CLI_RUNS_HELD_OUT_H
+#pragma once
 
 #include "base/buf.h"
 #include "gym/report/report.h"
@@ -12,5 +11,3 @@ NODISCARD int runs_held_out(const struct run_view *views, size_t count, uint64_t
                             struct report **out, uint64_t *at, struct err *err);
 /* Main figures of each, and differences with their intervals. */
 void runs_held_out_table(const struct report *report, uint64_t at, bool colour, struct buf *out);
-
-#endif

@@ -55,8 +55,6 @@ static json_t *last_json(const struct run_series *series)
     return object;
 }
 
-/* ----------------------------------------------------------------------------------------- list */
-
 static void last_text(const struct run_view *view, const char *label, char text[RUNS_NUMBER_BYTES])
 {
     const char *name = NULL;
@@ -151,8 +149,6 @@ int runs_list_main(int argc, char **argv)
     arena_deinit(&arena);
     return status;
 }
-
-/* ----------------------------------------------------------------------------------------- show */
 
 static void print_head(const struct run_view *view)
 {

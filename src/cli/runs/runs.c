@@ -47,8 +47,6 @@ void runs_number(double value, char text[RUNS_NUMBER_BYTES])
         snprintf(text, RUNS_NUMBER_BYTES, "%.4g", value);
 }
 
-/* -------------------------------------------------------------------------------------- finding */
-
 int runs_find(const char *word, char **path, struct err *err)
 {
     *path = mem_strdup(word);
@@ -128,8 +126,6 @@ bool runs_one(int (*run)(int, char **), const struct cli_option *options, int ar
     return false;
 }
 
-/* -------------------------------------------------------------------------------------- telling */
-
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes)
 {
     if (view->steps > 0)
@@ -144,8 +140,6 @@ void runs_age_text(const struct run_view *view, char *text, size_t text_bytes)
     clock_text(view->changed_ms, when);
     jobs_table_age(when, clock_wall_ms() / 1000, text, text_bytes);
 }
-
-/* ----------------------------------------------------------------------------------------- best */
 
 const char *runs_best_measure(const struct run_view *view, bool *lowest)
 {

@@ -1,6 +1,5 @@
 /* runs: shared by the commands `warpgym runs …`: finding runs, the main measures, checkpoints. */
-#ifndef WARPGYM_CLI_RUNS_RUNS_H
-#define WARPGYM_CLI_RUNS_RUNS_H
+#pragma once
 
 #include "cli/cli.h"
 #include "rl/run/run_view.h"
@@ -48,5 +47,3 @@ const char *runs_best_measure(const struct run_view *view, bool *lowest);
  * `checkpoints`; NULL: no values. */
 const json_t *runs_best(const struct run_view *view, const json_t *checkpoints, const char *measure,
                         bool lowest);
-
-#endif

@@ -16,8 +16,6 @@
 #define CURVE_LEAST 6
 #define BAR_MOST 56
 
-/* --------------------------------------------------------------------------------------- curves */
-
 static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 static const char *const plain_blocks[] = {"_", ".", "-", "~", "=", "+", "*", "#"};
 #define LEVELS 8
@@ -51,8 +49,6 @@ void runs_screen_curve(const double *values, size_t count, size_t columns, bool 
     }
     mem_free(means);
 }
-
-/* ---------------------------------------------------------------------------------------- lines */
 
 struct drawing {
     const struct run_view *view;

@@ -8,8 +8,7 @@
  *   reward        0.5132         0    0.7112  ▁▁▂▃▃▄▅▅▆▇▇█
  *   …
  */
-#ifndef WARPGYM_CLI_RUNS_SCREEN_H
-#define WARPGYM_CLI_RUNS_SCREEN_H
+#pragma once
 
 #include "base/buf.h"
 #include "rl/run/run_view.h"
@@ -33,5 +32,3 @@ void runs_screen_curve(const double *values, size_t count, size_t columns, bool 
 
 /* "step 12  reward 0.5132  loss 0.1": a line for a pipe; row `row` of the metrics. */
 void runs_screen_line(const struct run_view *view, size_t row, struct buf *out);
-
-#endif

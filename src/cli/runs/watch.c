@@ -34,8 +34,6 @@ static bool says_utf8(void)
     return false;
 }
 
-/* ------------------------------------------------------------------------------------- terminal */
-
 /* Unbuffered keys without echo; Ctrl-C stays a signal, Ctrl-Z is off: it would leave the
  * terminal in this mode. */
 static bool take_keyboard(struct termios *before)
@@ -141,8 +139,6 @@ static int watch_terminal(struct run_view *view, struct err *err)
     mem_free(shown);
     return result;
 }
-
-/* ----------------------------------------------------------------------------------------- pipe */
 
 /* A row is complete when the next one has begun, or the process has ended: an evaluation may add
  * to it. */

@@ -4,8 +4,7 @@
  * of its lines, its entry point. Texts are spans of the answer: any bytes, nothing is copied or
  * freed. Threads: pure.
  */
-#ifndef WARPGYM_GYM_ANSWER_INTERNAL_H
-#define WARPGYM_GYM_ANSWER_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct fenced {
 /* The fenced block of `text` that is the source, by rule 3 of parse.h. False: none. */
 bool fence_choose(struct span text, const struct dialect *dialect, const char *language,
                   struct fenced *out);
-
-#endif

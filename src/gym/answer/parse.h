@@ -18,8 +18,7 @@
  * Linear in the length of the answer. Ownership: the strings are the result's (parse_deinit).
  * Threads: pure. Errors: none; an answer without code has code == NULL.
  */
-#ifndef WARPGYM_GYM_ANSWER_PARSE_H
-#define WARPGYM_GYM_ANSWER_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void parse_answer(const char *text, size_t count, const struct parse_options *op
                   struct parsed *out);
 void parse_deinit(struct parsed *parsed);
 const char *parse_found_name(enum parse_found found);
-
-#endif

@@ -9,8 +9,7 @@
  * candidate.hash does not match the text, which best_start ignores. Threads: one at a time for each
  * directory. Errors: ERR_IO, ERR_LIMIT (disk full).
  */
-#ifndef WARPGYM_GYM_EPISODE_BEST_H
-#define WARPGYM_GYM_EPISODE_BEST_H
+#pragma once
 
 #include "base/err.h"
 
@@ -24,5 +23,3 @@ json_t *best_start(const char *directory, const char *problem, const char *hash,
 /* Stores the best turn of a trajectory. *kept: it was faster than the stored one, or the first. */
 NODISCARD int best_keep(const char *directory, const json_t *trajectory, bool *kept,
                         struct err *err);
-
-#endif

@@ -19,8 +19,6 @@ static const char *const evaluation_keys[] = {"settings", "timing", "timeout_ms"
 static const char *const start_keys[] = {"code", "verdict"};
 static const char *const label_keys[] = {"sample", "iteration", "policy", "model"};
 
-/* ------------------------------------------------------------------------------------- defaults */
-
 static void put_new(json_t *object, const char *key, json_t *value)
 {
     if (json_object_get(object, key) && !json_is_null(json_object_get(object, key)))
@@ -110,8 +108,6 @@ static int fill_defaults(const struct settings *settings, json_t *object, struct
     put_new(object, "language", json_text(settings->gym_language));
     return 0;
 }
-
-/* ---------------------------------------------------------------------------------- the problem */
 
 /* A request with any candidate: what it says of problem, settings and limits is checked once, here.
  */
@@ -214,8 +210,6 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
     *resolved = object;
     return 0;
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static int get_within(const json_t *object, const char *key, int64_t low, int64_t high,
                       int64_t *out, struct err *err)

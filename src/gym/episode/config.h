@@ -14,8 +14,7 @@
  *
  * Unknown keys are ERR_INPUT with the nearest name.
  */
-#ifndef WARPGYM_GYM_EPISODE_CONFIG_H
-#define WARPGYM_GYM_EPISODE_CONFIG_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/episode/window.h"
@@ -54,5 +53,3 @@ NODISCARD int episode_config_problem(const struct gym *gym, const json_t *resolv
 /* An evaluation request for `source`. A new reference. */
 json_t *episode_config_request(const struct episode_config *config, const char *id,
                                const char *source);
-
-#endif

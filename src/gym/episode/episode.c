@@ -105,8 +105,6 @@ void episode_end(struct episode *episode, const char *why)
     json_put(episode->state, "pending", json_null());
 }
 
-/* ------------------------------------------------------------------------------------- messages */
-
 /* The facts of a turn for the history; `scratch` owns those of the start. */
 static void prompt_turn_of(const struct episode *episode, int64_t place, struct prompt_turn *turn,
                            struct arena *scratch, json_t *facts)
@@ -164,8 +162,6 @@ int episode_messages(struct episode *episode, json_t **messages, struct err *err
     *messages = json_incref(json_object_get(episode->state, "messages"));
     return 0;
 }
-
-/* ----------------------------------------------------------------------------------------- life */
 
 static struct episode *new_episode(struct gym *gym, json_t *state)
 {
@@ -366,8 +362,6 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
     return 0;
 }
 
-/* -------------------------------------------------------------------------------- end of a turn */
-
 static double value_of(const struct episode *episode, const json_t *record)
 {
     const char *by = episode->config.select_by;
@@ -482,8 +476,6 @@ static int end_turn(struct episode *episode, const struct parsed *parsed, const 
     json_decref(facts);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------------- steps */
 
 json_t *episode_request(const struct episode *episode)
 {

@@ -24,8 +24,7 @@
  *
  * Ownership: a struct episode owns its state. Threads: one at a time. Errors: as said below.
  */
-#ifndef WARPGYM_GYM_EPISODE_EPISODE_H
-#define WARPGYM_GYM_EPISODE_EPISODE_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/gym.h"
@@ -82,5 +81,3 @@ void episode_end(struct episode *episode, const char *why);
 const json_t *episode_record(const struct episode *episode, int64_t turn);
 /* DONE: the trajectory (docs/reference/trajectories.md), with returns. A new reference. */
 json_t *episode_trajectory(const struct episode *episode);
-
-#endif

@@ -13,8 +13,6 @@
 
 #define READ_BYTES ((size_t)1 << 16)
 
-/* -------------------------------------------------------------------------------------- reading */
-
 struct reading {
     const char *path;
     journal_line read;
@@ -91,8 +89,6 @@ static int read_all(struct journal *journal, struct reading *reading, struct err
         result = err_sys(err, errno, "cannot truncate %s to its last complete line", journal->path);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- writing */
 
 int journal_append(struct journal *journal, const json_t *object, struct err *err)
 {

@@ -8,8 +8,7 @@
  * Errors: ERR_IO (disk, another process has it), ERR_LIMIT (a line above LIMIT_JOURNAL_LINE_BYTES),
  * ERR_INPUT (FILE:LINE: not a JSON object).
  */
-#ifndef WARPGYM_GYM_EPISODE_JOURNAL_H
-#define WARPGYM_GYM_EPISODE_JOURNAL_H
+#pragma once
 
 #include "base/err.h"
 
@@ -34,5 +33,3 @@ NODISCARD int journal_open(struct journal *journal, const char *path, bool durab
                            journal_line read, void *context, struct err *err);
 NODISCARD int journal_append(struct journal *journal, const json_t *object, struct err *err);
 void journal_close(struct journal *journal);
-
-#endif

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --------------------------------------------------------------------------------------- answer */
-
 static double number_of(const json_t *object, const char *key, double standard)
 {
     const json_t *value = json_object_get(object, key);
@@ -127,8 +125,6 @@ void episode_record_parse(const json_t *answer, const char *language, struct par
     }
 }
 
-/* ----------------------------------------------------------------------------------------- turn */
-
 static void put_speedup(json_t *record, const json_t *verdict, const struct reward_facts *facts)
 {
     const json_t *timing = json_object_get(verdict, "timing");
@@ -225,8 +221,6 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     json_put(record, "facts", json_incref((json_t *)turn->facts));
     return record;
 }
-
-/* ----------------------------------------------------------------------------------- trajectory */
 
 static json_t *message(const char *role, const char *content)
 {

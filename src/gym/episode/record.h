@@ -3,8 +3,7 @@
  * Every key is always present, with one type, whatever happened in the turn. Ownership: new
  * references. Threads: pure.
  */
-#ifndef WARPGYM_GYM_EPISODE_RECORD_H
-#define WARPGYM_GYM_EPISODE_RECORD_H
+#pragma once
 
 #include "gym/answer/parse.h"
 #include "gym/episode/config.h"
@@ -36,5 +35,3 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
 /* `state`: episode.c's. A new reference. */
 json_t *episode_record_trajectory(const json_t *state, const struct episode_config *config,
                                   const struct problem *problem);
-
-#endif

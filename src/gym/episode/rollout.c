@@ -46,8 +46,6 @@ struct run {
     struct err why;
 };
 
-/* -------------------------------------------------------------------------------- run directory */
-
 static char *run_path(const struct run *run, const char *name)
 {
     return mem_printf("%s/%s", run->options->directory, name);
@@ -201,8 +199,6 @@ static int check_tasks(const struct rollout_options *options, struct err *err)
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- events */
-
 static const char *problem_of(const struct task *task)
 {
     const char *id = json_string_value(
@@ -228,8 +224,6 @@ static void report_event(struct run *run, const struct rollout_event *event)
     run->options->on_event(run->options->context, event);
     pthread_mutex_unlock(&run->lock);
 }
-
-/* ------------------------------------------------------------------------------------- resuming */
 
 static struct task *task_named(struct run *run, const json_t *object)
 {
@@ -312,8 +306,6 @@ static void make_tasks(struct run *run)
     }
     run->counts->episodes = run->count;
 }
-
-/* ---------------------------------------------------------------------------------- one episode */
 
 static bool run_is_over(const struct run *run)
 {
@@ -470,8 +462,6 @@ static int run_episode(struct run *run, struct task *task, struct err *err)
     }
     return result == 0 ? finish_episode(run, task, err) : result;
 }
-
-/* ---------------------------------------------------------------------------------- the threads */
 
 /* Whether the error concerns this episode only. */
 static bool is_episode_error(int code)

@@ -19,8 +19,7 @@
  * Ownership: options are borrowed. Threads: rollout_run starts `jobs` threads; `on_event` is called
  * one at a time.
  */
-#ifndef WARPGYM_GYM_EPISODE_ROLLOUT_H
-#define WARPGYM_GYM_EPISODE_ROLLOUT_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/gym.h"
@@ -72,5 +71,3 @@ struct rollout_counts {
  * run. `counts` is always filled in. */
 NODISCARD int rollout_run(const struct rollout_options *options, struct rollout_counts *counts,
                           struct err *err);
-
-#endif

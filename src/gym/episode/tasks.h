@@ -8,8 +8,7 @@
  * Each problem once, in the order of its first mention. Ownership: new references. Threads: pure
  * but for reading files. Errors: ERR_INPUT, ERR_MISSING, ERR_IO.
  */
-#ifndef WARPGYM_GYM_EPISODE_TASKS_H
-#define WARPGYM_GYM_EPISODE_TASKS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -27,5 +26,3 @@ struct tasks_choice {
  * an embedded problem; others have it in their "problem". */
 NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
                        json_t **tasks, struct err *err);
-
-#endif

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --------------------------------------------------------------------------------------- fields */
-
 enum kind { KIND_text, KIND_whole, KIND_number, KIND_flag, KIND_list, KIND_object };
 
 struct field {
@@ -59,8 +57,6 @@ static int read_fields(const json_t *object, const struct field *fields, size_t 
         result = read_field(object, &fields[i], record, err);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- episode */
 
 static int check_schema(const json_t *json, struct err *err)
 {
@@ -132,8 +128,6 @@ void trajectory_deinit(struct trajectory *trajectory)
     *trajectory = (struct trajectory){0};
 }
 
-/* -------------------------------------------------------------------------------------- verdict */
-
 json_t *trajectory_verdict(const char *text)
 {
     json_t *verdict;
@@ -150,8 +144,6 @@ void trajectory_why(const json_t *record, char *why, size_t why_bytes)
     snprintf(why, why_bytes, "%s", *message ? message : json_text_at(record, "status"));
     json_decref(verdict);
 }
-
-/* --------------------------------------------------------------------------------------- reader */
 
 struct trajectory_reader {
     struct lines *lines;

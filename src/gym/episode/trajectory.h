@@ -10,8 +10,7 @@
  * Errors: ERR_MISSING (no such file), ERR_INPUT, ERR_LIMIT (a line, the turns of an episode),
  * ERR_UNSUPPORTED (a newer schema), ERR_IO.
  */
-#ifndef WARPGYM_GYM_EPISODE_TRAJECTORY_H
-#define WARPGYM_GYM_EPISODE_TRAJECTORY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -124,5 +123,3 @@ NODISCARD int trajectory_next(struct trajectory_reader *reader, struct trajector
 const char *trajectory_path(const struct trajectory_reader *reader);
 size_t trajectory_line(const struct trajectory_reader *reader);
 bool trajectory_is_cut(const struct trajectory_reader *reader);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * All in their original order. Threads: pure.
  */
-#ifndef WARPGYM_GYM_EPISODE_WINDOW_H
-#define WARPGYM_GYM_EPISODE_WINDOW_H
+#pragma once
 
 #include "base/err.h"
 
@@ -28,5 +27,3 @@ size_t window_choose(enum window_select select, const double *values, size_t cou
 /* The turns of an episode in all iterations, of which the first has `turns`: turns + (iterations -
  * 1) * (turns - remain). */
 int64_t window_turns(int64_t turns, int64_t remain, int64_t iterations);
-
-#endif

@@ -10,8 +10,7 @@
  * drawn sizes, tolerances' internals, paths of the judge's machine. Every text is bounded and clean
  * (feedback/internal.h). Threads: pure. Ownership: new references.
  */
-#ifndef WARPGYM_GYM_FEEDBACK_FEEDBACK_H
-#define WARPGYM_GYM_FEEDBACK_FEEDBACK_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@
  * or of another type). `source`: the candidate, NULL if the answer has none (then `verdict` is
  * NULL, too, and the facts say so). */
 json_t *feedback_facts(const json_t *verdict, const char *source);
-
-#endif

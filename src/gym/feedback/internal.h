@@ -6,8 +6,7 @@
  * (`< /KERNEL>`, `< |im_end| >`), and absolute paths are cut to their last part. Threads: pure.
  * Ownership: the caller frees strings (mem_free).
  */
-#ifndef WARPGYM_GYM_FEEDBACK_INTERNAL_H
-#define WARPGYM_GYM_FEEDBACK_INTERNAL_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -44,5 +43,3 @@ json_t *feedback_timing(const json_t *timing);
 /* The most expensive kernels. */
 json_t *feedback_kernels(const json_t *profile);
 json_t *feedback_profile(const json_t *profile);
-
-#endif

@@ -1,8 +1,7 @@
 /* internal: what template.c (tags, blocks) and template_value.c (values, filters) share. Threads:
  * pure.
  */
-#ifndef WARPGYM_GYM_PROMPT_INTERNAL_H
-#define WARPGYM_GYM_PROMPT_INTERNAL_H
+#pragma once
 
 #include "gym/prompt/template.h"
 
@@ -58,5 +57,3 @@ NODISCARD int template_value(struct template_cursor *cursor, bool active, bool f
 int template_missing(struct template_walk *walk, const char *start, const char *end);
 /* Appends the printed form of a value; false: it is a list or an object. */
 bool template_print(const json_t *value, struct buf *out);
-
-#endif

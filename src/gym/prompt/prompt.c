@@ -30,8 +30,6 @@ struct plan {
     bool short_answer; /* only the code of the last answer */
 };
 
-/* ---------------------------------------------------------------------------------- the options */
-
 int prompts_check(const struct prompts *prompts, const struct prompt_options *options,
                   struct err *err)
 {
@@ -63,8 +61,6 @@ static int check_format(const struct prompt_language *language, const json_t *pr
                    json_text_at(problem, "id"), native ? "a native one" : "a PyTorch module",
                    language->name, language->native ? "native" : "PyTorch");
 }
-
-/* ------------------------------------------------------------------------------------- examples */
 
 /* The same text, ignoring white space around it. */
 static bool same_text(const char *one, const char *other)
@@ -147,8 +143,6 @@ static json_t *first_of(const json_t *list, size_t count)
         json_array_append(part, json_array_get(list, i));
     return part;
 }
-
-/* ------------------------------------------------------------------------------------- one turn */
 
 static json_t *language_json(const struct prompt_language *language)
 {
@@ -248,8 +242,6 @@ static json_t *turn_json(const struct prompt_turn *turn, size_t index)
     return object;
 }
 
-/* ------------------------------------------------------------------------------------- messages */
-
 static bool is_blank(const char *text)
 {
     return text[strspn(text, " \t\r\n")] == '\0';
@@ -346,8 +338,6 @@ static int compose_messages(const struct telling *telling, const struct plan *pl
     *messages = result < 0 ? NULL : list;
     return result;
 }
-
-/* --------------------------------------------------------------------------------------- budget */
 
 static int64_t message_tokens(const json_t *message)
 {
@@ -447,8 +437,6 @@ static int fit_budget(const struct telling *telling, struct plan *plan, int64_t 
             return result;
     }
 }
-
-/* --------------------------------------------------------------------------------- all together */
 
 static int64_t larger_part(int64_t one, int64_t other)
 {

@@ -21,8 +21,7 @@
  * Ownership: as said below. Threads: a struct prompts is immutable after prompts_open and
  * prompts_withhold.
  */
-#ifndef WARPGYM_GYM_PROMPT_PROMPT_H
-#define WARPGYM_GYM_PROMPT_PROMPT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -94,5 +93,3 @@ NODISCARD int prompts_try(const struct prompts *prompts, struct err *err);
 /* A line for each file of the user's own directory: whether it replaces a built-in one. Returns how
  * many. */
 size_t prompts_describe(const struct prompts *prompts, struct buf *out);
-
-#endif

@@ -17,8 +17,6 @@
 
 #define TEMPLATE_ENDING ".txt"
 
-/* -------------------------------------------------------------------------------------- finding */
-
 const struct prompt_file *prompt_file_find(const struct prompts *prompts, const char *name)
 {
     for (size_t i = 0; i < prompts->file_count; i++)
@@ -91,8 +89,6 @@ int prompt_render(const struct prompts *prompts, const struct prompt_style *styl
     const char *text = find_include(&finder, &name, err);
     return text ? template_render(name, text, values, &source, out, err) : ERR_MISSING;
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static int add_file(struct prompts *prompts, const char *path, const char *name, bool own,
                     struct err *err)
@@ -183,8 +179,6 @@ static int add_directory(struct prompts *prompts, const char *directory, bool ow
         list_free(entries, count);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ manifests */
 
 /* "SUB" of "SUB/FILE" if that is the file's name; NULL: another file. */
 static const char *manifest_directory(struct prompts *prompts, size_t index, const char *file)

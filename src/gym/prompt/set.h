@@ -3,8 +3,7 @@
  * Ownership: everything lives in the arena. Threads: immutable after prompts_open and
  * prompts_withhold.
  */
-#ifndef WARPGYM_GYM_PROMPT_SET_H
-#define WARPGYM_GYM_PROMPT_SET_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -70,5 +69,3 @@ const struct prompt_language *prompt_language_find(const struct prompts *prompts
 NODISCARD int prompt_render(const struct prompts *prompts, const struct prompt_style *style,
                             const struct prompt_language *language, const char *name,
                             const json_t *values, struct buf *out, struct err *err);
-
-#endif

@@ -45,8 +45,6 @@ static const char *const kind_names[] = {
     [TAG_ELSE] = "else", [TAG_END_IF] = "/if",  [TAG_END_EACH] = "/each",
 };
 
-/* --------------------------------------------------------------------------------------- places */
-
 int template_fail(struct template_walk *walk, const char *at, int code, const char *format, ...)
 {
     char what[ERR_TEXT_MAX];
@@ -78,8 +76,6 @@ static int emit_text(struct template_walk *walk, const char *from, const char *t
     return template_fail(walk, from, ERR_LIMIT, "the text becomes longer than %zu bytes here",
                          walk->out->max_bytes);
 }
-
-/* ----------------------------------------------------------------------------------------- tags */
 
 /* The braces that end a tag; quoted ones don't. */
 static const char *tag_end(const char *at, const char *end)
@@ -182,8 +178,6 @@ static int expect_end(struct template_cursor *cursor)
                          cursor->at);
 }
 
-/* ----------------------------------------------------------------------------- values, includes */
-
 static int put_value(struct template_walk *walk, const struct tag *tag, bool active)
 {
     struct template_cursor cursor = cursor_of(walk, tag);
@@ -237,8 +231,6 @@ static int include_template(struct template_walk *walk, const struct tag *tag, b
         inner.count--;
     return walk_all(&inner, true);
 }
-
-/* --------------------------------------------------------------------------------------- blocks */
 
 static int walk_until(struct template_walk *walk, bool active, const struct tag *opener,
                       bool may_else, struct tag *last);

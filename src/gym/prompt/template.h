@@ -23,8 +23,7 @@
  * text that is gone through, loops and all (LIMIT_TEMPLATE_WORK_BYTES).
  * Threads: pure functions.
  */
-#ifndef WARPGYM_GYM_PROMPT_TEMPLATE_H
-#define WARPGYM_GYM_PROMPT_TEMPLATE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -44,5 +43,3 @@ NODISCARD int template_render(const char *name, const char *text, const json_t *
                               struct err *err);
 /* Whether it is one, without values: what `warpgym` says of a user's own templates. */
 NODISCARD int template_check(const char *name, const char *text, struct err *err);
-
-#endif

@@ -35,8 +35,6 @@ bool template_takes(struct template_cursor *cursor, const char *mark)
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------- names */
-
 static bool is_name_start(char c)
 {
     return isalpha((unsigned char)c) || c == '_';
@@ -161,8 +159,6 @@ int template_missing(struct template_walk *walk, const char *start, const char *
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- operands */
-
 static int read_quoted(struct template_cursor *cursor, bool active, json_t **value)
 {
     const char *start = cursor->at++;
@@ -243,8 +239,6 @@ static int read_operand(struct template_cursor *cursor, bool active, json_t **va
                          "a name, a number or a \"text\" is wanted here, not '%c'",
                          isprint((unsigned char)*cursor->at) ? *cursor->at : '?');
 }
-
-/* -------------------------------------------------------------------------------------- filters */
 
 enum filter_argument { NO_ARGUMENT, A_VALUE, A_NUMBER, MAYBE_TEXT, MAYBE_NUMBER };
 

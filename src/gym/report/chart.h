@@ -1,8 +1,7 @@
 /* report_chart: what the charts of the page share: a card with a title, a plot, its numbers.
  * Threads: one at a time for each buffer.
  */
-#ifndef WARPGYM_GYM_REPORT_CHART_H
-#define WARPGYM_GYM_REPORT_CHART_H
+#pragma once
 
 #include "gym/report/plot.h"
 #include "gym/report/report.h"
@@ -42,5 +41,3 @@ void chart_best_of_turns(const struct report *report, struct buf *out);
 void chart_mix(const struct report *report, struct buf *out);
 void chart_speedup(const struct report *report, struct buf *out);
 void chart_pair(const struct report *report, struct buf *out);
-
-#endif

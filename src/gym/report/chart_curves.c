@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-/* --------------------------------------------------------------------------------------- fast_p */
-
 static void curve(struct plot *plot, const struct gym_estimate *estimates, const char *line,
                   const char *ribbon)
 {
@@ -92,8 +90,6 @@ void chart_fast(const struct report *report, struct buf *out)
     fast_numbers(report, out);
     chart_close(out);
 }
-
-/* --------------------------------------------------------------------------------------- pass@k */
 
 static void pass_line(struct plot *plot, const struct gym_estimate *estimates, size_t count,
                       const char *class, const char *name)

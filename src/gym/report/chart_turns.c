@@ -7,8 +7,6 @@
 
 #define RAMP 8 /* colours of thresholds */
 
-/* -------------------------------------------------------------------------------- best of turns */
-
 /* One threshold of one run; where it ends. */
 static double turn_line(const struct report *report, const struct report_run *run,
                         struct plot *plot, size_t which, const char *class)
@@ -120,8 +118,6 @@ void chart_best_of_turns(const struct report *report, struct buf *out)
     turn_numbers(report, out);
     chart_close(out);
 }
-
-/* --------------------------------------------------------------------------------------- status */
 
 /* Best first, from the bottom of a bar upwards. */
 static const int order[] = {STATUS_PASSED,

@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* --------------------------------------------------------------------------------------- hashes */
-
 static unsigned hex_digit(char digit)
 {
     return digit <= '9' ? (unsigned)(digit - '0') : (unsigned)(digit - 'a' + 10);
@@ -35,8 +33,6 @@ static void put_source_hash(struct buf *out, const char *text)
     }
     buf_puts(out, "'");
 }
-
-/* --------------------------------------------------------------------------------------- header */
 
 static void put_remark(struct buf *out, size_t count, const char *text)
 {
@@ -91,8 +87,6 @@ void page_runs(const struct report *report, struct buf *out)
         buf_puts(out, ".</p>");
     }
 }
-
-/* ---------------------------------------------------------------------------------------- slots */
 
 /* The source of a slot. */
 struct page {

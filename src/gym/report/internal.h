@@ -2,8 +2,7 @@
  *
  * Ownership: everything belongs to the report's arena. Threads: one at a time, while it is opened.
  */
-#ifndef WARPGYM_GYM_REPORT_INTERNAL_H
-#define WARPGYM_GYM_REPORT_INTERNAL_H
+#pragma once
 
 #include "gym/report/report.h"
 
@@ -19,5 +18,3 @@ void report_compare(struct report *report, struct report_comparison *comparison)
 
 /* Orders by name, numbers in it by their value. */
 int report_name_order(const char *a, const char *b);
-
-#endif

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* --------------------------------------------------------------------------------------- status */
-
 static const char *const own_names[] = {
     [GYM_NO_CODE - STATUS_COUNT] = "no_code",
     [GYM_UNKNOWN - STATUS_COUNT] = "unknown",
@@ -27,8 +25,6 @@ int gym_status_of(const char *name)
             return status;
     return GYM_UNKNOWN;
 }
-
-/* -------------------------------------------------------------------------------------- samples */
 
 double gym_best(const struct gym_sample *sample, size_t turns)
 {
@@ -59,8 +55,6 @@ double gym_pass_at_k(size_t n, size_t c, size_t k)
         none *= n - c > i ? (double)(n - c - i) / (double)(n - i) : 0;
     return 1 - none;
 }
-
-/* ------------------------------------------------------------------------------------- measures */
 
 /* The samples in a denominator. */
 static size_t counts_sample(const struct gym_measure *measure, const struct gym_problem *problem)
@@ -244,8 +238,6 @@ struct gym_term gym_term(const struct gym_measure *measure, const struct gym_pro
 {
     return terms_of[measure->kind](measure, problem);
 }
-
-/* -------------------------------------------------------------------------------------- changes */
 
 enum change { FIXED, BROKEN, FASTER, SLOWER, SAME, STILL_WRONG };
 

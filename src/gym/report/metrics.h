@@ -16,8 +16,7 @@
  *
  * Threads: pure. Ownership: arrays are borrowed, struct gym_resamples is the caller's.
  */
-#ifndef WARPGYM_GYM_REPORT_METRICS_H
-#define WARPGYM_GYM_REPORT_METRICS_H
+#pragma once
 
 #include "judge/verdict.h"
 
@@ -152,5 +151,3 @@ struct gym_changes {
     size_t first_correct, last_correct, improved, regressed; /* samples */
 };
 void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample);
-
-#endif

@@ -1,8 +1,7 @@
 /* report_page: the parts of report_html, each appended to the page. Threads: pure but for
  * page_episodes.
  */
-#ifndef WARPGYM_GYM_REPORT_PAGE_H
-#define WARPGYM_GYM_REPORT_PAGE_H
+#pragma once
 
 #include "gym/report/report.h"
 
@@ -26,5 +25,3 @@ void page_groups(const struct report *report, struct buf *out);
 void page_problems(const struct report *report, struct buf *out);
 /* episodes.c: reads the files again. */
 NODISCARD int page_episodes(const struct report *report, struct buf *out, struct err *err);
-
-#endif

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ----------------------------------------------------------------------------------------- text */
-
 static const char *html_entity(char letter)
 {
     switch (letter) {
@@ -83,8 +81,6 @@ struct plot_words plot_words(const char *format, ...)
     va_end(args);
     return words;
 }
-
-/* -------------------------------------------------------------------------------------- drawing */
 
 #define MARGIN_LEFT 46
 #define MARGIN_RIGHT 14

@@ -1,8 +1,7 @@
 /* report_plot: draws SVG. The style sheet (report/page/page.css) sets colours and widths by class;
  * every text is escaped. Ownership: the caller's storage. Threads: one at a time for each buffer.
  */
-#ifndef WARPGYM_GYM_REPORT_PLOT_H
-#define WARPGYM_GYM_REPORT_PLOT_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -69,5 +68,3 @@ void plot_rect(struct plot *plot, const char *class, double x0, double y0, doubl
                const char *tip);
 void plot_rule(struct plot *plot, const char *class, double x0, double y0, double x1, double y1);
 void plot_text(struct plot *plot, const char *class, double x, double y, const char *text);
-
-#endif

@@ -124,8 +124,6 @@ static int read_episodes(struct report *report, struct report_run *run, struct e
     return result;
 }
 
-/* ----------------------------------------------------------------------------- which ones count */
-
 static struct report_episode *text_at(const void *place)
 {
     return *(struct report_episode *const *)place;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------- measures */
-
 static void add_measure(struct gym_measure *list, size_t *count, struct gym_measure measure)
 {
     list[(*count)++] = measure;
@@ -95,8 +93,6 @@ double report_curve_p(size_t i)
     return REPORT_CURVE_LOW * exp(span * (double)i / (REPORT_CURVE - 1));
 }
 
-/* ------------------------------------------------------------------------------------ estimates */
-
 /* One set of problems, its resamples, and room for the terms of one measure. */
 struct estimator {
     const struct report_set *set;
@@ -161,8 +157,6 @@ static void estimate_curves(struct report *report, struct estimator *estimator,
     }
 }
 
-/* ---------------------------------------------------------------------------------------- turns */
-
 static int status_at(const struct gym_sample *sample, size_t turn)
 {
     return turn < sample->turn_count ? sample->turns[turn].status : GYM_OVER;
@@ -226,8 +220,6 @@ void report_estimate_run(struct report *report, struct report_run *run)
     }
 }
 
-/* ----------------------------------------------------------------------------------- comparison */
-
 struct pair {
     const struct report_problem *a, *b;
 };
@@ -279,8 +271,6 @@ void report_compare(struct report *report, struct report_comparison *comparison)
     mem_free(terms);
     mem_free(pairs);
 }
-
-/* --------------------------------------------------------------------------------------- report */
 
 /* The last informative part of the path. */
 static const char *name_of(struct arena *arena, const char *path)

@@ -12,8 +12,7 @@
  * Errors: those of trajectory.h, each with file and line; ERR_INPUT for options that contradict the
  * files.
  */
-#ifndef WARPGYM_GYM_REPORT_REPORT_H
-#define WARPGYM_GYM_REPORT_REPORT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -168,5 +167,3 @@ struct report_frame {
  * larger than LIMIT_REPORT_BYTES. */
 NODISCARD int report_html(const struct report *report, const struct report_frame *frame,
                           struct buf *out, struct err *err);
-
-#endif

@@ -8,8 +8,6 @@
 
 #define NOT_TRIED "(not tried)"
 
-/* -------------------------------------------------------------------------------------- samples */
-
 /* The sample that begins at episodes[0]: how many of `count` episodes belong to it. */
 static size_t make_sample(struct arena *arena, struct report_episode *const *episodes, size_t count,
                           struct gym_sample *sample)
@@ -45,8 +43,6 @@ static void make_problem(struct arena *arena, struct report_episode *const *epis
                                        .episode_count = count,
                                        .gym = {samples, sample_count, sample_count}};
 }
-
-/* ----------------------------------------------------------------------------------------- sets */
 
 /* Requested problems: by name, or a number in all. */
 struct asked {
@@ -121,8 +117,6 @@ static void make_set(struct arena *arena, struct report_set *set,
     *found = most > 0 ? most : largest;
     count_samples(set, *found);
 }
-
-/* --------------------------------------------------------------------------------------- groups */
 
 static const char *group_of(const struct report_episode *episode, enum report_grouping by)
 {
@@ -227,8 +221,6 @@ static void make_groups(struct report *report, struct report_run *run)
         make_group(report, run, names.items[i], &run->groups[run->group_count++]);
     mem_free(names.items);
 }
-
-/* ------------------------------------------------------------------------------------------ run */
 
 /* "a, b": the different values among the episodes. */
 static const char *list_texts(struct report *report, const struct report_run *run, size_t offset)

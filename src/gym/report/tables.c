@@ -9,8 +9,6 @@
 #define TEXT_BYTES 64
 #define TIMES "×"
 
-/* ---------------------------------------------------------------------------------------- cells */
-
 static void put_value(struct buf *out, double value, enum gym_scale scale)
 {
     char text[TEXT_BYTES];
@@ -57,8 +55,6 @@ static void put_count(struct buf *out, const struct gym_measure *measure,
     else
         buf_printf(out, "%.0f %s", estimate->under, unit);
 }
-
-/* ---------------------------------------------------------------------------------------- tiles */
 
 /* A share with its interval on a line from 0 to 1. */
 static void put_gauge(struct buf *out, size_t run, const struct gym_estimate *estimate)
@@ -123,8 +119,6 @@ void page_tiles(const struct report *report, struct buf *out)
         buf_puts(out, "</div>\n");
     }
 }
-
-/* -------------------------------------------------------------------------------------- figures */
 
 static void figure_head(const struct report *report, struct buf *out)
 {
@@ -202,8 +196,6 @@ void page_figures(const struct report *report, struct buf *out)
     page_some_figures(report, places, count, out);
     mem_free(places);
 }
-
-/* ---------------------------------------------------------------------------------------- turns */
 
 static void turn_row(const struct report *report, const struct report_run *run, size_t t,
                      struct buf *out)
@@ -286,8 +278,6 @@ void page_turns(const struct report *report, struct buf *out)
         change_list(report, r, out);
     turn_table(report, out);
 }
-
-/* --------------------------------------------------------------------------------------- groups */
 
 static void group_row(const struct report *report, size_t r, const struct report_set *set,
                       const size_t *places, size_t count, struct buf *out)

@@ -13,8 +13,7 @@
  *
  * Threads: pure.
  */
-#ifndef WARPGYM_GYM_REWARD_COVERAGE_H
-#define WARPGYM_GYM_REWARD_COVERAGE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -33,5 +32,3 @@ NODISCARD int coverage_measure_named(const char *name, enum coverage_measure *me
                                      struct err *err);
 /* 0 to 1; NAN: unknown, as without a launch trace. `verdict` may be a server's, and NULL. */
 double coverage_read(enum coverage_measure measure, const json_t *verdict);
-
-#endif

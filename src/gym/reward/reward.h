@@ -14,8 +14,7 @@
  * An infrastructure_error, cancelled or unsupported verdict has no reward: `excluded`.
  * Ownership: names are static. Threads: pure.
  */
-#ifndef WARPGYM_GYM_REWARD_REWARD_H
-#define WARPGYM_GYM_REWARD_REWARD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -111,5 +110,3 @@ void reward_returns(const double *rewards, const bool *excluded, size_t count, d
 /* Dr. Kernel's turn masking: false if an earlier turn had a reward above 0 and this one has
  * none. */
 void reward_void_turns(const double *rewards, size_t count, bool *keep);
-
-#endif

@@ -7,8 +7,7 @@
  * The request is JSON in a file of the candidate's scratch (wire.h, BUILD); nothing in it is
  * trusted. What was built goes back as sealed memory. The candidate never starts a process.
  */
-#ifndef WARPGYM_JUDGE_BUILD_BUILD_H
-#define WARPGYM_JUDGE_BUILD_BUILD_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -34,5 +33,3 @@ NODISCARD int builds_run(struct builds *builds, const char *request, size_t byte
  * longer than that holds, in `text`. */
 typedef int build_function(struct builds *builds, const json_t *request, struct buf *text,
                            struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: any.
  */
-#ifndef WARPGYM_JUDGE_BUILD_DEVICE_CODE_H
-#define WARPGYM_JUDGE_BUILD_DEVICE_CODE_H
+#pragma once
 
 #include "base/err.h"
 #include "problem/problem.h"
@@ -25,5 +24,3 @@ NODISCARD int device_check(const struct problem *problem, const char *name, cons
                            struct err *err);
 /* What a child needs to know to start them (child/launcher.h), as sealed memory: a descriptor. */
 NODISCARD int device_lines(const struct problem *problem, const char *source, struct err *err);
-
-#endif

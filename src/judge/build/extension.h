@@ -11,12 +11,9 @@
  *
  * Threads: one for each context.
  */
-#ifndef WARPGYM_JUDGE_BUILD_EXTENSION_H
-#define WARPGYM_JUDGE_BUILD_EXTENSION_H
+#pragma once
 
 #include "judge/build/build.h"
 
 /* build.h: kind "extension". */
 build_function extension_build;
-
-#endif

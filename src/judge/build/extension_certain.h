@@ -10,8 +10,7 @@
  *
  * Everything else is compiled again: honest code is never refused for our headers' sake.
  */
-#ifndef WARPGYM_JUDGE_BUILD_EXTENSION_CERTAIN_H
-#define WARPGYM_JUDGE_BUILD_EXTENSION_CERTAIN_H
+#pragma once
 
 #include "judge/build/extension_request.h"
 
@@ -23,5 +22,3 @@ enum certainty { CERTAIN_NOT, CERTAIN, CERTAIN_UNLESS_KNOWN };
  * headers. CERTAIN_UNLESS_KNOWN: `name` is what the other headers are to be searched for. */
 enum certainty extension_certain(const struct extension_request *request, const char *slim,
                                  const char *diagnostics, char name[CERTAIN_NAME_BYTES]);
-
-#endif

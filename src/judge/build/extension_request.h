@@ -8,8 +8,7 @@
  * Flags pass an allow-list: none of them may read, write or run anything. What is left out without
  * a word makes no difference here (architectures but ours, paths that are searched anyway).
  */
-#ifndef WARPGYM_JUDGE_BUILD_EXTENSION_REQUEST_H
-#define WARPGYM_JUDGE_BUILD_EXTENSION_REQUEST_H
+#pragma once
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -59,5 +58,3 @@ bool extension_has_word(const char *text, const char *word);
 /* The flags of a text into the words of a tool: extension_flags.c. */
 NODISCARD int extension_flags_add(struct extension_request *request, struct extension_flags *flags,
                                   const char *text, struct err *err);
-
-#endif

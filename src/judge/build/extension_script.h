@@ -5,8 +5,7 @@
  * number among the files of the request. Two ways: with the slim headers (python/warpgym/slim), or
  * with PyTorch's own, as its loader would call the same compilers.
  */
-#ifndef WARPGYM_JUDGE_BUILD_EXTENSION_SCRIPT_H
-#define WARPGYM_JUDGE_BUILD_EXTENSION_SCRIPT_H
+#pragma once
 
 #include "judge/build/extension_request.h"
 #include "judge/build/torch_paths.h"
@@ -28,5 +27,3 @@ struct extension_tools {
 const char *extension_script(struct arena *arena, const struct extension_request *request,
                              const struct extension_tools *tools, bool slim);
 const char *extension_glue_script(struct arena *arena, const struct extension_tools *tools);
-
-#endif

@@ -3,8 +3,7 @@
  * Ownership: the artifact is the caller's (artifact_deinit). Threads: any number may share a
  * context. Errors: the machine's; a source that does not compile is no error, but !artifact->ok.
  */
-#ifndef WARPGYM_JUDGE_BUILD_NATIVE_BUILD_H
-#define WARPGYM_JUDGE_BUILD_NATIVE_BUILD_H
+#pragma once
 
 #include "compile/compile.h"
 #include "judge/build/scratch.h"
@@ -13,5 +12,3 @@
 NODISCARD int native_build(const struct build_context *context, enum compile_kind kind,
                            const char *name, const char *text, size_t bytes,
                            struct artifact *artifact, struct err *err);
-
-#endif

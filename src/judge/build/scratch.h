@@ -4,8 +4,7 @@
  * Ownership: a build_scratch is the caller's storage; build_scratch_close removes the directory,
  * and is safe after a failure. Threads: one for each context.
  */
-#ifndef WARPGYM_JUDGE_BUILD_SCRATCH_H
-#define WARPGYM_JUDGE_BUILD_SCRATCH_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/process.h"
@@ -53,5 +52,3 @@ void build_scratch_keep(const struct build_context *context, const char key[HASH
 /* Bytes of an object from its beginning; the caller's. `most`: how many there are at most. */
 NODISCARD int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count,
                                  struct err *err);
-
-#endif

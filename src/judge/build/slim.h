@@ -1,6 +1,5 @@
 /* slim: our own headers in place of PyTorch's, as they lie in python/warpgym/slim. */
-#ifndef WARPGYM_JUDGE_BUILD_SLIM_H
-#define WARPGYM_JUDGE_BUILD_SLIM_H
+#pragma once
 
 #include "base/err.h"
 
@@ -13,5 +12,3 @@ struct slim {
  */
 NODISCARD int slim_open(struct slim *slim, const char *package, struct err *err);
 void slim_close(struct slim *slim);
-
-#endif

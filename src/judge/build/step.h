@@ -10,8 +10,7 @@
  *
  * Ownership: everything in a step is the caller's and only read. Threads: one for each context.
  */
-#ifndef WARPGYM_JUDGE_BUILD_STEP_H
-#define WARPGYM_JUDGE_BUILD_STEP_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -34,5 +33,3 @@ struct build_step {
  * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
 NODISCARD int build_step_run(const struct build_context *context, const struct build_step *step,
                              struct buf *words, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* torch_paths: where the children's PyTorch keeps headers and libraries, as its Python reports.
  * Threads: any. */
-#ifndef WARPGYM_JUDGE_BUILD_TORCH_PATHS_H
-#define WARPGYM_JUDGE_BUILD_TORCH_PATHS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -19,5 +18,3 @@ NODISCARD int torch_paths_init(struct torch_paths *place, struct judge *judge, s
 void torch_paths_deinit(struct torch_paths *place);
 /* 211 for "2.11.0". */
 int torch_paths_version(const struct torch_paths *place);
-
-#endif

@@ -14,8 +14,7 @@
  * child has the driver's library among its global symbols before it loads one.
  * Threads: one for each context.
  */
-#ifndef WARPGYM_JUDGE_BUILD_TRITON_H
-#define WARPGYM_JUDGE_BUILD_TRITON_H
+#pragma once
 
 #include "base/json.h"
 #include "judge/build/step.h"
@@ -32,5 +31,3 @@ NODISCARD int triton_build_launcher(const struct build_context *context, const j
  * that of the next. ERR_INPUT: it is not one that is passed on. */
 NODISCARD int triton_build_option(const char *const *words, size_t count, size_t *at, char *out,
                                   size_t out_bytes, struct err *err);
-
-#endif

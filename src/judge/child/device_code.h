@@ -6,13 +6,10 @@
  * What the compiler prints goes to standard output, the cubin to OBJECT. The process has read
  * untrusted text when it ends; its output and its object are as untrusted as those of any compiler.
  */
-#ifndef WARPGYM_JUDGE_CHILD_DEVICE_CODE_H
-#define WARPGYM_JUDGE_CHILD_DEVICE_CODE_H
+#pragma once
 
 #include "base/err.h"
 
 NODISCARD int device_code_load(const char *library, struct err *err);
 /* A command_main. */
 int device_code_compile(int argc, char **argv);
-
-#endif

@@ -4,8 +4,7 @@
  * libffi builds the call once for a slot; each invoke then costs some tens of nanoseconds, and
  * reads sizes and scalars from the slot, where the judge may have changed them.
  */
-#ifndef WARPGYM_JUDGE_CHILD_INVOKE_H
-#define WARPGYM_JUDGE_CHILD_INVOKE_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -25,5 +24,3 @@ struct invoke {
 int invoke_init(struct invoke *invoke, void *function, const struct layout *layout, void *slot,
                 void *arrays);
 void invoke(struct invoke *invoke);
-
-#endif

@@ -4,8 +4,7 @@
  * Ownership: the caller's storage, zeroed at first; it must not move. Threads: one. The address
  * space is the candidate's as much as that of a shared object would be.
  */
-#ifndef WARPGYM_JUDGE_CHILD_LAUNCHER_H
-#define WARPGYM_JUDGE_CHILD_LAUNCHER_H
+#pragma once
 
 #include "device/gpu_context.h"
 #include "judge/process/wire.h"
@@ -37,5 +36,3 @@ NODISCARD int launcher_map(struct launcher *launcher, const struct layout *layou
 
 /* Starts the kernels of one call; they run when it returns. */
 NODISCARD int launcher_start(struct launcher *launcher, uint32_t slot, struct err *err);
-
-#endif

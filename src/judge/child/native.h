@@ -4,8 +4,7 @@
  * CALL arrives. It shares its address space with the candidate, so the judge trusts nothing here: a
  * candidate that rewrites it gains a process that it had anyway.
  */
-#ifndef WARPGYM_JUDGE_CHILD_NATIVE_H
-#define WARPGYM_JUDGE_CHILD_NATIVE_H
+#pragma once
 
 #include "judge/child/tracing.h"
 #include "sandbox/sandbox.h"
@@ -16,5 +15,3 @@
  * cuda_open. */
 int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, const char *driver,
                  const struct tracing *tracing);
-
-#endif

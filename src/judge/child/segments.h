@@ -14,8 +14,7 @@
  * PyTorch calls its allocator back without a context, so there is one pool for each process. Called
  * from Python through ctypes (python/warpgym/gpu.py). Threads: any.
  */
-#ifndef WARPGYM_JUDGE_CHILD_SEGMENTS_H
-#define WARPGYM_JUDGE_CHILD_SEGMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool segments_hold(const void *address);
 
 /* The judge's memory in place of what was mapped before; 0: it cannot be. */
 uint64_t segments_map(int descriptor, uint64_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* tracing: libwarpgym_trace.so from a native child's point of view. A child without it works as
  * well, and says why it has none. One for each process; loaded in the server, it serves its
  * children. */
-#ifndef WARPGYM_JUDGE_CHILD_TRACING_H
-#define WARPGYM_JUDGE_CHILD_TRACING_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ void tracing_snapshot(const struct tracing *tracing);
 /* Around calls, with the device idle on both children. ERR_MISSING, ERR_UNSUPPORTED: the reason. */
 NODISCARD int tracing_begin(const struct tracing *tracing, struct err *err);
 NODISCARD int tracing_end(const struct tracing *tracing, int fd, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Time counts once, however many share the device. Ownership: the caller's storage. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_GPU_BUSY_TIME_H
-#define WARPGYM_JUDGE_GPU_BUSY_TIME_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ void busy_time_begin(struct busy_time *busy, bool alone);
 void busy_time_end(struct busy_time *busy);
 /* Up to now. */
 struct busy_times busy_time_read(struct busy_time *busy);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: the caller's storage, between begin and end. Threads: one.
  */
-#ifndef WARPGYM_JUDGE_GPU_CLOCKS_H
-#define WARPGYM_JUDGE_GPU_CLOCKS_H
+#pragma once
 
 #include "judge/gpu/gpu_pool.h"
 #include "judge/verdict.h"
@@ -19,5 +18,3 @@ void clocks_begin(struct clocks *clocks, const struct gpu_unit *unit, struct ver
 void clocks_look(struct clocks *clocks);
 /* A GPU that was slowed down is noted in the verdict. */
 void clocks_end(struct clocks *clocks, struct verdict *verdict);
-
-#endif

@@ -11,8 +11,7 @@
  * Ownership: the session's storage; LEASE_INIT before the first use, device_lease_release after
  * each. Threads: the session's. Errors: ERR_CANCELLED while waiting, else the lock's.
  */
-#ifndef WARPGYM_JUDGE_GPU_DEVICE_LEASE_H
-#define WARPGYM_JUDGE_GPU_DEVICE_LEASE_H
+#pragma once
 
 #include "device/lock.h"
 #include "judge/gpu/gpu_pool.h"
@@ -67,5 +66,3 @@ NODISCARD int device_lease_lock(struct device_lease *lease, enum lease_mode mode
 void device_lease_unlock(struct device_lease *lease);
 /* Reserved processes, lock and slots; not the GPU. */
 void device_lease_release(struct device_lease *lease);
-
-#endif

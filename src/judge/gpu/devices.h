@@ -2,8 +2,7 @@
  *
  * Plain data, no ownership. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_GPU_DEVICES_H
-#define WARPGYM_JUDGE_GPU_DEVICES_H
+#pragma once
 
 #include "judge/judge.h"
 #include "sandbox/standby.h"
@@ -40,5 +39,3 @@ size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVI
 #define JUDGE_STANDBYS 5
 /* Those that were needed, or warmed, so far. How many. */
 size_t judge_standbys(struct judge *judge, struct judge_standby standbys[JUDGE_STANDBYS]);
-
-#endif

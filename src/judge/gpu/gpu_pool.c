@@ -50,8 +50,6 @@ void gpu_pool_deinit(struct gpu_pool *pool)
     *pool = (struct gpu_pool){0};
 }
 
-/* ------------------------------------------------------------------------------ which there are */
-
 /* One word of gpu.devices: an ordinal, or how a UUID begins. */
 static const struct gpu *find_gpu(const struct gpu_list *list, const char *word, size_t length)
 {
@@ -150,8 +148,6 @@ int gpu_pool_list(struct gpu_pool *pool, struct err *err)
     return result;
 }
 
-/* -------------------------------------------------------------------------- open, try, give up */
-
 static void quarantine(struct gpu_pool *pool, struct gpu_unit *unit, const struct err *why)
 {
     int64_t longer = unit->pause_ms * 2 < PAUSE_MAX_MS ? unit->pause_ms * 2 : PAUSE_MAX_MS;
@@ -234,8 +230,6 @@ static void bring_up(struct gpu_pool *pool, struct gpu_unit *unit)
     }
     pthread_cond_broadcast(&pool->changed);
 }
-
-/* --------------------------------------------------------------------------- taking one of them */
 
 static bool trial_is_due(const struct gpu_unit *unit)
 {

@@ -19,8 +19,7 @@
  * Threads: any, for every function. A unit belongs to the sessions that have taken it, except the
  * fields that are the pool's or the judge's.
  */
-#ifndef WARPGYM_JUDGE_GPU_GPU_POOL_H
-#define WARPGYM_JUDGE_GPU_GPU_POOL_H
+#pragma once
 
 #include "device/gpu_peaks.h"
 #include "device/gpu_state.h"
@@ -120,5 +119,3 @@ static inline const struct gpu_context *gpu_unit_context(const struct gpu_unit *
 /* What it can do at the most: measured where that has not been done on this machine, which wants
  * the GPU alone, and `peaks_image`; bounds alone where it cannot be. */
 void gpu_unit_peaks(struct gpu_unit *unit, const char *state_directory);
-
-#endif

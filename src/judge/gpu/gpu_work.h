@@ -8,8 +8,7 @@
  * Threads: any that made the GPU's context its own (gpu_context_use). Kernels run one after the
  * other; what a function starts has ended when gpu_work_wait returns.
  */
-#ifndef WARPGYM_JUDGE_GPU_GPU_WORK_H
-#define WARPGYM_JUDGE_GPU_GPU_WORK_H
+#pragma once
 
 #include "device/gpu_context.h"
 #include "judge/measure/compare.h"
@@ -93,5 +92,3 @@ NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t s
 /* The smallest kernel that there is, from its start to its end; `into` as above, left alone. */
 NODISCARD int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err);
 NODISCARD int gpu_work_wait(const struct gpu_work *work, struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * `gpu` NULL, or a driver that does not say: everything fits. Threads: any that may use the
  * context.
  */
-#ifndef WARPGYM_JUDGE_GPU_MEMORY_BUDGET_H
-#define WARPGYM_JUDGE_GPU_MEMORY_BUDGET_H
+#pragma once
 
 #include "device/gpu_context.h"
 
@@ -24,5 +23,3 @@ NODISCARD int memory_budget_check(const struct gpu_context *gpu, const char *pro
 bool memory_budget_fits_image(const struct gpu_context *gpu, uint64_t bytes);
 /* How many calls of `bytes` each, in all, fit into what is free now; less than 1: hardly one. */
 double memory_budget_calls(const struct gpu_context *gpu, double bytes);
-
-#endif

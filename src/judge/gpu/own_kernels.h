@@ -4,13 +4,10 @@
  * Without them the host does their work, and peaks are not measured. Ownership: the unit's.
  * Threads: any; a second session waits until the first has compiled them.
  */
-#ifndef WARPGYM_JUDGE_GPU_OWN_KERNELS_H
-#define WARPGYM_JUDGE_GPU_OWN_KERNELS_H
+#pragma once
 
 #include "judge/build/scratch.h"
 #include "judge/gpu/gpu_pool.h"
 
 /* Compiles them if that has not been tried; NULL: there are none. `unit` NULL: the CPU. */
 const struct gpu_work *own_kernels_get(const struct build_context *context, struct gpu_unit *unit);
-
-#endif

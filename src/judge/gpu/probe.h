@@ -3,8 +3,7 @@
  * A sandboxed process that is to load nothing makes a context, some memory and a fill on the GPU
  * before it finds out that there is nothing to load. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_GPU_PROBE_H
-#define WARPGYM_JUDGE_GPU_PROBE_H
+#pragma once
 
 #include "base/err.h"
 #include "device/gpu.h"
@@ -12,5 +11,3 @@
 /* Whether a fresh process can use the GPU; of a struct judge. Cached references there are closed.
  * As gpu_pool_options.probe. */
 NODISCARD int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err);
-
-#endif

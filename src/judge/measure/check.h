@@ -4,12 +4,9 @@
  * shifted inputs (input_shift.h). Torch: check.trials fresh inputs, and one more with shifted ones.
  * Simple: its cases, once. Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_CHECK_H
-#define WARPGYM_JUDGE_MEASURE_CHECK_H
+#pragma once
 
 struct session;
 
 /* 0 or -1 (the verdict says why). */
 int check_stage(struct session *session);
-
-#endif

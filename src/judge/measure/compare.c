@@ -19,8 +19,6 @@ struct rule {
         overflow; /* magnitude from which an oracle's value is an infinity in the tensor's type */
 };
 
-/* ------------------------------------------------------------ element by element, the reference */
-
 static double larger_of(double a, double b)
 {
     return a > b ? a : b;
@@ -162,13 +160,6 @@ bool compare_tensor_plainly(const struct comparison *spec, const void *expected,
               dtype_load(spec->dtype, got, i), difference);
     return difference->mismatches == 0;
 }
-
-/* ------------------------------------------------------------------------ a block at a time, fast
- *
- * The fast path only proves that all of a block agrees and sets no new record of the relative
- * error; a block for which the proof fails goes through tally. Right outputs are nearly all proofs,
- * and wrong ones cannot be judged by another rule than the plain one.
- */
 
 #define VARIANT_NAME(name) name##_plain
 #define VARIANT_TARGET

@@ -16,8 +16,7 @@
  * compare_tensor is vectorised; compare_tensor_plainly is the same rule written element by element,
  * kept as the reference that tests hold the fast one against. Both are pure functions.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_COMPARE_H
-#define WARPGYM_JUDGE_MEASURE_COMPARE_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -56,5 +55,3 @@ double compare_overflow(const struct comparison *spec);
 int compare_variants(void);
 bool compare_tensor_variant(int variant, const struct comparison *spec, const void *expected,
                             const void *got, struct difference *difference);
-
-#endif

@@ -8,12 +8,9 @@
  *
  * Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_CONFIRM_H
-#define WARPGYM_JUDGE_MEASURE_CONFIRM_H
+#pragma once
 
 struct session;
 
 /* 0 or -1 (the verdict says why). The candidate's process may be gone then. */
 int confirm_stage(struct session *session);
-
-#endif

@@ -8,8 +8,7 @@
  * over in float32 errs in the same direction each time, so that an honest sum of a thousand would
  * be wrong. python/warpgym/child.py does the same for PyTorch's tensors. A pure function.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_INPUT_SHIFT_H
-#define WARPGYM_JUDGE_MEASURE_INPUT_SHIFT_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -17,5 +16,3 @@
 
 /* Inputs that were drawn as floating-point numbers; the rest of the filled slot stays as it is. */
 void input_shift_apply(const struct layout *layout, char *slot, uint64_t seed);
-
-#endif

@@ -12,12 +12,9 @@
  *
  * Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_PROFILE_H
-#define WARPGYM_JUDGE_MEASURE_PROFILE_H
+#pragma once
 
 struct session;
 
 /* 0 or -1 (the verdict says why). */
 int profile_stage(struct session *session);
-
-#endif

@@ -4,8 +4,7 @@
  * it, what stands out. Bounded; names in it are printable ASCII (trace.h makes them so). Without a
  * trace in the verdict each of these adds nothing.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_PROFILE_TEXT_H
-#define WARPGYM_JUDGE_MEASURE_PROFILE_TEXT_H
+#pragma once
 
 #include "base/buf.h"
 #include "judge/verdict.h"
@@ -18,5 +17,3 @@ void profile_text(const struct verdict *verdict, struct buf *out);
 /* By the names of KernelGYM's answers, for its clients: own kernels of all, and their time. */
 void profile_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES]);
 void profile_time_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES]);
-
-#endif

@@ -16,8 +16,7 @@
  * is why timing.min_samples exists. All functions are pure; arrays are not changed, but
  * by stats_level.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_STATS_H
-#define WARPGYM_JUDGE_MEASURE_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void stats_ratio(const double *numerator, const double *denominator, size_t n,
 
 /* Whether half the interval's width is at most `target` of its value. */
 bool stats_tight(const struct interval *interval, double target);
-
-#endif

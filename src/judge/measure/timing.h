@@ -23,12 +23,9 @@
  *
  * Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TIMING_H
-#define WARPGYM_JUDGE_MEASURE_TIMING_H
+#pragma once
 
 struct session;
 
 /* 0 or -1 (the verdict says why). */
 int timing_stage(struct session *session);
-
-#endif

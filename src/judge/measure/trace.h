@@ -7,8 +7,7 @@
  * The stream comes from the candidate's process: it is read once, whole, into memory of the judge,
  * and every number in it is checked.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRACE_H
-#define WARPGYM_JUDGE_MEASURE_TRACE_H
+#pragma once
 
 #include "device/gpu.h"
 #include "judge/verdict.h"
@@ -29,5 +28,3 @@ NODISCARD int trace_read(int fd, const struct trace_pass *pass, struct verdict *
 /* The same for bytes in memory, aligned to 8. */
 NODISCARD int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
                           struct verdict *verdict, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * have: calls that start nothing, or one launch that takes as long as several calls. All that a
  * graph does counts as the one launch that started it.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRACE_INTERVAL_H
-#define WARPGYM_JUDGE_MEASURE_TRACE_INTERVAL_H
+#pragma once
 
 #include "base/err.h"
 
@@ -34,5 +33,3 @@ NODISCARD int trace_interval_parse(const char *bytes, size_t count, struct trace
 #define TRACE_INTERVAL_TEXT 200
 bool trace_interval_shared(const struct trace_interval *interval, double call_us,
                            char evidence[TRACE_INTERVAL_TEXT]);
-
-#endif

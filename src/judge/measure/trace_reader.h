@@ -3,8 +3,7 @@
  * It comes from the candidate's process: it is read once, whole, into memory of the judge, and
  * every number in it is checked. ERR_PROTOCOL: it is damaged, which is its writer's fault.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRACE_READER_H
-#define WARPGYM_JUDGE_MEASURE_TRACE_READER_H
+#pragma once
 
 #include "base/err.h"
 #include "judge/measure/trace_stream.h"
@@ -26,5 +25,3 @@ NODISCARD int trace_stream_open(const char *bytes, size_t count, struct trace_st
                                 struct err *err);
 
 double trace_record_us(const struct trace_record *record);
-
-#endif

@@ -5,8 +5,7 @@
  * Plain bytes of one machine, no pointers. Names are offsets of NUL-terminated strings in the text;
  * offset 0 is "". A candidate's process wrote it: the reader bounds everything.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRACE_STREAM_H
-#define WARPGYM_JUDGE_MEASURE_TRACE_STREAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -72,5 +71,3 @@ struct trace_record {
     uint32_t grid[3], block[3];
     uint32_t reserved;
 };
-
-#endif

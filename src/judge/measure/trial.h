@@ -9,8 +9,7 @@
  * Ownership: struct trials is the session's storage. Threads: the session's. Errors: functions that
  * return int return 0 or -1, and then the verdict has an end, unless they take an `err`.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRIAL_H
-#define WARPGYM_JUDGE_MEASURE_TRIAL_H
+#pragma once
 
 #include "judge/process/child.h"
 
@@ -96,5 +95,3 @@ NODISCARD int trial_in(struct session *session, const struct trial *trial, struc
                        uint32_t mode, struct child_time *time, struct err *err);
 /* Prepares, calls both, the reference first, and compares. */
 enum trial_result trial_run(struct session *session, const struct trial *trial);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Threads: the session's. Errors: as trial.h has them.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRIAL_GPU_H
-#define WARPGYM_JUDGE_MEASURE_TRIAL_GPU_H
+#pragma once
 
 #include "judge/measure/compare.h"
 #include "judge/measure/trial.h"
@@ -43,5 +42,3 @@ NODISCARD int trial_gpu_all_finite(struct session *session, const struct tensor 
 /* Checks that the GPU is idle while both children are stopped. If the candidate left something
  * running, the verdict has an end. */
 int trial_gpu_idle(struct session *session);
-
-#endif

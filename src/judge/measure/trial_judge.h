@@ -1,8 +1,7 @@
 /* trial_judge: what becomes of a trial: both children's answers are compared, and the verdict says
  * what is wrong. Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_MEASURE_TRIAL_JUDGE_H
-#define WARPGYM_JUDGE_MEASURE_TRIAL_JUDGE_H
+#pragma once
 
 #include "judge/measure/compare.h"
 #include "judge/measure/trial.h"
@@ -20,5 +19,3 @@ NODISCARD int trial_compare(struct session *session, const struct comparison *sp
 bool trial_same_form(const struct tensor *expected, const struct tensor *got);
 /* Compares. TRIAL_ENDED: the verdict has an end. */
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
-
-#endif

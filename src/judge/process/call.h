@@ -20,8 +20,7 @@
  * Freezing a process does not stop what it left running on a GPU: the second look at the samples
  * finds work that ends later. Threads: the child's session.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_CALL_H
-#define WARPGYM_JUDGE_PROCESS_CALL_H
+#pragma once
 
 #include "base/err.h"
 
@@ -53,5 +52,3 @@ struct child_time {
  * writes are no error: child->breach is CHILD_LATE. */
 NODISCARD int child_call(struct child *child, const struct child_call *call,
                          struct child_time *time, struct err *err);
-
-#endif

@@ -12,8 +12,7 @@
  * zeroed struct. Threads: one at a time. Errors: ERR_INPUT: the child answered FAILED, and
  * child->failed says what it claims; ERR_CRASH, ERR_TIMEOUT, ERR_PROTOCOL, ERR_CANCELLED.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_CHILD_H
-#define WARPGYM_JUDGE_PROCESS_CHILD_H
+#pragma once
 
 #include "base/err.h"
 #include "device/gpu_memory.h"
@@ -135,5 +134,3 @@ NODISCARD int child_wake(struct child *child, uint64_t noise, int64_t timeout_ms
  * again. */
 bool child_rest(struct child *child);
 void child_close(struct child *child);
-
-#endif

@@ -11,8 +11,7 @@
  * session. Errors: ERR_PROTOCOL: a request that no child of ours makes; ERR_TIMEOUT, ERR_CANCELLED,
  * ERR_CRASH.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_CHILD_REQUEST_H
-#define WARPGYM_JUDGE_PROCESS_CHILD_REQUEST_H
+#pragma once
 
 #include "base/err.h"
 #include "device/gpu_memory.h"
@@ -52,5 +51,3 @@ uint32_t child_pending_request(const struct child *child);
 NODISCARD int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *err);
 /* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the child has announced. */
 cuda_at child_locate(const struct child *child, uint64_t address, uint64_t bytes);
-
-#endif

@@ -18,8 +18,7 @@
  * Of all this only release_main's one system call is on the clock; it is part of the dispatch
  * overhead that timing.c takes off. Ownership: the caller's storage. Threads: the judging one.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_CPU_AFFINITY_H
-#define WARPGYM_JUDGE_PROCESS_CPU_AFFINITY_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid);
 /* Before it is stopped: its main thread stops all others, so it must not wait for a processor on
  * which one of them spins. */
 void cpu_affinity_recall_main(const struct cpu_affinity *affinity, pid_t pid);
-
-#endif

@@ -5,8 +5,7 @@
  * path through the judge; what may change in wire.h has a message of its own here. Threads: the
  * child's session.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H
-#define WARPGYM_JUDGE_PROCESS_EXTERNAL_PROGRAM_H
+#pragma once
 
 #include "base/err.h"
 #include "problem/problem.h"
@@ -31,5 +30,3 @@ NODISCARD int child_run_program(struct child *child, const struct child_program 
                                 int64_t deadline_ns, struct err *err);
 /* Its MAP. */
 void external_program_map(const struct child *child, struct warpgym_child_map *map);
-
-#endif

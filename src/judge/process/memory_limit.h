@@ -8,8 +8,7 @@
  * Threads: the child's session. Errors: a child that holds more is killed: ERR_INPUT, and
  * child->failed says so.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_MEMORY_LIMIT_H
-#define WARPGYM_JUDGE_PROCESS_MEMORY_LIMIT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -33,5 +32,3 @@ int child_watch_ms(const struct child *child, int left_ms);
 NODISCARD int child_check_memory(struct child *child, struct err *err);
 /* The same, unless that was done just before. */
 NODISCARD int child_watch_memory(struct child *child, struct err *err);
-
-#endif

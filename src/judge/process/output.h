@@ -9,8 +9,7 @@
  *
  * Ownership: child_close frees all. Threads: the child's session.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_OUTPUT_H
-#define WARPGYM_JUDGE_PROCESS_OUTPUT_H
+#pragma once
 
 #include "base/err.h"
 #include "device/cuda.h"
@@ -63,5 +62,3 @@ NODISCARD int child_output_form(const struct child *child, uint32_t slot, uint32
                                 struct tensor *tensor, struct err *err);
 NODISCARD int child_output(struct child *child, uint32_t slot, uint32_t index,
                            struct tensor *tensor, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * runs. That takes about a microsecond a page, so it is made beforehand, beside other work,
  * wherever possible. Ownership: the caller's storage; zeroed is none. Threads: one at a time.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_SHARED_MEMORY_H
-#define WARPGYM_JUDGE_PROCESS_SHARED_MEMORY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ struct shared {
 NODISCARD int shared_make(struct shared *shared, const char *name, uint64_t bytes, bool whole,
                           struct err *err);
 void shared_free(struct shared *shared);
-
-#endif

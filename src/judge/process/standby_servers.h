@@ -3,8 +3,7 @@
  * Each is started when it is first needed and ends with the judge. The GPU's servers load no
  * context: that would not survive a fork (warm_pool.h). Ownership: the judge's. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_STANDBY_SERVERS_H
-#define WARPGYM_JUDGE_PROCESS_STANDBY_SERVERS_H
+#pragma once
 
 #include "sandbox/standby.h"
 
@@ -15,5 +14,3 @@ const char *judge_driver_library(const struct judge *judge);
 /* ERR_MISSING: there is no Python with PyTorch. */
 NODISCARD int judge_standby(struct judge *judge, enum sandbox_kind kind, struct standby **standby,
                             struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Threads: any. Errors: as child_open has them.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_START_H
-#define WARPGYM_JUDGE_PROCESS_START_H
+#pragma once
 
 #include "judge/gpu/gpu_pool.h"
 #include "judge/process/child.h"
@@ -30,5 +29,3 @@ NODISCARD int judge_start_child(struct judge *judge, struct gpu_unit *unit, enum
 /* Finds out whether sandboxes get a root of their own, which a bundled compiler must know before
  * it runs; nothing to do without one. */
 NODISCARD int judge_probe_sandbox(struct judge *judge, struct standby *standby, struct err *err);
-
-#endif

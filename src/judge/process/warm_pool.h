@@ -13,8 +13,7 @@
  *
  * Ownership: warm_pool_close ends the threads and every process that was not taken. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_WARM_POOL_H
-#define WARPGYM_JUDGE_PROCESS_WARM_POOL_H
+#pragma once
 
 #include "base/err.h"
 #include "device/gpu.h"
@@ -52,5 +51,3 @@ uint32_t warm_pool_count(struct warm_pool *pool);
  * The process is the caller's (sandboxed_close). */
 bool warm_pool_take(struct warm_pool *pool, const _Atomic int *cancelled,
                     struct sandboxed *process);
-
-#endif

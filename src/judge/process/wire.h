@@ -27,8 +27,7 @@
  * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts
  * are shown and not believed, addresses are only ever read through the kernel.
  */
-#ifndef WARPGYM_JUDGE_PROCESS_WIRE_H
-#define WARPGYM_JUDGE_PROCESS_WIRE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -254,5 +253,3 @@ size_t wire_length(uint32_t type);
 /* What a child claims about its outputs, before anyone computes with it. Addresses stay unchecked:
  * they are only ever read through the kernel. */
 NODISCARD int wire_check_done(const struct wire_done *done, struct err *err);
-
-#endif

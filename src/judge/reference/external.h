@@ -6,12 +6,9 @@
  * Both programs are the configuration's, but what they say once they have seen the source is the
  * candidate's word. Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_EXTERNAL_H
-#define WARPGYM_JUDGE_REFERENCE_EXTERNAL_H
+#pragma once
 
 struct session;
 
 /* Stages "compile" and "load". 0 or -1 (the verdict says why). */
 int external_open(struct session *session);
-
-#endif

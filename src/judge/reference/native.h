@@ -7,8 +7,7 @@
  *
  * Threads: the session's; the second thread ends before a function returns.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_NATIVE_H
-#define WARPGYM_JUDGE_REFERENCE_NATIVE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -29,5 +28,3 @@ struct backend_ops {
 int native_open_with(struct session *session, struct backend_ops *backend);
 /* The same for C and CUDA. */
 int native_open(struct session *session);
-
-#endif

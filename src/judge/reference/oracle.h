@@ -4,8 +4,7 @@
  * of memory: the same arguments in the same order, floating ones as DTYPE_F64. Both children derive
  * it from the plain layout, so it never crosses a border.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_ORACLE_H
-#define WARPGYM_JUDGE_REFERENCE_ORACLE_H
+#pragma once
 
 #include "problem/layout.h"
 
@@ -15,5 +14,3 @@ void oracle_layout(const struct layout *plain, struct layout *wide);
 /* Copies every input, size and scalar of a plain slot into a wide one, converting. */
 void oracle_widen(const struct layout *plain, const void *slot, const struct layout *wide,
                   void *wide_slot);
-
-#endif

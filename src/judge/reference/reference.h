@@ -10,8 +10,7 @@
  *
  * Ownership: a reference belongs to its session, or to the cache. Threads: any may use a cache.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_REFERENCE_H
-#define WARPGYM_JUDGE_REFERENCE_REFERENCE_H
+#pragma once
 
 #include "base/hash.h"
 #include "compile/compile.h"
@@ -63,5 +62,3 @@ bool reference_cache_has(struct reference_cache *references, const char *hash,
 void reference_cache_put(struct reference_cache *references, struct reference *reference);
 /* Closes all of that device: their memory is wanted. How many there were. */
 int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu);
-
-#endif

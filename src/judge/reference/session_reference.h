@@ -1,8 +1,7 @@
 /* session_reference: the reference of the problem at hand. A session has it, takes it from the
  * judge's cache, or puts it there. Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_SESSION_REFERENCE_H
-#define WARPGYM_JUDGE_REFERENCE_SESSION_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool session_reference_ready(struct session *session);
 void session_rest_reference(struct session *session);
 /* From which the weights of the problem at hand follow, in all its references and candidates. */
 uint64_t session_weight_seed(const struct session *session);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Threads: the session's.
  */
-#ifndef WARPGYM_JUDGE_REFERENCE_TORCH_H
-#define WARPGYM_JUDGE_REFERENCE_TORCH_H
+#pragma once
 
 struct session;
 
@@ -18,5 +17,3 @@ struct session;
 int torch_open_reference(struct session *session);
 /* Both: stages "compile" and "load". Likewise. */
 int torch_open(struct session *session);
-
-#endif

@@ -6,8 +6,7 @@
  * The module may be the candidate's own text, so it never runs in the reference child, whose clock
  * the judge trusts. What comes of it is checked here before it is used.
  */
-#ifndef WARPGYM_JUDGE_REQUEST_CASES_H
-#define WARPGYM_JUDGE_REQUEST_CASES_H
+#pragma once
 
 #include "base/err.h"
 #include "judge/process/wire.h"
@@ -36,5 +35,3 @@ NODISCARD int cases_parse(struct cases *cases, const char *text, size_t bytes, s
 /* The case that an output, counted from 0, belongs to; *within: its number there. Past the last
  * output: the last case. */
 uint32_t cases_find(const struct cases *cases, uint32_t output, uint32_t *within);
-
-#endif

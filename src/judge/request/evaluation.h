@@ -4,8 +4,7 @@
  * session_evaluate (evaluate.c) before the first stage; stages only read it, except `largest`,
  * which is found with the reference.
  */
-#ifndef WARPGYM_JUDGE_REQUEST_EVALUATION_H
-#define WARPGYM_JUDGE_REQUEST_EVALUATION_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -43,5 +42,3 @@ struct evaluation_job {
     char reference_hash[HASH_HEX_BYTES]; /* of the problem and of the settings of its reference */
     struct layout largest;               /* of all calls of the problem */
 };
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Ownership: all in the caller's arena. Threads: immutable once loaded.
  */
-#ifndef WARPGYM_JUDGE_REQUEST_EXTERNAL_LANGUAGE_H
-#define WARPGYM_JUDGE_REQUEST_EXTERNAL_LANGUAGE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -40,5 +39,3 @@ NODISCARD int external_load(struct languages *languages, struct arena *arena, co
 NODISCARD int external_parse(struct language *language, struct arena *arena, const char *name,
                              const char *directory, const char *text, size_t bytes,
                              struct err *err);
-
-#endif

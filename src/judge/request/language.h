@@ -8,8 +8,7 @@
  *
  * Rows are immutable. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_REQUEST_LANGUAGE_H
-#define WARPGYM_JUDGE_REQUEST_LANGUAGE_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -59,5 +58,3 @@ bool language_owns(const char *ending);
 bool language_has_ending(const struct languages *more, const char *path);
 /* "c, cuda, …": ours. */
 void language_names(char *text, size_t text_bytes);
-
-#endif

@@ -80,8 +80,6 @@ int evaluation_request_problem(const struct evaluation_request *request,
     return result;
 }
 
-/* ------------------------------------------------------------------------------- the other way */
-
 static json_t *native_json(const struct problem *problem)
 {
     struct err ignored;

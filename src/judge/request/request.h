@@ -30,8 +30,7 @@
  * Ownership: a struct evaluation_request borrows from the object that it was read from.
  * Threads: pure functions. Errors: ERR_INPUT (grammar), ERR_LIMIT (a text is too large).
  */
-#ifndef WARPGYM_JUDGE_REQUEST_REQUEST_H
-#define WARPGYM_JUDGE_REQUEST_REQUEST_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -129,5 +128,3 @@ json_t *evaluation_request_refusal(const struct evaluation_request *request, con
 bool evaluation_is_identifier(const char *text);
 /* 1 to 255 bytes of UTF-8 without control characters. */
 bool evaluation_is_id(const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * with CUPTI's version, but only at their end; the part declared here is common to
  * CUpti_ActivityKernel7 (CUDA 11.8, API version 18) up to Kernel9 (CUDA 12) and Kernel10 (CUDA 13).
  */
-#ifndef WARPGYM_JUDGE_TRACE_CUPTI_H
-#define WARPGYM_JUDGE_TRACE_CUPTI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -126,5 +125,3 @@ struct cupti {
     CUPTI_FUNCTIONS(X)
 #undef X
 };
-
-#endif

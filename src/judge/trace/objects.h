@@ -5,8 +5,7 @@
  * candidate can choose the paths that the dynamic linker keeps. Threads: objects_snapshot once,
  * before the others; those are safe.
  */
-#ifndef WARPGYM_JUDGE_TRACE_OBJECTS_H
-#define WARPGYM_JUDGE_TRACE_OBJECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ const void *objects_loaded(const void *address);
 /* Whether it is the main program or uses Python's C API: such objects pass on the code of others
  * (Triton's, ctypes', torch.compile's), where any other library loads its own. */
 bool objects_passes_on(const void *address);
-
-#endif

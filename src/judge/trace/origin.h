@@ -11,8 +11,7 @@
  * The loader is the first object up the stack that is not the driver, CUPTI, libcudart or libffi.
  * A program can show a false stack and copy a library's code into memory of its own. Threads: any.
  */
-#ifndef WARPGYM_JUDGE_TRACE_ORIGIN_H
-#define WARPGYM_JUDGE_TRACE_ORIGIN_H
+#pragma once
 
 #include "judge/measure/trace_stream.h"
 #include "judge/trace/objects.h"
@@ -29,5 +28,3 @@ void origin_prepare(const void *cupti);
 void origin_of_image(const void *image, struct origin *origin);
 /* Called from within a launch of code whose loading was not seen. */
 void origin_of_launch(struct origin *origin);
-
-#endif

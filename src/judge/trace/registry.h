@@ -9,8 +9,7 @@
  *
  * Everything is bounded; what finds no room is counted. Threads: one at a time (the caller's lock).
  */
-#ifndef WARPGYM_JUDGE_TRACE_REGISTRY_H
-#define WARPGYM_JUDGE_TRACE_REGISTRY_H
+#pragma once
 
 #include "judge/trace/cupti.h"
 #include "judge/trace/origin.h"
@@ -39,5 +38,3 @@ void registry_lost(uint64_t records);
 
 /* Writes the stream from the start of `fd`. False: it could not be written. */
 bool registry_write(int fd, struct trace_header *header);
-
-#endif

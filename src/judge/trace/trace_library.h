@@ -16,8 +16,7 @@
  * It lives where the candidate lives: what it writes (trace_stream.h) is evidence, not proof.
  * Threads: callbacks come from any; the calls below are made by one.
  */
-#ifndef WARPGYM_JUDGE_TRACE_TRACE_LIBRARY_H
-#define WARPGYM_JUDGE_TRACE_TRACE_LIBRARY_H
+#pragma once
 
 enum warpgym_trace_result {
     WARPGYM_TRACE_OK = 0,
@@ -43,5 +42,3 @@ int warpgym_trace_refusal(void);
 
 /* The driver's (CUDA_INJECTION64_PATH). */
 int InitializeInjection(void);
-
-#endif

@@ -2,8 +2,7 @@
  * a time (Dao et al. 2022; Milakov and Gimelshein 2018): what is held are the scores of one piece,
  * and the highest score and the sum of each row.
  */
-#ifndef WARPGYM_LM_CPU_ATTEND_H
-#define WARPGYM_LM_CPU_ATTEND_H
+#pragma once
 
 #include "lm/cpu/cpu.h"
 
@@ -34,5 +33,3 @@ void attend_keys(struct attend *attend, size_t first, size_t count, const float 
 void attend_softmax(struct attend *attend, size_t first, size_t count);
 /* Divides y; `lse`, where not NULL, gets one value each `lse_stride`. */
 void attend_end(struct attend *attend, float *lse, size_t lse_stride);
-
-#endif

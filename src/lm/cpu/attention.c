@@ -23,8 +23,6 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ------------------------------------------------------------------------------------- forward */
-
 /* A task is one head of a block. */
 static void forward_task(const void *data, size_t task, size_t thread)
 {
@@ -74,8 +72,6 @@ void lm_cpu_attention(struct lm_backend *backend, const struct lm_attention *op)
     work.blocks = blocks;
     lm_pool_run(cpu->pool, find_blocks(op, blocks) * op->heads, forward_task, &work);
 }
-
-/* ------------------------------------------------------------------------------------ backward */
 
 #define BACKWARD_SCRATCH (2 * ATTEND_ROWS * ATTEND_KEYS + ATTEND_ROWS)
 

@@ -70,8 +70,6 @@ void blas_matmul(const struct blas *blas, const struct matmul *m)
                 m->b, (int)m->b_stride, m->beta, m->c, (int)m->c_stride);
 }
 
-/* ------------------------------------------------------------------------------------- in parts */
-
 struct grid {
     size_t down, across;
 };

@@ -1,8 +1,7 @@
 /* blas: OpenBLAS, loaded when the backend is opened, and used from our own threads: it gets one
  * thread, and each task of a pool calls it for its part.
  */
-#ifndef WARPGYM_LM_CPU_BLAS_H
-#define WARPGYM_LM_CPU_BLAS_H
+#pragma once
 
 #include "base/err.h"
 #include "lm/cpu/thread_pool.h"
@@ -42,5 +41,3 @@ size_t matmul_tasks(const struct matmul *matmul, size_t threads);
 /* On a pool. */
 void blas_matmul_pool(const struct blas *blas, struct lm_pool *pool, size_t threads,
                       const struct matmul *matmul);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Scratch belongs to the backend and lives from one op to the next; ops run one at a time.
  */
-#ifndef WARPGYM_LM_CPU_CPU_H
-#define WARPGYM_LM_CPU_CPU_H
+#pragma once
 
 #include "lm/cpu/blas.h"
 #include "lm/cpu/loops.h"
@@ -39,5 +38,3 @@ float *lm_cpu_scratch(struct lm_cpu *cpu, size_t count);
     void lm_cpu_##name##_backward(struct lm_backend *backend, const struct lm_##name *op);
 LM_OPS(X)
 #undef X
-
-#endif

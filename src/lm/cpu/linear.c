@@ -18,8 +18,6 @@ struct linear_work {
     float *sums; /* of few rows, [rows, out] */
 };
 
-/* ------------------------------------------------------------------------------------- forward */
-
 /* What the product is added to. */
 static void fill_block(const struct linear_work *work, const struct matmul *block, size_t column)
 {
@@ -110,8 +108,6 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
                                   .beta = op->bias || op->addend ? 1 : 0};
     lm_pool_run(cpu->pool, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
-
-/* ------------------------------------------------------------------------------------ backward */
 
 static void bias_task(const void *data, size_t task, size_t thread)
 {

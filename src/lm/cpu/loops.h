@@ -4,8 +4,7 @@
  * Pure functions over f32 arrays: any number of threads at once. Arrays of one call overlap only
  * where it is said. NaN and infinity go through as arithmetic has it.
  */
-#ifndef WARPGYM_LM_CPU_LOOPS_H
-#define WARPGYM_LM_CPU_LOOPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ struct lm_loops {
 const struct lm_loops *lm_loops_here(void);
 /* Those that run on this processor, one by one; NULL behind the last. */
 const struct lm_loops *lm_loops_at(size_t index);
-
-#endif

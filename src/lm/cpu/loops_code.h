@@ -137,8 +137,6 @@ static double loop_square_sum(size_t count, const float *x)
     return (a + b) + (c + d);
 }
 
-/* ----------------------------------------------------------------------------- few rows by many */
-
 /* The last few columns of `rows` rows of x by one of weight. */
 static inline void add_rest(size_t rows, size_t count, const float *x, size_t x_stride,
                             const float *weight, vector *sums)
@@ -257,8 +255,6 @@ static void loop_mix(size_t rows, size_t width, const float *factor, const float
         loop_add(width - i, factor[r], x + r * x_stride + i, y + i);
 }
 
-/* ----------------------------------------------------------------------------- norm, rope, MLP */
-
 static void loop_rmsnorm(size_t rows, size_t width, float epsilon, const float *x,
                          const float *weight, float *y, float *inverse)
 {
@@ -338,8 +334,6 @@ static void loop_swiglu_backward(size_t count, const float *gate, const float *u
         dup[i] = d * g * s;
     }
 }
-
-/* -------------------------------------------------------------------------------------- softmax */
 
 /* Lane by lane; b where one of them is NaN. */
 static inline vector larger(vector a, vector b)
@@ -422,8 +416,6 @@ static void loop_softmax_backward(size_t count, float delta, float scale, const 
     for (size_t i = 0; i < count; i++)
         dp[i] = p[i] * (dp[i] - delta) * scale;
 }
-
-/* -------------------------------------------------------------------------------------- AdamW */
 
 /* Means of rows that get no gradient any more (the embedding of a rare token) fade into denormal
  * numbers, on which some processors take a hundred times as long. */

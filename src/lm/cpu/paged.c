@@ -41,8 +41,6 @@ static size_t neighbours(const struct lm_attention_paged *op, size_t position, s
     return least(op->page - position % op->page, count);
 }
 
-/* ---------------------------------------------------------------------------------- a row alone */
-
 /* Scores of one piece of keys, and then its values. */
 static void piece_alone(struct attend *attend, const struct lm_attention_paged *op, size_t row,
                         size_t kv_head, size_t first, size_t count)
@@ -89,8 +87,6 @@ static void row_alone(const struct paged_work *work, size_t row, size_t kv_head,
         attend_end(&attend, NULL, 0);
     }
 }
-
-/* -------------------------------------------------------------------------- many rows together */
 
 static void gather(const struct lm_attention_paged *op, size_t row, size_t kv_head, size_t first,
                    size_t count, float *k, float *v)

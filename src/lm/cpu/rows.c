@@ -23,8 +23,6 @@ static void run(struct lm_backend *backend, const void *op, size_t amount, lm_po
                 &(struct rows_work){.cpu = lm_cpu_of(backend), .op = op, .parts = parts});
 }
 
-/* --------------------------------------------------------------------------------------- embed */
-
 static void embed_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
@@ -59,8 +57,6 @@ void lm_cpu_embed_backward(struct lm_backend *backend, const struct lm_embed *op
     if (op->dtable)
         run(backend, op, op->rows * op->width, embed_backward_task);
 }
-
-/* ------------------------------------------------------------------------------------- rmsnorm */
 
 static void rmsnorm_task(const void *data, size_t task, size_t thread)
 {
@@ -106,8 +102,6 @@ void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm
         cpu->loops->add(op->width, 1, work.scratch + i * stride, op->dweight);
 }
 
-/* ---------------------------------------------------------------------------------------- rope */
-
 static void turn_rows(const struct rows_work *work, size_t task, float *x, float sign)
 {
     const struct lm_rope *op = work->op;
@@ -144,8 +138,6 @@ void lm_cpu_rope_backward(struct lm_backend *backend, const struct lm_rope *op)
         run(backend, op, op->rows * op->heads * op->width, rope_backward_task);
 }
 
-/* -------------------------------------------------------------------------------------- swiglu */
-
 static void swiglu_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
@@ -178,8 +170,6 @@ void lm_cpu_swiglu_backward(struct lm_backend *backend, const struct lm_swiglu *
     run(backend, op, op->count, swiglu_backward_task);
 }
 
-/* ----------------------------------------------------------------------------------- the cache */
-
 static void cache_write_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
@@ -201,8 +191,6 @@ void lm_cpu_cache_write(struct lm_backend *backend, const struct lm_cache_write 
 {
     run(backend, op, 2 * op->rows * op->kv_heads * op->width, cache_write_task);
 }
-
-/* --------------------------------------------------------------------------- for the optimiser */
 
 static void square_sum_task(const void *data, size_t task, size_t thread)
 {

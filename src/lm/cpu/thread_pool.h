@@ -11,8 +11,7 @@
  *
  * Threads: one at a time calls lm_pool_run.
  */
-#ifndef WARPGYM_LM_CPU_THREAD_POOL_H
-#define WARPGYM_LM_CPU_THREAD_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ struct lm_pool_range {
     size_t first, count;
 };
 struct lm_pool_range lm_pool_cut(size_t count, size_t unit, size_t parts, size_t part);
-
-#endif

@@ -5,8 +5,7 @@
  * again, once for all; its input exists for each layer in any case. A pass that never goes back
  * shares more.
  */
-#ifndef WARPGYM_LM_MODEL_ACTIVATIONS_H
-#define WARPGYM_LM_MODEL_ACTIVATIONS_H
+#pragma once
 
 #include "lm/model/pass.h"
 
@@ -51,5 +50,3 @@ uint64_t lm_activations_bytes(const struct lm_model *model, const struct lm_pass
 void lm_activations_carve(struct lm_activations *activations, struct lm_layer_arrays *layers,
                           const struct lm_model *model, const struct lm_pass_options *options,
                           void *memory);
-
-#endif

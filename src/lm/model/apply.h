@@ -1,7 +1,6 @@
 /* apply: a model's parameters applied to rows, as passes (lm/model) and samplers (lm/sample) both
  * do it. */
-#ifndef WARPGYM_LM_MODEL_APPLY_H
-#define WARPGYM_LM_MODEL_APPLY_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -15,5 +14,3 @@ struct lm_rmsnorm lm_norm_of(const struct lm_model *model, const struct lm_param
  * alone. */
 void lm_project(const struct lm_model *model, const struct lm_projection *projection, size_t rows,
                 const void *x, const void *addend, void *low, void *y);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Nothing of a checkpoint's claimed size is allocated before the files were seen to hold it.
  */
-#ifndef WARPGYM_LM_MODEL_BUILD_H
-#define WARPGYM_LM_MODEL_BUILD_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -24,5 +23,3 @@ void lm_fresh_adapter(struct lm_model *model, uint64_t seed);
 NODISCARD int lm_rope_tables(const struct lm_config *config, size_t positions,
                              struct lm_backend *backend, float **cosine, float **sine,
                              struct err *err);
-
-#endif

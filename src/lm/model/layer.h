@@ -5,8 +5,7 @@
  *   middle ─► norm ─► gate, up ─► swiglu ─► down ─┬─► output
  *     └───────────────────────────────────────────┘
  */
-#ifndef WARPGYM_LM_MODEL_LAYER_H
-#define WARPGYM_LM_MODEL_LAYER_H
+#pragma once
 
 #include "lm/model/activations.h"
 
@@ -25,5 +24,3 @@ void lm_layer_backward(const struct lm_flow *flow, size_t index);
 /* The norm of all rows of the residual stream. */
 struct lm_rmsnorm lm_stream_norm(const struct lm_flow *flow, const struct lm_parameter *weight,
                                  const void *x, void *y, float *inverse);
-
-#endif

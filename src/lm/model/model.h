@@ -11,8 +11,7 @@
  * Ownership: the model owns its parameters and their gradients; the backend must outlive it.
  * Threads: one at a time changes it; the caller excludes concurrent readers.
  */
-#ifndef WARPGYM_LM_MODEL_MODEL_H
-#define WARPGYM_LM_MODEL_MODEL_H
+#pragma once
 
 #include "lm/ops/backend.h"
 #include "lm/weights/adapter.h"
@@ -112,5 +111,3 @@ NODISCARD int lm_model_save_adapter(struct lm_model *model, const char *director
  * changes. */
 NODISCARD int lm_model_load(struct lm_model *model, const char *directory, struct err *err);
 NODISCARD int lm_model_load_adapter(struct lm_model *model, const char *directory, struct err *err);
-
-#endif

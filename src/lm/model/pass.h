@@ -14,8 +14,7 @@
  *
  * Threads: one at a time. Several passes may share a model for forward.
  */
-#ifndef WARPGYM_LM_MODEL_PASS_H
-#define WARPGYM_LM_MODEL_PASS_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -73,5 +72,3 @@ NODISCARD int lm_pass_train(struct lm_pass *pass, const struct lm_batch *batch,
 /* All logits of a batch, for tests and small things: out is the host's [rows, vocab]. */
 NODISCARD int lm_pass_logits(struct lm_pass *pass, const struct lm_batch *batch, float *out,
                              struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* value: elements between the host's f32 and a backend's memory and element type. */
-#ifndef WARPGYM_LM_MODEL_VALUE_H
-#define WARPGYM_LM_MODEL_VALUE_H
+#pragma once
 
 #include "lm/ops/backend.h"
 
@@ -12,5 +11,3 @@ void lm_value_put(struct lm_backend *backend, void *array, size_t first, const f
                   size_t count);
 void lm_value_get(struct lm_backend *backend, const void *array, size_t first, float *values,
                   size_t count);
-
-#endif

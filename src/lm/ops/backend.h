@@ -9,8 +9,7 @@
  *
  * Threads: one thread at a time drives a backend; several backends may be open at once.
  */
-#ifndef WARPGYM_LM_OPS_BACKEND_H
-#define WARPGYM_LM_OPS_BACKEND_H
+#pragma once
 
 #include "base/err.h"
 #include "lm/ops/ops.h"
@@ -58,5 +57,3 @@ struct lm_backend_maker {
 };
 int lm_reference_open(struct lm_backend **out, size_t threads, struct err *err);
 int lm_cpu_open(struct lm_backend **out, size_t threads, struct err *err);
-
-#endif

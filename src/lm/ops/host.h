@@ -2,8 +2,7 @@
  *
  * Memory is aligned to LM_HOST_ALIGNMENT bytes: a cache line, and the widest vector there is.
  */
-#ifndef WARPGYM_LM_OPS_HOST_H
-#define WARPGYM_LM_OPS_HOST_H
+#pragma once
 
 #include "lm/ops/backend.h"
 
@@ -11,5 +10,3 @@
 
 /* Fills in alloc, free, zero, copy, upload, download and wait. */
 void lm_host_memory(struct lm_backend *backend);
-
-#endif

@@ -16,8 +16,7 @@
  * One result for one input: an op gives the same bits each time it is called with the same
  * arguments, backend and number of threads.
  */
-#ifndef WARPGYM_LM_OPS_OPS_H
-#define WARPGYM_LM_OPS_OPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,5 +192,3 @@ struct lm_ops {
     LM_OPS(X)
 #undef X
 };
-
-#endif

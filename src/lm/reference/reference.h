@@ -2,8 +2,7 @@
  * one thread. It is what other backends are held against, so sums run in double and nothing is
  * clever.
  */
-#ifndef WARPGYM_LM_REFERENCE_REFERENCE_H
-#define WARPGYM_LM_REFERENCE_REFERENCE_H
+#pragma once
 
 #include "lm/ops/ops.h"
 
@@ -22,5 +21,3 @@ static inline double reference_dot(const float *a, size_t step_a, const float *b
         sum += (double)a[i * step_a] * (double)b[i * step_b];
     return sum;
 }
-
-#endif

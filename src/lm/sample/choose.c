@@ -105,8 +105,6 @@ int choose_score(const float *logits, size_t vocab, int32_t id, float *logprob, 
     return 0;
 }
 
-/* --------------------------------------------------------------------------------- what is kept */
-
 static void sift(const float *logits, int32_t *heap, size_t count, size_t at)
 {
     for (;;) {

@@ -7,8 +7,7 @@
  *
  * A pure function of its arguments but for its scratch memory, which one thread uses at a time.
  */
-#ifndef WARPGYM_LM_SAMPLE_CHOOSE_H
-#define WARPGYM_LM_SAMPLE_CHOOSE_H
+#pragma once
 
 #include "lm/sample/sampler.h"
 
@@ -34,5 +33,3 @@ NODISCARD int choose_score(const float *logits, size_t vocab, int32_t id, float 
 
 /* In [0, 1): number `position` of the stream `seed`. No state: any order gives the same numbers. */
 double choose_uniform(uint64_t seed, uint64_t position);
-
-#endif

@@ -43,8 +43,6 @@ struct lm_engine {
     struct err failure; /* of the last step that went wrong; code 0: none did */
 };
 
-/* ----------------------------------------------------------------------------------- the thread */
-
 static struct group *find_submitted(const struct lm_engine *engine, uint64_t id)
 {
     struct group *group;
@@ -125,8 +123,6 @@ static void *drive(void *argument)
     return NULL;
 }
 
-/* ---------------------------------------------------------------------------------- open, close */
-
 static void engine_free(struct lm_engine *engine)
 {
     struct cancel *cancel, *next;
@@ -172,8 +168,6 @@ void lm_engine_close(struct lm_engine *engine)
     pthread_join(engine->thread, NULL);
     engine_free(engine);
 }
-
-/* ------------------------------------------------------------------------------------- requests */
 
 int lm_engine_submit(struct lm_engine *engine, const struct lm_request *request, uint64_t *id,
                      struct err *err)
@@ -225,8 +219,6 @@ struct lm_sampler_stats lm_engine_stats(struct lm_engine *engine)
     pthread_mutex_unlock(&engine->lock);
     return stats;
 }
-
-/* ----------------------------------------------------------------------- submitting and waiting */
 
 struct wait {
     const struct lm_request *request;

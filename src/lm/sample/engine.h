@@ -2,8 +2,7 @@
  *
  * The callbacks of a request run on the engine's thread and must not block.
  */
-#ifndef WARPGYM_LM_SAMPLE_ENGINE_H
-#define WARPGYM_LM_SAMPLE_ENGINE_H
+#pragma once
 
 #include "lm/sample/sampler.h"
 
@@ -31,5 +30,3 @@ NODISCARD int lm_engine_change(struct lm_engine *engine, int (*change)(void *con
                                void *context, struct err *err);
 /* As of the end of the last step. */
 struct lm_sampler_stats lm_engine_stats(struct lm_engine *engine);
-
-#endif

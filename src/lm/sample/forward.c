@@ -34,8 +34,6 @@ static size_t key_width(const struct lm_config *config)
     return config->kv_heads * config->head_width;
 }
 
-/* ---------------------------------------------------------------------------------- open, close */
-
 static int make_cache(struct forward *forward, struct err *err)
 {
     const struct lm_config *config = &forward->model->config;
@@ -143,8 +141,6 @@ void forward_close(struct forward *forward)
     mem_free(forward->batch.pages);
     mem_free(forward);
 }
-
-/* --------------------------------------------------------------------------------------- layers */
 
 static void project(struct forward *forward, const struct lm_projection *projection, const void *x,
                     const void *addend, void *y)
@@ -268,8 +264,6 @@ int forward_run(struct forward *forward, struct err *err)
         run_layer(forward, i);
     return lm_backend_wait(backend, err);
 }
-
-/* --------------------------------------------------------------------------------------- logits */
 
 size_t forward_block(const struct forward *forward)
 {

@@ -5,8 +5,7 @@
  *
  * Threads: one at a time, the one that drives the backend.
  */
-#ifndef WARPGYM_LM_SAMPLE_FORWARD_H
-#define WARPGYM_LM_SAMPLE_FORWARD_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -44,5 +43,3 @@ NODISCARD int forward_logits(struct forward *forward, const int32_t *rows, size_
 
 /* All keys and values of a page, in every layer. */
 void forward_copy_page(struct forward *forward, int32_t from, int32_t to);
-
-#endif

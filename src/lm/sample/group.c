@@ -9,8 +9,6 @@
 
 #define TOKENS_FIRST 16
 
-/* ------------------------------------------------------------------------------------- checking */
-
 static int check_stops(const struct lm_request *request, struct err *err)
 {
     const struct lm_sampling *sampling = &request->sampling;
@@ -87,8 +85,6 @@ static int check(const struct lm_request *request, const struct group_bounds *bo
         result = check_length(request, bounds, limit, err);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- copying */
 
 static void *copy(const void *bytes, size_t count)
 {
@@ -183,8 +179,6 @@ void group_free(struct group *group)
     mem_free(group->prompt);
     mem_free(group);
 }
-
-/* ------------------------------------------------------------------------------------ sequences */
 
 size_t sequence_known(const struct sequence *sequence)
 {

@@ -3,8 +3,7 @@
  * A group owns copies of everything in its request but the tokenizer. Making one checks it and
  * reads only what never changes, so any thread may do it.
  */
-#ifndef WARPGYM_LM_SAMPLE_GROUP_H
-#define WARPGYM_LM_SAMPLE_GROUP_H
+#pragma once
 
 #include "lm/sample/sampler.h"
 #include "lm/sample/stop.h"
@@ -70,5 +69,3 @@ int32_t sequence_token(const struct sequence *sequence, size_t position);
 struct lm_top *sequence_grow(struct sequence *sequence);
 /* Whether prompt log-probabilities are still to be found. */
 bool group_is_scoring(const struct group *group);
-
-#endif

@@ -61,8 +61,6 @@ void pages_free(struct pages *pages)
     mem_free(pages);
 }
 
-/* -------------------------------------------------------------------------- kept and remembered */
-
 static const int32_t *tokens_of(const struct pages *pages, int32_t page)
 {
     return pages->tokens + (size_t)page * pages->size;
@@ -165,8 +163,6 @@ void pages_forget(struct pages *pages)
     }
 }
 
-/* ----------------------------------------------------------------------------------- references */
-
 int32_t pages_take(struct pages *pages)
 {
     int32_t page = pages->free;
@@ -214,8 +210,6 @@ size_t pages_available(const struct pages *pages)
 {
     return pages->available;
 }
-
-/* ------------------------------------------------------------------------------------- checking */
 
 static int check_page(const struct pages *pages, int32_t page, size_t *referenced, size_t *kept,
                       struct err *err)

@@ -14,8 +14,7 @@
  *
  * Threads: one at a time. It handles numbers only; the arrays behind them are the forward pass's.
  */
-#ifndef WARPGYM_LM_SAMPLE_PAGES_H
-#define WARPGYM_LM_SAMPLE_PAGES_H
+#pragma once
 
 #include "base/err.h"
 
@@ -53,5 +52,3 @@ size_t pages_available(const struct pages *pages);
 
 /* For tests: whether lists, table and counts agree; ERR_INTERNAL says what does not. */
 NODISCARD int pages_check(const struct pages *pages, struct err *err);
-
-#endif

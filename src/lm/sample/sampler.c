@@ -35,8 +35,6 @@ struct lm_sampler {
     struct lm_sampler_stats stats;
 };
 
-/* ---------------------------------------------------------------------------------- open, close */
-
 uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype dtype)
 {
     return 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
@@ -138,8 +136,6 @@ void lm_sampler_close(struct lm_sampler *sampler)
     mem_free(sampler);
 }
 
-/* ---------------------------------------------------------------------------- requests, endings */
-
 const struct group_bounds *sampler_bounds(const struct lm_sampler *sampler)
 {
     return &sampler->bounds;
@@ -222,8 +218,6 @@ static void end_cancelled(struct lm_sampler *sampler)
         if (group->cancelled)
             end_group(sampler, group, LM_CANCELLED);
 }
-
-/* --------------------------------------------------------------------------------------- tokens */
 
 static bool is_stop(const int32_t *tokens, size_t count, int32_t id)
 {
@@ -324,8 +318,6 @@ static int choose_tokens(struct lm_sampler *sampler, struct err *err)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------ prompt's scores */
-
 /* How probable the prompt's next token was. */
 static int score_row(struct group *group, const float *logits, size_t vocab)
 {
@@ -363,8 +355,6 @@ static int score_prompt(struct lm_sampler *sampler, struct sequence *sequence, s
     }
     return 0;
 }
-
-/* ----------------------------------------------------------------------------------------- step */
 
 static void lay_out(struct lm_sampler *sampler)
 {

@@ -22,8 +22,7 @@
  *
  * Threads: one drives it; lm/sample/engine.h gives it a thread and takes requests from any.
  */
-#ifndef WARPGYM_LM_SAMPLE_SAMPLER_H
-#define WARPGYM_LM_SAMPLE_SAMPLER_H
+#pragma once
 
 #include "lm/model/model.h"
 #include "lm/tokenizer/tokenizer.h"
@@ -124,5 +123,3 @@ struct lm_sampler_stats {
     size_t pages_free; /* or holding nothing but cached prompts */
 };
 struct lm_sampler_stats lm_sampler_stats(const struct lm_sampler *sampler);
-
-#endif

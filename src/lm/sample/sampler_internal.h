@@ -1,7 +1,6 @@
 /* sampler_internal: what the engine needs of a sampler beside its public face: requests that were
  * checked and copied on the thread that brought them. */
-#ifndef WARPGYM_LM_SAMPLE_SAMPLER_INTERNAL_H
-#define WARPGYM_LM_SAMPLE_SAMPLER_INTERNAL_H
+#pragma once
 
 #include "lm/sample/group.h"
 #include "lm/sample/schedule.h"
@@ -14,5 +13,3 @@ void sampler_add(struct lm_sampler *sampler, struct group *group);
 void sampler_cancel_all(struct lm_sampler *sampler);
 /* For tests. */
 const struct schedule *sampler_schedule(const struct lm_sampler *sampler);
-
-#endif

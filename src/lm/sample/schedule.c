@@ -82,8 +82,6 @@ void schedule_end(struct schedule *schedule, struct sequence *sequence)
     sequence->state = SEQUENCE_ENDED;
 }
 
-/* ------------------------------------------------------------------------------------ admission */
-
 static const int32_t *page_tokens(const struct schedule *schedule, const struct sequence *sequence,
                                   size_t index)
 {
@@ -153,8 +151,6 @@ static void admit(struct schedule *schedule)
         }
     }
 }
-
-/* ------------------------------------------------------------------------------------- planning */
 
 /* Pages for the next `rows` positions, none of them written by others. False: there are no more
  * pages; what was taken stays. */

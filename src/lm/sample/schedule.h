@@ -9,8 +9,7 @@
  * (group_new), so it goes on with every step. Then a place and pages are free, and the oldest that
  * waits is the first to get them.
  */
-#ifndef WARPGYM_LM_SAMPLE_SCHEDULE_H
-#define WARPGYM_LM_SAMPLE_SCHEDULE_H
+#pragma once
 
 #include "lm/sample/forward.h"
 #include "lm/sample/group.h"
@@ -42,5 +41,3 @@ bool schedule_fork(struct schedule *schedule, const struct sequence *leader,
 void schedule_end(struct schedule *schedule, struct sequence *sequence);
 /* The weights are others: what was kept is forgotten. */
 void schedule_forget(struct schedule *schedule);
-
-#endif

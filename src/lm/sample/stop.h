@@ -3,8 +3,7 @@
  * The end of a text that may be the beginning of a stop string is held back: it counts only when
  * what follows has shown that it was none.
  */
-#ifndef WARPGYM_LM_SAMPLE_STOP_H
-#define WARPGYM_LM_SAMPLE_STOP_H
+#pragma once
 
 #include "lm/tokenizer/tokenizer.h"
 
@@ -32,5 +31,3 @@ NODISCARD int stop_scan_end(struct stop_scan *scan, struct err *err);
 size_t stop_find(const char *text, size_t count, const char *const *stops, size_t stop_count);
 /* The bytes at the end of `text` that may be the beginning of a string. */
 size_t stop_held(const char *text, size_t count, const char *const *stops, size_t stop_count);
-
-#endif

@@ -67,8 +67,6 @@ void added_put(struct added *added, const struct added_token *token)
     added->nodes[node].token = (uint32_t)added->count;
 }
 
-/* ------------------------------------------------------------------------ characters around it */
-
 static bool is_space(int32_t c)
 {
     return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
@@ -123,8 +121,6 @@ static bool stands_alone(const char *text, size_t count, size_t start, size_t en
     return (start == 0 || !is_word(character_before(text, start, &other))) &&
            (end == count || !is_word(character_at(text, count, end, &other)));
 }
-
-/* ------------------------------------------------------------------------------------ searching */
 
 static const struct added_token *longest_at(const struct added *added, const char *text,
                                             size_t count, size_t at)

@@ -5,8 +5,7 @@
  *
  * Ownership: the texts stay their owner's. Threads: read-only once filled.
  */
-#ifndef WARPGYM_LM_TOKENIZER_ADDED_H
-#define WARPGYM_LM_TOKENIZER_ADDED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct added_match {
 /* The next one from `from` on; special tokens only with `special`. */
 bool added_find(const struct added *added, const char *text, size_t count, size_t from,
                 bool special, struct added_match *match);
-
-#endif

@@ -101,8 +101,6 @@ static size_t merge_short(const struct bpe *bpe, int32_t *ids, size_t count)
     return count;
 }
 
-/* ---------------------------------------------------------------------------------- long words */
-
 static void heap_push(struct bpe_work *work, uint64_t key)
 {
     if (work->heap_count == work->heap_room) {

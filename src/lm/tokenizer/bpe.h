@@ -8,8 +8,7 @@
  *
  * Threads: a table is read-only once filled; a struct bpe_work belongs to one thread.
  */
-#ifndef WARPGYM_LM_TOKENIZER_BPE_H
-#define WARPGYM_LM_TOKENIZER_BPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void bpe_put(struct bpe *bpe, int32_t left, int32_t right, struct bpe_merge_to t
 /* Merges in place; how many are left. `count` is below 2^32. */
 size_t bpe_merge(const struct bpe *bpe, struct bpe_work *work, int32_t *ids, size_t count);
 size_t bpe_merge_plain(const struct bpe *bpe, int32_t *ids, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* byte_unicode: the byte-to-unicode table of GPT-2, in which a tokenizer.json spells byte-level
  * vocabularies: a visible byte of Latin-1 stands for itself, the others are U+0100 and on.
  */
-#ifndef WARPGYM_LM_TOKENIZER_BYTE_UNICODE_H
-#define WARPGYM_LM_TOKENIZER_BYTE_UNICODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ int byte_unicode_byte(uint32_t character);
 ptrdiff_t byte_unicode_bytes(const char *text, size_t count, char *out);
 /* Writes the byte's character as UTF-8; 1 or 2 bytes. */
 size_t byte_unicode_write(uint8_t byte, char out[2]);
-
-#endif

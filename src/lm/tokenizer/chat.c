@@ -28,8 +28,6 @@ static const struct style styles[] = {
     [CHAT_THINKER] = {NULL, true, true},
 };
 
-/* -------------------------------------------------------------------------------------- writing */
-
 /* Text gathers in `run` until a special token or the edge of an answer ends it: a pre-tokenizer
  * sees it whole, as it would in the rendered template. */
 struct writer {
@@ -109,8 +107,6 @@ static void set_answer(struct writer *writer, bool answer)
     writer->answer = answer;
 }
 
-/* ------------------------------------------------------------------------------------- thinking */
-
 static const char *skip_newlines(const char *text)
 {
     return text + strspn(text, "\n");
@@ -175,8 +171,6 @@ static size_t last_question(const struct chat_message *messages, size_t count)
             return i;
     return count - 1;
 }
-
-/* ---------------------------------------------------------------------------------------- turns */
 
 struct conversation {
     const struct chat_message *messages;

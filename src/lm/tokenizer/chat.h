@@ -8,8 +8,7 @@
  * forge a turn, and an answer is encoded separately from the text before it, as it came from the
  * model.
  */
-#ifndef WARPGYM_LM_TOKENIZER_CHAT_H
-#define WARPGYM_LM_TOKENIZER_CHAT_H
+#pragma once
 
 #include "lm/tokenizer/tokenizer.h"
 
@@ -50,5 +49,3 @@ NODISCARD int chat_text(const struct chat_message *messages, size_t count,
                         const struct chat_options *options, struct buf *out, struct err *err);
 /* The token that ends a turn; -1: the tokenizer has none. */
 int32_t chat_end_token(const struct tokenizer *tokenizer);
-
-#endif

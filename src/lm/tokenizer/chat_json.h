@@ -7,8 +7,7 @@
  * thinking block. What a text model cannot take (pictures, calls of tools) is refused by name;
  * other keys are left alone.
  */
-#ifndef WARPGYM_LM_TOKENIZER_CHAT_JSON_H
-#define WARPGYM_LM_TOKENIZER_CHAT_JSON_H
+#pragma once
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -17,5 +16,3 @@
 /* *messages lie in the arena; their texts, too, or in `list`. Errors begin with messages[INDEX]. */
 NODISCARD int chat_json_read(const json_t *list, struct arena *arena,
                              struct chat_message **messages, size_t *count, struct err *err);
-
-#endif

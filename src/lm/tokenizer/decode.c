@@ -25,8 +25,6 @@ int tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- streaming */
-
 /* Whether these bytes, less than a character, may be the beginning of one: they are, if some
  * further bytes make it whole. */
 static bool may_grow(const char *bytes, size_t count)

@@ -88,8 +88,6 @@ static void workspace_give_back(struct tokenizer *tokenizer, struct workspace *w
         workspace_free_all(work);
 }
 
-/* -------------------------------------------------------------------------------------- words */
-
 static int put_ids(struct encoding *e, const int32_t *ids, size_t count)
 {
     int result = 0;
@@ -192,8 +190,6 @@ static int put_word(struct encoding *e, const char *word, size_t count)
     }
     return put_ids(e, ids, found);
 }
-
-/* -------------------------------------------------------------------------------------- pieces */
 
 static int put_piece(struct encoding *e, size_t step, const char *text, size_t count);
 
@@ -299,8 +295,6 @@ static int put_piece(struct encoding *e, size_t step, const char *text, size_t c
     return split_text(&splitting, count);
 }
 
-/* ------------------------------------------------------------------------------- added tokens */
-
 /* Cuts added tokens out, and hands on what lies between them. */
 static int each_between(struct encoding *e, const struct added *added, const char *text,
                         size_t count,
@@ -334,8 +328,6 @@ static int put_raw(struct encoding *e, const char *text, size_t count)
         return err_set(e->err, ERR_LIMIT, "a text that is too long in its normal form");
     return each_between(e, &e->tokenizer->normalized, text, count, put_normal);
 }
-
-/* --------------------------------------------------------------------------------- whole texts */
 
 static int put_bad_byte(struct encoding *e, const char *byte)
 {

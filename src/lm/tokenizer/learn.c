@@ -7,8 +7,6 @@
 
 static const char *const standard_special[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>", NULL};
 
-/* ------------------------------------------------------------------------------------- alphabet */
-
 unsigned char learn_byte(unsigned id)
 {
     uint32_t letter = 0;
@@ -16,8 +14,6 @@ unsigned char learn_byte(unsigned id)
         letter++;
     return (unsigned char)byte_unicode_byte(letter);
 }
-
-/* ------------------------------------------------------------------------------------ the whole */
 
 static int check(const struct learn_options *options, const char *const *special, struct err *err)
 {

@@ -5,8 +5,7 @@
  * gives one tokenizer. Where the corpus has no more pairs the vocabulary ends below the wanted
  * size.
  */
-#ifndef WARPGYM_LM_TOKENIZER_LEARN_H
-#define WARPGYM_LM_TOKENIZER_LEARN_H
+#pragma once
 
 #include "base/err.h"
 
@@ -22,5 +21,3 @@ struct learn_options {
 /* `texts` are the corpus, `counts` their lengths in bytes. Writes into DIRECTORY. */
 NODISCARD int tokenizer_learn(const char *directory, const char *const *texts, const size_t *counts,
                               size_t count, const struct learn_options *options, struct err *err);
-
-#endif

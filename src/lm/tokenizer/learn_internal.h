@@ -4,8 +4,7 @@
  *
  * Ids here: the 256 bytes in the order of their letters, then tokens in the order of their making.
  */
-#ifndef WARPGYM_LM_TOKENIZER_LEARN_INTERNAL_H
-#define WARPGYM_LM_TOKENIZER_LEARN_INTERNAL_H
+#pragma once
 
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
@@ -60,5 +59,3 @@ unsigned char learn_byte(unsigned id);
 
 NODISCARD int learn_write(const char *directory, const struct learned *learned,
                           const char *const *special, struct err *err);
-
-#endif

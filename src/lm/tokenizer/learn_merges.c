@@ -62,8 +62,6 @@ static void *reserve(void *items, size_t count, size_t *room, size_t size)
     return mem_resize(items, *room * size);
 }
 
-/* ----------------------------------------------------------------------------------------- heap */
-
 static bool is_before(const struct entry *a, const struct entry *b)
 {
     return a->count > b->count || (a->count == b->count && a->key < b->key);
@@ -100,8 +98,6 @@ static struct entry pop(struct learner *learner)
         swap(&heap[at], &heap[least]);
     }
 }
-
-/* ---------------------------------------------------------------------------------------- pairs */
 
 static size_t slot_of(const struct learner *learner, uint64_t key)
 {
@@ -192,8 +188,6 @@ static void push_touched(struct learner *learner)
     learner->touched_count = 0;
 }
 
-/* --------------------------------------------------------------------------------------- merges */
-
 static bool holds(const struct word *word, const struct learn_merge *merge)
 {
     for (size_t i = 1; i < word->count; i++)
@@ -260,8 +254,6 @@ static uint32_t join(struct learn_strings *tokens, const struct learn_merge *mer
     mem_free(bytes);
     return (uint32_t)index;
 }
-
-/* ------------------------------------------------------------------------------- from the words */
 
 static void init(struct learner *learner, const struct learn_words *words)
 {

@@ -9,8 +9,6 @@
 
 #define FIRST_SLOTS 1024
 
-/* -------------------------------------------------------------------------------------- strings */
-
 /* FNV-1a. */
 static uint64_t hash_of(const char *bytes, size_t count)
 {
@@ -66,8 +64,6 @@ void learn_strings_deinit(struct learn_strings *strings)
     arena_deinit(&strings->arena);
     *strings = (struct learn_strings){0};
 }
-
-/* ---------------------------------------------------------------------------------------- words */
 
 static void add_word(struct learn_words *words, const char *bytes, size_t count)
 {

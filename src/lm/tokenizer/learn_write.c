@@ -27,16 +27,12 @@
     "{{- '<|im_start|>assistant\\n' }}"                                                            \
     "{%- endif %}"
 
-/* -------------------------------------------------------------------------------------- letters */
-
 static void put_token(struct buf *out, const struct learn_string *token)
 {
     char letter[2];
     for (size_t i = 0; i < token->count; i++)
         buf_append(out, letter, byte_unicode_write((uint8_t)token->bytes[i], letter));
 }
-
-/* ---------------------------------------------------------------------------------------- parts */
 
 static json_t *byte_level(void)
 {
@@ -133,8 +129,6 @@ static json_t *config(size_t count, const char *const *special)
         json_put(object, "chat_template", json_text(CHAT_TEMPLATE));
     return object;
 }
-
-/* ---------------------------------------------------------------------------------------- files */
 
 static int write_file(const char *directory, const char *name, json_t *value, struct err *err)
 {

@@ -1,8 +1,7 @@
 /* mix: hashes of words and pairs for the tables of this directory. The seed is drawn when a
  * tokenizer is opened: a file or a text that fills one slot of a table cannot be prepared.
  */
-#ifndef WARPGYM_LM_TOKENIZER_MIX_H
-#define WARPGYM_LM_TOKENIZER_MIX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline uint64_t mix_bytes(uint64_t seed, const char *bytes, size_t count)
         word = word << 8 | (uint8_t)bytes[i];
     return mix(hash ^ word, seed);
 }
-
-#endif

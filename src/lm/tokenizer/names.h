@@ -3,8 +3,7 @@
  * Ownership: the strings stay their owner's and must outlive the index. Threads: read-only once
  * filled.
  */
-#ifndef WARPGYM_LM_TOKENIZER_NAMES_H
-#define WARPGYM_LM_TOKENIZER_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void names_deinit(struct names *names);
 bool names_put(struct names *names, const char *bytes, size_t count, int32_t id);
 /* -1: it is not there. */
 int32_t names_find(const struct names *names, const char *bytes, size_t count);
-
-#endif

@@ -93,8 +93,6 @@ static bool next_part(int options, const char *text, size_t count, size_t from, 
     return found;
 }
 
-/* ------------------------------------------------------------------------------------ one part */
-
 /* Characters on their way from one form to another. */
 struct characters {
     int32_t *all;
@@ -177,8 +175,6 @@ static bool change(int options, const char *text, size_t count, struct buf *out)
     mem_free(characters.all);
     return changed;
 }
-
-/* --------------------------------------------------------------------------------- a whole text */
 
 static bool apply(int options, const char *text, size_t count, struct buf *out)
 {

@@ -1,7 +1,6 @@
 /* normalize: Unicode's normal forms, as far as a text isn't in one already (libutf8proc does the
  * work). */
-#ifndef WARPGYM_LM_TOKENIZER_NORMALIZE_H
-#define WARPGYM_LM_TOKENIZER_NORMALIZE_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -27,5 +26,3 @@ const char *normalizer_apply(const struct normalizer *normalizer, const char *te
 /* Whether a character neither changes nor meets the one before it in this form; cheap, and rather
  * no. */
 bool normalizer_inert(const char *form, int32_t character);
-
-#endif

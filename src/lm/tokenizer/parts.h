@@ -1,6 +1,5 @@
 /* parts: what a tokenizer is made of; for the files of lm/tokenizer alone. */
-#ifndef WARPGYM_LM_TOKENIZER_PARTS_H
-#define WARPGYM_LM_TOKENIZER_PARTS_H
+#pragma once
 
 #include "base/json.h"
 #include "base/limits.h"
@@ -80,5 +79,3 @@ NODISCARD int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *par
                                   const struct part_kind *kinds, size_t count, struct err *err);
 
 void workspace_free_all(struct workspace *workspace);
-
-#endif

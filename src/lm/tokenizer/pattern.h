@@ -9,8 +9,7 @@
  *
  * Threads: a pattern is read-only; a struct pattern_search belongs to one thread.
  */
-#ifndef WARPGYM_LM_TOKENIZER_PATTERN_H
-#define WARPGYM_LM_TOKENIZER_PATTERN_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -35,5 +34,3 @@ void pattern_search_free(struct pattern_search *search);
 NODISCARD int pattern_find(const struct pattern *pattern, struct pattern_search *search,
                            const char *text, size_t count, size_t from, size_t *start, size_t *end,
                            struct err *err);
-
-#endif

@@ -92,8 +92,6 @@ static void copy(struct translation *t, size_t length)
     t->at += length;
 }
 
-/* -------------------------------------------------------------------------------- properties */
-
 static void put_additions(struct translation *t, const struct addition *rows, size_t count,
                           const char *category)
 {
@@ -144,8 +142,6 @@ static int property(struct translation *t)
             return put_property(t, categories[i], categories[i], negative, length);
     return refuse(t, length, "is a property that is not known");
 }
-
-/* ----------------------------------------------------------------------------------- escapes */
 
 /* \x41, \x{1F600}, A: the number, written as PCRE2 reads it. */
 static int number(struct translation *t)
@@ -201,8 +197,6 @@ static int escape(struct translation *t)
         return 0;
     }
 }
-
-/* ---------------------------------------------------------------------- groups and quantifiers */
 
 static int group(struct translation *t)
 {

@@ -29,8 +29,6 @@ int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const c
     return result;
 }
 
-/* --------------------------------------------------------------------------------- normalizer */
-
 static int read_form(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     if (!normalizer_add(&tokenizer->normalizer, json_text_at(part, "type")))
@@ -42,8 +40,6 @@ static const struct part_kind normalizers[] = {{"NFC", read_form},
                                                {"NFD", read_form},
                                                {"NFKC", read_form},
                                                {"NFKD", read_form}};
-
-/* ------------------------------------------------------------------------------ post-processor */
 
 static int put_template_id(struct tokenizer *tokenizer, const json_t *id, bool behind,
                            struct err *err)
@@ -116,8 +112,6 @@ static int read_nothing(struct tokenizer *tokenizer, const json_t *part, struct 
 static const struct part_kind processors[] = {{"TemplateProcessing", read_template},
                                               {"ByteLevel", read_nothing}};
 
-/* ------------------------------------------------------------------------------------- decoder */
-
 static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     (void)part;
@@ -149,8 +143,6 @@ static int read_byte_fallback(struct tokenizer *tokenizer, const json_t *part, s
 static const struct part_kind decoders[] = {{"ByteLevel", read_byte_level},
                                             {"ByteFallback", read_byte_fallback},
                                             {"Fuse", read_nothing}};
-
-/* ------------------------------------------------------------------------------- added tokens */
 
 struct added_entry {
     const char *content;
@@ -247,8 +239,6 @@ static int read_added(struct tokenizer *tokenizer, const json_t *items, const js
     }
     return result;
 }
-
-/* -------------------------------------------------------------------------------- all together */
 
 /* Ids are looked through before there is a table for them. */
 static int measure(struct tokenizer *tokenizer, const json_t *vocab, const json_t *added,

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------- vocabulary */
-
 static int put_token(struct tokenizer *tokenizer, const char *text, int32_t id, struct err *err)
 {
     struct token *token = &tokenizer->tokens[id];
@@ -61,8 +59,6 @@ static int read_unknown(struct tokenizer *tokenizer, const json_t *model, const 
         return err_set(err, ERR_INPUT, "unk_token '%.64s' is not in the vocabulary", text);
     return 0;
 }
-
-/* ----------------------------------------------------------------------------------- merges */
 
 /* "a b", or ["a", "b"]; into two strings that end in NUL. */
 static bool split_merge(const json_t *merge, struct buf *left, struct buf *right)
@@ -127,8 +123,6 @@ static int read_merges(struct tokenizer *tokenizer, const json_t *merges, const 
     return result;
 }
 
-/* ------------------------------------------------------------------------------------ model */
-
 /* What would make another model of it. */
 static int refuse_others(const json_t *model, struct err *err)
 {
@@ -189,8 +183,6 @@ int tokenizer_read_model(struct tokenizer *tokenizer, const json_t *model, struc
         result = read_unknown(tokenizer, model, vocab, err);
     return result < 0 ? result : read_merges(tokenizer, merges, vocab, err);
 }
-
-/* ---------------------------------------------------------------------------- pre-tokenizer */
 
 /* GPT-2's words. */
 static const char byte_level_words[] =

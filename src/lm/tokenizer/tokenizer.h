@@ -14,8 +14,7 @@
  * Threads: a tokenizer is read-only once it is open; caches of words wait behind a lock
  * of its own, and belong to one call at a time.
  */
-#ifndef WARPGYM_LM_TOKENIZER_TOKENIZER_H
-#define WARPGYM_LM_TOKENIZER_TOKENIZER_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -73,5 +72,3 @@ NODISCARD int tokenizer_stream_put(const struct tokenizer *tokenizer,
 /* What still waits, as U+FFFD. */
 NODISCARD int tokenizer_stream_end(struct tokenizer_stream *stream, struct buf *out,
                                    struct err *err);
-
-#endif

@@ -50,8 +50,6 @@ static int check_parts(const char *path, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------ the parts */
-
 static char *without_slash(const char *directory)
 {
     char *copy = mem_strdup(directory);

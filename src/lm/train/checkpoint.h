@@ -12,8 +12,7 @@
  *
  * Threads and processes: one at a time writes a directory.
  */
-#ifndef WARPGYM_LM_TRAIN_CHECKPOINT_H
-#define WARPGYM_LM_TRAIN_CHECKPOINT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -39,5 +38,3 @@ void checkpoint_abort(struct checkpoint *checkpoint);
 NODISCARD int checkpoint_find(const char *directory, char **path, struct err *err);
 /* Is no checkpoint any more at once, then goes; best effort. */
 void checkpoint_remove(const char *directory);
-
-#endif

@@ -34,8 +34,6 @@ struct dataset {
     char hash[HASH_HEX_BYTES];
 };
 
-/* --------------------------------------------------------------------------------------- adding */
-
 static void add_example(struct dataset *dataset, size_t first, size_t rows)
 {
     struct dataset_stats *stats = &dataset->stats;
@@ -129,8 +127,6 @@ static int add_file(struct dataset *dataset, struct tokenizer *tokenizer, const 
     return result;
 }
 
-/* ----------------------------------------------------------------------------- opening, closing */
-
 static int32_t find_end(const struct tokenizer *tokenizer)
 {
     static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
@@ -207,8 +203,6 @@ void dataset_close(struct dataset *dataset)
     mem_free(dataset->examples);
     mem_free(dataset);
 }
-
-/* -------------------------------------------------------------------------------------- looking */
 
 struct dataset_stats dataset_stats(const struct dataset *dataset)
 {

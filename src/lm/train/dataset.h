@@ -14,8 +14,7 @@
  *
  * Ownership: datums point into the data set. Threads: read-only once it is open.
  */
-#ifndef WARPGYM_LM_TRAIN_DATASET_H
-#define WARPGYM_LM_TRAIN_DATASET_H
+#pragma once
 
 #include "lm/tokenizer/chat.h"
 #include "lm/train/trainer.h"
@@ -76,5 +75,3 @@ struct dataset_place {
 void dataset_next(const struct dataset *dataset, struct dataset_place *place, struct lm_datum *out);
 /* SHA-256 of all ids, weights and the order's seed: a run that resumes compares it. */
 const char *dataset_hash(const struct dataset *dataset);
-
-#endif

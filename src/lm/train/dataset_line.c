@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-/* -------------------------------------------------------------------------------------- reading */
-
 static int read_messages(const json_t *object, struct arena *arena, struct dataset_line *line,
                          struct err *err)
 {
@@ -54,8 +52,6 @@ int dataset_line_read(const json_t *object, struct arena *arena, struct dataset_
                    "is no example: it takes \"messages\", \"prompt\" and \"completion\", or "
                    "\"text\"");
 }
-
-/* ------------------------------------------------------------------------------------- encoding */
 
 static int put_text(struct tokenizer *tokenizer, const char *text,
                     const struct tokenizer_encoding *how, bool learned, struct tokens *out,

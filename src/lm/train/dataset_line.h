@@ -1,6 +1,5 @@
 /* dataset_line: one example, from its JSON to ids and marks. */
-#ifndef WARPGYM_LM_TRAIN_DATASET_LINE_H
-#define WARPGYM_LM_TRAIN_DATASET_LINE_H
+#pragma once
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -23,5 +22,3 @@ NODISCARD int dataset_line_read(const json_t *object, struct arena *arena,
 NODISCARD int dataset_line_encode(const struct dataset_line *line, struct tokenizer *tokenizer,
                                   const struct dataset_options *options, struct tokens *out,
                                   struct buf *mask, struct err *err);
-
-#endif

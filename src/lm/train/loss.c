@@ -20,8 +20,6 @@ struct term {
 
 typedef struct term term_function(const struct loss_config *config, const struct row *row);
 
-/* ------------------------------------------------------------------------------------ the terms */
-
 static struct term importance_term(const struct loss_config *config, const struct row *row)
 {
     (void)config;
@@ -58,8 +56,6 @@ static struct term dro_term(const struct loss_config *config, const struct row *
     return (struct term){.loss = -row->p * row->a + row->w * config->beta / 2 * off * off,
                          .slope = -row->a + row->w * config->beta * off};
 }
-
-/* ------------------------------------------------------------------------------------ the rows */
 
 static bool has_weight(const struct loss_input *input, size_t row)
 {
@@ -171,8 +167,6 @@ void loss_sums_add(struct loss_sums *to, const struct loss_sums *from)
     LOSS_SUMS(X)
 #undef X
 }
-
-/* ----------------------------------------------------------------------------------- the table */
 
 enum { CLIP = 1, DUAL = 2, BETA = 4 };
 

@@ -20,8 +20,7 @@
  *
  * r stays below e^20 (4.9e8): p - q is cut there, and a row that is cut has no gradient through r.
  */
-#ifndef WARPGYM_LM_TRAIN_LOSS_H
-#define WARPGYM_LM_TRAIN_LOSS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -82,5 +81,3 @@ void loss_entropy(const struct loss *loss, const struct loss_config *config,
                   const struct loss_input *input, const float *entropy, float *dentropy,
                   struct loss_sums *sums);
 void loss_sums_add(struct loss_sums *to, const struct loss_sums *from);
-
-#endif

@@ -98,8 +98,6 @@ uint64_t lm_optimizer_steps(const struct lm_optimizer *optimizer)
     return optimizer->steps;
 }
 
-/* --------------------------------------------------------------------------------------- a step */
-
 static int check_adam(const struct lm_adam *adam, struct err *err)
 {
     const struct {
@@ -189,8 +187,6 @@ int lm_optimizer_step(struct lm_optimizer *optimizer, const struct lm_adam *adam
         *norm = found;
     return result;
 }
-
-/* -------------------------------------------------------------------------------- saved, loaded */
 
 static struct safetensors_declaration *declare(const struct lm_optimizer *optimizer,
                                                struct arena *arena)

@@ -2,8 +2,7 @@
  * other vectors have no decay. Its state are two f32 arrays for each trained parameter, in the
  * backend's memory.
  */
-#ifndef WARPGYM_LM_TRAIN_OPTIMIZER_H
-#define WARPGYM_LM_TRAIN_OPTIMIZER_H
+#pragma once
 
 #include "lm/model/model.h"
 
@@ -35,5 +34,3 @@ NODISCARD int lm_optimizer_load(struct lm_optimizer *optimizer, const char *path
 enum lm_schedule { LM_CONSTANT, LM_LINEAR, LM_COSINE };
 double lm_schedule_rate(enum lm_schedule schedule, double peak, double floor, uint64_t warmup,
                         uint64_t steps, uint64_t step);
-
-#endif

@@ -55,8 +55,6 @@ static bool cancelled(const struct run *run)
     return run->options->cancelled && *run->options->cancelled;
 }
 
-/* ------------------------------------------------------------------------------------- the plan */
-
 /* Examples of the step that begins at the place, which moves behind them; `take` may be NULL. A
  * step ends with the epoch at the latest. */
 static size_t plan_step(const struct dataset *data, size_t step_tokens, struct dataset_place *place,
@@ -143,8 +141,6 @@ static json_t *describe(const struct run *run)
     json_put(object, "clip", json_number(options->adam.clip));
     return object;
 }
-
-/* ------------------------------------------------------------------------------------- one step */
 
 /* Weights of the step's datums become parts of 1; how many rows have one. */
 static uint64_t normalise(struct run *run, size_t count, uint64_t *rows)
@@ -270,8 +266,6 @@ static int evaluate(struct run *run, struct err *err)
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- checkpoints */
-
 static int save(struct run *run, struct err *err)
 {
     json_t *more = json_object();
@@ -339,8 +333,6 @@ static int resume(struct run *run, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- the export */
-
 static bool trains_all(const struct lm_model *model)
 {
     for (size_t i = 0; i < model->parameter_count; i++)
@@ -389,8 +381,6 @@ out:
     mem_free(path);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- the loop */
 
 static bool is_due(uint64_t every, uint64_t step)
 {

@@ -15,8 +15,7 @@
  *
  * Threads: sft_run keeps its thread until it is done and calls `on_event` in it.
  */
-#ifndef WARPGYM_LM_TRAIN_SFT_H
-#define WARPGYM_LM_TRAIN_SFT_H
+#pragma once
 
 #include "lm/train/dataset.h"
 #include "lm/train/trainer.h"
@@ -67,5 +66,3 @@ extern const struct sft_options sft_defaults;
 NODISCARD int sft_run(struct lm_model *model, const struct dataset *data,
                       const struct dataset *evaluation, const struct sft_options *options,
                       struct err *err);
-
-#endif

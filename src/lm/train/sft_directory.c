@@ -21,8 +21,6 @@
 #define LINE_BYTES ((size_t)64 << 10)
 #define VALUE_BYTES 120
 
-/* ------------------------------------------------------------------------------------- run.json */
-
 static void short_text(const json_t *value, char text[VALUE_BYTES])
 {
     char *all = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
@@ -88,8 +86,6 @@ out:
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- open, close */
-
 static int lock(struct sft_directory *directory, struct err *err)
 {
     char *name = mem_printf("%s/lock", directory->path);
@@ -136,8 +132,6 @@ void sft_directory_close(struct sft_directory *directory)
     mem_free(directory->path);
     *directory = (struct sft_directory){.lock = -1, .metrics = -1};
 }
-
-/* ---------------------------------------------------------------------------------- checkpoints */
 
 char *sft_directory_checkpoint(const struct sft_directory *directory, uint64_t step)
 {
@@ -212,8 +206,6 @@ void sft_directory_retain(const struct sft_directory *directory, uint64_t keep)
     }
     mem_free(steps);
 }
-
-/* -------------------------------------------------------------------------------------- metrics */
 
 static bool is_kept(const char *line, size_t count, uint64_t step)
 {

@@ -6,8 +6,7 @@
  *   model/ or adapter/           what came out of it
  *   lock                         held by the process that trains
  */
-#ifndef WARPGYM_LM_TRAIN_SFT_DIRECTORY_H
-#define WARPGYM_LM_TRAIN_SFT_DIRECTORY_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -38,5 +37,3 @@ NODISCARD int sft_directory_append(struct sft_directory *directory, const json_t
                                    struct err *err);
 /* The lines are on the disk. */
 NODISCARD int sft_directory_sync(struct sft_directory *directory, struct err *err);
-
-#endif

@@ -74,8 +74,6 @@ void lm_trainer_close(struct lm_trainer *trainer)
     mem_free(trainer);
 }
 
-/* ------------------------------------------------------------------------------------- checking */
-
 static int check_finite(const float *values, size_t count, size_t per_row, const char *what,
                         struct err *err)
 {
@@ -140,8 +138,6 @@ static int check_datum(const struct lm_trainer *trainer, const struct lm_datum *
         result = check_finite(datum->weights, datum->count, per_row, "weight", err);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- passing */
 
 /* Rows `from` to `to` of a datum lie in the block from its row `at`. */
 static void take_rows(struct work *work, const struct lm_head_block *block, struct lm_datum *datum,
@@ -284,8 +280,6 @@ uint64_t lm_trainer_steps(const struct lm_trainer *trainer)
 {
     return lm_optimizer_steps(trainer->optimizer);
 }
-
-/* ---------------------------------------------------------------------------------- checkpoints */
 
 /* Which files hold what is trained. */
 static bool trains(const struct lm_model *model, bool adapter)

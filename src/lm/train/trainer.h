@@ -10,8 +10,7 @@
  * a death in the middle leaves the one before. What is loaded goes on bit for bit as what was
  * saved.
  */
-#ifndef WARPGYM_LM_TRAIN_TRAINER_H
-#define WARPGYM_LM_TRAIN_TRAINER_H
+#pragma once
 
 #include "base/json.h"
 #include "lm/model/pass.h"
@@ -68,5 +67,3 @@ NODISCARD int lm_trainer_save(struct lm_trainer *trainer, const char *directory,
  * parameters, is refused. */
 NODISCARD int lm_trainer_load(struct lm_trainer *trainer, const char *directory, bool optimizer,
                               json_t **more, struct err *err);
-
-#endif

@@ -49,8 +49,6 @@ uint64_t lm_lora_parameters(const struct lm_lora *lora, const struct lm_config *
     return sum * lora->rank * config->layers;
 }
 
-/* ------------------------------------------------------------------------------------- reading */
-
 /* Keys of PEFT's that, when they say anything, make another adapter of the same tensors or need
  * tensors that the engine has no place for. */
 static const char *const unknown_when_set[] = {
@@ -228,8 +226,6 @@ int lm_adapter_read(struct lm_lora *lora, const char *directory, struct err *err
     mem_free(path);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- writing */
 
 json_t *lm_adapter_json(const struct lm_lora *lora)
 {

@@ -6,8 +6,7 @@
  * Only what the engine does is taken (peft_type LORA, no DoRA, no bias, one rank for all modules);
  * any other PEFT option is refused by name. rsLoRA's scale alpha/sqrt(rank) is known.
  */
-#ifndef WARPGYM_LM_WEIGHTS_ADAPTER_H
-#define WARPGYM_LM_WEIGHTS_ADAPTER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -53,5 +52,3 @@ NODISCARD int lm_adapter_read(struct lm_lora *lora, const char *directory, struc
 NODISCARD int lm_adapter_parse(struct lm_lora *lora, const json_t *document, struct err *err);
 /* The caller's reference. */
 json_t *lm_adapter_json(const struct lm_lora *lora);
-
-#endif

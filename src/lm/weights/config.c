@@ -23,8 +23,6 @@ const char *lm_family_name(enum lm_family family)
     return lm_families[family].name;
 }
 
-/* ------------------------------------------------------------------------------------- reading */
-
 static int read_family(struct lm_config *config, const json_t *document, struct err *err)
 {
     const char *name;
@@ -281,8 +279,6 @@ int lm_config_read(struct lm_config *config, const char *directory, struct err *
     mem_free(path);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ checking */
 
 static int check_sizes(const struct lm_config *config, struct err *err)
 {

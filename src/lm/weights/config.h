@@ -5,8 +5,7 @@
  * quantised weights) is refused by name: a model that computes something else would look as if it
  * worked.
  */
-#ifndef WARPGYM_LM_WEIGHTS_CONFIG_H
-#define WARPGYM_LM_WEIGHTS_CONFIG_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -67,5 +66,3 @@ const char *lm_rope_name(enum lm_rope_kind kind);
 
 /* All parameters, in elements; the tied head counts once. */
 uint64_t lm_config_parameters(const struct lm_config *config);
-
-#endif

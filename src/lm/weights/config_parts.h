@@ -1,6 +1,5 @@
 /* config_parts: what the files behind config.h and adapter.h share. */
-#ifndef WARPGYM_LM_WEIGHTS_CONFIG_PARTS_H
-#define WARPGYM_LM_WEIGHTS_CONFIG_PARTS_H
+#pragma once
 
 #include "lm/weights/config.h"
 
@@ -31,5 +30,3 @@ int lm_weights_result(int result, struct err *err);
 /* DIRECTORY/NAME as JSON, bounded; *path is its path in any case (mem_free), for messages. */
 NODISCARD int lm_weights_json(const char *directory, const char *name, json_t **out, char **path,
                               struct err *err);
-
-#endif

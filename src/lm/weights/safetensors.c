@@ -55,8 +55,6 @@ const struct lm_tensor *safetensors_at(const struct safetensors *set, size_t ind
     return &set->list.tensors[index];
 }
 
-/* ------------------------------------------------------------------------------------- opening */
-
 static int open_file(struct safetensors *set, const char *path, const char *name, struct err *err)
 {
     if (set->files == LIMIT_SAFETENSORS_FILES)
@@ -90,8 +88,6 @@ static int finish(struct safetensors *set, struct err *err)
                            tensors[i - 1].path, tensors[i].path);
     return 0;
 }
-
-/* ---------------------------------------------------------------------------------- the index */
 
 /* A name that leads out of the directory would read whatever the process may read. */
 static bool is_file_name(const char *name)

@@ -13,8 +13,7 @@
  *
  * Threads: an open set is read-only and may be shared.
  */
-#ifndef WARPGYM_LM_WEIGHTS_SAFETENSORS_H
-#define WARPGYM_LM_WEIGHTS_SAFETENSORS_H
+#pragma once
 
 #include "base/err.h"
 #include "lm/ops/backend.h"
@@ -85,5 +84,3 @@ uint16_t lm_bf16_from(float value);
 float lm_bf16_to(uint16_t bits);
 uint16_t lm_f16_from(float value);
 float lm_f16_to(uint16_t bits);
-
-#endif

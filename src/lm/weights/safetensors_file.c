@@ -53,8 +53,6 @@ static int read_at(int fd, const char *path, void *out, size_t count, uint64_t o
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- header */
-
 /* Terminals and logs see names. */
 static bool has_control(const char *text)
 {
@@ -279,8 +277,6 @@ int safetensors_file_read(struct safetensors_list *list, const struct safetensor
     json_decref(header);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------------- data */
 
 static void widen(const struct lm_tensor *tensor, const void *from, size_t count, float *out)
 {

@@ -1,6 +1,5 @@
 /* safetensors_file: the header of one file, checked, and the bytes behind it. */
-#ifndef WARPGYM_LM_WEIGHTS_SAFETENSORS_FILE_H
-#define WARPGYM_LM_WEIGHTS_SAFETENSORS_FILE_H
+#pragma once
 
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
@@ -20,5 +19,3 @@ struct safetensors_file {
 NODISCARD int safetensors_file_read(struct safetensors_list *list,
                                     const struct safetensors_file *file, struct arena *arena,
                                     struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* sidecar_files: the files beside a model's weights that its users need, above all its tokenizer's.
  * This module copies them without reading their content. */
-#ifndef WARPGYM_LM_WEIGHTS_SIDECAR_FILES_H
-#define WARPGYM_LM_WEIGHTS_SIDECAR_FILES_H
+#pragma once
 
 #include "base/err.h"
 
@@ -9,5 +8,3 @@ extern const char *const lm_sidecar_files[]; /* their names; the last is NULL */
 
 /* Copies those that exist in the directory `from` and not in `to`. */
 NODISCARD int lm_sidecar_files_copy(const char *from, const char *to, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * call. Threads: checkpoint_evaluation_run blocks. Errors: those of the policy, the judge and the
  * files.
  */
-#ifndef WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
-#define WARPGYM_RL_COLLECT_CHECKPOINT_EVALUATION_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -37,5 +36,3 @@ struct checkpoint_evaluation_result {
 NODISCARD int checkpoint_evaluation_run(const struct checkpoint_evaluation_options *options,
                                         struct checkpoint_evaluation_result *result,
                                         struct err *err);
-
-#endif

@@ -35,8 +35,6 @@ struct collector {
     struct err why; /* written once, under the lock */
 };
 
-/* ------------------------------------------------------------------------------------- patience */
-
 static bool collector_is_over(const struct collector *collector)
 {
     return collector->ended || (collector->options.cancelled && *collector->options.cancelled);
@@ -92,8 +90,6 @@ static bool wait_for_retry(const struct collector *collector, struct retry_budge
                                  : LONGEST_PAUSE_MS;
     return true;
 }
-
-/* ---------------------------------------------------------------------------------- one episode */
 
 struct session {
     struct collector *collector;
@@ -259,8 +255,6 @@ static int run_episode(struct session *session, struct err *err)
         session->rollout->trajectory = episode_trajectory(session->episode);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------- the threads */
 
 static struct rl_rollout *next_rollout(struct collector *collector)
 {

@@ -17,8 +17,7 @@
  * Ownership: the collector owns its rollouts. Threads: collector_start returns at once; episodes
  * run on `jobs` threads, which collector_wait joins. Errors: those of the policy and the judge.
  */
-#ifndef WARPGYM_RL_COLLECT_COLLECTOR_H
-#define WARPGYM_RL_COLLECT_COLLECTOR_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/gym.h"
@@ -79,5 +78,3 @@ NODISCARD int collector_wait(struct collector *collector, const struct rl_rollou
                              size_t *count, struct err *err);
 /* Stops running episodes as soon as possible. NULL is fine. */
 void collector_free(struct collector *collector);
-
-#endif

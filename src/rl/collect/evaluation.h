@@ -20,8 +20,7 @@
  * Ownership: everything is borrowed. Threads: pure but for evaluation_write. Errors: ERR_IO,
  * ERR_LIMIT.
  */
-#ifndef WARPGYM_RL_COLLECT_EVALUATION_H
-#define WARPGYM_RL_COLLECT_EVALUATION_H
+#pragma once
 
 #include "rl/collect/collector.h"
 
@@ -40,5 +39,3 @@ char *evaluation_path(const char *directory, uint64_t step);
 /* Writes a line for each complete episode (docs/reference/trajectories.md), atomically. */
 NODISCARD int evaluation_write(const struct rl_rollout *rollouts, size_t count, const char *path,
                                struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Ownership: tasks belong to the data. Threads: one at a time. Errors: ERR_INPUT, ERR_MISSING.
  */
-#ifndef WARPGYM_RL_COLLECT_TRAIN_DATA_H
-#define WARPGYM_RL_COLLECT_TRAIN_DATA_H
+#pragma once
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -45,5 +44,3 @@ json_t *train_data_draw(struct train_data *data, struct train_data_position *pla
 NODISCARD int train_data_tasks(const char *text, const struct settings *settings,
                                const char *const *search_paths, size_t search_path_count,
                                json_t **tasks, struct err *err);
-
-#endif

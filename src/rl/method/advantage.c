@@ -47,8 +47,6 @@ const struct rl_estimator *rl_estimator(const char *name)
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------ one group */
-
 struct member {
     size_t row;
     double value, weight, energy;
@@ -148,8 +146,6 @@ static void estimate_group(struct rl_batch *batch, const struct rl_estimator *es
                                                                  i);
     }
 }
-
-/* -------------------------------------------------------------------------------------- a batch */
 
 /* NAN: unknown. */
 static double score_energy(const struct rl_batch *batch, size_t row)

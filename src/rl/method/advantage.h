@@ -43,8 +43,7 @@
 *
 * Ownership: the batch is the caller's. Threads: pure.
 */
-#ifndef WARPGYM_RL_METHOD_ADVANTAGE_H
-#define WARPGYM_RL_METHOD_ADVANTAGE_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -80,5 +79,3 @@ extern const struct rl_advantage_options rl_advantage_defaults; /* return, RL_AN
  * batch->collision. */
 NODISCARD int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
                             const struct rl_advantage_options *options, struct err *err);
-
-#endif

@@ -96,8 +96,6 @@ int rl_batch_check(const struct rl_batch *batch, struct err *err)
     return check_rollouts(batch, err);
 }
 
-/* --------------------------------------------------------------------------------------- groups */
-
 struct keyed {
     uint64_t key;
     size_t row;

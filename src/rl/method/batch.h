@@ -16,8 +16,7 @@
  *
  * Ownership: the arrays live in the caller's arena, for one step. Threads: pure; one at a time.
  */
-#ifndef WARPGYM_RL_METHOD_BATCH_H
-#define WARPGYM_RL_METHOD_BATCH_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -90,5 +89,3 @@ void rl_groups_deinit(struct rl_groups *groups);
 
 /* Receives a metric by name ("mismatch/mismatch_kl"); the name is valid during the call. */
 typedef void (*rl_put)(void *context, const char *name, double value);
-
-#endif

@@ -2,8 +2,7 @@
  * same number on every machine and in every order, so that a resumed run draws the same as an
  * uninterrupted one. Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_COUNTER_RANDOM_H
-#define WARPGYM_RL_METHOD_COUNTER_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t rl_random_bits(uint64_t seed, uint64_t step, enum rl_stream stream, uin
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index);
 /* A permutation of 0 … count - 1. */
 void rl_shuffle(uint64_t seed, uint64_t step, enum rl_stream stream, size_t *order, size_t count);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * gym/reward/coverage.h defines coverage. Ownership: the batch is the caller's. Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_COVERAGE_REJECTION_H
-#define WARPGYM_RL_METHOD_COVERAGE_REJECTION_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -49,5 +48,3 @@ void rl_coverage_put(const struct rl_coverage_metrics *metrics, rl_put put, void
 /* Sets RL_COVERAGE. Without `enabled` it only measures. */
 void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options *options,
                         uint64_t seed, uint64_t step, struct rl_coverage_metrics *metrics);
-
-#endif

@@ -1,6 +1,5 @@
 /* internal: what mismatch.c and mismatch_metrics.c share. Threads: pure. */
-#ifndef WARPGYM_RL_METHOD_INTERNAL_H
-#define WARPGYM_RL_METHOD_INTERNAL_H
+#pragma once
 
 #include "rl/method/mismatch.h"
 
@@ -17,5 +16,3 @@ bool rl_within_bounds(const struct rl_ratio_bounds *bounds, double ratio);
 /* [rows] */
 void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
                     bool *vetoed);
-
-#endif

@@ -2,8 +2,7 @@
  * it. All are off by default; a setting enables each. Ownership: the batch is the caller's.
  * Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_MASKS_H
-#define WARPGYM_RL_METHOD_MASKS_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -19,5 +18,3 @@ void rl_mask_failed(struct rl_batch *batch);
 /* Clears RL_EXCLUDED: unjudged turns have a reward of 0 and are trained on. kernel_rl does so: an
  * outage then counts against the answer. */
 void rl_blame_unjudged(struct rl_batch *batch);
-
-#endif

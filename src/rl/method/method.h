@@ -15,8 +15,7 @@
  *
  * Ownership: names are static; the batch is the caller's. Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_METHOD_H
-#define WARPGYM_RL_METHOD_METHOD_H
+#pragma once
 
 #include "rl/method/advantage.h"
 #include "rl/method/coverage_rejection.h"
@@ -72,5 +71,3 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
 /* wanted 0: all prompts. advantage [tokens]: for the policy's loss. */
 NODISCARD int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
                               uint64_t seed, uint64_t step, double *advantage, struct err *err);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Ownership: the batch is the caller's. Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_MISMATCH_H
-#define WARPGYM_RL_METHOD_MISMATCH_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -48,8 +47,6 @@ void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *bo
 
 /* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 if none counts. */
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
-
-/* -------------------------------------------------------------------------------------- metrics */
 
 /* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens,
  * or over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a
@@ -119,5 +116,3 @@ struct rl_quality {
 void rl_quality_measure(const struct rl_batch *batch, struct rl_quality *quality);
 /* Rates without a denominator are left out. */
 void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context);
-
-#endif

@@ -165,8 +165,6 @@ void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void
 #undef X
 }
 
-/* -------------------------------------------------------------------------------------- quality */
-
 const struct rl_fast rl_fast[RL_FAST_RUNGS] = {
     {"fast_1", 1}, {"fast_1.2", 1.2}, {"fast_1.5", 1.5}, {"fast_2", 2}, {"fast_3", 3}};
 

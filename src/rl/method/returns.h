@@ -15,8 +15,7 @@
  * replaces the last reward by (1 - γ) r_T before that. gym/reward/reward.h has the recursion
  * itself.
  */
-#ifndef WARPGYM_RL_METHOD_RETURNS_H
-#define WARPGYM_RL_METHOD_RETURNS_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -45,5 +44,3 @@ extern const struct rl_return_options rl_return_defaults; /* sum, 1, none, RL_VO
 
 /* Fills batch->returns. */
 void rl_returns(struct rl_batch *batch, const struct rl_return_options *options);
-
-#endif

@@ -113,8 +113,6 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
     return more > (double)draw->most ? draw->most : (size_t)more;
 }
 
-/* -------------------------------------------------------------------------------------- surplus */
-
 struct candidate {
     size_t group;
     size_t rollouts; /* more is better */

@@ -12,8 +12,7 @@
  * Draws are numbers (seed, step, prompt) of rl/method/counter_random.h. Ownership: the batch is the
  * caller's. Threads: pure.
  */
-#ifndef WARPGYM_RL_METHOD_SELECT_H
-#define WARPGYM_RL_METHOD_SELECT_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -56,5 +55,3 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
 /* Marks all prompts with usable rows but `wanted` as RL_SURPLUS: those with the most usable
  * rollouts stay; ties are broken at random. */
 void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * ρ is an importance weight of rl/method/mismatch.h, or nothing.
  */
-#ifndef WARPGYM_RL_METHOD_TOKENS_H
-#define WARPGYM_RL_METHOD_TOKENS_H
+#pragma once
 
 #include "rl/method/batch.h"
 
@@ -59,5 +58,3 @@ void rl_token_advantages(const struct rl_batch *batch, const double *weight,
  * mean d. */
 double rl_kl_penalty(const struct rl_batch *batch, const float *base, double coefficient,
                      double discount, const double *weight, double *advantage);
-
-#endif

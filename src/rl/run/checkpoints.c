@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---------------------------------------------------------------------------- checkpoints.jsonl */
-
 bool run_checkpoint_is_elsewhere(const char *where)
 {
     return strstr(where, "://") != NULL;
@@ -114,12 +112,8 @@ int run_checkpoints(const char *directory, json_t **out, struct err *err)
     return run_checkpoints_read(directory, out, &end, err);
 }
 
-/* ----------------------------------------------------------------------------- lengths of files */
-
 static const char *const line_files[] = {RUN_METRICS, RUN_TRACES};
 #define LINE_FILES COUNT(line_files)
-
-/* ---------------------------------------------------------------------------------- event files */
 
 /* `path` is "tensorboard/…" within the run. */
 typedef int (*event_file_visitor)(void *context, const char *directory, const char *path,
@@ -147,8 +141,6 @@ static int walk_event_files(const char *directory, const char *below, bool deepe
         closedir(entries);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------ measuring */
 
 static int measure_file(void *lengths, const char *directory, const char *name, struct err *err)
 {
@@ -181,8 +173,6 @@ int run_lengths_measure(const char *directory, json_t **out, struct err *err)
         *out = lengths;
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- cutting */
 
 static json_int_t length_of(const json_t *lengths, const char *name)
 {

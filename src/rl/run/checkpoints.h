@@ -6,8 +6,7 @@
  *
  * Threads: one at a time for each directory. Errors: ERR_INPUT, ERR_IO.
  */
-#ifndef WARPGYM_RL_RUN_CHECKPOINTS_H
-#define WARPGYM_RL_RUN_CHECKPOINTS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -33,5 +32,3 @@ NODISCARD int run_lengths_measure(const char *directory, json_t **out, struct er
 /* Truncates the files. `lengths` NULL: all are 0. ERR_INPUT: a file of lines is shorter, or its
  * length lies inside a line; no file has changed then. */
 NODISCARD int run_lengths_cut(const char *directory, const json_t *lengths, struct err *err);
-
-#endif

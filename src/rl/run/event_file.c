@@ -16,8 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ----------------------------------------------------------------------------- protocol buffers */
-
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_COUNTED = 2, WIRE_FIXED32 = 5 };
 
 static void append_varint(struct buf *buf, uint64_t value)
@@ -125,8 +123,6 @@ enum { HPARAMS_VERSION = 1, HPARAMS_START = 3 };
 enum { START_HPARAMS = 1, START_GROUP = 4, START_TIME = 5 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE, NUMBER_VALUE = 2, STRING_VALUE = 3 };
 
-/* ------------------------------------------------------------------------------------ checksums */
-
 uint32_t event_file_crc32c(const void *bytes, size_t count)
 {
     /* For each half byte, of the reflected polynomial 0x82f63b78. */
@@ -155,8 +151,6 @@ static void store_little_endian(unsigned char *at, uint64_t value, size_t count)
     for (size_t i = 0; i < count; i++)
         at[i] = (unsigned char)(value >> 8 * i);
 }
-
-/* -------------------------------------------------------------------------------------- records */
 
 /* A truncated record may only be at the end of its file: remove it. */
 static int write_whole(struct event_file *events, const void *bytes, size_t count, struct err *err)
@@ -219,8 +213,6 @@ static int begin_value(struct buf *value, const char *tag, struct err *err)
     protobuf_string(value, VALUE_TAG, tag);
     return 0;
 }
-
-/* ---------------------------------------------------------------------------------------- kinds */
 
 int event_file_scalar(struct event_file *events, uint64_t step, const char *tag, double number,
                       struct err *err)
@@ -355,8 +347,6 @@ int event_file_histogram(struct event_file *events, uint64_t step, const char *t
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- hparams */
-
 /* One entry of a map from names to google.protobuf.Value. */
 static void put_hparam(struct buf *start, const struct event_file_hparam *hparam)
 {
@@ -403,8 +393,6 @@ int event_file_hparams(struct event_file *events, const char *group,
     buf_deinit(&value);
     return result;
 }
-
-/* ---------------------------------------------------------------------------------------- files */
 
 /* The greatest number of an event file in the directory; 0: none. */
 static int64_t last_file_number(const char *directory)

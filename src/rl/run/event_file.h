@@ -17,8 +17,7 @@
  * Ownership: the caller's storage. Threads: any number may write. Errors: ERR_IO, ERR_LIMIT (above
  * LIMIT_TFEVENT_BYTES), ERR_INPUT (a tag that is not UTF-8).
  */
-#ifndef WARPGYM_RL_RUN_EVENT_FILE_H
-#define WARPGYM_RL_RUN_EVENT_FILE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -74,5 +73,3 @@ NODISCARD int event_file_hparams(struct event_file *events, const char *group,
 NODISCARD int event_file_open(struct event_file *events, const char *directory, uint64_t first_step,
                               struct err *err);
 void event_file_close(struct event_file *events);
-
-#endif

@@ -23,12 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* -------------------------------------------------------------------------------------- answers */
-
 #define ANSWERS_MOST 6                /* of a step */
 #define TAIL_BYTES ((size_t)16 << 20) /* the end of the file, which has the last step */
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static json_int_t integer_at(const json_t *object, const char *key)
 {
@@ -115,8 +111,6 @@ static int read_answers(const char *directory, json_t **out, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- the page */
-
 static void put_answer_text(struct buf *out, const char *title, const char *text)
 {
     size_t length = strlen(text), shown = utf8_cut(text, length, LIMIT_REPORT_TEXT_BYTES);
@@ -170,8 +164,6 @@ static void put_answers(const json_t *traces, struct buf *out)
         buf_puts(out, "</div>\n");
     }
 }
-
-/* ------------------------------------------------------------------------------ learning curves */
 
 #define LINES 5
 #define POINTS 400 /* of a line; more are averaged with their neighbours */
@@ -295,8 +287,6 @@ static bool read_trace(const struct run_series *series, const char *metric, cons
     return trace->count > 0;
 }
 
-/* -------------------------------------------------------------------------------------- drawing */
-
 /* An axis over all points with a margin; it starts at 0 if that is near. */
 static struct plot_axis axis_of(const struct trace *traces, size_t count)
 {
@@ -416,15 +406,11 @@ static void put_curves(const struct run_series *series, struct buf *out)
     }
 }
 
-/* ---------------------------------------------------------------------------------- evaluations */
-
 struct page {
     const struct run_view *view;
     struct report *report; /* NULL: no held-out evaluation */
     json_t *settings, *checkpoints, *answers;
 };
-
-/* ---------------------------------------------------------------------------------- evaluations */
 
 /* Paths and names of the first and the last evaluation, and the number of their problems; returns
  * how many there are. */
@@ -493,8 +479,6 @@ static void put_held_out(const struct page *page, struct buf *out)
     buf_puts(out, "</div></section>\n");
 }
 
-/* --------------------------------------------------------------------------------------- header */
-
 /* A setting's chip; empty for a default value. */
 static void put_setting(const struct page *page, struct buf *out, const char *label,
                         const char *name)
@@ -555,8 +539,6 @@ static void put_page_head(void *context, struct buf *out)
     put_times(page, out);
     buf_puts(out, "</ul></div>");
 }
-
-/* ---------------------------------------------------------------------------------------- parts */
 
 static void put_page_before(void *context, struct buf *out)
 {

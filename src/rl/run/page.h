@@ -6,13 +6,10 @@
  *
  * Ownership: the caller's buffer. Threads: one at a time. Nothing is written to the run.
  */
-#ifndef WARPGYM_RL_RUN_PAGE_H
-#define WARPGYM_RL_RUN_PAGE_H
+#pragma once
 
 #include "base/buf.h"
 #include "rl/run/run_view.h"
 
 /* `view` has been read, with all of its metrics. ERR_LIMIT, ERR_INPUT: as report_html. */
 NODISCARD int run_page(const struct run_view *view, struct buf *out, struct err *err);
-
-#endif

@@ -44,8 +44,6 @@ struct run {
     struct run_status status;
 };
 
-/* --------------------------------------------------------------------------------------- status */
-
 static void init_status(struct run_status *status, const char *directory)
 {
     *status = (struct run_status){.path = mem_printf("%s/" RUN_STATUS, directory), .phase = ""};
@@ -84,8 +82,6 @@ static int check_resumed(const struct run *run, struct err *err)
     return run->begun ? 0
                       : err_set(err, ERR_INTERNAL, "%s: run_resume comes first", run->directory);
 }
-
-/* ---------------------------------------------------------------------------------- open, close */
 
 /* A new run takes an empty directory: only hidden files and the leftovers of a run that died at its
  * start may be in it. */
@@ -170,8 +166,6 @@ const char *run_directory(const struct run *run)
 {
     return run->directory;
 }
-
-/* --------------------------------------------------------------------------------------- resume */
 
 static int open_file(struct run *run, struct journal *journal, const char *name, bool durable,
                      journal_line read, void *context, struct err *err)
@@ -297,8 +291,6 @@ int run_resume(struct run *run, struct run_checkpoint *checkpoint, bool *found, 
     return result;
 }
 
-/* ------------------------------------------------------------------------------------ appending */
-
 static int check_metrics(const json_t *metrics, struct err *err)
 {
     const char *name;
@@ -407,8 +399,6 @@ int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
     json_decref(copy);
     return result;
 }
-
-/* ----------------------------------------------------------------------------- what is going on */
 
 int run_log(struct run *run, const char *event, const json_t *facts, struct err *err)
 {

@@ -23,8 +23,7 @@
  * run_trace, run_status and run_log, which any thread may call. Errors: ERR_IO, ERR_LIMIT (disk
  * full), ERR_INTERNAL (a wrong call).
  */
-#ifndef WARPGYM_RL_RUN_RUN_H
-#define WARPGYM_RL_RUN_RUN_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -94,4 +93,3 @@ void run_status(struct run *run, const char *phase, uint64_t step, uint64_t step
                 size_t all);
 /* All steps are done for the reason `why`: "steps", "patience". Resuming takes it back. */
 NODISCARD int run_finish(struct run *run, uint64_t step, const char *why, struct err *err);
-#endif

@@ -2,8 +2,7 @@
  *
  * Ownership: as said below. Threads: one at a time for each directory. Errors: ERR_INPUT, ERR_IO.
  */
-#ifndef WARPGYM_RL_RUN_RUN_SETTINGS_H
-#define WARPGYM_RL_RUN_RUN_SETTINGS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -28,5 +27,3 @@ NODISCARD int run_settings_read(const char *directory, struct settings *settings
  * differ, the file is written again. ERR_INPUT names the first other difference. */
 NODISCARD int run_settings_settle(const char *directory, const struct settings *settings,
                                   struct err *err);
-
-#endif

@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* -------------------------------------------------------------------------------- metrics.jsonl */
-
 #define ROWS_FIRST 64
 #define READ_BYTES ((size_t)1 << 20)
 
@@ -59,8 +57,6 @@ void run_series_deinit(struct run_series *series)
     mem_free(series->path);
     *series = (struct run_series){0};
 }
-
-/* ----------------------------------------------------------------------------------------- rows */
 
 static void grow_rows(struct run_series *series)
 {
@@ -136,8 +132,6 @@ static int read_metrics_line(struct run_series *series, const char *text, size_t
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- reading */
-
 /* Reads the complete lines of `bytes`; *used: their bytes. */
 static int read_metrics_lines(struct run_series *series, const char *bytes, size_t count,
                               size_t *used, struct err *err)
@@ -203,8 +197,6 @@ int run_series_read(struct run_series *series, struct err *err)
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- asking */
-
 const struct run_column *run_series_find(const struct run_series *series, const char *name)
 {
     for (size_t i = 0; i < series->column_count; i++)
@@ -249,8 +241,6 @@ double run_series_at(const struct run_series *series, const char *name, uint64_t
         }
     return NAN;
 }
-
-/* -------------------------------------------------------------------------------- the directory */
 
 #define STATUS_FILE_BYTES ((size_t)64 << 10)
 
@@ -298,8 +288,6 @@ void run_view_close(struct run_view *view)
     mem_free(view->path);
     *view = (struct run_view){0};
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 /* NULL if missing or not JSON: a viewer ignores both. */
 static json_t *read_object(const char *directory, const char *name)
@@ -380,8 +368,6 @@ int run_view_read(struct run_view *view, struct err *err)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- settings */
-
 static json_t *sft_settings(const struct run_view *view)
 {
     json_t *run = read_object(view->path, "run.json"), *changed = json_object(), *value;
@@ -415,8 +401,6 @@ int run_view_settings(const struct run_view *view, json_t **out, struct err *err
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- evaluations */
-
 char *run_view_evaluation(const struct run_view *view, size_t row)
 {
     const struct run_column *rate = run_series_find(&view->series, "eval/correct_rate");
@@ -434,8 +418,6 @@ size_t run_view_problems(const struct run_view *view, size_t row)
     const struct run_column *problems = run_series_find(&view->series, "eval/problems");
     return problems && problems->values[row] > 0 ? (size_t)problems->values[row] : 0;
 }
-
-/* ---------------------------------------------------------------------------------- checkpoints */
 
 static int compare_names(const struct dirent **a, const struct dirent **b)
 {

@@ -16,8 +16,7 @@
  * Ownership: the caller's storage; a zeroed series is empty. Threads: one at a time. Nothing is
  * written.
  */
-#ifndef WARPGYM_RL_RUN_RUN_VIEW_H
-#define WARPGYM_RL_RUN_RUN_VIEW_H
+#pragma once
 
 #include "base/err.h"
 
@@ -26,8 +25,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* -------------------------------------------------------------------------------- metrics.jsonl */
 
 #define RUN_SERIES_ALL SIZE_MAX
 
@@ -69,9 +66,6 @@ struct run_mean {
 struct run_mean run_series_mean(const struct run_series *series, const char *name, uint64_t step,
                                 size_t over);
 
-/* --------------------------------------------------------------------------------- the
- * directory */
-
 enum run_kind { RUN_NONE, RUN_RL, RUN_SFT };
 enum run_state { RUN_STATE_STOPPED, RUN_STATE_RUNNING, RUN_STATE_FINISHED, RUN_STATE_COUNT };
 extern const char *const run_state_names[RUN_STATE_COUNT];
@@ -110,5 +104,3 @@ char *run_view_evaluation(const struct run_view *view, size_t row);
 size_t run_view_problems(const struct run_view *view, size_t row);
 /* [{"name", "step", "where", …}], oldest first, as run_checkpoints; a new reference. */
 NODISCARD int run_view_checkpoints(const struct run_view *view, json_t **out, struct err *err);
-
-#endif

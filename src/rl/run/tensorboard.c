@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ----------------------------------------------------------------------------------------- tags */
-
 const struct tensorboard_tag tensorboard_tags[] = {
     {"reward/mean", "Reward/Mean", "Reward/Summary", "mean"},
     {"reward/std", "Reward/StdDev", NULL, NULL},
@@ -113,8 +111,6 @@ const struct tensorboard_tag *tensorboard_tag_of(const char *metric, char **tag,
     return NULL;
 }
 
-/* -------------------------------------------------------------------------------------- metrics */
-
 int tensorboard_open(struct tensorboard *tensorboard, const char *directory, uint64_t first_step,
                      struct err *err)
 {
@@ -210,8 +206,6 @@ int tensorboard_metrics(struct tensorboard *tensorboard, uint64_t step, const js
     }
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- hparams */
 
 #define HPARAM_BYTES 1000
 

@@ -8,8 +8,7 @@
  *
  * Ownership: the caller's storage. Threads: one at a time. Errors: those of event_file.h.
  */
-#ifndef WARPGYM_RL_RUN_TENSORBOARD_H
-#define WARPGYM_RL_RUN_TENSORBOARD_H
+#pragma once
 
 #include "base/settings.h"
 #include "rl/run/event_file.h"
@@ -63,5 +62,3 @@ NODISCARD int tensorboard_metrics(struct tensorboard *tensorboard, uint64_t step
  * The run is named by its directory. */
 NODISCARD int tensorboard_hparams(struct event_file *events, const char *directory,
                                   const struct settings *settings, struct err *err);
-
-#endif

@@ -53,8 +53,6 @@ static const char *const *ended(const char *const *names, size_t count, const ch
     return capacity;
 }
 
-/* --------------------------------------------------------------------------------------- method */
-
 static int read_estimator(struct rl_method *method, const char *value, struct err *err)
 {
     const char *names[WORDS_MOST] = {NULL};
@@ -256,8 +254,6 @@ static int read_method(struct rl_method *method, const struct settings *settings
     return settings->train_steps > 0 ? check_plan(method, &plan, err) : 0;
 }
 
-/* ----------------------------------------------------------------------------------------- loss */
-
 static int read_loss(struct train_config *config, const struct settings *settings, struct err *err)
 {
     struct loss_config *to = &config->loss_config;
@@ -283,8 +279,6 @@ static int read_loss(struct train_config *config, const struct settings *setting
     result = loss_config_check(config->loss, &checked, err);
     return result < 0 ? err_prefix(err, "train.loss") : 0;
 }
-
-/* -------------------------------------------------------------------------------------- learner */
 
 static void read_train_backend(struct train_config *config, const struct settings *settings)
 {

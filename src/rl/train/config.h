@@ -3,8 +3,7 @@
  *
  * Ownership: strings belong to the settings. Threads: read-only once it is made.
  */
-#ifndef WARPGYM_RL_TRAIN_CONFIG_H
-#define WARPGYM_RL_TRAIN_CONFIG_H
+#pragma once
 
 #include "base/settings.h"
 #include "policy/train_backend.h"
@@ -31,5 +30,3 @@ NODISCARD int train_config_read(struct train_config *config, const struct settin
 /* Of episodes: what train.* says beside gym.*. A new reference. */
 json_t *train_config_episode(const struct train_config *config, const struct settings *settings,
                              const char *reward);
-
-#endif

@@ -7,8 +7,7 @@
  * Ownership: settings are borrowed. Threads: one at a time. Errors: ERR_INPUT, those of the
  * backend.
  */
-#ifndef WARPGYM_RL_TRAIN_FINETUNE_H
-#define WARPGYM_RL_TRAIN_FINETUNE_H
+#pragma once
 
 #include "lm/train/dataset.h"
 #include "rl/train/config.h"
@@ -37,5 +36,3 @@ void finetune_close(struct finetune *finetune);
 NODISCARD int finetune_step(struct finetune *finetune, struct train_backend *backend,
                             const struct train_config *config, uint64_t step,
                             struct finetune_figures *figures, struct err *err);
-
-#endif

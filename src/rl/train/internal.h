@@ -15,8 +15,7 @@
  * Ownership: trainer_run owns the struct trainer. Threads: one, except trainer_on_turn; `lock`
  * protects what progress events read.
  */
-#ifndef WARPGYM_RL_TRAIN_INTERNAL_H
-#define WARPGYM_RL_TRAIN_INTERNAL_H
+#pragma once
 
 #include "client/evaluator.h"
 #include "rl/collect/collector.h"
@@ -99,7 +98,7 @@ static inline bool trainer_is_cancelled(const struct trainer *trainer)
 /* Whether an evaluation, a checkpoint or the end is due there. */
 bool trainer_pauses_at(const struct trainer *trainer, uint64_t step);
 
-/* --------------------------------------------------------------------------- trainer_progress.c */
+/* trainer_progress.c */
 
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all);
 void trainer_report_progress(struct trainer *trainer, size_t done, const json_t *metrics);
@@ -109,20 +108,20 @@ void trainer_end_awaited(struct trainer *trainer);
 /* collector_options.on_turn; the context is a round. */
 void trainer_on_turn(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn);
 
-/* ------------------------------------------------------------------------------- trainer_open.c */
+/* trainer_open.c */
 
 /* Checks that need no directory. */
 NODISCARD int trainer_prepare(struct trainer *trainer, struct err *err);
 NODISCARD int trainer_open_backends(struct trainer *trainer, struct err *err);
 void trainer_close(struct trainer *trainer);
 
-/* ------------------------------------------------------------------------------ trainer_check.c */
+/* trainer_check.c */
 
 /* Whether at least one problem's own reference passes. ERR_INPUT with the judge's objection to one
  * that does not. */
 NODISCARD int trainer_check_problems(struct trainer *trainer, struct err *err);
 
-/* ------------------------------------------------------------------------- trainer_checkpoint.c */
+/* trainer_checkpoint.c */
 
 /* Takes the state for a checkpoint of this step, before the next one begins. */
 void trainer_mark(struct trainer *trainer);
@@ -130,19 +129,19 @@ NODISCARD int trainer_save(struct trainer *trainer, struct err *err);
 /* Resumes from the last checkpoint, or starts. */
 NODISCARD int trainer_resume(struct trainer *trainer, struct err *err);
 
-/* --------------------------------------------------------------------------- trainer_evaluate.c */
+/* trainer_evaluate.c */
 
 bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step);
 /* Evaluates on the held-out problems if that is due and not done; keeps the metrics, and reports
  * whether they are the best so far. */
 NODISCARD int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err);
 
-/* ------------------------------------------------------------------------------- trainer_step.c */
+/* trainer_step.c */
 
 /* Runs one step of reinforcement learning and writes its records. */
 NODISCARD int trainer_step(struct trainer *trainer, struct err *err);
 
-/* ---------------------------------------------------------------------------- trainer_collect.c */
+/* trainer_collect.c */
 
 /* Makes samples come from the newest weights; no rollouts may be running. */
 NODISCARD int trainer_refresh(struct trainer *trainer, struct err *err);
@@ -167,13 +166,13 @@ NODISCARD int trainer_collect_ahead(struct trainer *trainer, struct err *err);
 /* Stops collecting ahead. */
 void trainer_drop_ahead(struct trainer *trainer);
 
-/* ------------------------------------------------------------------------------- trainer_rows.c */
+/* trainer_rows.c */
 
 /* Collects the step's rows, from as many rounds as needed; *round is the last one. */
 NODISCARD int trainer_collect(struct trainer *trainer, struct train_step *step,
                               struct round **round, struct err *err);
 
-/* ------------------------------------------------------------------------------ trainer_lines.c */
+/* trainer_lines.c */
 
 NODISCARD int trainer_write_traces(struct trainer *trainer, const struct train_step *step,
                                    struct err *err);
@@ -184,10 +183,8 @@ json_t *trainer_metrics(struct trainer *trainer, const struct train_step *step,
                         const struct train_step_result *trained, double rate,
                         const struct times *times);
 
-/* ------------------------------------------------------------------------------ trainer_texts.c */
+/* trainer_texts.c */
 
 /* Writes a few answers of the step (NULL: none) and of the evaluation before it, if due. */
 NODISCARD int trainer_write_texts(struct trainer *trainer, const struct train_step *step,
                                   struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Ownership: the caller's storage. Threads: one at a time. Errors: ERR_INPUT.
  */
-#ifndef WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
-#define WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -32,5 +31,3 @@ void sample_text_deinit(struct sample_text *samples);
 void sample_text_add(struct sample_text *samples, const json_t *trajectory);
 /* Adds a file of trajectories. A missing file adds nothing. ERR_INPUT: FILE:LINE. */
 NODISCARD int sample_text_add_file(struct sample_text *samples, const char *path, struct err *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Stages never go back: the rates of a later stage belong to another policy. Ownership: the
  * caller's storage. Threads: one at a time. Errors: ERR_INPUT.
  */
-#ifndef WARPGYM_RL_TRAIN_STAGE_H
-#define WARPGYM_RL_TRAIN_STAGE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -52,5 +51,3 @@ bool stages_update(struct stages *stages, const double rates[STAGE_MEASURES]);
 /* {"at", "rates"}: a new reference; and back. ERR_INPUT. */
 json_t *stages_state(const struct stages *stages);
 NODISCARD int stages_restore(struct stages *stages, const json_t *state, struct err *err);
-
-#endif

@@ -7,8 +7,7 @@
  * A step that is not finite is skipped (it changed no weight); a value above a bound ends the run,
  * with its last checkpoint untouched. Ownership: the caller's storage. Threads: one at a time.
  */
-#ifndef WARPGYM_RL_TRAIN_TRAIN_GUARD_H
-#define WARPGYM_RL_TRAIN_TRAIN_GUARD_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -37,5 +36,3 @@ NODISCARD int train_guard_step(struct train_backend *backend, double loss,
 NODISCARD int train_guard_check(struct train_guard *guard, const struct settings *settings,
                                 uint64_t step, const struct train_guard_figures *figures,
                                 struct err *err);
-
-#endif

@@ -20,8 +20,6 @@ void train_step_deinit(struct train_step *step)
     mem_free(step->base);
 }
 
-/* ---------------------------------------------------------------------------------------- batch */
-
 static void count_rows(const struct train_step *step, size_t *rows, size_t *tokens)
 {
     *rows = *tokens = 0;
@@ -81,8 +79,6 @@ int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts
     make_batch(step);
     return rl_batch_check(&step->batch, err);
 }
-
-/* --------------------------------------------------------------------------------------- scores */
 
 /* Tokens and targets of a row's turn, in the caller's arena; the rest of the datum is zero. */
 static struct lm_datum make_datum(const struct rl_turn *turn, struct arena *arena)
@@ -162,8 +158,6 @@ void train_step_reject(struct train_step *step)
                      &step->report);
 }
 
-/* --------------------------------------------------------------------------------------- datums */
-
 static bool has_advantage(const struct train_step *step, size_t row)
 {
     for (size_t i = step->batch.first[row]; i < step->batch.first[row + 1]; i++)
@@ -237,8 +231,6 @@ int train_step_weigh(struct train_step *step, size_t wanted, struct err *err)
     make_datums(step);
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------- training */
 
 static int train_part(struct train_step *step, struct train_backend *backend,
                       const struct lm_adam *adam, size_t from, size_t to,

@@ -12,8 +12,7 @@
  * Ownership: rollouts are borrowed until train_step_deinit; everything else is the step's. Threads:
  * one at a time. Errors: ERR_INTERNAL, those of the backend.
  */
-#ifndef WARPGYM_RL_TRAIN_TRAIN_STEP_H
-#define WARPGYM_RL_TRAIN_TRAIN_STEP_H
+#pragma once
 
 #include "rl/collect/collector.h"
 #include "rl/method/method.h"
@@ -84,5 +83,3 @@ NODISCARD int train_step_update(struct train_step *step, struct train_backend *b
 /* Puts the metrics of the rollouts and of their use (docs/guide/runs.md) into an object of
  * numbers. */
 void train_step_measure(const struct train_step *step, json_t *metrics);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Ownership: everything is borrowed for the call. Threads: trainer_run blocks.
  */
-#ifndef WARPGYM_RL_TRAIN_TRAINER_H
-#define WARPGYM_RL_TRAIN_TRAINER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -58,5 +57,3 @@ struct trainer_result {
 
 NODISCARD int trainer_run(const struct trainer_options *options, struct trainer_result *result,
                           struct err *err);
-
-#endif

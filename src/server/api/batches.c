@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------ summaries */
-
 void batch_counts_add(struct batch_counts *counts, const struct queue_job *job)
 {
     counts->count++;
@@ -77,8 +75,6 @@ int batch_each(struct service *service, const char *id,
         return err_set(err, ERR_MISSING, "no batch '%.255s'", id);
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- the POST */
 
 struct members {
     char id[QUEUE_ID_BYTES];
@@ -219,8 +215,6 @@ static void batches_post(void *context, struct http_request *request,
     answer_post(service, members, false, response);
     members_free(members);
 }
-
-/* ----------------------------------------------------------------------------------- the others */
 
 struct batch_query {
     char id[QUEUE_ID_BYTES];

@@ -1,6 +1,5 @@
 /* batch: aggregate state of a batch's members. Implemented in api/batches.c. */
-#ifndef WARPGYM_SERVER_BATCH_H
-#define WARPGYM_SERVER_BATCH_H
+#pragma once
 
 #include "server/internal.h"
 
@@ -21,5 +20,3 @@ json_t *batch_counts_json(const char *id, const struct batch_counts *counts);
 NODISCARD int batch_each(struct service *service, const char *id,
                          void (*each)(void *context, const struct queue_job *job), void *context,
                          struct err *err);
-
-#endif

@@ -22,8 +22,6 @@
 #define STEP_WAIT_S 20
 #define TRIES 8 /* writes of a document that others write, too */
 
-/* ------------------------------------------------------------------------------------ documents */
-
 /* Maps an error of an episode or its configuration to a status. */
 static void refuse_episode_error(struct http_response *response, const struct err *err)
 {
@@ -91,8 +89,6 @@ static void answer_episode(const struct stored *stored, int status, struct http_
     http_set_status(response, status);
     http_set_json(response, episode_view(stored));
 }
-
-/* -------------------------------------------------------------------------------------- judging */
 
 /* For a job without a result: its worker was lost, or it was cancelled. */
 static json_t *missing_verdict(const struct queue_job *job)
@@ -204,8 +200,6 @@ static enum turn_state continue_episode(struct service *service, const char *id,
                     "too many concurrent writes of this episode");
     return TURN_FAILED;
 }
-
-/* -------------------------------------------------------------------------------------- waiting */
 
 struct wait {
     struct job_listener listener; /* first */
@@ -323,8 +317,6 @@ static bool read_wait(const struct http_request *request, struct http_response *
     *wait_ms = wait_s * 1000;
     return true;
 }
-
-/* ---------------------------------------------------------------------------------------- begin */
 
 struct creation {
     const char *id;
@@ -445,8 +437,6 @@ static void episodes_post(void *context, struct http_request *request,
     else if (episodes_below_limit(service, body, response))
         episodes_create(service, body, response);
 }
-
-/* ---------------------------------------------------------------------------------------- steps */
 
 /* {"turn", "answer", …} as episode_answer wants it. */
 static int read_step(const json_t *body, int64_t *turn, json_t **given, struct err *err)

@@ -11,8 +11,6 @@
 
 #define LIST_STANDARD 100
 
-/* -------------------------------------------------------------------------------------- answers */
-
 struct show {
     char id[QUEUE_ID_BYTES];
     const char *submission; /* NULL: leave it out */
@@ -87,8 +85,6 @@ static void answer_or_wait(struct service *service, const struct show *show, int
     long_poll_begin(service, request, &waiting);
 }
 
-/* --------------------------------------------------------------------------------------- routes */
-
 static void evaluations_post(void *context, struct http_request *request,
                              struct http_response *response)
 {
@@ -159,8 +155,6 @@ static void evaluations_cancel(void *context, struct http_request *request,
     http_set_status(response, 202);
     http_set_json(response, answered);
 }
-
-/* ---------------------------------------------------------------------------------------- lists */
 
 struct list {
     struct queue_filter filter;

@@ -54,8 +54,6 @@ static void send_json(struct events *events, const char *name, json_t *value, co
     json_decref(value);
 }
 
-/* ---------------------------------------------------------------------------------------- looks */
-
 static enum job_listener_state update_evaluation(struct job_listener *listener,
                                                  const struct queue_event *event)
 {
@@ -171,8 +169,6 @@ static enum job_listener_state update_all(struct job_listener *listener,
     return JOB_LISTENER_KEEP;
 }
 
-/* ----------------------------------------------------------------------------------------- life */
-
 static void events_release(struct job_listener *listener)
 {
     http_stream_close(((struct events *)listener)->stream);
@@ -213,8 +209,6 @@ static void events_begin(struct service *service, struct http_request *request, 
     events->stream = http_stream_open(request, &options);
     job_events_add(service->job_events, &events->listener);
 }
-
-/* --------------------------------------------------------------------------------------- routes */
 
 static void follow_evaluation(void *context, struct http_request *request,
                               struct http_response *response)

@@ -131,8 +131,6 @@ void http_connection_shut_reading(struct http_connection *connection)
     shutdown(connection->fd, SHUT_RD);
 }
 
-/* -------------------------------------------------------------------------------------- the end */
-
 struct ending {
     bool peer_open;  /* it has not shut down its side */
     bool said;       /* it sent something that is unread */
@@ -201,8 +199,6 @@ void http_connection_free(struct http_connection *connection)
     pthread_mutex_destroy(&connection->lock);
     mem_free(connection);
 }
-
-/* ------------------------------------------------------------------------------- of the watcher */
 
 /* Passes a closed connection to the watcher, its only user from here on: no locks. */
 void http_connection_free_closed(struct http_connection *connection)

@@ -39,8 +39,6 @@ static const struct metric rows[ROW_COUNT] = {
         {"warpgym_http_streams", "Clients of server-sent events.", METRIC_GAUGE, {NULL}, NULL, 0},
 };
 
-/* --------------------------------------------------------------------------------------- server */
-
 static int check_token(const struct settings *settings, const struct http_listen *listen,
                        struct err *err)
 {
@@ -171,8 +169,6 @@ bool http_stopping(const struct http_server *server)
 {
     return atomic_load(&server->stopping);
 }
-
-/* ------------------------------------------------------------------------------------- the end */
 
 struct unfinished {
     struct {

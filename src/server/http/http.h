@@ -28,8 +28,7 @@
  * formats.
  *
  * A server's lifetime: http_open (bound, not accepting), http_start, http_stop, http_free. */
-#ifndef WARPGYM_SERVER_HTTP_HTTP_H
-#define WARPGYM_SERVER_HTTP_HTTP_H
+#pragma once
 
 #include "base/err.h"
 #include "base/metrics.h"
@@ -45,8 +44,6 @@ struct http_request;
 struct http_response;
 struct http_waiter;
 struct http_stream;
-
-/* ------------------------------------------------------------------------------------- routes */
 
 enum http_method {
     HTTP_GET = 1, /* a GET row also answers HEAD */
@@ -81,8 +78,6 @@ struct http_route {
     unsigned flags;        /* of enum http_flag */
     size_t body_max_bytes; /* 0: no body allowed */
 };
-
-/* ------------------------------------------------------------------------------------- server */
 
 /* The content of a refusal. `code` is for programs ("not_found"), `text` for people: one
  * sentence without a full stop. */
@@ -134,8 +129,6 @@ NODISCARD int http_stop(struct http_server *server, int64_t timeout_ms, struct e
  * ends the process instead. Handles that were not returned are a defect. NULL is fine. */
 void http_free(struct http_server *server);
 
-/* ------------------------------------------------------------------------------------ request */
-
 enum http_method http_method(const struct http_request *request); /* HTTP_GET for HEAD */
 /* Decoded, without query; as received if it could not be decoded. "/v1/evaluations/x y" */
 const char *http_path(const struct http_request *request);
@@ -172,8 +165,6 @@ const char *http_remote(const struct http_request *request);
  * is in the response's header of that name, in the access log and in the own envelope. */
 const char *http_request_id(const struct http_request *request);
 
-/* ----------------------------------------------------------------------------------- response */
-
 /* Each sets the body and its type, replacing an earlier one. The default status is 200. */
 void http_set_status(struct http_response *response, int status);
 /* Takes the reference of `value`. */
@@ -197,8 +188,6 @@ void http_refuse_for(struct http_response *response, int status, int retry_after
 /* From a struct err: ERR_INPUT 400, ERR_MISSING 404, ERR_LIMIT 429, ERR_TIMEOUT 504,
  * ERR_UNSUPPORTED 501, ERR_CANCELLED 409, ERR_IO 503 with Retry-After, others 500. */
 void http_refuse_err(struct http_response *response, const struct err *err);
-
-/* ------------------------------------------------------------------------------------- waiters */
 
 /* All but `late` may be NULL. */
 struct http_wait {
@@ -228,8 +217,6 @@ bool http_answer(struct http_waiter *waiter, struct http_response *response);
  * 500. */
 void http_drop(struct http_waiter *waiter);
 
-/* ------------------------------------------------------------------------- server-sent events */
-
 struct http_stream_options {
     size_t backlog_bytes;        /* unread by the client; a client above it is dropped; 0: 1 MiB */
     void (*gone)(void *context); /* as struct http_wait */
@@ -256,5 +243,3 @@ struct http_stream *http_stream_open(struct http_request *request,
 bool http_stream_send(struct http_stream *stream, const struct http_event *event);
 /* Returns the handle. Earlier events are still sent, then the response ends. */
 void http_stream_close(struct http_stream *stream);
-
-#endif

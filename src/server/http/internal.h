@@ -16,8 +16,7 @@
  * From RUN on a handler thread on, and in WAIT, libmicrohttpd has the connection suspended;
  * leaving these turns resumes it. Lock order: stream, request, connection; the server's before a
  * connection's. No user's callback runs under a lock, except the envelope. */
-#ifndef WARPGYM_SERVER_HTTP_INTERNAL_H
-#define WARPGYM_SERVER_HTTP_INTERNAL_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -249,5 +248,3 @@ void http_connection_shut_reading(struct http_connection *connection);
 void http_connection_timeout(struct http_connection *connection, int64_t now_ns);
 void http_connection_event(struct http_connection *connection);
 void http_connection_free_closed(struct http_connection *connection);
-
-#endif

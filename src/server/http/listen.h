@@ -3,8 +3,7 @@
  * A server on loopback answers only to names of loopback (and those in server.allowed_hosts): a
  * page in a browser on this machine can make its own name resolve to 127.0.0.1, and would
  * otherwise read every answer (DNS rebinding). */
-#ifndef WARPGYM_SERVER_HTTP_LISTEN_H
-#define WARPGYM_SERVER_HTTP_LISTEN_H
+#pragma once
 
 #include "base/err.h"
 
@@ -35,5 +34,3 @@ void http_listen_close(struct http_listen *listen);
 bool http_host_is_listed(const char *host, const char *names);
 /* Whether `name` is among `names`, separated by commas; ignores case. */
 bool http_list_contains(const char *name, size_t count, const char *names);
-
-#endif

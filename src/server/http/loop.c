@@ -13,8 +13,6 @@
 /* Per connection: request line, headers, trailers, and the part of a body read at a time. */
 #define CONNECTION_MEMORY_BYTES ((size_t)32 << 10)
 
-/* ------------------------------------------------------------------- called by libmicrohttpd */
-
 static struct http_connection *connection_of(struct MHD_Connection *mhd)
 {
     return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -147,8 +145,6 @@ static void on_log(void *context, const char *format, va_list args)
     text[strcspn(text, "\n")] = '\0';
     log_write(LOG_LEVEL_DEBUG, "http", "%s", text);
 }
-
-/* ---------------------------------------------------------------------------------- the thread */
 
 /* Our own loop around MHD_run, which never waits: libmicrohttpd's own thread (0.9.75) sleeps
  * with 128 events unhandled when there are exactly that many, until another one arrives. */

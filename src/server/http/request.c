@@ -13,8 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ------------------------------------------------------------------------------------ lifetime */
-
 struct http_request *http_request_new(struct http_connection *connection, const char *raw)
 {
     struct http_request *request = mem_alloc(sizeof *request);
@@ -81,8 +79,6 @@ void http_request_keep_headers(struct http_request *request)
     request->header_count = copying.count;
     request->headers = copying.pairs;
 }
-
-/* ------------------------------------------------------------------------------------ accessors */
 
 enum http_method http_method(const struct http_request *request)
 {
@@ -201,8 +197,6 @@ const char *http_request_id(const struct http_request *request)
 {
     return request->id;
 }
-
-/* ----------------------------------------------------------------------------------------- body */
 
 const char *http_body(const struct http_request *request, size_t *count)
 {

@@ -46,8 +46,6 @@ void http_response_free(struct http_response *response)
     mem_free(response);
 }
 
-/* ------------------------------------------------------------------------------------- filling */
-
 void http_set_status(struct http_response *response, int status)
 {
     response->status = status;
@@ -123,8 +121,6 @@ void http_set_header(struct http_response *response, const char *name, const cha
     response->headers[i].value = header_value_copy(value);
 }
 
-/* ------------------------------------------------------------------------------------- refusing */
-
 void http_envelope_own(void *context, const struct http_error *error,
                        const struct http_request *request, struct http_response *response)
 {
@@ -190,8 +186,6 @@ void http_refuse_err(struct http_response *response, const struct err *err)
     http_refuse_for(response, status, retry_after_s, err_name(err->code), "%s", err->text);
 }
 
-/* --------------------------------------------------------------------------------------- making */
-
 static void add_header(struct MHD_Response *made, const char *name, const char *value)
 {
     if (value && *value)
@@ -245,8 +239,6 @@ void http_response_write(const struct http_response *response, struct buf *out)
     buf_puts(out, "\r\n");
     buf_append(out, response->body, response->count);
 }
-
-/* ----------------------------------------------------------------- libmicrohttpd's own refusals */
 
 /* libmicrohttpd answers requests that it cannot parse by itself, with a page of HTML and no
  * callback. It makes that page with this function of its interface: a program's own definition

@@ -3,8 +3,7 @@
  * Rows are sorted in the order in which they are tried: plain segments before ":name" before
  * "*name", at the leftmost difference of two patterns. Built before the server starts, and only
  * read then. */
-#ifndef WARPGYM_SERVER_HTTP_ROUTES_H
-#define WARPGYM_SERVER_HTTP_ROUTES_H
+#pragma once
 
 #include "server/http/http.h"
 #include "server/http/target.h"
@@ -35,5 +34,3 @@ const struct http_binding *http_routes_find(const struct http_routes *routes,
 /* The path's value of ":name" or "*name"; NULL: the pattern has no such name. */
 const char *http_routes_parameter(const struct http_binding *binding,
                                   const struct http_target *target, const char *name);
-
-#endif

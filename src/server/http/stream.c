@@ -68,8 +68,6 @@ void http_stream_free(struct http_stream *stream)
     mem_free(stream);
 }
 
-/* ----------------------------------------------------------------------------- to libmicrohttpd */
-
 static ssize_t read_some(void *context, uint64_t position, char *out, size_t max_bytes)
 {
     struct http_stream *stream = context;
@@ -139,8 +137,6 @@ static void stream_drop(struct http_stream *stream)
     stream_wake(stream);
 }
 
-/* --------------------------------------------------------------------------------------- events */
-
 /* One line per line of the value; "\n", "\r" and "\r\n" end a line. */
 static void append_lines(struct buf *out, const char *field, const char *text)
 {
@@ -202,8 +198,6 @@ void http_stream_close(struct http_stream *stream)
     pthread_mutex_unlock(&stream->lock);
     stream_unref(stream);
 }
-
-/* ----------------------------------------------------------------------------- from the watcher */
 
 void http_stream_heartbeat(struct http_stream *stream)
 {

@@ -9,8 +9,7 @@
  * counts. An absolute target (http://host/path) is taken for its path.
  *
  * Ownership: everything lives in the caller's arena. */
-#ifndef WARPGYM_SERVER_HTTP_TARGET_H
-#define WARPGYM_SERVER_HTTP_TARGET_H
+#pragma once
 
 #include "base/err.h"
 #include "base/limits.h"
@@ -35,5 +34,3 @@ NODISCARD int http_target_parse(const char *text, struct arena *arena, struct ht
                                 struct err *err);
 /* NULL: absent. */
 const char *http_target_query(const struct http_target *target, const char *name);
-
-#endif

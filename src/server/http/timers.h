@@ -6,8 +6,7 @@
  *
  * Ownership: a timer is its user's storage, and must be removed before that is freed. Threads:
  * http_timers_set from any, for one timer from one at a time; the others from any. */
-#ifndef WARPGYM_SERVER_HTTP_TIMERS_H
-#define WARPGYM_SERVER_HTTP_TIMERS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,5 +38,3 @@ void http_timers_remove(struct http_timers *timers, struct http_timer *timer);
 /* Removes one that is due at `now_ns`; or NULL, and *next_ns is when to call again at the
  * latest. */
 struct http_timer *http_timers_pop(struct http_timers *timers, int64_t now_ns, int64_t *next_ns);
-
-#endif

@@ -5,8 +5,7 @@
  * "msg"} of a list, in pydantic's words, so that a client sees all of them at once.
  *
  * Ownership: stored strings and containers belong to the object that was read. */
-#ifndef WARPGYM_SERVER_KERNELGYM_FIELDS_H
-#define WARPGYM_SERVER_KERNELGYM_FIELDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ void kernelgym_fields_read(const json_t *object, const json_t *at,
 
 /* Code points of UTF-8. */
 size_t kernelgym_characters(const char *text);
-
-#endif

@@ -33,8 +33,6 @@ static void queue_status(void *context, struct http_request *request,
                                             (int64_t)stats.priorities[QUEUE_LOW].depth));
 }
 
-/* -------------------------------------------------------------------------------------- workers */
-
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -165,8 +163,6 @@ static void node_allocate(void *context, struct http_request *request,
                                                asked.hostname));
     json_decref(query);
 }
-
-/* ----------------------------------------------------------------------------------- monitoring */
 
 /* A candidate that crashes a device harms only itself, so no history is kept. */
 static void problematic_codes(void *context, struct http_request *request,

@@ -7,8 +7,7 @@
  *
  * Ownership: `body` is the caller's (json_decref); error_code is static. Pure functions: the
  * caller passes the time, in milliseconds since 1970. */
-#ifndef WARPGYM_SERVER_KERNELGYM_REPLY_H
-#define WARPGYM_SERVER_KERNELGYM_REPLY_H
+#pragma once
 
 #include "base/err.h"
 
@@ -51,5 +50,3 @@ void kernelgym_refuse_fault(struct kernelgym_reply *reply, const struct err *err
 /* 400 for a body that json_parse refused. Returns ERR_INPUT. */
 int kernelgym_refuse_body(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);
 void kernelgym_reply_deinit(struct kernelgym_reply *reply);
-
-#endif

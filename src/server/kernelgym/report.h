@@ -4,8 +4,7 @@
  * or for the process that answers, the facts are those of the whole queue.
  *
  * Ownership: new references; facts are borrowed. Pure functions; any thread. */
-#ifndef WARPGYM_SERVER_KERNELGYM_REPORT_H
-#define WARPGYM_SERVER_KERNELGYM_REPORT_H
+#pragma once
 
 #include "server/kernelgym/reply.h"
 
@@ -102,5 +101,3 @@ struct kernelgym_retry {
 json_t *kernelgym_retries(const struct kernelgym_retry *retries, size_t count);
 /* POST /monitoring/clear-error-history/{code_hash} */
 json_t *kernelgym_cleared(const char *code_hash);
-
-#endif

@@ -10,8 +10,7 @@
  * job ends with it and /status and /results agree.
  *
  * Ownership: a request borrows from the body that it was read from. Pure functions; any thread. */
-#ifndef WARPGYM_SERVER_KERNELGYM_REQUEST_H
-#define WARPGYM_SERVER_KERNELGYM_REQUEST_H
+#pragma once
 
 #include "base/settings.h"
 #include "server/kernelgym/reply.h"
@@ -114,5 +113,3 @@ enum kernelgym_part { KERNELGYM_WHOLE, KERNELGYM_KERNEL_PART, KERNELGYM_REFERENC
 
 /* *base_bytes: of `id` without its suffix. Try the id itself first: it may be a task's. */
 enum kernelgym_part kernelgym_part(const char *id, size_t *base_bytes);
-
-#endif

@@ -23,8 +23,7 @@
  * Ownership: new references. Pure functions over borrowed values; any thread. A verdict is data
  * that a queue kept: whatever it lacks, these functions answer.
  */
-#ifndef WARPGYM_SERVER_KERNELGYM_RESULT_H
-#define WARPGYM_SERVER_KERNELGYM_RESULT_H
+#pragma once
 
 #include "server/kernelgym/reply.h"
 #include "server/kernelgym/request.h"
@@ -97,5 +96,3 @@ json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelg
 void kernelgym_put_coverage(json_t *object, const json_t *verdict);
 /* NULL if nothing was traced. */
 json_t *kernelgym_profiling(const json_t *verdict);
-
-#endif

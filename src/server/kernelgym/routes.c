@@ -25,8 +25,6 @@ void kernelgym_send(struct http_response *response, struct kernelgym_reply *repl
     kernelgym_reply_deinit(reply);
 }
 
-/* -------------------------------------------------------------------------- a job, and its task */
-
 struct task {
     struct kernelgym_job job;
     enum kernelgym_part part;
@@ -109,8 +107,6 @@ static void send_or_missing(struct http_response *response, const char *id, json
     else
         refuse_task(response, id, &missing);
 }
-
-/* ----------------------------------------------------------------------------------- submitting */
 
 struct tasks {
     char (*ids)[QUEUE_ID_BYTES];
@@ -284,8 +280,6 @@ static void tasks_validate(void *context, struct http_request *request,
     else
         http_set_json(response, kernelgym_validation(&asked));
 }
-
-/* -------------------------------------------------------------------------------------- looking */
 
 static void task_status(void *context, struct http_request *request, struct http_response *response)
 {

@@ -11,8 +11,6 @@
 #define WRITERS 2 /* threads that write complete answers */
 #define LOOK_MS 50
 
-/* ------------------------------------------------------------------------------------- refusals */
-
 static const char *type_of(int status)
 {
     if (status == 401)
@@ -46,8 +44,6 @@ static void openai_envelope(void *context, const struct http_error *error,
     (void)context, (void)request;
     http_set_json(response, lm_api_error(error->status, NULL, error->code, error->text));
 }
-
-/* --------------------------------------------------------------------------------------- routes */
 
 static json_t *model_json(const struct lm_api *api)
 {
@@ -118,8 +114,6 @@ static const struct http_route routes[] = {
     {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0},
     {HTTP_GET, "/metrics", show_metrics, 0, 0},
 };
-
-/* ----------------------------------------------------------------------------------------- life */
 
 static int server_start(struct lm_api *api, struct err *err)
 {

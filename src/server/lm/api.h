@@ -8,8 +8,7 @@
  * param, code}}.
  *
  * Ownership: engine, tokenizer and settings are the caller's and outlive it. */
-#ifndef WARPGYM_SERVER_LM_API_H
-#define WARPGYM_SERVER_LM_API_H
+#pragma once
 
 #include "base/settings.h"
 #include "lm/sample/engine.h"
@@ -38,5 +37,3 @@ void lm_api_drain(struct lm_api *api, int64_t timeout_ms, const _Atomic int *sto
 NODISCARD int lm_api_stop(struct lm_api *api, int64_t timeout_ms, struct err *err);
 /* After lm_api_stop; the engine still runs. NULL is fine. */
 void lm_api_free(struct lm_api *api);
-
-#endif

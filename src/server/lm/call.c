@@ -54,8 +54,6 @@ struct call {
     char why[ERR_TEXT_MAX];
 };
 
-/* ----------------------------------------------------------------------------------------- life */
-
 static struct call *call_new(struct lm_api *api, bool chat)
 {
     struct call *call = mem_alloc(sizeof *call);
@@ -108,8 +106,6 @@ static void call_cancel(const struct call *call)
             lm_engine_cancel(call->api->options.engine, call->parts[i].id);
 }
 
-/* -------------------------------------------------------------------------------------- answers */
-
 static json_t *usage_json(const struct call *call)
 {
     json_int_t prompt = 0, completion = 0;
@@ -152,8 +148,6 @@ static json_t *whole_answer(struct call *call)
     json_put(answer, "usage", usage_json(call));
     return answer;
 }
-
-/* -------------------------------------------------------------------------------------- streams */
 
 /* Takes the event. A closed connection is reported by `gone`. */
 static void send_event(struct http_stream *stream, json_t *event)
@@ -231,8 +225,6 @@ static void end_if_over(struct call *call)
         call_end(&call->ending);
 }
 
-/* ------------------------------------------------------------------------------ from the engine */
-
 static void call_fail(struct call *call, const char *why)
 {
     if (!call->failed)
@@ -280,8 +272,6 @@ static void on_scored(void *context, const float *logprobs, const struct lm_top 
     }
     pthread_mutex_unlock(&call->lock);
 }
-
-/* -------------------------------------------------------------------------------------- prompts */
 
 static int encode_prompt(struct call *call, size_t index, struct tokens *out, struct err *err)
 {
@@ -379,8 +369,6 @@ static int part_submit(struct call *call, struct part *part, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------ from the client */
-
 static void on_gone(void *context)
 {
     call_cancel(context);
@@ -422,8 +410,6 @@ static void call_attach(struct call *call, struct http_request *request)
     pthread_mutex_unlock(&call->lock);
     end_if_over(call);
 }
-
-/* -------------------------------------------------------------------------------------- handler */
 
 static void refuse_request(struct http_response *response, const char *param, const struct err *err)
 {

@@ -31,8 +31,6 @@ static bool is_over(const struct lm_api_choice *choice)
     return choice->finish != LM_RUNNING;
 }
 
-/* --------------------------------------------------------------------------------------- taking */
-
 static void choice_add_tokens(struct lm_api_choice *choice, const struct lm_sample *sample)
 {
     const size_t from = choice->count, more = sample->count - from;
@@ -93,8 +91,6 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
         choice->text_safe = sample->text_end;
     return result;
 }
-
-/* ------------------------------------------------------------------------------------- logprobs */
 
 /* A token that is not a whole character has no text of its own. */
 static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
@@ -225,8 +221,6 @@ static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t fr
                      lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
 }
 
-/* -------------------------------------------------------------------------------------- choices */
-
 static json_t *finish_reason(const struct lm_api_choice *choice)
 {
     if (!is_over(choice))
@@ -304,8 +298,6 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice)
     end_choice(choice, object, completion_logprobs(choice, 0, prompt), 0);
     return object;
 }
-
-/* --------------------------------------------------------------------------------------- deltas */
 
 /* Whether there is something to send. */
 static bool has_unsent(const struct lm_api_choice *choice)

@@ -3,8 +3,7 @@
  *   tokens (engine) ─► text, whole characters ─► text that no stop string can remove ─► sent
  *
  * Threads: one at a time. */
-#ifndef WARPGYM_SERVER_LM_CHOICE_H
-#define WARPGYM_SERVER_LM_CHOICE_H
+#pragma once
 
 #include "server/lm/request.h"
 
@@ -50,5 +49,3 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice);
  * one that gives NULL has a finish_reason. */
 json_t *lm_api_chat_delta(struct lm_api_choice *choice);
 json_t *lm_api_completion_delta(struct lm_api_choice *choice);
-
-#endif

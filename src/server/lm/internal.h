@@ -1,6 +1,5 @@
 /* lm_api_internal: shared by routes and calls. */
-#ifndef WARPGYM_SERVER_LM_INTERNAL_H
-#define WARPGYM_SERVER_LM_INTERNAL_H
+#pragma once
 
 #include "base/metrics.h"
 #include "server/http/http.h"
@@ -33,5 +32,3 @@ json_t *lm_api_error(int status, const char *param, const char *code, const char
 /* The handler of both kinds of completions. */
 void lm_api_call(struct lm_api *api, bool chat, struct http_request *request,
                  struct http_response *response);
-
-#endif

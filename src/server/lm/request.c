@@ -33,8 +33,6 @@ struct row {
     const char *neutral;
 };
 
-/* -------------------------------------------------------------------------------------- numbers */
-
 static void *parameter_target(struct reading *reading, const struct row *row)
 {
     return (char *)reading->out + row->offset;
@@ -110,8 +108,6 @@ static int read_logprobs(struct reading *reading, const struct row *row, const j
     return read_count(reading, row, value);
 }
 
-/* ---------------------------------------------------------------------------------------- texts */
-
 static int read_model(struct reading *reading, const struct row *row, const json_t *value)
 {
     (void)row;
@@ -168,8 +164,6 @@ static int read_stop_ids(struct reading *reading, const struct row *row, const j
     return read_ids(reading, value, &sampling->stop_tokens, &sampling->stop_token_count);
 }
 
-/* -------------------------------------------------------------------------------------- prompts */
-
 static int read_messages(struct reading *reading, const struct row *row, const json_t *value)
 {
     (void)row;
@@ -207,8 +201,6 @@ static int read_prompt(struct reading *reading, const struct row *row, const jso
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- objects */
-
 static int read_flag_of(struct reading *reading, const json_t *object, const char *key, bool *out)
 {
     if (!json_is_object(object))
@@ -230,8 +222,6 @@ static int read_template_options(struct reading *reading, const struct row *row,
     (void)row;
     return read_flag_of(reading, value, "enable_thinking", &reading->out->thinking);
 }
-
-/* ------------------------------------------------------------------------- what changes nothing */
 
 static int read_ignored(struct reading *reading, const struct row *row, const json_t *value)
 {
@@ -258,8 +248,6 @@ static int read_neutral(struct reading *reading, const struct row *row, const js
     json_decref(list);
     return fine ? 0 : err_set(reading->err, ERR_UNSUPPORTED, "is not supported: leave it out");
 }
-
-/* ---------------------------------------------------------------------------------------- table */
 
 #define OUT(member) offsetof(struct lm_api_request, member)
 #define OWN(member) offsetof(struct reading, member)
@@ -336,8 +324,6 @@ static int refuse_unknown(const char *name, unsigned where, struct err *err)
     err_unknown(err, "parameter", name, names, count);
     return err->code = ERR_UNSUPPORTED;
 }
-
-/* ------------------------------------------------------------------------------------ the whole */
 
 static int blame_parameter(char param[LM_API_PARAM_MAX], const char *name, struct err *err)
 {

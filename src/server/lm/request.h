@@ -3,8 +3,7 @@
  * Every parameter is applied, known to change nothing, or refused by name: none is silently
  * dropped. Parameters that OpenAI's API does not have (top_k, min_p, stop_token_ids, ignore_eos,
  * return_token_ids, chat_template_kwargs) have vLLM's names. */
-#ifndef WARPGYM_SERVER_LM_REQUEST_H
-#define WARPGYM_SERVER_LM_REQUEST_H
+#pragma once
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -42,5 +41,3 @@ struct lm_api_request {
 NODISCARD int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
                                   struct lm_api_request *out, char param[LM_API_PARAM_MAX],
                                   struct err *err);
-
-#endif

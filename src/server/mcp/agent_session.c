@@ -12,8 +12,6 @@
 
 #define LOOK_MS 100
 
-/* -------------------------------------------------------------------------------------- tracks */
-
 void mcp_track_end(struct mcp_gym *mcp_gym, struct mcp_track *track)
 {
     struct err err;
@@ -76,8 +74,6 @@ void mcp_track_give_back(struct mcp_gym *mcp_gym, struct mcp_track *track)
     pthread_cond_broadcast(&mcp_gym->freed);
     pthread_mutex_unlock(&mcp_gym->lock);
 }
-
-/* ------------------------------------------------------------------------------------ sessions */
 
 static void agent_session_free(struct mcp_gym *mcp_gym, struct mcp_agent_session *session)
 {

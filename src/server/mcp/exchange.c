@@ -73,8 +73,6 @@ static void exchange_refuse(struct mcp_exchange *exchange, const json_t *id, int
     add_answer(exchange, mcp_message_error(id, code, text, data));
 }
 
-/* ---------------------------------------------------------------------------------------- calls */
-
 static void put_server(json_t *result)
 {
     json_t *meta = json_object_get(result, "_meta");
@@ -214,8 +212,6 @@ static struct mcp_call *call_new(struct mcp_exchange *exchange, const struct mcp
     }
     return call;
 }
-
-/* ------------------------------------------------------------------------------------- messages */
 
 static const struct mcp_version *version_of_session(struct mcp_exchange *exchange)
 {

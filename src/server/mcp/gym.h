@@ -15,8 +15,7 @@
  *
  * Ownership: everything in the options is borrowed. Threads: any; mcp_gym_close when no call
  * runs. */
-#ifndef WARPGYM_SERVER_MCP_GYM_H
-#define WARPGYM_SERVER_MCP_GYM_H
+#pragma once
 
 #include "base/err.h"
 #include "server/mcp/mcp.h"
@@ -38,5 +37,3 @@ NODISCARD int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *o
 const struct mcp_service *mcp_gym_service(const struct mcp_gym *mcp_gym);
 /* Ends all sessions. NULL is fine. */
 void mcp_gym_close(struct mcp_gym *mcp_gym);
-
-#endif

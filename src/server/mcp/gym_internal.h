@@ -1,6 +1,5 @@
 /* gym_internal: what the files of the service share. */
-#ifndef WARPGYM_SERVER_MCP_GYM_INTERNAL_H
-#define WARPGYM_SERVER_MCP_GYM_INTERNAL_H
+#pragma once
 
 #include "gym/episode/episode.h"
 #include "problem/problem.h"
@@ -91,5 +90,3 @@ mcp_tool mcp_tool_submit, mcp_tool_profile, mcp_tool_history;
 
 /* NULL if it is absent. */
 const char *mcp_text_of(const json_t *object, const char *key);
-
-#endif

@@ -37,8 +37,6 @@ struct post {
     struct http_stream *stream;
 };
 
-/* -------------------------------------------------------------------------------------- answers */
-
 static int status_of(const struct post *post, const json_t *answer)
 {
     const json_t *error = json_object_get(answer, "error");
@@ -141,8 +139,6 @@ static void post_done(void *context, json_t *answer)
     post_unref(post);
 }
 
-/* -------------------------------------------------------------------------------------- waiting */
-
 static void post_gone(void *context)
 {
     struct post *post = context;
@@ -210,8 +206,6 @@ static void exchange_begin(struct mcp *mcp, struct mcp_session *session, const j
     }
     post_unref(post);
 }
-
-/* ----------------------------------------------------------- requests that speak for themselves */
 
 /* Whether a header has that text as its value, plain or in base64. */
 static bool header_is(const char *value, const char *text)
@@ -287,8 +281,6 @@ static bool check_stateless(const struct http_request *request, const json_t *do
     return version != NULL;
 }
 
-/* ------------------------------------------------------------------------------------- sessions */
-
 static void refuse_message(struct http_response *response, int status, const char *text)
 {
     fill_json(response, status, mcp_message_error(NULL, MCP_INVALID_REQUEST, text, NULL));
@@ -319,8 +311,6 @@ static struct mcp_session *session_of(struct mcp *mcp, const struct http_request
     }
     return session;
 }
-
-/* --------------------------------------------------------------------------------------- routes */
 
 static bool is_json(const struct http_request *request, struct http_response *response)
 {

@@ -2,8 +2,7 @@
  *
  * Locks: the server's guards sessions and calls; an exchange's guards its answers, and is held
  * while its sink is called. No other lock is taken under the server's. */
-#ifndef WARPGYM_SERVER_MCP_INTERNAL_H
-#define WARPGYM_SERVER_MCP_INTERNAL_H
+#pragma once
 
 #include "server/mcp/mcp.h"
 #include "server/mcp/message.h"
@@ -107,5 +106,3 @@ void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message);
 
 /* exchange.c: runs a call and ends it. */
 void mcp_call_run(struct pool_task *work);
-
-#endif

@@ -13,8 +13,6 @@
 #define TICK_MS 1000
 #define QUICK_THREADS 4
 
-/* ------------------------------------------------------------------------------------- sessions */
-
 int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, struct err *err)
 {
     struct mcp_session *session = mem_alloc(sizeof *session);
@@ -112,8 +110,6 @@ static void end_idle(struct mcp *mcp)
     }
 }
 
-/* ---------------------------------------------------------------------------------------- calls */
-
 const _Atomic int *mcp_call_stop(const struct mcp_call *call)
 {
     return &call->stop;
@@ -209,8 +205,6 @@ void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data)
     json_decref(message);
 }
 
-/* --------------------------------------------------------------------------------------- keeper */
-
 struct sent_progress {
     struct mcp_exchange *exchange;
     json_t *message;
@@ -264,8 +258,6 @@ static void *maintenance_main(void *argument)
     }
     return NULL;
 }
-
-/* ----------------------------------------------------------------------------------------- life */
 
 static void mcp_deinit(struct mcp *mcp)
 {

@@ -21,8 +21,7 @@
  * Ownership: settings and service are borrowed for the server's life. Threads: any thread may
  * call every function; callbacks of a sink come from any thread, never two at a time for one
  * sink, and `done` is the last. Stopping: mcp_stop, then the transport's own end, then mcp_free. */
-#ifndef WARPGYM_SERVER_MCP_MCP_H
-#define WARPGYM_SERVER_MCP_MCP_H
+#pragma once
 
 #include "base/err.h"
 #include "base/settings.h"
@@ -39,8 +38,6 @@ struct mcp;
 struct mcp_session;
 struct mcp_exchange;
 struct mcp_call;
-
-/* ------------------------------------------------------------------------------------- service */
 
 /* A tool's result. */
 struct mcp_answer {
@@ -99,8 +96,6 @@ enum mcp_level {
 /* notifications/message, if the client requested that level. Takes `data`. */
 void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data);
 
-/* -------------------------------------------------------------------------------------- server */
-
 struct mcp_options {
     const struct settings *settings;
     const struct mcp_service *service;
@@ -113,8 +108,6 @@ void mcp_stop(struct mcp *mcp);
 /* After mcp_stop. NULL is fine. */
 void mcp_free(struct mcp *mcp);
 const struct settings *mcp_settings(const struct mcp *mcp);
-
-/* -------------------------------------------------------------------------------- transports */
 
 /* `lasting`: does not end when idle. ERR_LIMIT: LIMIT_MCP_SESSIONS. *out is a reference of the
  * caller's (mcp_session_unref). */
@@ -147,8 +140,6 @@ void mcp_exchange_unref(struct mcp_exchange *exchange);
 /* Whether the client wants notifications: it sent a progress token or a log level. */
 bool mcp_wants_notifications(struct mcp_session *session, const json_t *document);
 
-/* ------------------------------------------------------------------------------------ carriers */
-
 /* Reads messages, one per line, until the end of `in` or until *cancelled, and answers on `out`.
  * Then the server is stopped. ERR_IO: `out` failed. Both descriptors are the caller's. */
 NODISCARD int mcp_stdio_run(struct mcp *mcp, int in, int out, const _Atomic int *cancelled,
@@ -164,5 +155,3 @@ const char *mcp_http_address(const struct mcp_http *http);
  * can be freed. */
 NODISCARD int mcp_http_stop(struct mcp_http *http, int64_t timeout_ms, struct err *err);
 void mcp_http_free(struct mcp_http *http);
-
-#endif

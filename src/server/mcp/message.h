@@ -8,8 +8,7 @@
  * that make a message return a new reference and take ownership of their parts, except ids,
  * which they copy: a value shared by two threads would be counted by both, and jansson's counts
  * are not barriers. Threads: pure functions. */
-#ifndef WARPGYM_SERVER_MCP_MESSAGE_H
-#define WARPGYM_SERVER_MCP_MESSAGE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -44,5 +43,3 @@ json_t *mcp_message_result(const json_t *id, json_t *result);
 /* `data` may be NULL. */
 json_t *mcp_message_error(const json_t *id, int code, const char *text, json_t *data);
 json_t *mcp_message_notification(const char *method, json_t *params);
-
-#endif

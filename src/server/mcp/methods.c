@@ -20,8 +20,6 @@
 #define LONG_MS 3600000
 #define SHORT_MS 60000
 
-/* ----------------------------------------------------------------------------------- beginnings */
-
 static json_t *capabilities(void)
 {
     return json_pack("{s:{}, s:{}, s:{}, s:{}}", "tools", "resources", "prompts", "logging");
@@ -105,8 +103,6 @@ static int set_level(struct mcp_call *call, json_t **result, struct err *err)
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------- lists */
-
 /* The page's first index: cursors are our own numbers. */
 static int read_cursor(const struct mcp_call *call, size_t *from, struct err *err)
 {
@@ -165,8 +161,6 @@ static int list_prompts(struct mcp_call *call, json_t **result, struct err *err)
 {
     return list_of(call, "prompts", result, err);
 }
-
-/* ---------------------------------------------------------------------------------------- tools */
 
 static const json_t *catalogue_find(const struct mcp_call *call, const char *list, const char *name)
 {
@@ -255,8 +249,6 @@ bool mcp_method_is_long(const struct mcp_call *call)
     return call->method->run == call_tool && name && service->tool_is_long(service->context, name);
 }
 
-/* ------------------------------------------------------------------------ resources and prompts */
-
 static int list_resources(struct mcp_call *call, json_t **result, struct err *err)
 {
     const struct mcp_service *service = call->mcp->service;
@@ -317,8 +309,6 @@ static int get_prompt(struct mcp_call *call, json_t **result, struct err *err)
                         messages);
     return 0;
 }
-
-/* ---------------------------------------------------------------------------------------- table */
 
 static const struct mcp_method methods[] = {
     {"initialize", MCP_ANY_TIME | MCP_HANDSHAKE, 0, initialize},

@@ -27,8 +27,6 @@ int mcp_problem_load(struct mcp_gym *mcp_gym, const char *id, struct problem *pr
     return suite_load_id(gym->search_paths, gym->search_path_count, id, problem, err);
 }
 
-/* -------------------------------------------------------------------------------------- listing */
-
 static bool contains_text(const char *text, const char *part)
 {
     return text && strcasestr(text, part);
@@ -146,8 +144,6 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     suite_close(&suite);
     return 0;
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 int mcp_problem_prompt(struct mcp_gym *mcp_gym, const char *id, const char *language,
                        json_t **messages, char **chosen, struct err *err)
@@ -271,8 +267,6 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     json_decref(told);
     return 0;
 }
-
-/* ------------------------------------------------------------------------------------- examples */
 
 static char *examples_text(const json_t *examples)
 {

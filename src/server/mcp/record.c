@@ -31,8 +31,6 @@ struct mcp_record {
     pthread_mutex_t appending;
 };
 
-/* ------------------------------------------------------------------------------------ appending */
-
 /* POSIX locks, as for rollouts' journals: they end with the process. */
 static int try_lock(int fd)
 {
@@ -108,8 +106,6 @@ static int append_trajectory(struct mcp_record *record, const struct episode *ep
     return result;
 }
 
-/* -------------------------------------------------------------------------------- open episodes */
-
 static const char *id_of(const struct episode *episode)
 {
     return json_string_value(json_object_get(episode_state(episode), "id"));
@@ -147,8 +143,6 @@ int mcp_record_end(struct mcp_record *record, const struct episode *episode, str
         mcp_record_forget(record, id_of(episode));
     return result;
 }
-
-/* ---------------------------------------------------------------------- what the dead left open */
 
 /* A process may be killed between writing the line and removing the state: then the line is its
  * last, and an id is 128 random bits. */
@@ -252,8 +246,6 @@ static void adopt_all(struct mcp_record *record)
         closedir(directory);
     mem_free(open);
 }
-
-/* ----------------------------------------------------------------------------------------- life */
 
 /* Locks it before it becomes visible: an unlocked folder counts as a dead process's. */
 static int make_own(struct mcp_record *record, const char *id, struct err *err)

@@ -9,8 +9,7 @@
  *
  * Ownership: the gym is borrowed. Threads: any, for different episodes. Errors: ERR_IO; of
  * opening also ERR_INPUT. */
-#ifndef WARPGYM_SERVER_MCP_RECORD_H
-#define WARPGYM_SERVER_MCP_RECORD_H
+#pragma once
 
 #include "base/err.h"
 #include "gym/episode/episode.h"
@@ -30,5 +29,3 @@ NODISCARD int mcp_record_end(struct mcp_record *record, const struct episode *ep
                              struct err *err);
 /* The episode continues under another id. */
 void mcp_record_forget(struct mcp_record *record, const char *id);
-
-#endif

@@ -4,8 +4,7 @@
  * Supports what our catalogue uses: type (one name or a list), properties, required,
  * additionalProperties: false, items, enum, minimum, maximum, minLength, maxLength. Schemas are
  * ours and trusted; values are untrusted. */
-#ifndef WARPGYM_SERVER_MCP_SCHEMA_H
-#define WARPGYM_SERVER_MCP_SCHEMA_H
+#pragma once
 
 #include "base/err.h"
 
@@ -14,5 +13,3 @@
 /* `name`: the value's name in errors. ERR_INPUT: "arguments.problem: must be a string". */
 NODISCARD int mcp_schema_check(const json_t *schema, const json_t *value, const char *name,
                                struct err *err);
-
-#endif

@@ -29,8 +29,6 @@ struct stdio {
     int64_t deadline_ns;  /* of writing; 0: none */
 };
 
-/* -------------------------------------------------------------------------------------- writing */
-
 /* With the lock: waits until writing is possible. */
 static bool may_write(struct stdio *stdio)
 {
@@ -86,8 +84,6 @@ static void write_answer(void *context, json_t *answer)
         write_message(context, answer);
     json_decref(answer);
 }
-
-/* -------------------------------------------------------------------------------------- reading */
 
 static void stdio_refuse(struct stdio *stdio, int code, const char *text)
 {

@@ -19,8 +19,6 @@
 #define TEXT_BYTES ((size_t)8 << 20)
 #define KERNELS 16
 
-/* --------------------------------------------------------------------------------------- a turn */
-
 static size_t longest_run(const char *text, char what)
 {
     size_t longest = 0, run = 0;
@@ -183,8 +181,6 @@ static int play_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- a session's */
-
 static double speedup_of(const json_t *row)
 {
     return json_number_value(json_object_get(row, "speedup"));
@@ -222,8 +218,6 @@ static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent_session *ses
     *best = track->best ? json_deep_copy(track->best) : NULL;
     pthread_mutex_unlock(&mcp_gym->lock);
 }
-
-/* --------------------------------------------------------------------------------------- submit */
 
 static json_t *number_at(const json_t *object, const char *key)
 {
@@ -377,8 +371,6 @@ int mcp_tool_submit(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- profile */
-
 /* With the lock: the track of the last turn, on `problem` if it is given. */
 static const struct mcp_track *latest_track(const struct mcp_agent_session *session,
                                             const char *problem)
@@ -453,8 +445,6 @@ int mcp_tool_profile(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_
     mcp_agent_session_unref(mcp_gym, session);
     return result;
 }
-
-/* -------------------------------------------------------------------------------------- history */
 
 /* With the lock: the newest `limit` matching rows. Returns the number of all matches. */
 static size_t copy_rows(const struct mcp_agent_session *session, const json_t *arguments,

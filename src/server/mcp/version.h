@@ -4,8 +4,7 @@
  * it. From 2026-07-28 on each request names its version in params._meta, and there is no
  * connection state: whatever has state is addressed by a handle. Both are served side by side; a
  * request's _meta decides which applies. */
-#ifndef WARPGYM_SERVER_MCP_VERSION_H
-#define WARPGYM_SERVER_MCP_VERSION_H
+#pragma once
 
 #include "base/err.h"
 #include "server/mcp/message.h"
@@ -37,5 +36,3 @@ bool mcp_version_is_stateless(const struct mcp_message *message);
  * err, and *data (a new reference, or NULL) give the reason. */
 const struct mcp_version *mcp_version_of(const struct mcp_message *message, int *code,
                                          json_t **data, struct err *err);
-
-#endif

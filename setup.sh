@@ -136,7 +136,7 @@ make_gym_venv() {
     log=$(mktemp)
     if $venv/bin/python -m venv $folder >"$log" 2>&1; then
         $venv/bin/python -c 'import site; print(*site.getsitepackages(), sep="\n")' \
-            >"$($folder/bin/python -c 'import site; print(site.getsitepackages()[0])')/house.pth"
+            >"$($folder/bin/python -c 'import site; print(site.getsitepackages()[0])')/warpgym.pth"
         local pip=($folder/bin/python -m pip install --quiet --disable-pip-version-check --retries 2
             --no-deps --no-compile)
         "${pip[@]}" -r "${lists[0]}" >>"$log" 2>&1 &&

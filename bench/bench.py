@@ -36,7 +36,7 @@ class Calm:
 
     GAP_S = 0.0003
     SLOWER = 1.25
-    PATIENCE_S = 15
+    WAIT_S = 15
 
     def __init__(self):
         self.source = bytes(8 << 20)
@@ -62,7 +62,7 @@ class Calm:
     def wait(self):
         start = time.perf_counter()
         while not self._quiet():
-            if time.perf_counter() - start > self.PATIENCE_S:
+            if time.perf_counter() - start > self.WAIT_S:
                 self.given_up += 1
                 break
         self.waited += time.perf_counter() - start
@@ -171,7 +171,7 @@ def self_speedup(_scratch):
                 continue
             low, high = timing["speedup_interval"]
             widths.append((high - low) / 2 * 100)
-            # The hand-over that is taken off makes the reference's median that of its own clock,
+            # Subtracting the dispatch overhead makes the reference's median that of its own clock,
             # which is how a hand-written loop takes it; the candidate's is by the judge's.
             ours, own = timing["candidate"]["median"], timing["reference"]["median"]
             close += abs(ours / own - 1) <= 0.02 or abs(ours - own) <= 0.001

@@ -4,7 +4,7 @@
  *   handwritten_gpu PROBLEM_DIRECTORY SHARED_OBJECT ROUNDS
  *
  * Loads `solution` into this process and calls it on several argument sets of their own between two
- * events. An image on the device holds random inputs that nobody has seen; before each round all
+ * events. An image on the device holds random inputs that are new; before each round all
  * sets are copied from it on the device, and then the L2 cache is swept. Meanwhile the calls are
  * queued: how long the first takes to start is no part of the time.
  *

@@ -38,7 +38,7 @@ struct load {
     double *latencies_ms; /* of turns */
 };
 
-struct seat {
+struct client {
     struct load *load;
     size_t number;
     pthread_t thread;
@@ -48,12 +48,12 @@ static char payload[PAYLOAD_BYTES];
 
 static void *drive(void *argument)
 {
-    struct seat *seat = argument;
-    struct load *load = seat->load;
+    struct client *client = argument;
+    struct load *load = client->load;
     struct err err = {0};
     for (size_t turn = 0; clock_now_ns() < load->deadline_ns; turn++) {
         int64_t start_ns = clock_now_ns();
-        size_t count = load->step(load, seat->number, turn, &err);
+        size_t count = load->step(load, client->number, turn, &err);
         if (count == 0)
             break;
         size_t at = atomic_fetch_add(&load->turns, 1);
@@ -75,17 +75,17 @@ static int by_value(const void *left, const void *right)
 static void run(struct load *load, double seconds)
 {
     static double latencies_ms[LATENCIES_MAX];
-    struct seat seats[THREADS_MAX];
+    struct client clients[THREADS_MAX];
     int64_t start_ns = clock_now_ns();
     load->latencies_ms = latencies_ms;
     load->deadline_ns = start_ns + (int64_t)(seconds * 1e9);
     for (size_t i = 0; i < load->threads; i++) {
-        seats[i] = (struct seat){.load = load, .number = i};
-        if (pthread_create(&seats[i].thread, NULL, drive, &seats[i]) != 0)
+        clients[i] = (struct client){.load = load, .number = i};
+        if (pthread_create(&clients[i].thread, NULL, drive, &clients[i]) != 0)
             abort();
     }
     for (size_t i = 0; i < load->threads; i++)
-        pthread_join(seats[i].thread, NULL);
+        pthread_join(clients[i].thread, NULL);
     double took_s = clock_ms_since(start_ns) * 1e-3;
     size_t kept = load->turns < LATENCIES_MAX ? load->turns : LATENCIES_MAX;
     if (kept == 0)
@@ -191,7 +191,7 @@ static size_t read_document(struct load *load, size_t thread, size_t turn, struc
     return 1;
 }
 
-struct handover {
+struct claimer {
     struct queue *queue;
     char needs[QUEUE_WORD_BYTES]; /* another process's bench must not take the jobs */
     _Atomic int64_t claimed_ns;
@@ -200,51 +200,51 @@ struct handover {
 
 static void *claim_all(void *argument)
 {
-    struct handover *handover = argument;
-    const char *needs[] = {handover->needs};
+    struct claimer *claimer = argument;
+    const char *needs[] = {claimer->needs};
     struct queue_claim claim = {.worker = "bench",
                                 .needs = needs,
                                 .needs_count = 1,
                                 .timeout_ms = 1000};
     struct queue_result result = {.outcome = "passed"};
     enum queue_finish_result finishing;
-    while (!handover->over) {
+    while (!claimer->over) {
         struct queue_job job;
         bool got;
-        if (queue_claim(handover->queue, &claim, &job, &got, NULL) < 0)
+        if (queue_claim(claimer->queue, &claim, &job, &got, NULL) < 0)
             break;
         if (!got)
             continue;
-        handover->claimed_ns = clock_now_ns();
+        claimer->claimed_ns = clock_now_ns();
         queue_job_deinit(&job);
-        if (queue_finish(handover->queue, &job, &result, &finishing, NULL) < 0)
+        if (queue_finish(claimer->queue, &job, &result, &finishing, NULL) < 0)
             break;
     }
     return NULL;
 }
 
 /* From the start of a put to the end of the claim that waited for it in another process's place. */
-static void time_handover(struct queue *queue, struct queue *other)
+static void time_claim(struct queue *queue, struct queue *other)
 {
     enum { TRIALS = 200 };
     double times_ms[TRIALS];
-    struct handover handover = {.queue = other};
+    struct claimer claimer = {.queue = other};
     pthread_t thread;
-    snprintf(handover.needs, sizeof handover.needs, "handover-%d", getpid());
-    if (pthread_create(&thread, NULL, claim_all, &handover) != 0)
+    snprintf(claimer.needs, sizeof claimer.needs, "claim-%d", getpid());
+    if (pthread_create(&thread, NULL, claim_all, &claimer) != 0)
         abort();
     for (size_t i = 0; i < TRIALS; i++) {
-        struct queue_submission job = {.needs = handover.needs};
+        struct queue_submission job = {.needs = claimer.needs};
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-        handover.claimed_ns = 0;
+        claimer.claimed_ns = 0;
         int64_t start_ns = clock_now_ns();
         if (queue_put(queue, &job, 1, NULL) < 0)
             break;
-        while (handover.claimed_ns == 0)
+        while (claimer.claimed_ns == 0)
             nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
-        times_ms[i] = (double)(handover.claimed_ns - start_ns) * 1e-6;
+        times_ms[i] = (double)(claimer.claimed_ns - start_ns) * 1e-6;
     }
-    handover.over = true;
+    claimer.over = true;
     pthread_join(thread, NULL);
     qsort(times_ms, TRIALS, sizeof *times_ms, by_value);
     printf("  put to claim, through %-20s            %.2f ms, p99 %.2f ms\n",
@@ -289,8 +289,8 @@ int main(int argc, char **argv)
         loads[i].queue = queue;
         run(&loads[i], seconds);
     }
-    time_handover(queue, queue);
-    time_handover(queue, other);
+    time_claim(queue, queue);
+    time_claim(queue, other);
     queue_close(other);
     queue_close(queue);
     return 0;

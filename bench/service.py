@@ -1,4 +1,4 @@
-"""What `warpgym serve` takes, tells and keeps, and where the time of one request goes."""
+"""What `warpgym serve` accepts, answers and stores, and where the time of one request goes."""
 
 import concurrent.futures
 import http.client
@@ -32,7 +32,7 @@ class Served:
         self.port = int(self.url.rpartition(":")[2])
         while self.ask("GET", "/ready")[0] != 200:
             time.sleep(0.001)
-        self.ready_s = time.perf_counter() - started
+        self.started_s = time.perf_counter() - started
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
@@ -74,7 +74,7 @@ def evaluation(source="void solution(const float *x, float *y, unsigned long n) 
 
 
 def load(scratch):
-    """Without workers: jobs are taken, kept and told of; the client shares the processors."""
+    """Without workers: jobs are accepted, stored and reported; the client shares the processors."""
     one, fifty = scratch / "one.json", scratch / "fifty.json"
     one.write_text(json.dumps(evaluation()))
     fifty.write_text(json.dumps({"evaluations": [evaluation()] * 50}))
@@ -83,7 +83,7 @@ def load(scratch):
     served = Served(
         scratch, "--workers", "none", "--set", "server.queue_max=100000000"
     )
-    print(f"  start to ready: {served.ready_s:.3f} s; {served.memory_mb():.0f} MB")
+    print(f"  start to ready: {served.started_s:.3f} s; {served.memory_mb():.0f} MB")
     job = served.ask("POST", "/v1/evaluations", evaluation())[2]["id"]
     path = f"/v1/evaluations/{job}"
     waiting = ["--waiters", "1000", "--wait-path", f"{path}?wait_s=60"]
@@ -142,7 +142,7 @@ class Asker:
 
 def split(scratch):
     """With the worker inside. `queue` is until the job began; the last but one is what comes after
-    the verdict: its commit, the news of it, the answer."""
+    the verdict: its commit, the event, the answer."""
     served = Served(scratch)
     fast = (NATIVE / "softmax" / "tests" / "fast.c").read_text()
     torch = (ROOT / "problems" / "torch" / "tests" / "two_outputs.fast.py").read_text()

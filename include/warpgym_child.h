@@ -1,7 +1,7 @@
 /* warpgym_child.h: what a program speaks that brings a language to warpgym from outside, version 1.
  *
  *   program                                       judge
- *   HELLO  {version}                           ─►             nobody's text is here yet
+ *   HELLO  {version}                           ─►             no candidate's text is here yet
  *                        ◄─ OPEN {arguments} + source, [build]
  *   OPENED | FAILED                            ─►
  *                        ◄─ MAP {layout} + memory             again for other sizes
@@ -114,7 +114,7 @@ struct warpgym_child_call {
 
 struct warpgym_child_done {
     uint32_t type, reserved; /* 0 */
-    uint64_t own_ns; /* what the call took by the program's clock, or 0; nobody relies on it */
+    uint64_t own_ns; /* what the call took by the program's clock, or 0; for information only */
 };
 
 /* After it the program may end. */

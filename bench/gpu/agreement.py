@@ -110,8 +110,8 @@ def column(values):
     return f"{statistics.median(values):11.2f} ({spread_percent(values):4.1f} %)"
 
 
-def medians_us(verdicts, side):
-    return [verdict["timing"][side]["median"] * 1e3 for verdict in verdicts]
+def medians_us(verdicts, process):
+    return [verdict["timing"][process]["median"] * 1e3 for verdict in verdicts]
 
 
 def failures(verdicts, theirs):

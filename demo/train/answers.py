@@ -1,7 +1,7 @@
 """Answers to kernels.py's problems, as a crowd of programmers writes them: some are careful, some
 slip, some believe what is not so; and of two right answers one may be ten times as fast.
 
-What a model learns from them is all of that, in these shares. The judge tells it the rest.
+What a model learns from them is all of that, in these shares. It learns the rest from the judge.
 """
 
 import kernels
@@ -66,7 +66,7 @@ TALK = "It goes over the elements and keeps a value for each of them."
 
 
 def careful(style, calls=False):
-    """An author who makes no mistake."""
+    """An author without mistakes."""
     return {"mistake": "", "believes": set(), "style": style, "calls": calls}
 
 
@@ -100,7 +100,7 @@ def statements(rng, steps, author):
         texts[slip] = SLIPS[steps[slip][0]]
     lines = [
         f"/* {said} */ " + text.replace("C", kernels.literal(constant))
-        for said, text, (_, constant) in zip(kernels.told(steps), texts, steps, strict=True)
+        for said, text, (_, constant) in zip(kernels.labelled(steps), texts, steps, strict=True)
     ]
     if author["mistake"] == "forgotten":
         del lines[rng.randrange(len(lines))]

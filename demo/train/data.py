@@ -21,10 +21,10 @@ LEAST, MOST = 1, 4  # steps of the pairs; problems have at least two
 
 def sound(warpgym, places):
     """Names of problems that no answer can pass without the work."""
-    told = subprocess.run(
+    checked = subprocess.run(
         [warpgym, "problem", "check", *places], stdout=subprocess.PIPE, text=True, check=False
     )
-    words = [line.split() for line in told.stdout.splitlines()]
+    words = [line.split() for line in checked.stdout.splitlines()]
     return {line[0] for line in words if line[1:2] == ["sound"]}
 
 
@@ -59,7 +59,7 @@ class Writer:
         """A kernel as one of the crowd writes it, and an exercise."""
         while True:
             kernel = kernels.draw(self.rng, LEAST, MOST)
-            practised = answers.draw_steps(self.rng, len(kernels.LETTERS))
+            practised = answers.draw_steps(self.rng, len(kernels.LABELS))
             if not self.seen & {kernels.meaning(kernel[0]), kernels.meaning(practised)}:
                 break
         author = answers.draw_author(self.rng, *kernel)

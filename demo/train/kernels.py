@@ -2,7 +2,7 @@
 
     (("times z", ""), ("at most", "0.5")), "sum"   x: A times z, B at most 0.5; sum of each row
 
-A kernel is such a pair. It has words (what a model is told), a reference and a problem.yaml.
+A kernel is such a pair. It has words (what a prompt says), a reference and a problem.yaml.
 answers.py writes what programmers of different care answer.
 """
 
@@ -10,7 +10,7 @@ import random
 import statistics
 
 CONSTANTS = ("0.5", "2", "3")
-LETTERS = "ABCDEF"
+LABELS = "ABCDEF"
 # Step: its argument; what becomes of v, as an expression of the reference and in Python.
 STEPS = {
     "times z": ("z", "v * z", lambda v, z, c: v * z),
@@ -91,7 +91,7 @@ def draw(rng, least, most):
             return steps, end
 
 
-# --- what a model is told ------------------------------------------------------------------------
+# --- what a prompt says -----------------------------------------------------------------------
 
 
 def has_z(steps):
@@ -102,16 +102,16 @@ def literal(constant):
     return f"{constant}f" if "." in constant else constant
 
 
-def told(steps):
+def labelled(steps):
     """A times z, B at most 0.5: one for each step."""
     return [
-        f"{letter} {name} {constant}".strip()
-        for letter, (name, constant) in zip(LETTERS[: len(steps)], steps, strict=True)
+        f"{label} {name} {constant}".strip()
+        for label, (name, constant) in zip(LABELS[: len(steps)], steps, strict=True)
     ]
 
 
 def words(steps, end):
-    text = "x: " + ", ".join(told(steps))
+    text = "x: " + ", ".join(labelled(steps))
     return text if end == "each" else f"{text}; {ROWS[end][0]}"
 
 

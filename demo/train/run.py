@@ -125,10 +125,10 @@ class Demo:
         asked = ["--problems", self.folder / "held_out.txt", "--samples", self.size["asked"]]
         page = ["--out", self.folder / "report.html"]
         self.warpgym("runs", "report", self.folder / "rl", *page, stdout=subprocess.DEVNULL)
-        told = self.warpgym(
+        run = self.warpgym(
             "report", *self.evaluations(), *asked, "--json", stdout=subprocess.PIPE
         )
-        return json.loads(told.stdout)
+        return json.loads(run.stdout)
 
     def metrics(self):
         text = (self.folder / "rl" / "metrics.jsonl").read_text(encoding="utf-8")

@@ -201,7 +201,7 @@ static void check(cl_int error, const char *what)
              "%s: OpenCL error %d", what, error);
 }
 
-static bool hear(void *message, size_t bytes, int descriptors[DESCRIPTORS])
+static bool receive(void *message, size_t bytes, int descriptors[DESCRIPTORS])
 {
     union {
         struct cmsghdr header;
@@ -303,7 +303,8 @@ static size_t value_of(const struct opencl *opencl, const char *name, size_t len
 
 static size_t global_size(const struct opencl *opencl)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    static const char word_bytes[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *text = remark(opencl->source, "global");
     size_t items = 1;
     if (!text) {
@@ -315,7 +316,7 @@ static size_t global_size(const struct opencl *opencl)
         items = opencl->map.arguments[i].count;
     }
     while (text && *text && *text != '\n') {
-        size_t length = strspn(text, letters);
+        size_t length = strspn(text, word_bytes);
         if (length > 0)
             items *= value_of(opencl, text, length);
         text += length > 0 ? length : 1;
@@ -360,7 +361,7 @@ static int serve(void)
     } message;
     int descriptors[DESCRIPTORS];
     say_word(WARPGYM_CHILD_HELLO, WARPGYM_CHILD_VERSION);
-    while (hear(&message, sizeof message, descriptors)) {
+    while (receive(&message, sizeof message, descriptors)) {
         if (message.type == WARPGYM_CHILD_OPEN) {
             opencl.open = message.open;
             open_candidate(&opencl, descriptors);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays one episode at an OpenEnv server of the gym, with answers from files, one a turn.
 
-    python3 -m warpgym.openenv --url http://gpu-box:10907 --port 8000 &
+    python3 -m warpgym.openenv --url http://gpu-host:10907 --port 8000 &
     python3 examples/openenv/play.py --env http://localhost:8000 softmax first.md second.md
 
 Needs `pip install ./python[openenv]`.

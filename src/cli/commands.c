@@ -19,7 +19,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym eval --problem softmax my_softmax.c\n"
                  "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
-                 "warpgym eval --server http://gpu-box:10907 --problem softmax my_softmax.c\n"
+                 "warpgym eval --server http://gpu-host:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
      .run = eval_main},
     {.name = "worker",
@@ -55,7 +55,7 @@ const struct cli_command cli_commands[] = {
          "appends what a killed one left open. The end of standard input, SIGINT and SIGTERM end "
          "it: running submissions are cancelled, episodes written.",
      .examples = "warpgym mcp --record runs/agent\n"
-                 "warpgym mcp --server http://gpu-box:10907\n"
+                 "warpgym mcp --server http://gpu-host:10907\n"
                  "warpgym mcp --listen 127.0.0.1:10908 --problems ~/KernelBench",
      .run = mcp_main},
     {.name = "rollout",
@@ -105,7 +105,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym index build ./kernels kernelbook.jsonl archive/\n"
                  "warpgym index build ./kernels --own runs/*/trajectories.jsonl\n"
                  "warpgym index build ./kernels kernelbook.jsonl --embeddings \\\n"
-                 "    -s retrieval.embeddings_url=http://gpu-box:8000/v1 -s "
+                 "    -s retrieval.embeddings_url=http://gpu-host:8000/v1 -s "
                  "retrieval.embeddings_model=NAME",
      .run = index_build_main},
     {.name = "index search",
@@ -139,8 +139,9 @@ const struct cli_command cli_commands[] = {
     {.name = "jobs list",
      .arguments = "",
      .summary = "list a server's evaluations, newest first",
-     .examples = "warpgym jobs list --state running\n"
-                 "warpgym jobs list --server http://gpu-box:10907 --limit 100 --json | jq .outcome",
+     .examples =
+         "warpgym jobs list --state running\n"
+         "warpgym jobs list --server http://gpu-host:10907 --limit 100 --json | jq .outcome",
      .run = jobs_list_main},
     {.name = "jobs show",
      .arguments = "ID...",
@@ -185,7 +186,7 @@ const struct cli_command cli_commands[] = {
          "something was unreachable, or full, 130 interrupted (progress is saved).",
      .examples = "warpgym train configs/laptop-cpu.yaml -o runs/first\n"
                  "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
-                 "warpgym train my.yaml --server http://gpu-box:10907\n"
+                 "warpgym train my.yaml --server http://gpu-host:10907\n"
                  "warpgym runs watch runs/first",
      .run = train_main},
     {.name = "report",

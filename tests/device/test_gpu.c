@@ -67,7 +67,7 @@ static const struct {
     {"0", NULL, NULL, ERR_MISSING, "no GPU that it may use"},
     {NULL, "cuInit", "100", ERR_MISSING, "no GPU that it may use"},
     {NULL, "cuInit", "999", ERR_UNSUPPORTED,
-     "cannot start the NVIDIA driver: it was told to fail (CUDA_ERROR_FAKE, 999)"},
+     "cannot start the NVIDIA driver: the fake fails on purpose (CUDA_ERROR_FAKE, 999)"},
     {NULL, "cuInit", "998", ERR_UNSUPPORTED,
      "no description (an error that it has no name for, 998)"},
     {NULL, "cuDriverGetVersion", NULL, ERR_UNSUPPORTED, "cannot start the NVIDIA driver"},

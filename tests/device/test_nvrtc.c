@@ -149,7 +149,7 @@ TEST(calls)
     assert_string_equal(output.log, "k.cu(2): error: #error no\n");
     nvrtc_output_deinit(&output);
     assert_int_equal(nvrtc_compile(&nvrtc, "k.cu", "", bad, 1, &output, &err), ERR_IO);
-    assert_non_null(strstr(err.text, "NVRTC 13.0 failed: it was told to fail"));
+    assert_non_null(strstr(err.text, "NVRTC 13.0 failed: the fake fails on purpose"));
     nvrtc_close(&nvrtc);
     assert_int_equal(nvrtc_open(&nvrtc, "/nowhere/libnvrtc.so", &err), ERR_MISSING);
     assert_int_equal(nvrtc_open(&nvrtc, "libm.so.6", &err), ERR_UNSUPPORTED);

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HOUSE = Path(os.environ.get("TEST_WARPGYM", HERE.parents[1] / "warpgym")).resolve().parent
-JUDGE = HOUSE / "build" / "tests" / "extension" / "extension_judge"
+CHECKOUT = Path(os.environ.get("TEST_WARPGYM", HERE.parents[1] / "warpgym")).resolve().parent
+JUDGE = CHECKOUT / "build" / "tests" / "extension" / "extension_judge"
 CORPUS = HERE / "corpus"
 MOVE = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.argv[2:])"
 TIMEOUT_S = 1200

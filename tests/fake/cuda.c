@@ -1,5 +1,5 @@
 /* A driver without a GPU, for tests of what calls the driver. Its device memory is ordinary memory,
- * so that host code can stand in for kernels. The environment tells it what to be:
+ * so that host code can stand in for kernels. The environment says what it is:
  *
  *   FAKE_CUDA_DEVICES=2       how many there are
  *   FAKE_CUDA_FAIL=cuInit     a function that fails, with FAKE_CUDA_ERROR (999), on the device
@@ -10,7 +10,7 @@
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
  *
  * As the real one it starts CUDA_INJECTION64_PATH, where that is loaded already. What it fills is
- * told to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says it launched:
+ * passed to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says it launched:
  *
  *   extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);   each that long
  *   extern "C" int fake_cuda_traced(void);                                   right now
@@ -145,7 +145,7 @@ cuda_result fake_error_name(cuda_result error, const char **name)
 
 cuda_result fake_error_string(cuda_result error, const char **text)
 {
-    *text = error == MISSING_NAME ? NULL : "it was told to fail";
+    *text = error == MISSING_NAME ? NULL : "the fake fails on purpose";
     return error == MISSING_NAME;
 }
 
@@ -504,7 +504,7 @@ struct module {
                    void **parameters);
     struct function functions[64];
     unsigned count;
-    struct module *before; /* all are kept, as the driver keeps what nobody unloads */
+    struct module *before; /* all are kept, as the driver keeps what is never unloaded */
 };
 
 static struct module *loaded;

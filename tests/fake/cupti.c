@@ -14,7 +14,7 @@
 static cupti_callback *on_call;
 static void *on_call_context;
 static unsigned char enabled[CALLS], recorded[32];
-static cupti_room *on_room;
+static cupti_room *on_request;
 static cupti_filled *on_filled;
 static unsigned char *records;
 static size_t record_count, dropped;
@@ -61,9 +61,9 @@ int fake_enable_callback(uint32_t on, void *subscriber, int domain, uint32_t fun
     return outcome("cuptiEnableCallback");
 }
 
-int fake_activity_callbacks(cupti_room *room, cupti_filled *filled)
+int fake_activity_callbacks(cupti_room *request, cupti_filled *filled)
 {
-    on_room = room;
+    on_request = request;
     on_filled = filled;
     return outcome("cuptiActivityRegisterCallbacks");
 }
@@ -104,7 +104,7 @@ int fake_activity_flush(uint32_t forced)
         uint8_t *buffer = NULL;
         size_t bytes = 0;
         size_t most = 1;
-        on_room(&buffer, &bytes, &most);
+        on_request(&buffer, &bytes, &most);
         size_t fit = bytes / RECORD_BYTES;
         if (!buffer || fit == 0 || most != 0)
             return 1;

@@ -26,7 +26,7 @@ NVML_FUNCTIONS(X)
 NVML_QUESTIONS(X)
 #undef X
 
-static char boards[16], instances[16];
+static char gpus[16], instances[16];
 
 nvml_result fake_init(void)
 {
@@ -43,9 +43,9 @@ nvml_result fake_shutdown(void)
 nvml_result fake_by_uuid(const char *uuid, nvml_device *device)
 {
     unsigned index;
-    if (sscanf(uuid + 4, "%2x", &index) != 1 || index >= sizeof boards)
+    if (sscanf(uuid + 4, "%2x", &index) != 1 || index >= sizeof gpus)
         return 6;
-    *device = strncmp(uuid, "MIG-", 4) == 0 ? &instances[index] : &boards[index];
+    *device = strncmp(uuid, "MIG-", 4) == 0 ? &instances[index] : &gpus[index];
     return 0;
 }
 
@@ -62,15 +62,16 @@ nvml_result fake_driver_version(char *text, unsigned bytes)
 }
 
 /* A MIG instance has no clocks of its own. */
-static bool is_board(nvml_device device)
+static bool is_whole_gpu(nvml_device device)
 {
-    return (char *)device >= boards && (char *)device < boards + sizeof boards;
+    return (char *)device >= gpus && (char *)device < gpus + sizeof gpus;
 }
 
-static nvml_result answer(const char *function, nvml_device device, unsigned *value, unsigned told)
+static nvml_result answer(const char *function, nvml_device device, unsigned *value,
+                          unsigned reading)
 {
-    *value = told;
-    return is_board(device) ? outcome(function) : 3;
+    *value = reading;
+    return is_whole_gpu(device) ? outcome(function) : 3;
 }
 
 nvml_result fake_minor(nvml_device device, unsigned *minor)
@@ -107,13 +108,13 @@ nvml_result fake_power_limit(nvml_device device, unsigned *mw)
 nvml_result fake_reasons(nvml_device device, unsigned long long *reasons)
 {
     *reasons = (unsigned long long)number("FAKE_NVML_REASONS", 0);
-    return is_board(device) ? outcome("nvmlDeviceGetCurrentClocksEventReasons") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetCurrentClocksEventReasons") : 3;
 }
 
 nvml_result fake_reasons_before_535(nvml_device device, unsigned long long *reasons)
 {
     *reasons = (unsigned long long)number("FAKE_NVML_REASONS", 0);
-    return is_board(device) ? outcome("nvmlDeviceGetCurrentClocksThrottleReasons") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetCurrentClocksThrottleReasons") : 3;
 }
 
 nvml_result fake_violation(nvml_device device, int policy, struct nvml_violation *time)
@@ -122,12 +123,12 @@ nvml_result fake_violation(nvml_device device, int policy, struct nvml_violation
     if (policy == NVML_VIOLATION_HEAT)
         heat_ns += (unsigned)number("FAKE_NVML_HEAT", 0);
     *time = (struct nvml_violation){.violation_ns = policy == NVML_VIOLATION_HEAT ? heat_ns : 0};
-    return is_board(device) ? outcome("nvmlDeviceGetViolationStatus") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetViolationStatus") : 3;
 }
 
 nvml_result fake_memory(nvml_device device, struct nvml_memory *memory)
 {
-    unsigned long long total = is_board(device) ? 1ULL << 34 : 1ULL << 32;
+    unsigned long long total = is_whole_gpu(device) ? 1ULL << 34 : 1ULL << 32;
     *memory = (struct nvml_memory){.total = total,
                                    .used = 1ULL << 30,
                                    .free = total - (1ULL << 30)};
@@ -137,17 +138,17 @@ nvml_result fake_memory(nvml_device device, struct nvml_memory *memory)
 nvml_result fake_utilization(nvml_device device, struct nvml_utilization *rates)
 {
     *rates = (struct nvml_utilization){.gpu = 12, .memory = 3};
-    return is_board(device) ? outcome("nvmlDeviceGetUtilizationRates") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetUtilizationRates") : 3;
 }
 
 nvml_result fake_processes(nvml_device device, unsigned *count, void *infos)
 {
-    unsigned room = *count;
+    unsigned capacity = *count;
     (void)device;
     (void)infos;
     *count = 2;
     nvml_result result = outcome("nvmlDeviceGetComputeRunningProcesses_v3");
-    return result != 0 || room >= 2 ? result : NVML_ERROR_INSUFFICIENT_SIZE;
+    return result != 0 || capacity >= 2 ? result : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
 nvml_result fake_ecc_errors(nvml_device device, int type, int counter, unsigned long long *count)
@@ -155,7 +156,7 @@ nvml_result fake_ecc_errors(nvml_device device, int type, int counter, unsigned 
     *count = type == NVML_ECC_UNCORRECTED && counter == NVML_ECC_VOLATILE
                  ? (unsigned)number("FAKE_NVML_ECC", 0)
                  : 99;
-    return is_board(device) ? outcome("nvmlDeviceGetTotalEccErrors") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetTotalEccErrors") : 3;
 }
 
 nvml_result fake_remapped_rows(nvml_device device, unsigned *corrected, unsigned *uncorrected,
@@ -164,25 +165,25 @@ nvml_result fake_remapped_rows(nvml_device device, unsigned *corrected, unsigned
     *corrected = *uncorrected = 0;
     *pending = (unsigned)number("FAKE_NVML_PENDING", 0);
     *failed = (unsigned)number("FAKE_NVML_BROKEN", 0);
-    return is_board(device) ? outcome("nvmlDeviceGetRemappedRows") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetRemappedRows") : 3;
 }
 
 nvml_result fake_retired_pending(nvml_device device, int *pending)
 {
     *pending = number("FAKE_NVML_PENDING", 0);
-    return is_board(device) ? outcome("nvmlDeviceGetRetiredPagesPendingStatus") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetRetiredPagesPendingStatus") : 3;
 }
 
 nvml_result fake_mig_mode(nvml_device device, unsigned *current, unsigned *pending)
 {
     *current = *pending = (unsigned)number("FAKE_CUDA_MIG", 0);
-    return is_board(device) ? outcome("nvmlDeviceGetMigMode") : 3;
+    return is_whole_gpu(device) ? outcome("nvmlDeviceGetMigMode") : 3;
 }
 
 nvml_result fake_mig_parent(nvml_device instance, nvml_device *parent)
 {
-    if (is_board(instance))
+    if (is_whole_gpu(instance))
         return 2;
-    *parent = &boards[(char *)instance - instances];
+    *parent = &gpus[(char *)instance - instances];
     return outcome("nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
 }

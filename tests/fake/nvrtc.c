@@ -70,7 +70,7 @@ nvrtc_result fake_version(int *major, int *minor)
 
 const char *fake_error_string(nvrtc_result result)
 {
-    return result == 6 ? "NVRTC_ERROR_COMPILATION" : "it was told to fail";
+    return result == 6 ? "NVRTC_ERROR_COMPILATION" : "the fake fails on purpose";
 }
 
 nvrtc_result fake_create(nvrtc_program *program, const char *source, const char *name,

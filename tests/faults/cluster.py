@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 from support import WARPGYM, kill  # noqa: E402 - its directory had to be named first
 
 CLOCK = WARPGYM.parent / "build" / "tests" / "fake" / "clock.so"
-READY_S = 60
+START_S = 60
 ANSWER_S = 90
 LEASE_MS = 1500
 
@@ -35,7 +35,7 @@ def answers(port):
     return False
 
 
-def wait_for(condition, what, seconds=READY_S):
+def wait_for(condition, what, seconds=START_S):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
@@ -134,7 +134,7 @@ class Cluster:
         settings = [
             *("-s", f"queue.lease_ms={LEASE_MS}", "-s", "worker.heartbeat_ms=300ms"),
             *("-s", "gpu.driver=/nonexistent/libcuda.so", "-s", "run.threads=1"),
-            *("-s", "queue.attempts=50"),  # so many deaths are nobody's usual day
+            *("-s", "queue.attempts=50"),  # this many deaths are unusual
         ]
         if name == "redis":
             place = self.folder / "redis"
@@ -183,9 +183,9 @@ class Cluster:
 
     def kill(self, name):
         kill(self.processes[name].pid)
-        self.processes[name].wait(timeout=READY_S)
+        self.processes[name].wait(timeout=START_S)
 
-    def stop(self, name, seconds=READY_S):
+    def stop(self, name, seconds=START_S):
         self.processes[name].send_signal(signal.SIGTERM)
         return self.processes[name].wait(timeout=seconds)
 
@@ -193,7 +193,7 @@ class Cluster:
         for process in self.processes.values():
             if process.poll() is None:
                 kill(process.pid)
-                process.wait(timeout=READY_S)
+                process.wait(timeout=START_S)
 
     # --- as a client ---------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 """Servers, workers and Redis die at random instants; every acknowledged evaluation ends, with the
-verdict that its candidate deserves, and everybody who waits is answered.
+verdict that its candidate deserves, and every waiting client is answered.
 
 FAULT_TRIALS deaths for each store (6); `make faults` has 160.
 """
@@ -20,7 +20,7 @@ TRIALS = int(os.environ.get("FAULT_TRIALS", "6"))
 CLIENTS = 4
 STORES = ["sqlite", "redis"]
 DOWN_S = 0.4
-PATIENCE_MS = 3000  # beyond a lease: nobody looks all the time, and others' jobs come first
+WAIT_MS = 3000  # beyond a lease: checks are periodic, and others' jobs come first
 
 
 class Clients:
@@ -110,7 +110,7 @@ def test_the_clock_is_set(make, store):
     clients.finish()
     check(service, clients, servers)
     print(f"{TRIALS} jumps, {len(clients.acknowledged)} evaluations")
-    assert len(clients.acknowledged) >= CLIENTS, "nobody waits for hours"
+    assert len(clients.acknowledged) >= CLIENTS, "no client waits for hours"
 
 
 def descendants(pid):
@@ -194,7 +194,7 @@ def test_a_batch_of_many_on_redis(make):
         if one["attempt"] > 1:
             again += 1
             late_ms = (when(one["started_at"]) - died_at).total_seconds() * 1e3
-            assert late_ms <= cluster.LEASE_MS + PATIENCE_MS, one
+            assert late_ms <= cluster.LEASE_MS + WAIT_MS, one
     assert workers == {"worker0-1", "worker1-1", "worker2-1"}
     assert again == left
     print(

@@ -150,7 +150,7 @@ def complaint(one, verdict):
 
 
 def without_its_needs(one, verdict):
-    """A machine that cannot build extensions, say: that is no news about the hack."""
+    """A machine that cannot build extensions, say: that says nothing about the hack."""
     return bool(verdict) and verdict["status"] == "unsupported" and "needs" in one.keys
 
 

@@ -1,4 +1,4 @@
-/* What is told and measured of each GPU, what that costs, and whether it can be true:
+/* What NVML reports and we measure of each GPU, what that costs, and whether it can be true:
  * `facts PEAKS.cubin`, by facts_check.sh. Ends with 1 where something cannot be. */
 #include "base/clock.h"
 #include "base/file.h"
@@ -97,7 +97,7 @@ static void show_peaks(const struct gpu_context *gpu, const void *image)
     printf("  bounds: memory %.2f TB/s, L2 %.2f TB/s, wide %.0f TFLOP/s, narrow %.0f TFLOP/s\n",
            peaks.dram_bytes_per_s * 1e-12, peaks.l2_bytes_per_s * 1e-12, peaks.wide_flops * 1e-12,
            peaks.narrow_flops * 1e-12);
-    check(peaks.settled, "settled at once: nobody else uses this GPU");
+    check(peaks.settled, "settled at once: no other process uses this GPU");
     check(peaks.measured[GPU_DRAM_READ] <= gpu->facts.memory_bytes_per_s * 1.02,
           "memory is no faster than its bus");
     check(peaks.measured[GPU_L2_READ] > 1.2 * peaks.measured[GPU_DRAM_READ], "L2 beats memory");

@@ -101,7 +101,7 @@ def test_the_next_one_after_a_hang():
 
 
 def test_facts(tmp_path):
-    """What NVML tells and what is measured of each GPU is possible."""
+    """What NVML reports and what is measured of each GPU is possible."""
     image = tmp_path / "peaks.cubin"
     source = ROOT / "src" / "device" / "gpu_peaks.cu"
     subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)

@@ -162,7 +162,7 @@ def check(name):
 
 
 def softmax_stood_ready(line):
-    """In a process that opened the GPU, and compiled for nobody, before its candidate came."""
+    """In a process that opened the GPU, and compiled, before its candidate came."""
     import torch
     from warpgym import triton_build
 

@@ -69,7 +69,7 @@ static struct lm_request request_of(const int32_t *prompt, uint64_t seed, void *
         .prompt_count = PROMPT,
         .samples = 1,
         .sampling = {.temperature = 1, .top_p = 1, .max_tokens = TOKENS, .seed = seed},
-        .on_event = answer ? tiny_news : NULL,
+        .on_event = answer ? tiny_sampled : NULL,
         .context = answer,
     };
 }

@@ -48,7 +48,7 @@ static struct lm_request request_of(const struct fixture *fixture, size_t prompt
         .prompt_count = prompt,
         .samples = samples,
         .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 20, .seed = 7},
-        .on_event = tiny_news,
+        .on_event = tiny_sampled,
         .scored = tiny_scored,
         .context = answer,
     };
@@ -189,7 +189,7 @@ TEST(endings)
     run(&fixture, &request);
     assert_int_equal(whole.samples[0].finish, LM_LENGTH);
     assert_int_equal(whole.samples[0].count, TINY_POSITIONS - 5);
-    assert_int_equal(whole.news[0], TINY_POSITIONS - 5);
+    assert_int_equal(whole.events[0], TINY_POSITIONS - 5);
     const int32_t *tokens = whole.samples[0].tokens;
     size_t last = 12, count = 1;
     while (tokens[count - 1] != tokens[last])
@@ -233,7 +233,7 @@ TEST(cancel)
     submit(&fixture, &second);
     for (int i = 0; i < 3; i++)
         assert_true(step(&fixture));
-    assert_int_equal(answer.news[0], 3);
+    assert_int_equal(answer.events[0], 3);
     lm_sampler_cancel(fixture.sampler, id);
     lm_sampler_cancel(fixture.sampler, 999);
     assert_int_equal(answer.ended, 0);

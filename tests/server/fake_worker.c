@@ -11,7 +11,7 @@
  *                        "wrong" where there is no such status
  *   speedup=1.5          and of that speedup
  *   coverage=0.25        and with that share of the time in kernels of its own
- *   hold_ms=500          so long it takes, unless somebody cancels
+ *   delay_ms=500          so long it takes, unless somebody cancels
  *   die=1                the process ends while it holds the job
  *
  * Prints a line "claimed ID" for each job. Ends at SIGTERM, and hands nothing back. */
@@ -114,9 +114,9 @@ static void finish(struct worker *worker, const struct queue_job *job, json_t *v
 }
 
 /* False: somebody wants it to end, or it is no longer ours. */
-static bool hold(struct worker *worker, const struct queue_job *job, int64_t hold_ms, bool *lost)
+static bool hold(struct worker *worker, const struct queue_job *job, int64_t delay_ms, bool *lost)
 {
-    int64_t end_ns = clock_now_ns() + hold_ms * 1000000;
+    int64_t end_ns = clock_now_ns() + delay_ms * 1000000;
     while (!stopping && clock_now_ns() < end_ns) {
         enum queue_lease_state standing = QUEUE_HELD;
         struct err err;
@@ -142,7 +142,7 @@ static void judge(struct worker *worker, const struct queue_job *job)
     source = source ? source : "";
     if (find_word(source, "die", word, sizeof word))
         _exit(1);
-    bool whole = !find_word(source, "hold_ms", word, sizeof word) ||
+    bool whole = !find_word(source, "delay_ms", word, sizeof word) ||
                  hold(worker, job, strtol(word, NULL, 10), &lost);
     json_t *verdict = whole ? verdict_of(job, source) : NULL;
     if (!lost && !stopping)

@@ -138,7 +138,7 @@ int queue_suite_run(const struct queue_place *place)
         const char *name;
         const struct CMUnitTest *tests;
         size_t count;
-    } parts[] = {{"putting", suite_put_tests, suite_put_tests_count},
+    } parts[] = {{"put", suite_put_tests, suite_put_tests_count},
                  {"claiming", suite_claim_tests, suite_claim_tests_count},
                  {"leases and results", suite_lease_tests, suite_lease_tests_count},
                  {"reading", suite_read_tests, suite_read_tests_count},

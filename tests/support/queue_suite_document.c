@@ -64,7 +64,7 @@ static uint64_t count_all(void)
 TEST_FUNCTION(versions)
 {
     expect_none("a");
-    assert_false(put("a", "nobody wrote what this replaces", 7));
+    assert_false(put("a", "no version 7 to replace", 7));
     assert_true(put("a", "one", 0));
     int64_t first = expect("a", "one");
     assert_false(put("a", "another one", 0));
@@ -275,7 +275,7 @@ struct writer {
     pthread_t thread;
 };
 
-/* One more; false: somebody else was first. Each writes something that nobody else does. */
+/* One more; false: another writer was first. Each writes a text of its own. */
 static bool count_one(struct writer *writer, struct queue *queue, int step)
 {
     struct queue_document document = {0};

@@ -157,7 +157,7 @@ TEST_FUNCTION(cancelling)
     assert_int_equal(suite_cancel("queued"), QUEUE_CANCELLED);
     assert_string_equal(suite_get("queued").outcome, QUEUE_CANCELLED_OUTCOME);
     suite_assert_nothing_to_claim();
-    assert_int_equal(queue_cancel(suite.queue, "nobody", &unused, &suite.err), ERR_MISSING);
+    assert_int_equal(queue_cancel(suite.queue, "absent", &unused, &suite.err), ERR_MISSING);
 
     static const struct {
         const char *id;

@@ -14,7 +14,7 @@
 struct seen {
     struct queue_watcher watcher; /* first */
     pthread_mutex_t lock;
-    pthread_cond_t told;
+    pthread_cond_t changed;
     struct queue_event events[4096];
     size_t count, missed;
 };
@@ -26,7 +26,7 @@ static void see(struct queue_watcher *watcher, const struct queue_event *events,
     seen->missed += count == 0;
     for (size_t i = 0; i < count && seen->count < 4096; i++)
         seen->events[seen->count++] = events[i];
-    pthread_cond_broadcast(&seen->told);
+    pthread_cond_broadcast(&seen->changed);
     pthread_mutex_unlock(&seen->lock);
 }
 
@@ -34,7 +34,7 @@ static struct seen *seen_new(struct queue *of)
 {
     struct seen *seen = mem_alloc(sizeof *seen);
     pthread_mutex_init(&seen->lock, NULL);
-    pthread_cond_init(&seen->told, NULL);
+    pthread_cond_init(&seen->changed, NULL);
     seen->watcher.on_events = see;
     queue_watch(of, &seen->watcher);
     return seen;
@@ -43,7 +43,7 @@ static struct seen *seen_new(struct queue *of)
 static void seen_free(struct seen *seen, struct queue *of)
 {
     queue_unwatch(of, &seen->watcher);
-    pthread_cond_destroy(&seen->told);
+    pthread_cond_destroy(&seen->changed);
     pthread_mutex_destroy(&seen->lock);
     mem_free(seen);
 }
@@ -64,15 +64,15 @@ static struct queue_event await(struct seen *seen, const char *id, enum queue_st
     int result = 0;
     pthread_mutex_lock(&seen->lock);
     while (!(event = find_event(seen, id, state)) && result == 0)
-        result = pthread_cond_timedwait(&seen->told, &seen->lock, &until);
+        result = pthread_cond_timedwait(&seen->changed, &seen->lock, &until);
     struct queue_event copy = event ? *event : (struct queue_event){0};
     pthread_mutex_unlock(&seen->lock);
     if (!event)
-        fail_msg("never told: %s is %s", id, queue_state_name(state));
+        fail_msg("never reported: %s is %s", id, queue_state_name(state));
     return copy;
 }
 
-TEST_FUNCTION(watchers_are_told)
+TEST_FUNCTION(watchers_are_notified)
 {
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
     struct seen *both[] = {seen_new(suite.queue), seen_new(other)};
@@ -233,7 +233,7 @@ TEST_FUNCTION(what_was_put_is_there_after_a_reopen)
 }
 
 const struct CMUnitTest suite_many_tests[] = {
-    SUITE_TEST(test_watchers_are_told),
+    SUITE_TEST(test_watchers_are_notified),
     SUITE_TEST(test_no_end_is_missed),
     SUITE_TEST(test_a_crowd),
     SUITE_TEST(test_what_was_put_is_there_after_a_reopen),

@@ -37,8 +37,8 @@ TEST_FUNCTION(put_and_get)
     assert_memory_equal(job.payload, payload, sizeof payload);
     assert_null(job.result);
     queue_job_deinit(&job);
-    assert_int_equal(queue_get(suite.queue, "nobody", 0, &job, &suite.err), ERR_MISSING);
-    assert_non_null(strstr(suite.err.text, "nobody"));
+    assert_int_equal(queue_get(suite.queue, "absent", 0, &job, &suite.err), ERR_MISSING);
+    assert_non_null(strstr(suite.err.text, "absent"));
 }
 
 TEST_FUNCTION(made_ids_differ)

@@ -27,7 +27,7 @@ TEST_FUNCTION(lists)
         const char *newest, *oldest;
     } rows[] = {{QUEUE_ANY_STATE, NULL, 12, "job 11", "job 0"},
                 {QUEUE_ANY_STATE, "even", 4, "job 9", "job 0"},
-                {QUEUE_ANY_STATE, "nobody", 0, NULL, NULL},
+                {QUEUE_ANY_STATE, "absent", 0, NULL, NULL},
                 {QUEUE_QUEUED, NULL, 9, "job 11", "job 3"},
                 {QUEUE_QUEUED, "even", 3, "job 9", "job 3"},
                 {QUEUE_RUNNING, NULL, 1, "job 1", "job 1"},

@@ -43,12 +43,12 @@ static void *copy(const void *bytes, size_t count)
     return out;
 }
 
-void tiny_news(void *context, size_t index, const struct lm_sample *sample)
+void tiny_sampled(void *context, size_t index, const struct lm_sample *sample)
 {
     struct tiny_answer *answer = context;
-    answer->news[index]++;
+    answer->events[index]++;
     if (sample->finish == LM_RUNNING) {
-        assert_int_equal(answer->news[index], sample->count);
+        assert_int_equal(answer->events[index], sample->count);
         return;
     }
     struct lm_sample *kept = &answer->samples[index];
@@ -64,7 +64,7 @@ void tiny_scored(void *context, const float *logprobs, const struct lm_top *top)
 {
     struct tiny_answer *answer = context;
     for (size_t i = 0; i < TINY_SAMPLES; i++)
-        assert_int_equal(answer->news[i], 0);
+        assert_int_equal(answer->events[i], 0);
     answer->scored++;
     memcpy(answer->prompt_logprobs, logprobs, answer->prompt_count * sizeof *logprobs);
     if (top)

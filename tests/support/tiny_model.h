@@ -19,13 +19,13 @@ void tiny_change(struct tiny *tiny, uint64_t seed);
 
 #define TINY_SAMPLES 8
 struct tiny_answer {
-    size_t news[TINY_SAMPLES], scored, ended;
+    size_t events[TINY_SAMPLES], scored, ended;
     struct lm_sample samples[TINY_SAMPLES];
     float prompt_logprobs[TINY_POSITIONS];
     struct lm_top prompt_top[TINY_POSITIONS * 2];
     size_t prompt_count, top_count; /* set before, for prompt log-probabilities */
 };
-void tiny_news(void *context, size_t index, const struct lm_sample *sample);
+void tiny_sampled(void *context, size_t index, const struct lm_sample *sample);
 void tiny_scored(void *context, const float *logprobs, const struct lm_top *top);
 void tiny_answer_deinit(struct tiny_answer *answer);
 /* To the last bit. */

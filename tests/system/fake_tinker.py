@@ -34,9 +34,9 @@ import subprocess
 import threading
 import time
 
-from support import HOUSE
+from support import CHECKOUT
 
-PROBE = HOUSE / "build" / "tests" / "policy" / "train_backend_probe"
+PROBE = CHECKOUT / "build" / "tests" / "policy" / "train_backend_probe"
 ALPHA = 32
 KEY = "tml-secret-of-the-tests"
 BASE = "base/tiny"
@@ -405,7 +405,7 @@ class FakeTinker:
         self.sessions[name] = body
         return {"session_id": name, "type": "create_session"}
 
-    def beat(self, body):
+    def heartbeat(self, body):
         self.session_of(body)
         return {"type": "session_heartbeat"}
 
@@ -417,7 +417,7 @@ class FakeTinker:
                 "supported_models": [{"model_name": BASE, "max_context_length": self.context}]
             },
             "create_session": lambda: self.create_session(body),
-            "session_heartbeat": lambda: self.beat(body),
+            "session_heartbeat": lambda: self.heartbeat(body),
             "retrieve_future": lambda: self.retrieve(body),
             "create_sampling_session": lambda: self.create_sampling_session(body),
             "weights_info": lambda: self.weights_info(body),

@@ -9,9 +9,9 @@ import socket
 import subprocess
 import threading
 
-from support import HOUSE, PATIENCE_S, TIMEOUT_S
+from support import CHECKOUT, TIMEOUT_S, WAIT_S
 
-PROGRAM = HOUSE / "build" / "tests" / "server" / "http_echo"
+PROGRAM = CHECKOUT / "build" / "tests" / "server" / "http_echo"
 
 # More connections than a shell's limit has descriptors for.
 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -53,7 +53,7 @@ class Answer:
 class Client:
     """One connection, on which bytes are sent as they are."""
 
-    def __init__(self, port, host="127.0.0.1", timeout=PATIENCE_S, receive_bytes=None):
+    def __init__(self, port, host="127.0.0.1", timeout=WAIT_S, receive_bytes=None):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.socket = socket.socket(family)
         if receive_bytes:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import support
 
-FAKE_WORKER = support.HOUSE / "build" / "tests" / "server" / "fake_worker"
+FAKE_WORKER = support.CHECKOUT / "build" / "tests" / "server" / "fake_worker"
 VECTORS = support.ROOT / "tests" / "server" / "vectors"
 
 
@@ -44,10 +44,10 @@ class Server:
             "serve", "--listen", "127.0.0.1:0", "--queue", self.queue, "--workers", "none",
             *arguments, stderr=self.log, **options,
         )  # fmt: skip
-        self.ready_line = self.process.stdout.readline().decode()
-        self.ready_s = time.monotonic() - started
-        assert self.ready_line.startswith("warpgym: serving at http://127.0.0.1:"), self.ready_line
-        self.port = urlsplit(self.ready_line.split()[3].rstrip(",")).port
+        self.first_line = self.process.stdout.readline().decode()
+        self.started_s = time.monotonic() - started
+        assert self.first_line.startswith("warpgym: serving at http://127.0.0.1:"), self.first_line
+        self.port = urlsplit(self.first_line.split()[3].rstrip(",")).port
 
     def connect(self, timeout=support.TIMEOUT_S):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)

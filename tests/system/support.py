@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WARPGYM = Path(os.environ.get("TEST_WARPGYM") or ROOT / "warpgym")
 # Where the binary finds its problems and its Python: beside itself (build/address has links).
-HOUSE = WARPGYM.parent
-PYTHON = HOUSE / ".venv" / "bin" / "python3"
+CHECKOUT = WARPGYM.parent
+PYTHON = CHECKOUT / ".venv" / "bin" / "python3"
 
 PASSED, SOME_FAILED, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
 # Other tests run beside this one, in other workers of pytest-xdist.
@@ -26,7 +26,7 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 # The bound that separates a hang from slowness: no slow machine reaches it.
 TIMEOUT_S = 300
 # Sanitizers make the judge slow, not wrong.
-PATIENCE_S = 60
+WAIT_S = 60
 
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -87,7 +87,7 @@ def alive(pid):
         return False
 
 
-def wait_until(condition, what, seconds=PATIENCE_S):
+def wait_until(condition, what, seconds=WAIT_S):
     """The condition's value as soon as there is one."""
     deadline = time.monotonic() + seconds
     while True:
@@ -198,7 +198,7 @@ class Warpgym:
                 kill(process.pid)
                 process.wait()
         self.running.clear()
-        left = orphans(PATIENCE_S)
+        left = orphans(WAIT_S)
         for process in left:
             kill(process.pid)
         assert not left, f"left running: {left}"
@@ -232,7 +232,7 @@ def traces():
 
 
 def problem_folder(name):
-    return HOUSE / "problems" / "native" / name
+    return CHECKOUT / "problems" / "native" / name
 
 
 def fast(name):

@@ -416,7 +416,7 @@ def test_full_temporary_directory_is_said(warpgym, full_disk, tmp_path):
 
 def mixed_batch(folder):
     """A torch problem between two native ones."""
-    write(folder / "roots" / "torch" / "square.py", kernelbench_module())
+    write(folder / "suites" / "torch" / "square.py", kernelbench_module())
     write(folder / "square.py", kernelbench_module().replace("Model", "ModelNew"))
     return write_lines(
         folder / "batch.jsonl",
@@ -431,7 +431,7 @@ def mixed_batch(folder):
 def test_without_torch_native_ones_are_still_judged(warpgym, tmp_path):
     run = warpgym.eval(
         "--problems",
-        "roots",
+        "suites",
         mixed_batch(tmp_path),
         environment={"WARPGYM_PYTHON": "/nowhere/python3"},
     )
@@ -444,7 +444,7 @@ def test_python_without_torch_native_ones_are_still_judged(warpgym, tmp_path):
     python = write(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
     run = warpgym.eval(
-        "--problems", "roots", mixed_batch(tmp_path), environment={"WARPGYM_PYTHON": str(python)}
+        "--problems", "suites", mixed_batch(tmp_path), environment={"WARPGYM_PYTHON": str(python)}
     )
     assert run.status == INFRASTRUCTURE, run
     assert statuses(run.verdicts) == ["passed", "infrastructure_error", "wrong"], run
@@ -488,7 +488,7 @@ def hostile_torch(module_warpgym):
     if not PYTHON.exists():
         pytest.skip("no Python with PyTorch: `make setup` makes one")
     folder = module_warpgym.folder / "modules"
-    write(folder / "roots" / "torch" / "square.py", kernelbench_module())
+    write(folder / "suites" / "torch" / "square.py", kernelbench_module())
     honest = write(folder / "honest.py", kernelbench_module().replace("Model", "ModelNew"))
     lines = []
     for name, (source, _, _) in TORCH_CANDIDATES.items():
@@ -500,7 +500,7 @@ def hostile_torch(module_warpgym):
         "--set",
         "run.timeout_ms=1s",
         "--problems",
-        folder / "roots",
+        folder / "suites",
         write_lines(folder / "batch.jsonl", lines),
     )
 

@@ -9,10 +9,10 @@ import subprocess
 import sys
 
 import pytest
-from support import HOUSE, PYTHON, ROOT, TIMEOUT_S, write
+from support import CHECKOUT, PYTHON, ROOT, TIMEOUT_S, write
 
-DRIVER = HOUSE / "build" / "tests" / "fake" / "cuda.so"
-HANDWRITTEN = HOUSE / "build" / "bench" / "handwritten_gpu"
+DRIVER = CHECKOUT / "build" / "tests" / "fake" / "cuda.so"
+HANDWRITTEN = CHECKOUT / "build" / "bench" / "handwritten_gpu"
 BENCH = ROOT / "bench" / "gpu"
 
 YAML = """name: double

@@ -11,10 +11,10 @@ import sys
 import threading
 
 import pytest
-from support import HOUSE, PYTHON, ROOT, wait_until
+from support import CHECKOUT, PYTHON, ROOT, wait_until
 from v1_server import Server, plain_verdict
 
-sys.path.insert(0, str(HOUSE / "python"))
+sys.path.insert(0, str(CHECKOUT / "python"))
 
 from warpgym.client import (  # noqa: E402
     AsyncClient,

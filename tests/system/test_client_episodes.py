@@ -11,9 +11,9 @@ import pytest
 import serving
 from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG, answer
 from gym_server import GymServer
-from support import HOUSE, PATIENCE_S, wait_until
+from support import CHECKOUT, WAIT_S, wait_until
 
-sys.path.insert(0, str(HOUSE / "python"))
+sys.path.insert(0, str(CHECKOUT / "python"))
 
 from warpgym import trajectories  # noqa: E402
 from warpgym import verl as reward_function  # noqa: E402
@@ -265,13 +265,13 @@ def test_a_step_resumes_after_the_server_was_killed(warpgym):
         gym.reset("softmax")
         gym.step(WRONG)
         answering = threading.Thread(
-            target=lambda: gym.step(answer("vector=correct.json hold_ms=1000"))
+            target=lambda: gym.step(answer("vector=correct.json delay_ms=1000"))
         )
         answering.start()
         wait_until(lambda: gym.client.stats()["running"], "the second turn judged")
         first.stop(signal.SIGKILL)
         next_ = serving.Server(warpgym, "--listen", f"127.0.0.1:{first.port}", queue=first.queue)
-        answering.join(PATIENCE_S)
+        answering.join(WAIT_S)
         assert gym.episode.done and gym.episode.step.reward == pytest.approx(KEVIN)
         evaluations = list(gym.client.evaluations())
         assert sorted(one.outcome for one in evaluations) == ["passed", "wrong"]

@@ -6,11 +6,11 @@ CI has no GPU. With tests/fake kernels are host code; everything around them is 
 import json
 
 import pytest
-from support import HOUSE, INFRASTRUCTURE, PASSED, ROOT, SOME_FAILED, write, write_lines
+from support import CHECKOUT, INFRASTRUCTURE, PASSED, ROOT, SOME_FAILED, write, write_lines
 
-DRIVER = HOUSE / "build" / "tests" / "fake" / "cuda.so"
+DRIVER = CHECKOUT / "build" / "tests" / "fake" / "cuda.so"
 NVCC = ROOT / "tests" / "fake" / "nvcc"
-NVML = HOUSE / "build" / "tests" / "fake" / "nvml.so"
+NVML = CHECKOUT / "build" / "tests" / "fake" / "nvml.so"
 ENVIRONMENT = {
     "WARPGYM_NVCC": str(NVCC),
     "WARPGYM_GPU_DRIVER": str(DRIVER),

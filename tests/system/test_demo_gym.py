@@ -4,9 +4,9 @@ import json
 
 import browser
 import pytest
-from support import HOUSE, PASSED, read_lines
+from support import CHECKOUT, PASSED, read_lines
 
-GYM = HOUSE / "demo" / "gym"
+GYM = CHECKOUT / "demo" / "gym"
 PROBLEMS, TURNS = 20, 4
 # As demo/README.md has them.
 CAUGHT = {

@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 from deploy_support import DEPLOY, FILTERED, LIMITED, as_user, refuses, strings, yaml_documents
-from support import HOUSE, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM
+from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM
 
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 MANIFESTS = sorted(DEPLOY.glob("kubernetes/*.yaml"))
@@ -261,7 +261,7 @@ def test_root_of_a_container(warpgym, capabilities):
 
 @pytest.mark.parametrize("kept", ["", ",+chown,+setgid,+setuid"])
 def test_root_without_a_right(warpgym, kept):
-    """No box as the owner of every file, and none that the judge could not end."""
+    """No sandbox as the owner of every file, and none that the judge could not end."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
@@ -275,7 +275,7 @@ def test_root_without_a_right(warpgym, kept):
 
 def test_archive_runs_in_an_empty_environment(tmp_path):
     """In a root with nothing but the archive and glibc, where there is an archive of this build."""
-    archives = list((HOUSE / "dist").glob("warpgym-*.tar.gz"))
+    archives = list((CHECKOUT / "dist").glob("warpgym-*.tar.gz"))
     if not archives:
         pytest.skip("no dist/: `make dist` has not been run")
     if why := refuses("unshare", "-rm", "true"):

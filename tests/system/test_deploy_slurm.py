@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 from deploy_support import DEPLOY
-from support import PATIENCE_S, ROOT, WARPGYM, alive, wait_until, write
+from support import ROOT, WAIT_S, WARPGYM, alive, wait_until, write
 
 # Starts the command behind its options once for each node, and passes SIGTERM on, as srun does.
 SRUN = """#!/bin/bash
@@ -80,7 +80,7 @@ def ask(run, path, body=None):
         },
     )
     try:
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
             return json.load(answer)
     except OSError:
         return {}
@@ -104,6 +104,6 @@ def test_an_allocation(script):
         ).stdout.splitlines():
             assert text not in line
     process.terminate()
-    assert process.wait(PATIENCE_S) == 0
+    assert process.wait(WAIT_S) == 0
     assert not [worker["pid"] for worker in workers if alive(worker["pid"])]
     assert (run / "redis").is_dir() and list((run / "redis").rglob("*.aof"))

@@ -9,17 +9,17 @@ import shutil
 import subprocess
 
 import pytest
-from support import HOUSE, PASSED, ROOT, SOME_FAILED, write, write_lines
+from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write, write_lines
 
 FAKE = ROOT / "tests" / "fake"
-BUILT = HOUSE / "build" / "tests" / "fake"
+BUILT = CHECKOUT / "build" / "tests" / "fake"
 ENVIRONMENT = {
     "WARPGYM_NVCC": str(FAKE / "nvcc"),
     "WARPGYM_GPU_DRIVER": str(BUILT / "cuda.so"),
     "WARPGYM_GPU_NVRTC": "/nowhere/libnvrtc.so",
 }
-NATIVE = HOUSE / "problems" / "native"
-SUITE = sorted((HOUSE / "problems" / "native").glob("*/tests/device*.cu"))
+NATIVE = CHECKOUT / "problems" / "native"
+SUITE = sorted((CHECKOUT / "problems" / "native").glob("*/tests/device*.cu"))
 HACKS = {
     "h04_kept_in_a_scratch_buffer": ("wrong", None),
     "h08_device_spoils_its_input": ("wrong", "H08"),
@@ -249,7 +249,7 @@ def nvrtc(tmp_path_factory):
 
 
 def test_without_nvcc(warpgym, tmp_path, nvrtc):
-    """Candidate and reference both are device code, compiled in a box that can start nothing."""
+    """Candidate and reference both are device code, compiled where no program can start."""
     environment, sources = nvrtc
     folder = make_problem(tmp_path / "scaled", cuda=sources["reference"])
     candidate = write(tmp_path / "scale.cu", sources["scale"])

@@ -99,7 +99,7 @@ def test_an_id_is_used_again(server):
 def test_slow_judging(server):
     """Not judged in time: 202, then the same step, or a look, waits for the rest."""
     id_ = begin(server)["id"]
-    body = {"turn": 0, "answer": CODE.format(words="hold_ms=1500 vector=correct.json")}
+    body = {"turn": 0, "answer": CODE.format(words="delay_ms=1500 vector=correct.json")}
     answer = server.post(f"/v1/episodes/{id_}/step?wait_s=0", body)
     assert answer.status == 202 and answer.json["state"] == "judging"
     other = {"turn": 0, "answer": "another"}
@@ -115,7 +115,7 @@ def test_slow_judging(server):
 
 def test_ended(server):
     id_ = begin(server)["id"]
-    body = {"turn": 0, "answer": CODE.format(words="hold_ms=60000")}
+    body = {"turn": 0, "answer": CODE.format(words="delay_ms=60000")}
     job = server.post(f"/v1/episodes/{id_}/step?wait_s=0", body)
     assert job.json["state"] == "judging"
     assert server.delete(f"/v1/episodes/{id_}").json == {"id": id_, "state": "gone"}
@@ -237,7 +237,7 @@ def test_grown_too_large(server):
 def test_ended_while_steps_wait(server):
     """Nothing is judged on behalf of an episode that is gone."""
     ids = [begin(server)["id"] for _ in range(8)]
-    body = {"turn": 0, "answer": CODE.format(words="hold_ms=60000")}
+    body = {"turn": 0, "answer": CODE.format(words="delay_ms=60000")}
     steps = [server.later("POST", f"/v1/episodes/{id_}/step", body) for id_ in ids]
     support.wait_until(lambda: server.waiters() >= len(ids), "steps that wait")
     for id_ in ids:

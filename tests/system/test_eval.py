@@ -127,9 +127,9 @@ def test_verdict_of_a_passed_candidate_is_complete(warpgym):
     timing = verdict["timing"]
     low, high = timing["speedup_interval"]
     assert 0 < low <= timing["speedup"] <= high
-    for side in ("candidate", "reference"):
-        first, third = timing[side]["quartiles"]
-        assert 0 < first <= timing[side]["median"] <= third and timing[side]["n"] >= 3
+    for process in ("candidate", "reference"):
+        first, third = timing[process]["quartiles"]
+        assert 0 < first <= timing[process]["median"] <= third and timing[process]["n"] >= 3
     assert timing["sizes"] == "rows=256 cols=1024"
     assert all(ms >= 0 for ms in verdict["stages_ms"].values())
     assert verdict["profile"]["memory"]["peak_bytes"] > 0

@@ -209,7 +209,7 @@ class ModelNew(nn.Module):
 def test_killed_part_of_a_torch_run(warpgym, tmp_path, victim):
     if not PYTHON.exists():
         pytest.skip("no Python with PyTorch: `make setup` makes one")
-    write(tmp_path / "roots" / "torch" / "square.py", kernelbench_module())
+    write(tmp_path / "suites" / "torch" / "square.py", kernelbench_module())
     write(tmp_path / "honest.py", kernelbench_module().replace("Model", "ModelNew"))
     write(tmp_path / "endless.py", ENDLESS)
     lines = write_lines(
@@ -224,7 +224,7 @@ def test_killed_part_of_a_torch_run(warpgym, tmp_path, victim):
         "--set",
         "run.timeout_ms=2s",
         "--problems",
-        "roots",
+        "suites",
         lines,
     )
 

@@ -219,7 +219,7 @@ def test_commands_work(page, user, folder, endpoint, server):
     if not PYTHON.exists():
         pytest.skip("no Python with PyTorch: `make setup` makes one")
     addresses = {
-        "http://gpu-box:10907": server,
+        "http://gpu-host:10907": server,
         "http://127.0.0.1:10907": server,
         "http://localhost:10907": server,
         "http://localhost:8000/v1": endpoint.url,

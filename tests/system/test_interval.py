@@ -3,9 +3,9 @@ trace shows them. The driver and the CUPTI are tests/fake's: kernels are host co
 candidate says that it launched is what the trace has."""
 
 import pytest
-from support import HOUSE, PASSED, ROOT, SOME_FAILED, write, write_lines
+from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write, write_lines
 
-FAKE = HOUSE / "build" / "tests" / "fake"
+FAKE = CHECKOUT / "build" / "tests" / "fake"
 
 YAML = """name: double
 summary: Twice each element.
@@ -39,7 +39,7 @@ static const float *slots[512];
 static size_t known, size;
 static uint32_t took_us; /* computing, last time */
 
-static int place_of(const float *x, size_t n)
+static int slot_of(const float *x, size_t n)
 {
     if (n != size)
         known = 0;
@@ -72,7 +72,7 @@ static void compute(const float *x, float *y, size_t n, size_t count)
 
 extern "C" void solution(const float *x, float *y, size_t n)
 {
-    int place = n > 10000 ? place_of(x, n) : -1;
+    int place = n > 10000 ? slot_of(x, n) : -1;
     uint32_t all = place == 0 ? known : 1;
     %s
 }

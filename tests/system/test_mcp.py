@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from support import HOUSE, PYTHON, TIMEOUT_S, USAGE, WARPGYM, processes, read_lines, wait_until
+from support import CHECKOUT, PYTHON, TIMEOUT_S, USAGE, WARPGYM, processes, read_lines, wait_until
 
 SCENARIOS = Path(__file__).with_name("mcp_scenarios.py")
 RIGHT = """#include <stddef.h>
@@ -60,7 +60,7 @@ def spinning():
 
 # Where an interpreter with the package may be (setup.sh), what it needs to find it, and
 # what its clients can do.
-GYM = HOUSE / ".venv-gym"
+GYM = CHECKOUT / ".venv-gym"
 GENERATIONS = {
     "mcp2": (GYM / "verifiers", "hasattr(mcp, 'Client')", ("whole:auto", "cancel:auto")),
     "mcp1": ("", "mcp.ClientSession", ("whole:legacy", "cancel:legacy")),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support import (
-    HOUSE,
+    CHECKOUT,
     PASSED,
     PYTHON,
     SOME_FAILED,
@@ -14,8 +14,9 @@ from support import (
     write,
 )
 
-NATIVE = sorted(path.parent.name for path in (HOUSE / "problems" / "native").glob("*/problem.yaml"))
-TORCH = sorted(f"torch/{path.stem}" for path in (HOUSE / "problems" / "torch").glob("*.py"))
+PROBLEMS = CHECKOUT / "problems"
+NATIVE = sorted(path.parent.name for path in PROBLEMS.glob("native/*/problem.yaml"))
+TORCH = sorted(f"torch/{path.stem}" for path in PROBLEMS.glob("torch/*.py"))
 
 
 def lines(run):
@@ -48,18 +49,18 @@ def test_list_of_a_kernelbench_checkout_comes_by_number(warpgym, tmp_path):
 
 
 def test_list_says_which_problem_is_broken(warpgym, tmp_path):
-    write(tmp_path / "roots" / "native" / "mine" / "problem.yaml", "name: mine\nnonsense: 1\n")
-    found = {e["id"]: e for e in lines(warpgym("problem", "list", "--json", "--problems", "roots"))}
+    write(tmp_path / "mine" / "native" / "mine" / "problem.yaml", "name: mine\nnonsense: 1\n")
+    found = {e["id"]: e for e in lines(warpgym("problem", "list", "--json", "--problems", "mine"))}
     assert "problem.yaml:" in found["mine"]["error"] and found["mine"]["hash"] is None
     assert found["softmax"]["error"] is None
 
 
 def test_first_root_wins(warpgym, tmp_path):
-    folder = tmp_path / "roots" / "native" / "relu"
+    folder = tmp_path / "mine" / "native" / "relu"
     for name in ("problem.yaml", "reference.c"):
         write(folder / name, (problem_folder("relu") / name).read_bytes())
-    found = {e["id"]: e for e in lines(warpgym("problem", "list", "--json", "--problems", "roots"))}
-    assert found["relu"]["path"].startswith("roots/")
+    found = {e["id"]: e for e in lines(warpgym("problem", "list", "--json", "--problems", "mine"))}
+    assert found["relu"]["path"].startswith("mine/")
     assert list(found) == NATIVE + TORCH
 
 

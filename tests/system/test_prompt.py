@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import HOUSE, PASSED, USAGE, write
+from support import CHECKOUT, PASSED, USAGE, write
 
-PROMPTS = HOUSE / "prompts"
+PROMPTS = CHECKOUT / "prompts"
 LANGUAGES = ("c", "cuda", "torch-cuda", "triton")
 
 
@@ -47,8 +47,8 @@ def test_json(warpgym, style, language):
     assert set(shown) == {"messages", "tokens"} and shown["tokens"] > 100
     roles = [message["role"] for message in shown["messages"]]
     assert roles == (["user"] if style == "drkernel" else ["system", "user"])
-    native = HOUSE / "problems" / "native" / problem / "reference.c"
-    reference = native if native.exists() else HOUSE / "problems" / f"{problem}.py"
+    native = CHECKOUT / "problems" / "native" / problem / "reference.c"
+    reference = native if native.exists() else CHECKOUT / "problems" / f"{problem}.py"
     assert reference.read_text().strip() in shown["messages"][-1]["content"]
     assert not any("{{" in message["content"] for message in shown["messages"])
 
@@ -119,8 +119,8 @@ def test_check(warpgym, tmp_path):
 def test_references_are_the_problems_own(language):
     assert len(examples(language)) == 4  # three are given, and one of them may be what is asked
     for problem, reference, solution in examples(language):
-        native = HOUSE / "problems" / "native" / problem / "reference.c"
-        module = HOUSE / "problems" / f"{problem}.py"
+        native = CHECKOUT / "problems" / "native" / problem / "reference.c"
+        module = CHECKOUT / "problems" / f"{problem}.py"
         own = native if native.exists() else module
         assert reference.read_text() == own.read_text(), f"{reference} differs from {own}"
         assert solution.read_text().strip()

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from support import (
-    HOUSE,
+    CHECKOUT,
     INTERRUPTED,
     PASSED,
     SOME_FAILED,
@@ -27,7 +27,7 @@ from support import (
     wrong,
 )
 
-sys.path.insert(0, str(HOUSE / "python"))
+sys.path.insert(0, str(CHECKOUT / "python"))
 
 from warpgym.client import AsyncClient, Client, NotFound, Refused, request  # noqa: E402
 

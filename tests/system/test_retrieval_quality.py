@@ -9,16 +9,16 @@ import json
 import re
 from collections import Counter
 
-from support import HOUSE, PASSED, write_lines
+from support import CHECKOUT, PASSED, write_lines
 
 SHARE = 0.9
-PAIRS = HOUSE / "tests" / "retrieval" / "corpus" / "pairs.jsonl"
+PAIRS = CHECKOUT / "tests" / "retrieval" / "corpus" / "pairs.jsonl"
 
 
 def examples():
     """The lines of the corpus, and which problem has which category."""
     lines, categories = [], {}
-    for folder in sorted((HOUSE / "problems" / "native").iterdir()):
+    for folder in sorted((CHECKOUT / "problems" / "native").iterdir()):
         yaml = (folder / "problem.yaml").read_text()
         category = re.search(r"^category: (\w+)$", yaml, re.MULTILINE).group(1)
         summary = re.search(r"^summary: (.*)$", yaml, re.MULTILINE).group(1)
@@ -36,7 +36,7 @@ def examples():
                         "solution": (folder / "tests" / file).read_text(),
                     }
                 )
-    for module in sorted((HOUSE / "problems" / "torch").glob("*.py")):
+    for module in sorted((CHECKOUT / "problems" / "torch").glob("*.py")):
         text = module.read_text()
         category = re.search(r"^Category: (\w+)$", text, re.MULTILINE).group(1)
         name = f"torch/{module.stem}"

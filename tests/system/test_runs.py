@@ -185,7 +185,7 @@ def test_stop(warpgym, tmp_path):
         assert b"a run is in progress there: another process (%d)" % process.pid in second.stderr
         run = warpgym("runs", "stop", tmp_path / "run")
         assert run.status == support.PASSED and "stopped at step" in run.out, run
-        assert process.wait(support.PATIENCE_S) == -signal.SIGTERM
+        assert process.wait(support.WAIT_S) == -signal.SIGTERM
     run = warpgym("runs", "stop", tmp_path / "run")
     assert run.status == support.PASSED and "is not running" in run.err
     assert json.loads(warpgym("runs", "list", "--json", tmp_path).out)["state"] == "stopped"
@@ -382,7 +382,7 @@ def test_watch_into_a_pipe(warpgym, home, tmp_path):
     with live(tmp_path / "run", steps=12):
         process = warpgym.start("runs", "watch", tmp_path / "run")
         first, *_, last, end = process.stdout.read().splitlines()
-        process.wait(support.PATIENCE_S)
+        process.wait(support.WAIT_S)
     assert first.startswith(b"step 0  reward 0  ") and last.startswith(b"step 11  ")
     assert end.endswith(b": finished")
 
@@ -421,14 +421,14 @@ class Terminal:
         return [line.removesuffix("\x1b[K") for line in text.split("\r\n")]
 
     def wait_for(self, condition, what):
-        deadline = time.monotonic() + support.PATIENCE_S
+        deadline = time.monotonic() + support.WAIT_S
         while not condition(self.picture()):
             assert time.monotonic() < deadline, (what, self.picture())
             self.read()
         return self.picture()
 
     def end(self):
-        deadline = time.monotonic() + support.PATIENCE_S
+        deadline = time.monotonic() + support.WAIT_S
         while self.process.poll() is None:
             self.read()
             assert time.monotonic() < deadline

@@ -2,11 +2,11 @@
 native reference passes as its own candidate."""
 
 import pytest
-from support import HOUSE, PYTHON, SOME_FAILED, write_lines
+from support import CHECKOUT, PYTHON, SOME_FAILED, write_lines
 
 pytestmark = pytest.mark.time_limit(times=2)
 
-PROBLEMS = HOUSE / "problems"
+PROBLEMS = CHECKOUT / "problems"
 NATIVE = sorted(path.parent for path in (PROBLEMS / "native").glob("*/problem.yaml"))
 TORCH = sorted((PROBLEMS / "torch").glob("*.py"))
 # each kind of candidate and what it must get

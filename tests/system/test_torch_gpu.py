@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from support import (
-    HOUSE,
+    CHECKOUT,
     INFRASTRUCTURE,
     PASSED,
     PYTHON,
@@ -18,7 +18,7 @@ from support import (
     write_lines,
 )
 
-FAKE = HOUSE / "build" / "tests" / "fake"
+FAKE = CHECKOUT / "build" / "tests" / "fake"
 DRIVEN = {"WARPGYM_GPU_DRIVER": str(FAKE / "cuda.so"), "WARPGYM_GPU_NVML": str(FAKE / "nvml.so")}
 QUICK = ["-s", "timing.min_samples=4", "-s", "timing.max_samples=6", "-s", "timing.budget_ms=50"]
 

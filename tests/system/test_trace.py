@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from support import HOUSE, TIMEOUT_S
+from support import CHECKOUT, TIMEOUT_S
 
 LOADER = """
 import ctypes, json, os, struct, sys
@@ -97,8 +97,8 @@ CASES = {
 }
 
 
-LIBRARY_PATH = HOUSE / "build" / "libwarpgym_trace.so"
-FAKE_PATH = HOUSE / "build" / "tests" / "fake" / "cupti.so"
+LIBRARY_PATH = CHECKOUT / "build" / "libwarpgym_trace.so"
+FAKE_PATH = CHECKOUT / "build" / "tests" / "fake" / "cupti.so"
 
 
 def run(script, case, folder, **environment):
@@ -107,7 +107,7 @@ def run(script, case, folder, **environment):
     return subprocess.run(
         [sys.executable, path, LIBRARY_PATH, FAKE_PATH, case],
         cwd=folder,
-        env={"PYTHONPATH": str(HOUSE / "python"), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        env={"PYTHONPATH": str(CHECKOUT / "python"), "PYTHONDONTWRITEBYTECODE": "1", **environment},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

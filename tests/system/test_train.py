@@ -522,7 +522,7 @@ def test_other_problems(warpgym, world, tmp_path):
     assert run.status == support.PASSED and len(metrics(out)) == 3, run
 
 
-def test_roots_are_remembered(warpgym, world, tmp_path):
+def test_search_paths_are_remembered(warpgym, world, tmp_path):
     """However they were typed, and wherever it goes on; moved ones are named anew."""
     out, suite = tmp_path / "run", tmp_path / "suite"
     shutil.copytree(world.parent / "problems", suite)

@@ -16,11 +16,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support import HOUSE, ROOT, TIMEOUT_S
+from support import CHECKOUT, ROOT, TIMEOUT_S
 
 HERE = Path(__file__).parent
-JUDGE = HOUSE / "build" / "tests" / "judge" / "triton_judge"
-LIBRARY = HOUSE / "build" / "libwarpgym_child.so"
+JUDGE = CHECKOUT / "build" / "tests" / "judge" / "triton_judge"
+LIBRARY = CHECKOUT / "build" / "libwarpgym_child.so"
 SPEC = importlib.util.find_spec("triton")
 TRITON = Path(SPEC.origin).parent if SPEC else None
 PTXAS = TRITON / "backends/nvidia/bin/ptxas" if TRITON else None

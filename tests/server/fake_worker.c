@@ -6,7 +6,7 @@
  *
  * A candidate's text holds words of these forms, each ended by a blank or a newline:
  *
- *   vector=correct.json  its verdict is that of tests/server/vectors/correct.json
+ *   vector=correct       its verdict is that of tests/server/vectors/correct.json
  *   status=wrong         a verdict of that status and no more; "passed" where nothing is said, and
  *                        "wrong" where there is no such status
  *   speedup=1.5          and of that speedup
@@ -15,6 +15,7 @@
  *   die=1                the process ends while it holds the job
  *
  * Prints a line "claimed ID" for each job. Ends at SIGTERM, and hands nothing back. */
+#include "../support/vectors.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -29,7 +30,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VECTORS "tests/server/vectors"
 #define THREADS 8
 #define NOTE_MS 60000
 #define STEP_MS 20
@@ -71,11 +71,9 @@ static bool is_status(const char *word)
 
 static json_t *verdict_of(const struct queue_job *job, const char *source)
 {
-    char word[128], path[256];
-    json_error_t error;
+    char word[128];
     if (find_word(source, "vector", word, sizeof word)) {
-        snprintf(path, sizeof path, VECTORS "/%s", word);
-        json_t *vector = json_load_file(path, 0, &error);
+        json_t *vector = vector_load(word);
         json_t *verdict = json_incref(json_object_get(vector, "verdict"));
         json_decref(vector);
         return verdict;

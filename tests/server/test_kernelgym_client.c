@@ -1,9 +1,11 @@
 /* What the training client bundled with KernelGYM does, for every outcome: POST /evaluate, GET
  * /status until the task ends, GET /results where it has completed. tests/server/vectors holds one
- * file for each outcome: what is sent, the verdict, and every field that the client then reads. */
+ * file for each outcome: what is sent, the verdict, and every field that the client then reads.
+ * What several of them share is in its folder base. */
 #include "server/kernelgym/result.h"
 
 #include "../support/test.h"
+#include "../support/vectors.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 
@@ -11,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define VECTORS "tests/server/vectors"
 #define VECTORS_LEAST 20
 #define PUT_MS 1769860800000 /* 2026-01-31T12:00:00Z */
 
@@ -27,17 +28,6 @@ FIXTURE(end)
 {
     settings_deinit(&settings);
     return 0;
-}
-
-static json_t *load(const char *name)
-{
-    char path[512];
-    json_error_t error;
-    snprintf(path, sizeof path, VECTORS "/%s", name);
-    json_t *value = json_load_file(path, 0, &error);
-    if (!value)
-        fail_msg("%s:%d: %s", path, error.line, error.text);
-    return value;
 }
 
 /* Everything in `wanted` is in `got`, numbers to 12 digits; more may be there. */
@@ -174,8 +164,10 @@ static void check_vector(const char *name)
     struct kernelgym_reply reply;
     struct evaluation_request ours;
     struct err err = {0};
-    json_t *vector = load(name);
-    json_t *body = load("request.json");
+    json_t *vector = vector_load(name);
+    json_t *body = vector_load("request");
+    assert_non_null(vector);
+    assert_non_null(body);
     json_object_update(body, json_object_get(vector, "request"));
     assert_int_equal(kernelgym_request_parse(body, PUT_MS, &request, &reply), 0);
     json_t *evaluation = kernelgym_evaluation(&request, &settings);
@@ -215,11 +207,16 @@ TEST_WITH(every_outcome, begin, end)
     int count = 0;
     DIR *directory = opendir(VECTORS);
     assert_non_null(directory);
-    for (const struct dirent *entry; (entry = readdir(directory));)
-        if (strstr(entry->d_name, ".json") && strcmp(entry->d_name, "request.json") != 0) {
-            check_vector(entry->d_name);
-            count++;
-        }
+    for (const struct dirent *entry; (entry = readdir(directory));) {
+        char name[256];
+        snprintf(name, sizeof name, "%s", entry->d_name);
+        char *end = strstr(name, ".json");
+        if (!end || strcmp(name, "request.json") == 0)
+            continue;
+        *end = '\0';
+        check_vector(name);
+        count++;
+    }
     closedir(directory);
     assert_true(count >= VECTORS_LEAST);
 }
@@ -243,7 +240,7 @@ TEST(parts)
         assert_int_equal(kernelgym_part(cases[i].id, &bytes), cases[i].part);
         assert_int_equal(bytes, cases[i].base_bytes);
     }
-    json_t *vector = load("correct.json");
+    json_t *vector = vector_load("correct");
     const struct kernelgym_job job = {.id = "x",
                                       .state = KERNELGYM_ENDED,
                                       .verdict = json_object_get(vector, "verdict")};

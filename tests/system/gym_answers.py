@@ -8,7 +8,7 @@ def answer(words):
     return f"Here it is.\n```c\n/* {words} */\nvoid solution(void) {{}}\n```\n"
 
 
-CORRECT = answer("vector=correct.json")
+CORRECT = answer("vector=correct")
 WRONG = answer("status=wrong")
 UNSUPPORTED = answer("status=unsupported")
 NO_CODE = "I would rather not."

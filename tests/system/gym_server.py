@@ -7,11 +7,10 @@ worker (tests/server/fake_worker.c). A correct answer earns a reward of 0.3 plus
 
 import json
 import re
-from pathlib import Path
 
 from v1_server import Handler, Refusal, Server
+from vectors import vector
 
-VECTORS = Path(__file__).resolve().parents[1] / "server" / "vectors"
 TASK = [
     {"role": "system", "content": "You write kernels."},
     {"role": "user", "content": "Write softmax."},
@@ -20,9 +19,9 @@ TASK = [
 
 def verdict_of(request):
     source = request["candidate"]["source"]
-    vector, status = (re.search(rf"{key}=([\w.]+)", source) for key in ("vector", "status"))
-    if vector:
-        return json.loads((VECTORS / vector[1]).read_text())["verdict"]
+    named, status = (re.search(rf"{key}=(\w+)", source) for key in ("vector", "status"))
+    if named:
+        return vector(named[1])["verdict"]
     status = status[1] if status else "passed"
     return {"status": status, "compiled": True, "correct": status == "passed"}
 

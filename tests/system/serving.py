@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import support
 
 FAKE_WORKER = support.CHECKOUT / "build" / "tests" / "server" / "fake_worker"
-VECTORS = support.ROOT / "tests" / "server" / "vectors"
 
 
 class Answer:

@@ -265,7 +265,7 @@ def test_a_step_resumes_after_the_server_was_killed(warpgym):
         gym.reset("softmax")
         gym.step(WRONG)
         answering = threading.Thread(
-            target=lambda: gym.step(answer("vector=correct.json delay_ms=1000"))
+            target=lambda: gym.step(answer("vector=correct delay_ms=1000"))
         )
         answering.start()
         wait_until(lambda: gym.client.stats()["running"], "the second turn judged")

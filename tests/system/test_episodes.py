@@ -42,14 +42,14 @@ def test_whole_episode(server):
     id_ = begun["id"]
     first = step(server, id_, 0, text="no idea")
     assert first["step"]["status"] == "no_code" and first["step"]["reward"] == 0
-    second = step(server, id_, 1, "vector=not_compiling.json")
+    second = step(server, id_, 1, "vector=not_compiling")
     assert second["step"]["status"] == "compile_error" and not second["step"]["compiled"]
     assert second["step"]["verdict"]["status"] == "compile_error"
-    third = step(server, id_, 2, "vector=correct.json")
+    third = step(server, id_, 2, "vector=correct")
     assert third["step"]["correct"] and third["step"]["speedup"] > 0
     assert third["step"]["reward"] == pytest.approx(0.3 + third["step"]["speedup"])
     assert third["observation"]["messages"] != messages
-    last = step(server, id_, 3, "vector=wrong.json")
+    last = step(server, id_, 3, "vector=wrong")
     assert last["state"] == "done" and last["end"] == "turns" and last["observation"] is None
     assert last["step"]["truncated"] and not last["step"]["terminated"]
     rewards = [0, 0, third["step"]["reward"], last["step"]["reward"]]
@@ -64,7 +64,7 @@ def test_whole_episode(server):
 
 def test_fast_enough_ends_it(server):
     id_ = begin(server, turns=4, stop_speedup=0.1)["id"]
-    done = step(server, id_, 0, "vector=correct.json")
+    done = step(server, id_, 0, "vector=correct")
     assert done["end"] == "solved" and done["step"]["terminated"]
     answer = server.post(f"/v1/episodes/{id_}/step", {"turn": 1, "answer": "x"})
     assert answer.status == 409 and "done" in answer.text
@@ -72,12 +72,12 @@ def test_fast_enough_ends_it(server):
 
 def test_sent_again(server):
     id_ = begin(server)["id"]
-    first = step(server, id_, 0, "vector=correct.json")
-    assert step(server, id_, 0, "vector=correct.json") == first
-    step(server, id_, 1, "vector=wrong.json")
-    again = step(server, id_, 0, "vector=correct.json")
+    first = step(server, id_, 0, "vector=correct")
+    assert step(server, id_, 0, "vector=correct") == first
+    step(server, id_, 1, "vector=wrong")
+    again = step(server, id_, 0, "vector=correct")
     assert again["step"] == first["step"] and again["turn"] == 2
-    assert "another answer" in str(step(server, id_, 0, "vector=wrong.json", status=409))
+    assert "another answer" in str(step(server, id_, 0, "vector=wrong", status=409))
     assert "at turn 2" in str(step(server, id_, 5, status=409))
 
 
@@ -90,7 +90,7 @@ def test_begun_again(server):
 
 def test_an_id_is_used_again(server):
     """A new episode of the same id does not see the verdicts of the first one."""
-    for words, status in (("vector=correct.json", "passed"), ("vector=wrong.json", "wrong")):
+    for words, status in (("vector=correct", "passed"), ("vector=wrong", "wrong")):
         begin(server, id="again")
         assert step(server, "again", 0, words)["step"]["status"] == status
         assert server.delete("/v1/episodes/again").status == 200
@@ -99,7 +99,7 @@ def test_an_id_is_used_again(server):
 def test_slow_judging(server):
     """Not judged in time: 202, then the same step, or a look, waits for the rest."""
     id_ = begin(server)["id"]
-    body = {"turn": 0, "answer": CODE.format(words="delay_ms=1500 vector=correct.json")}
+    body = {"turn": 0, "answer": CODE.format(words="delay_ms=1500 vector=correct")}
     answer = server.post(f"/v1/episodes/{id_}/step?wait_s=0", body)
     assert answer.status == 202 and answer.json["state"] == "judging"
     other = {"turn": 0, "answer": "another"}
@@ -129,9 +129,9 @@ def test_ended(server):
 
 def test_same_id_anew(server):
     """Its turns are judged for themselves, not as those of the episode that had the id before."""
-    passed = begin(server, id="mine") and step(server, "mine", 0, "vector=correct.json")["step"]
+    passed = begin(server, id="mine") and step(server, "mine", 0, "vector=correct")["step"]
     assert server.delete("/v1/episodes/mine").status == 200
-    wrong = begin(server, id="mine") and step(server, "mine", 0, "vector=wrong.json")["step"]
+    wrong = begin(server, id="mine") and step(server, "mine", 0, "vector=wrong")["step"]
     assert [passed["status"], wrong["status"]] == ["passed", "wrong"]
     assert passed["evaluation"] != wrong["evaluation"]
 
@@ -142,9 +142,9 @@ def test_evaluation_put_beforehand(server):
     names = ["guessed-0-0"]
     for turn in range(2):
         for name in names:
-            put = serving.evaluation("vector=correct.json", id=name)
+            put = serving.evaluation("vector=correct", id=name)
             assert server.post("/v1/evaluations?wait_s=30", put).json["outcome"] == "passed"
-        result = step(server, "guessed", turn, f"vector=wrong.json {turn}")["step"]
+        result = step(server, "guessed", turn, f"vector=wrong {turn}")["step"]
         assert result["status"] == "wrong"
         names = [result["evaluation"].replace("guessed-0-0", "guessed-1-0"), "guessed-1-0"]
 
@@ -229,7 +229,7 @@ def test_grown_too_large(server):
     assert "would exceed" in refused["error"]["message"]
     assert server.get(f"/v1/episodes/{id_}").json["state"] == "answering"
     # There is room for this one, and none for it as a turn.
-    done = step(server, id_, 4, "vector=wrong.json " + "y" * 1_000_000)
+    done = step(server, id_, 4, "vector=wrong " + "y" * 1_000_000)
     assert (done["state"], done["end"], done["turn"]) == ("done", "budget", 4)
     assert len(done["trajectory"]["turns"]) == 4
 
@@ -330,7 +330,7 @@ class Stub:
         return self.ask("POST", "/v1/episodes", body)
 
     def step(self, number, turn):
-        words = ("vector=wrong.json", "vector=not_compiling.json", "vector=correct.json")
+        words = ("vector=wrong", "vector=not_compiling", "vector=correct")
         text = CODE.format(words=words[(number + turn) % 3] + f" e{number} t{turn}")
         body = {"turn": turn, "answer": text}
         seen = self.ask("POST", f"/v1/episodes/e{number}/step", body)

@@ -297,7 +297,7 @@ def test_iterations(warpgym, tmp_path):
 
 def test_server(warpgym, tmp_path):
     answer = "```c\n/* {} */ void solution(void) {{}}\n```"
-    lines = relu(*(answer.format(f"vector={name}.json") for name in ("wrong", "correct")))
+    lines = relu(*(answer.format(f"vector={name}") for name in ("wrong", "correct")))
     policy = script(tmp_path, lines)
     with serving.serving(warpgym) as server:
         url = f"http://127.0.0.1:{server.port}"
@@ -318,7 +318,7 @@ def test_own_problems_by_their_names(warpgym, tmp_path):
     for name in ("problem.yaml", "reference.c"):
         text = (source / name).read_text(encoding="utf-8").replace("name: relu", "name: twice")
         (own / name).write_text(text, encoding="utf-8")
-    line = {"problem": "twice", "turn": 0, "answer": "```c\n/* vector=wrong.json */ x\n```"}
+    line = {"problem": "twice", "turn": 0, "answer": "```c\n/* vector=wrong */ x\n```"}
     policy = script(tmp_path, [line])
     with serving.serving(warpgym) as server:
         url = f"http://127.0.0.1:{server.port}"

@@ -10,6 +10,7 @@ import pytest
 import serving
 import support
 from serving import Server, Worker, evaluation
+from vectors import vector
 
 ENDED = ("done", "cancelled")
 
@@ -28,12 +29,11 @@ def refusal(answer, status, code=None):
 def test_an_evaluation_with_all_its_fields(server):
     answer = server.post(
         "/v1/evaluations?wait_s=60",
-        evaluation("vector=correct.json", id="a b?%ü", priority="high", notes={"step": 7}),
+        evaluation("vector=correct", id="a b?%ü", priority="high", notes={"step": 7}),
     )
     assert answer.status == 200
     one = answer.json
-    vector = json.loads((serving.VECTORS / "correct.json").read_text(encoding="utf-8"))
-    assert one["verdict"] == vector["verdict"] | {"id": one["id"]}
+    assert one["verdict"] == vector("correct")["verdict"] | {"id": one["id"]}
     expected = {
         "id": "a b?%ü",
         "batch": None,
@@ -286,7 +286,7 @@ def test_cancel_a_batch(server):
 
 
 def test_events_of_an_evaluation(idle):
-    idle.post("/v1/evaluations", evaluation("vector=wrong.json delay_ms=300", id="x"))
+    idle.post("/v1/evaluations", evaluation("vector=wrong delay_ms=300", id="x"))
     stream = idle.events("/v1/evaluations/x/events")
     name, first = next(stream)
     assert name == "state" and first["state"] == "queued" and "verdict" not in first

@@ -1,19 +1,19 @@
 """KernelGYM's routes over HTTP: what the training client bundled with it sends, and reads."""
 
-import json
 
 import pytest
 import serving
 import support
 from serving import Worker
+from vectors import vector
 
 OUTCOMES = {
-    "correct": "correct.json",
-    "wrong": "wrong.json",
-    "not compiling": "not_compiling.json",
-    "timeout": "timeout.json",
-    "crash": "crash.json",
-    "decoy": "decoy.json",
+    "correct": "correct",
+    "wrong": "wrong",
+    "not compiling": "not_compiling",
+    "timeout": "timeout",
+    "crash": "crash",
+    "decoy": "decoy",
 }
 ENDED = ("completed", "failed", "timeout", "cancelled")
 FIELDS = ("status", "error_message", "compiled", "correctness", "decoy_kernel", "speedup")
@@ -25,12 +25,8 @@ NUMBERS = (
 )
 
 
-def vector(name):
-    return json.loads((serving.VECTORS / name).read_text(encoding="utf-8"))
-
-
 def request(words="", **more):
-    base = vector("request.json")
+    base = vector("request")
     base["kernel_code"] += f"\n# {words} \n"
     return base | more
 
@@ -82,7 +78,7 @@ def test_the_client_sequence(server, name):
 
 
 def test_evaluate_answers_when_it_has_ended(idle):
-    waiting = idle.later("POST", "/evaluate", request("vector=correct.json"))
+    waiting = idle.later("POST", "/evaluate", request("vector=correct"))
     task_id = request()["task_id"]
     support.wait_until(lambda: idle.get(f"/status/{task_id}").status == 200, "the task")
     assert idle.get(f"/status/{task_id}").json["status"] == "pending"
@@ -95,20 +91,20 @@ def test_evaluate_answers_when_it_has_ended(idle):
 
 
 def test_the_same_task_in_flight_and_ended(idle):
-    waiting = [idle.later("POST", "/evaluate", request("vector=wrong.json")) for _ in range(5)]
+    waiting = [idle.later("POST", "/evaluate", request("vector=wrong")) for _ in range(5)]
     support.wait_until(lambda: idle.waiters() == 5, "waiters")
     worker = Worker(idle.queue)
     answers = [future.result(support.TIMEOUT_S).json for future in waiting]
     assert all(answer == answers[0] for answer in answers)
-    again = idle.post("/evaluate", request("vector=correct.json")).json
+    again = idle.post("/evaluate", request("vector=correct")).json
     assert again == answers[0]
-    fresh = idle.post("/evaluate", request("vector=correct.json", force_refresh=True)).json
+    fresh = idle.post("/evaluate", request("vector=correct", force_refresh=True)).json
     assert fresh["correctness"] is True
     assert len(worker.stop()) == 2
 
 
 def test_a_batch_in_the_order_of_its_tasks(server):
-    names = ["wrong.json", "correct.json", "not_compiling.json"]
+    names = ["wrong", "correct", "not_compiling"]
     tasks = [request(f"vector={name}", task_id=f"t{i}") for i, name in enumerate(names)]
     answer = server.post("/evaluate/batch", {"batch_id": "b", "tasks": tasks})
     assert answer.status == 200
@@ -122,7 +118,7 @@ def test_a_batch_in_the_order_of_its_tasks(server):
 
 
 def test_workflow_submit(server):
-    payload = request("vector=correct.json", num_perf_trials=5000)
+    payload = request("vector=correct", num_perf_trials=5000)
     task_id = payload.pop("task_id")
     body = {"workflow": "kernelbench", "task_id": task_id, "payload": payload}
     answer = server.post("/workflow/submit", body)

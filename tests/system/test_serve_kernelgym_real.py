@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import json
 import re
 import signal
 
@@ -10,6 +9,7 @@ import pytest
 import serving
 import support
 from test_serve_kernelgym import FIELDS, NUMBERS, client_reads
+from vectors import vector
 
 pytestmark = pytest.mark.skipif(
     not importlib.util.find_spec("torch"), reason="no PyTorch (./setup.sh installs it)"
@@ -64,7 +64,7 @@ def test_the_client_sequence(server, outcome):
     code, wanted = KERNELS[outcome]
     if "triton" in code and not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
-    body = json.loads((serving.VECTORS / "request.json").read_text(encoding="utf-8"))
+    body = vector("request")
     body |= {"task_id": re.sub(r"\W", "_", outcome), "kernel_code": code, "timeout": 30}
     body |= {"backend": "triton" if "triton" in code else "cuda"}
     answer = server.post("/evaluate", body)

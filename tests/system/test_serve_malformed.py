@@ -8,6 +8,7 @@ import pytest
 import serving
 from serving import evaluation
 from support import ROOT
+from vectors import vector
 
 # A row of a route table: a route that is new is asked, too.
 ROW = re.compile(r'^    \{HTTP_([A-Z]+), "(/[^"]*)", \w+, (.*)\},$', re.M)
@@ -111,7 +112,7 @@ def mutated(generator, text):
 def test_requests_with_mistakes(server):
     """Whatever a slip of the pen makes of a good request: accepted or refused, never a fault."""
     generator = random.Random(SEED)
-    task = json.loads((serving.VECTORS / "request.json").read_text(encoding="utf-8"))
+    task = vector("request")
     good = [
         ("/v1/evaluations", json.dumps(evaluation(id="m", notes={"a": [1, 2]})).encode()),
         ("/v1/batches", json.dumps({"evaluations": [evaluation(), evaluation()]}).encode()),

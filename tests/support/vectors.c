@@ -1,0 +1,20 @@
+#include "vectors.h"
+
+#include <stdio.h>
+
+json_t *vector_load(const char *name)
+{
+    char path[512];
+    json_error_t error;
+    snprintf(path, sizeof path, VECTORS "/%s.json", name);
+    json_t *value = json_load_file(path, 0, &error);
+    if (!value)
+        fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
+    const char *like = json_string_value(json_object_get(value, "like"));
+    json_t *base = like ? vector_load(like) : NULL;
+    if (!base)
+        return value;
+    json_object_update_recursive(base, value);
+    json_decref(value);
+    return base;
+}

@@ -18,11 +18,7 @@ TIMEOUT_S = 120
 
 def run(*arguments):
     return subprocess.run(
-        [WARPGYM, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
+        [WARPGYM, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
 
@@ -49,9 +45,7 @@ FILES = sorted(
 )
 
 
-@pytest.mark.parametrize(
-    "path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_corpus(path):
     problem, expected = path.read_text().splitlines()[0].removeprefix("// ").split(":")
     wanted = expected.split()

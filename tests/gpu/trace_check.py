@@ -398,7 +398,6 @@ def launch_us(work, count=2000):
     return min(best)
 
 
-
 def run_cost(mode):
     import torch
 

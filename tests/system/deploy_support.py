@@ -27,9 +27,7 @@ def yaml_documents(path):
     found = []
     for text in path.read_text(encoding="utf-8").split("\n---\n"):
         bytes_ = text.encode()
-        document = fy.fy_document_build_from_string(
-            None, bytes_, ctypes.c_size_t(len(bytes_))
-        )
+        document = fy.fy_document_build_from_string(None, bytes_, ctypes.c_size_t(len(bytes_)))
         assert document, f"{path}: no YAML"
         emitted = fy.fy_emit_document_to_string(document, FYECF_MODE_JSON_ONELINE)
         found.append(json.loads(ctypes.string_at(emitted)))
@@ -54,15 +52,7 @@ SCMP_ACT_ALLOW, SCMP_ACT_ERRNO = 0x7FFF0000, 0x00050000
 SCMP_CMP_NE, SCMP_CMP_EQ, SCMP_CMP_MASKED_EQ = 1, 4, 7
 EPERM, ENOSYS, PR_SET_NO_NEW_PRIVS = 1, 38, 38
 RLIMIT_MSGQUEUE = 12
-CLONE_NEW = [
-    0x20000,
-    0x2000000,
-    0x4000000,
-    0x8000000,
-    0x10000000,
-    0x20000000,
-    0x40000000,
-]
+CLONE_NEW = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
 REFUSED = "unshare setns mount umount2 pivot_root mount_setattr move_mount open_tree fsopen fsmount"
 
 

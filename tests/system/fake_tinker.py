@@ -272,9 +272,7 @@ class FakeTinker:
                 assert tensor["dtype"] == ("int64" if name == "target_tokens" else "float32")
             values = {name: tensor["data"] for name, tensor in inputs.items()}
             renames = {"target_tokens": "targets", "logprobs": "sampled"}
-            datums.append(
-                {"tokens": tokens} | {renames.get(k, k): v for k, v in values.items()},
-            )
+            datums.append({"tokens": tokens} | {renames.get(k, k): v for k, v in values.items()})
 
         def run(model):
             answer = self.checked(

@@ -138,14 +138,8 @@ YAML_ERRORS = {
     "not a mapping": ("- 1\n", "problem.yaml:1:1"),
     "other name": (SOFTMAX_YAML, "problem.yaml:1:7: name is 'softmax'"),
     "unknown key": (MINE_YAML.replace("check:", "chekc:"), "'check'"),
-    "unknown fill": (
-        MINE_YAML.replace("fill: normal", "fill: norml"),
-        ":6:",
-    ),
-    "unknown size": (
-        MINE_YAML.replace("shape: [rows, cols], f", "shape: [row, cols], f"),
-        ":6:",
-    ),
+    "unknown fill": (MINE_YAML.replace("fill: normal", "fill: norml"), ":6:"),
+    "unknown size": (MINE_YAML.replace("shape: [rows, cols], f", "shape: [row, cols], f"), ":6:"),
     "not UTF-8": (b"name: mine\nsummary: \xff\n", "UTF-8"),
 }
 

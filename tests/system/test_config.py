@@ -69,22 +69,13 @@ def test_init_finds_a_free_port(warpgym):
 
 
 REFUSED = [
-    (
-        "server:\n  listem: x\n",
-        ":2:11: unknown setting 'server.listem'; did you mean",
-    ),
-    (
-        "sever:\n  listen: x\n",
-        ":1:1: unknown section 'sever'; did you mean 'server'?",
-    ),
+    ("server:\n  listem: x\n", ":2:11: unknown setting 'server.listem'; did you mean"),
+    ("sever:\n  listen: x\n", ":1:1: unknown section 'sever'; did you mean 'server'?"),
     ("run: {threads: many}\n", "is not a whole number"),
     ("log: {level: loud}\n", 'log.level is "loud"; it may be error, warn, info, debug'),
     ("server: {listen: '127.0.0.1:99999'}\n", "server.listen: "),
     ("server: {listen: '0.0.0.0:80'}\n", "set server.token, or server.insecure"),
-    (
-        "queue: {url: 'http://head'}\n",
-        "queue.url: begins with neither sqlite: nor redis://",
-    ),
+    ("queue: {url: 'http://head'}\n", "queue.url: begins with neither sqlite: nor redis://"),
     ("queue: {url: 'redis://'}\n", "queue.url: "),
     ("run: [\n", "config.yaml:"),
 ]
@@ -116,9 +107,7 @@ def test_which_file_counts(warpgym, tmp_path):
     files = {
         "named": write(tmp_path / "named.yaml", "run: {threads: 1}\n"),
         "variable": write(tmp_path / "variable.yaml", "run: {threads: 2}\n"),
-        "user": write(
-            tmp_path / "config" / "warpgym" / "config.yaml", "run: {threads: 3}\n"
-        ),
+        "user": write(tmp_path / "config" / "warpgym" / "config.yaml", "run: {threads: 3}\n"),
     }
     variable = {"WARPGYM_CONFIG": str(files["variable"])}
     run = warpgym("config", "show", "--config", files["named"], environment=variable)
@@ -157,13 +146,8 @@ def test_names_of_kernelgym(warpgym):
     assert origin(run, "queue.url") == ('"redis://head:6379"', "environment REDIS_HOST")
     assert origin(run, "gpu.devices") == ('"0,1"', "environment GPU_DEVICES")
     assert origin(run, "log.level") == ('"info"', "environment LOG_LEVEL")
-    secret = warpgym(
-        "config", "show", environment=theirs | {"REDIS_PASSWORD": "correct-horse"}
-    )
-    assert (
-        "horse" not in secret.out
-        and "# url: not shown # environment REDIS_HOST" in secret.out
-    )
+    secret = warpgym("config", "show", environment=theirs | {"REDIS_PASSWORD": "correct-horse"})
+    assert "horse" not in secret.out and "# url: not shown # environment REDIS_HOST" in secret.out
 
 
 def test_log_as_json(warpgym):

@@ -83,41 +83,11 @@ def test_right(warpgym, problem, tmp_path):
     "row",
     [
         ("off", source("    y[n - 1] += 1;"), "wrong", None, "of 1 elements are wrong"),
-        (
-            "beyond",
-            source("    y[n] = 0;"),
-            "wrong",
-            "H15",
-            "it wrote past the end of `y`",
-        ),
-        (
-            "input",
-            source("    x[n / 2] = 7;", constness=""),
-            "wrong",
-            "H08",
-            "changed its input",
-        ),
-        (
-            "exits",
-            "#include <stdlib.h>\n" + source("    exit(0);"),
-            "runtime_error",
-            None,
-            "exit",
-        ),
-        (
-            "crashes",
-            source("    *(volatile int *)8 = 1;"),
-            "runtime_error",
-            None,
-            "SIGSEGV",
-        ),
-        (
-            "linkage",
-            source(linkage=""),
-            "load_error",
-            None,
-            'in CUDA C++ as extern "C"',
-        ),
+        ("beyond", source("    y[n] = 0;"), "wrong", "H15", "it wrote past the end of `y`"),
+        ("input", source("    x[n / 2] = 7;", constness=""), "wrong", "H08", "changed its input"),
+        ("exits", "#include <stdlib.h>\n" + source("    exit(0);"), "runtime_error", None, "exit"),
+        ("crashes", source("    *(volatile int *)8 = 1;"), "runtime_error", None, "SIGSEGV"),
+        ("linkage", source(linkage=""), "load_error", None, 'in CUDA C++ as extern "C"'),
         ("syntax", source("    no such thing"), "compile_error", None, "syntax.cu:6"),
     ],
 )
@@ -150,7 +120,7 @@ def test_problem_too_large_for_the_gpu(warpgym, problem, tmp_path):
     assert f"Fake GPU 0 has {3 << 20}:" in verdict["error"]["message"]
 
 
-HOARD = '''#include <stddef.h>
+HOARD = """#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -163,17 +133,14 @@ extern "C" void solution(const float *x, float *y, float factor, size_t n)
     for (size_t i = 0; i < n; i++)
         y[i] = factor * x[i];
 }
-'''
+"""
 
 
 @pytest.mark.parametrize(
     ("times", "how"),
     [
         ("1000", "malloc(bytes)"),
-        (
-            "1000",
-            "mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)",
-        ),
+        ("1000", "mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)"),
         ("6", "malloc(bytes)"),  # a little in each of many calls
     ],
 )
@@ -191,20 +158,13 @@ def test_memory_of_this_machine(warpgym, problem, tmp_path, times, how):
 def test_c_and_cuda_in_one_batch(warpgym, problem, tmp_path):
     """Each is held against the reference of its own kind, which changes from line to line."""
     lines = [
-        {
-            "problem": str(problem),
-            "source": source(linkage=linkage),
-            "name": f"{i}.{kind}",
-        }
+        {"problem": str(problem), "source": source(linkage=linkage), "name": f"{i}.{kind}"}
         for i, (kind, linkage) in enumerate([("cu", 'extern "C"'), ("c", "")] * 3)
     ]
     batch = write_lines(tmp_path / "batch.jsonl", lines)
     run = warpgym("eval", "--json", "--no-timing", batch, environment=ENVIRONMENT)
     assert run.status == PASSED, run
-    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == [
-        "cuda",
-        "cpu",
-    ] * 3
+    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == ["cuda", "cpu"] * 3
 
 
 def test_no_reference_for_a_gpu(warpgym, tmp_path):
@@ -218,8 +178,7 @@ def test_no_reference_for_a_gpu(warpgym, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("driver", "words"),
-    [("/nowhere/libcuda.so", "/nowhere/libcuda.so is not on this machine")],
+    ("driver", "words"), [("/nowhere/libcuda.so", "/nowhere/libcuda.so is not on this machine")]
 )
 def test_no_driver(warpgym, problem, tmp_path, driver, words):
     candidate = write(tmp_path / "right.cu", source())
@@ -239,8 +198,14 @@ def test_no_driver(warpgym, problem, tmp_path, driver, words):
 
 def test_no_compiler(warpgym, problem, tmp_path):
     candidate = write(tmp_path / "right.cu", source())
-    run = warpgym("eval", "--json", "--problem", problem, candidate,
-                  environment={**ENVIRONMENT, "WARPGYM_NVCC": "/nowhere/nvcc"})
+    run = warpgym(
+        "eval",
+        "--json",
+        "--problem",
+        problem,
+        candidate,
+        environment={**ENVIRONMENT, "WARPGYM_NVCC": "/nowhere/nvcc"},
+    )
     assert run.verdict["status"] == "unsupported" and not run.verdict["compiled"], run
     assert "CUDA cannot run here: there is no CUDA compiler" in run.verdict["error"]["message"]
 
@@ -261,8 +226,14 @@ def test_a_reference_that_writes_nothing(warpgym, problem, tmp_path):
         write(folder / name, text.replace("tolerance:", "oracle: false\ntolerance:"))
     idle = source().replace("y[i] = factor * x[i]", ";")
     write(folder / "reference.cu", idle)
-    run = warpgym("eval", "--json", "--problem", folder, write(tmp_path / "idle.cu", idle),
-                  environment=ENVIRONMENT)
+    run = warpgym(
+        "eval",
+        "--json",
+        "--problem",
+        folder,
+        write(tmp_path / "idle.cu", idle),
+        environment=ENVIRONMENT,
+    )
     assert run.status == INFRASTRUCTURE, run
     assert run.verdict["status"] == "infrastructure_error"
     assert "it did not write its output 0" in run.verdict["error"]["message"]

@@ -21,18 +21,14 @@ NAMESPACES = {
 
 def commands(text):
     """The warpgym commands that a file runs, without their values."""
-    return re.findall(
-        r"warpgym\"? (serve|worker)((?: --[a-z-]+(?: [^ \n-][^ \n]*)?)*)", text
-    )
+    return re.findall(r"warpgym\"? (serve|worker)((?: --[a-z-]+(?: [^ \n-][^ \n]*)?)*)", text)
 
 
 def test_there_is_something_to_test():
     assert len(UNITS) == 2 and len(MANIFESTS) == 4
 
 
-@pytest.mark.skipif(
-    not shutil.which("systemd-analyze"), reason="there is no systemd-analyze"
-)
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_units(unit, tmp_path):
     copy = tmp_path / unit.name
@@ -48,23 +44,10 @@ def test_units(unit, tmp_path):
 
 
 def test_the_worker_may_make_namespaces():
-    text = next(unit for unit in UNITS if "worker" in unit.name).read_text(
-        encoding="utf-8"
-    )
+    text = next(unit for unit in UNITS if "worker" in unit.name).read_text(encoding="utf-8")
     forbidden = (
-        *(
-            "RestrictNamespaces",
-            "SystemCallFilter",
-            "ProtectKernelTunables",
-            "ProtectKernelLogs",
-        ),
-        *(
-            "ProtectProc",
-            "ProcSubset",
-            "MemoryDenyWriteExecute",
-            "PrivateDevices",
-            "PrivateUsers",
-        ),
+        *("RestrictNamespaces", "SystemCallFilter", "ProtectKernelTunables", "ProtectKernelLogs"),
+        *("ProtectProc", "ProcSubset", "MemoryDenyWriteExecute", "PrivateDevices", "PrivateUsers"),
     )
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert not [line for line in lines if line.partition("=")[0] in forbidden]
@@ -74,9 +57,7 @@ def test_the_worker_may_make_namespaces():
 def test_manifests_are_objects(manifest):
     for one in yaml_documents(manifest):
         assert {"apiVersion", "kind"} <= one.keys()
-        assert one["kind"] == "Kustomization" or one["metadata"]["name"].startswith(
-            "warpgym"
-        )
+        assert one["kind"] == "Kustomization" or one["metadata"]["name"].startswith("warpgym")
 
 
 def objects():
@@ -87,11 +68,7 @@ def objects():
 def test_manifests_fit_together():
     every = objects()
     redis = every["ConfigMap", "warpgym-redis"]["data"]["redis.conf"]
-    assert (
-        "appendonly yes" in redis
-        and "appendfsync always" in redis
-        and "noeviction" in redis
-    )
+    assert "appendonly yes" in redis and "appendfsync always" in redis and "noeviction" in redis
     for (kind, name), one in every.items():
         if kind == "Service":
             owners = [
@@ -101,9 +78,7 @@ def test_manifests_fit_together():
             ]
             assert one["spec"]["selector"] in owners, name
     listed = every["Kustomization", None]["resources"]
-    assert sorted(listed) == sorted(
-        m.name for m in MANIFESTS if m.stem != "kustomization"
-    )
+    assert sorted(listed) == sorted(m.name for m in MANIFESTS if m.stem != "kustomization")
     assert "warpgym-redis" in strings(every["DaemonSet", "warpgym-worker"])
 
 
@@ -113,9 +88,7 @@ def test_environment_of_manifests_is_known(warpgym):
         spec = one.get("spec", {}).get("template", {}).get("spec", {})
         for container in spec.get("containers", []):
             names = {variable["name"] for variable in container.get("env", [])}
-            assert all(
-                name in KERNELGYM or name.startswith("WARPGYM_") for name in names
-            )
+            assert all(name in KERNELGYM or name.startswith("WARPGYM_") for name in names)
             run = warpgym("config", "show", environment=dict.fromkeys(names, "one"))
             assert run.status == PASSED, run
 
@@ -128,9 +101,7 @@ def test_options_are_those_of_the_commands(warpgym):
         for command, options in commands(path.read_text(encoding="utf-8")):
             seen.add(command)
             run = warpgym(command, "--help")
-            assert run.status == PASSED, (
-                f"{path} runs a command that there is not: {run}"
-            )
+            assert run.status == PASSED, f"{path} runs a command that there is not: {run}"
             for option in re.findall(r"--[a-z-]+", options):
                 assert f"{option} " in run.out, f"{path}: {command} has no {option}"
     assert seen == {"serve", "worker"}
@@ -138,9 +109,7 @@ def test_options_are_those_of_the_commands(warpgym):
 
 def test_scripts_are_shell():
     for path in DEPLOY.glob("slurm/*"):
-        run = subprocess.run(
-            ["bash", "-n", str(path)], capture_output=True, text=True, check=False
-        )
+        run = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
         assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -148,14 +117,8 @@ def test_the_image_is_built_from_existing_files():
     text = (DEPLOY / "container" / "Containerfile").read_text(encoding="utf-8")
     for source in re.findall(r"^COPY ([^ -][^ ]*) ", text, re.MULTILINE):
         assert (ROOT / source).exists(), source
-    wanted = re.search(
-        r"^packages=\((.*?)^\)", (ROOT / "setup.sh").read_text(), re.M | re.S
-    )[1]
-    headers = {
-        name
-        for name in wanted.split()
-        if name.endswith("-dev") and "cmocka" not in name
-    }
+    wanted = re.search(r"^packages=\((.*?)^\)", (ROOT / "setup.sh").read_text(), re.M | re.S)[1]
+    headers = {name for name in wanted.split() if name.endswith("-dev") and "cmocka" not in name}
     assert headers <= set(text.split()), headers - set(text.split())
     stages = re.findall(r"^FROM (\S+)(?: AS (\w+))?", text, re.MULTILINE)
     known = {name for _, name in stages}
@@ -197,11 +160,7 @@ def test_allowed_everything(warpgym):
 def test_masked_paths(warpgym):
     """The engine has mounted something over parts of /proc."""
     open_to_all(warpgym)
-    scene = (
-        ["unshare", "-m"]
-        if os.geteuid() == 0
-        else ["unshare", "-c", "--keep-caps", "-m"]
-    )
+    scene = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-c", "--keep-caps", "-m"]
     mask = 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"'
     wrapper = [*scene, "sh", "-c", mask, "sh", *as_user()]
     if why := refuses(*wrapper, "unshare", "-Urm", "true"):
@@ -213,11 +172,7 @@ def test_standard_filter(warpgym):
     open_to_all(warpgym)
     assert missing(warpgym, [*as_user(), *FILTERED]) == NAMESPACES
     run = warpgym.eval(
-        *(
-            "--problem",
-            "relu",
-            ROOT / "problems" / "native" / "relu" / "tests" / "fast.c",
-        ),
+        *("--problem", "relu", ROOT / "problems" / "native" / "relu" / "tests" / "fast.c"),
         wrapper=[*as_user(), *FILTERED],
     )
     assert run.verdict["status"] == "passed", run.verdict["error"]
@@ -232,8 +187,11 @@ def test_limits_that_cannot_be_set(warpgym):
     found = json.loads(warpgym("doctor", "--json", wrapper=LIMITED).out)
     assert [name for name, held in found["sandbox"].items() if not held] == ["resource limits"]
     assert found["limits_missing"] == named
-    (line,) = [line for line in warpgym("doctor", wrapper=LIMITED).out.splitlines()
-               if "resource limits" in line]
+    (line,) = [
+        line
+        for line in warpgym("doctor", wrapper=LIMITED).out.splitlines()
+        if "resource limits" in line
+    ]
     assert line.startswith("  --  ") and line.endswith("; cannot be set: " + ", ".join(named))
     relu = ROOT / "problems" / "native" / "relu" / "tests" / "fast.c"
     verdict = warpgym.eval("-p", "relu", relu, wrapper=LIMITED).verdict
@@ -283,14 +241,8 @@ def test_archive_runs_in_an_empty_environment(tmp_path):
     with tarfile.open(archives[0]) as archive:
         archive.extractall(tmp_path, filter="data")
     loader = "lib64/ld-linux-x86-64.so.2"
-    glibc = [
-        f"lib{name}.so.{n}"
-        for name, n in (("c", 6), ("m", 6), ("mvec", 1), ("pthread", 0))
-    ]
-    glibc += [f"lib{name}.so.2" for name in ("dl", "resolv")] + [
-        "librt.so.1",
-        "libanl.so.1",
-    ]
+    glibc = [f"lib{name}.so.{n}" for name, n in (("c", 6), ("m", 6), ("mvec", 1), ("pthread", 0))]
+    glibc += [f"lib{name}.so.2" for name in ("dl", "resolv")] + ["librt.so.1", "libanl.so.1"]
     for path in [loader, *(f"lib/x86_64-linux-gnu/{name}" for name in glibc)]:
         if os.path.exists(f"/{path}"):
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -311,9 +263,7 @@ def test_archive_runs_in_an_empty_environment(tmp_path):
         )
 
     version = run("--version")
-    assert (version.returncode, version.stdout) == (0, f"warpgym {read_version()}\n"), (
-        version
-    )
+    assert (version.returncode, version.stdout) == (0, f"warpgym {read_version()}\n"), version
     assert run("config", "show").returncode == PASSED
     assert run("config", "check", "/none").returncode == USAGE
     doctor = run("doctor", "--json")

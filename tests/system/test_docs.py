@@ -13,11 +13,7 @@ CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 def pages():
     listed = subprocess.run(
-        ["git", "ls-files", "*.md"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()]
@@ -32,10 +28,7 @@ def anchors(page):
     """As GitHub makes them: lower case, no punctuation, hyphens for blanks, repeats numbered."""
     found = {}
     text = re.sub(
-        r"^```.*?^```",
-        "",
-        page.read_text(encoding="utf-8"),
-        flags=re.MULTILINE | re.DOTALL,
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
     )
     for title in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()

@@ -28,17 +28,7 @@ from support import PASSED, PYTHON, ROOT, WARPGYM, write
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 BLOCK = re.compile(r"^( *)(````?)(?!`)(\S[^\n]*)?\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^ *(?:\$ )?(?:\./)?warpgym [a-z]", re.MULTILINE)
-LINKED = [
-    "configs",
-    "demo",
-    "deploy",
-    "examples",
-    "problems",
-    "prompts",
-    "python",
-    "src",
-    "tests",
-]
+LINKED = ["configs", "demo", "deploy", "examples", "problems", "prompts", "python", "src", "tests"]
 # Where each of the page's commands is tested as it stands.
 ROLES = {"head", "node", "client"}
 # Figures are not what is tested here.

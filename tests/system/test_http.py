@@ -39,12 +39,7 @@ def test_request_reaches_handler(server):
 
 
 def test_request_id_is_taken_when_it_is_plain(server):
-    for given, taken in (
-        ("abc-1.x_2", True),
-        ("a" * 64, True),
-        ("a" * 65, False),
-        ("a b", False),
-    ):
+    for given, taken in (("abc-1.x_2", True), ("a" * 64, True), ("a" * 65, False), ("a b", False)):
         answer = server.get("/nothing", f"X-Request-Id: {given}")
         assert (answer.headers["x-request-id"] == given) == taken
         assert answer.json["error"]["request_id"] == answer.headers["x-request-id"]
@@ -73,13 +68,7 @@ def test_head_answers_like_get_without_body(server):
         (400, "malformed", "GET", "relative", ()),
         (400, "malformed", "GET", "/describe", ("Host: localhost",)),
         (400, "malformed", "POST", "/json", ("Content-Length: 1", "Content-Length: 1")),
-        (
-            400,
-            "malformed",
-            "POST",
-            "/json",
-            ("Content-Length: 1", "Transfer-Encoding: chunked"),
-        ),
+        (400, "malformed", "POST", "/json", ("Content-Length: 1", "Transfer-Encoding: chunked")),
         (400, "malformed", "GET", "/describe", ("no colon",)),
         (400, "input", "GET", "/numbers?limit=0", ()),
         (400, "input", "GET", "/numbers?limit=101", ()),
@@ -98,41 +87,17 @@ def test_head_answers_like_get_without_body(server):
         (411, "length_required", "POST", "/json", ()),
         (413, "body_too_large", "POST", "/small", ("Content-Length: 101",)),
         (413, "body_too_large", "POST", "/json", ("Content-Length: 104857600",)),
-        (
-            413,
-            "body_too_large",
-            "POST",
-            "/json",
-            ("Content-Length: 18446744073709551615",),
-        ),
+        (413, "body_too_large", "POST", "/json", ("Content-Length: 18446744073709551615",)),
         (413, "body_too_large", "GET", "/describe", ("Content-Length: 5",)),
         (414, "target_too_long", "GET", "/items/" + "a" * 8192, ()),
         (414, "target_too_long", "GET", "/a" * 17, ()),
-        (
-            414,
-            "target_too_long",
-            "GET",
-            "/describe?" + "&".join(f"n{i}" for i in range(33)),
-            (),
-        ),
-        (
-            415,
-            "encoded",
-            "POST",
-            "/json",
-            ("Content-Length: 2", "Content-Encoding: gzip"),
-        ),
+        (414, "target_too_long", "GET", "/describe?" + "&".join(f"n{i}" for i in range(33)), ()),
+        (415, "encoded", "POST", "/json", ("Content-Length: 2", "Content-Encoding: gzip")),
         (417, "unsupported", "POST", "/json", ("Content-Length: 2", "Expect: magic")),
         (421, "wrong_host", "GET", "http://localhost/describe", ("X-A: b",)),
         (429, "limit", "GET", "/busy", ()),
         (431, "header_too_large", "GET", "/describe", ("X-Long: " + "a" * 16384,)),
-        (
-            431,
-            "header_too_large",
-            "GET",
-            "/describe",
-            tuple(f"X-{i}: a" for i in range(100)),
-        ),
+        (431, "header_too_large", "GET", "/describe", tuple(f"X-{i}: a" for i in range(100))),
         (500, "internal", "GET", "/nothing", ()),
         (501, "unsupported", "POST", "/json", ("Transfer-Encoding: gzip",)),
     ],
@@ -425,10 +390,7 @@ def test_needs_token_for_others(host):
     assert len(refused.err.splitlines()) == 1
     assert "set a token (" in refused.err
     for more in ("server.token=x", "server.insecure=true"):
-        with (
-            Server(f"server.listen={host}:0", more) as server,
-            Client(server.port) as client,
-        ):
+        with Server(f"server.listen={host}:0", more) as server, Client(server.port) as client:
             answer = client.send("GET /ping HTTP/1.1\r\nHost: anything.example\r\n\r\n").answer()
             assert answer.status == 200
 

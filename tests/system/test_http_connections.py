@@ -262,10 +262,7 @@ def test_waiter_whose_client_goes(path):
 def test_dropped_waiter_gets_an_answer():
     with Server() as server, server.client() as client:
         client.send(GET.format("/wait", ""))
-        wait_until(
-            lambda: server.counters()["waiting"] > server.counters()["released"],
-            "waits",
-        )
+        wait_until(lambda: server.counters()["waiting"] > server.counters()["released"], "waits")
         assert server.post("/drop").status == 200
         assert client.answer().status == 500
 

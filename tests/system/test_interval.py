@@ -81,10 +81,7 @@ extern "C" void solution(const float *x, float *y, size_t n)
 OWN = "compute(x, y, n, 1); "
 # For all calls at once, but only while launches are traced: a candidate that always does so writes
 # outputs of calls that are never made (timing.c's stop_short).
-ALL = (
-    "if (!fake_cuda_traced()) compute(x, y, n, 1); "
-    "else if (place <= 0) compute(x, y, n, all); "
-)
+ALL = "if (!fake_cuda_traced()) compute(x, y, n, 1); else if (place <= 0) compute(x, y, n, all); "
 SILENT = "calls were answered by 1 launches: some started nothing"
 LONG = "it did the work of several"
 

@@ -15,9 +15,7 @@ CC = os.environ.get("WARPGYM_CC", "cc")
 
 def describe(folder, program, *words, extra=""):
     run = ", ".join([program, *words])
-    return write(
-        folder / "two.yaml", f"name: two\nendings: [.two, .deux]\nrun: [{run}]\n{extra}"
-    )
+    return write(folder / "two.yaml", f"name: two\nendings: [.two, .deux]\nrun: [{run}]\n{extra}")
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +91,7 @@ def test_untrusted_messages_are_checked(warpgym, language, text, status, says):
 
 @pytest.mark.parametrize(
     ("word", "says"),
-    [
-        ("silent", "HELLO"),
-        ("exit", "status 3"),
-        ("garbage", "HELLO"),
-        ("version", "version 7"),
-    ],
+    [("silent", "HELLO"), ("exit", "status 3"), ("garbage", "HELLO"), ("version", "version 7")],
 )
 def test_a_program_that_does_not_start_is_an_infrastructure_error(warpgym, language, word, says):
     describe(language, "./language_child", word)
@@ -116,9 +109,7 @@ cp "$1" "$2"
     compiler = write(language / "compiler", script)
     compiler.chmod(0o755)
     readable = "[/bin, /usr/bin]"
-    describe(
-        language, "./language_child", extra=f"compile: [./compiler]\nreadable: {readable}\n"
-    )
+    describe(language, "./language_child", extra=f"compile: [./compiler]\nreadable: {readable}\n")
     for cached in (False, True):
         verdict = judge(warpgym, language, "honest").verdict
         assert verdict["status"] == "passed", verdict
@@ -193,9 +184,12 @@ def test_opencl_passes_and_is_timed(warpgym, opencl, name):
     assert run.status == PASSED, run
     assert run.verdict["candidate"]["language"] == "opencl"
     assert run.verdict["timing"]["candidate"]["median"] > 0
-    assert run.verdict["environment"]["sandbox"]["missing"] == warpgym.eval(
-        "--problem", "relu", ROOT / "problems/native/relu/tests/fast.c"
-    ).verdict["environment"]["sandbox"]["missing"]
+    assert (
+        run.verdict["environment"]["sandbox"]["missing"]
+        == warpgym.eval("--problem", "relu", ROOT / "problems/native/relu/tests/fast.c").verdict[
+            "environment"
+        ]["sandbox"]["missing"]
+    )
 
 
 RELU_CL = """__kernel void solution(__global const float *x, __global float *y, ulong n)

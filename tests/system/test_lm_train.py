@@ -270,9 +270,7 @@ def test_memorised_functions(warpgym, tmp_path):
         assert run.status == support.PASSED, run
         written = beginning + run.out.removeprefix(beginning)
         gcc = ["gcc", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", "-"]
-        compiled = subprocess.run(
-            gcc, input=written, check=False, capture_output=True, text=True
-        )
+        compiled = subprocess.run(gcc, input=written, check=False, capture_output=True, text=True)
         assert compiled.returncode == 0, written + compiled.stderr
         assert written.rstrip() == text.rstrip()
 

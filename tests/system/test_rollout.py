@@ -146,9 +146,7 @@ def test_killed(warpgym, tmp_path):
     for item in found:
         assert [turn["status"] for turn in item["turns"]] == ["no_code", "wrong", "passed"]
         assert f"x[i] + {item['sample']}" in item["turns"][1]["answer"]
-    answers = collections.Counter(
-        event["episode"] for event in events(out) if event.get("answer")
-    )
+    answers = collections.Counter(event["episode"] for event in events(out) if event.get("answer"))
     assert set(answers.values()) == {3}
     states = collections.Counter(event["episode"] for event in events(out) if event.get("state"))
     assert len(states) == 6
@@ -191,8 +189,7 @@ def test_best(warpgym, tmp_path):
     verdict = json.loads((best / "relu" / "verdict.json").read_text(encoding="utf-8"))
     assert "x[i] > 0" in kept and verdict["status"] == "passed"
     worse = RIGHT.replace(
-        "for (size_t i = 0; i < n; i++)",
-        "for (volatile size_t i = 0; i < n; i++)",
+        "for (size_t i = 0; i < n; i++)", "for (volatile size_t i = 0; i < n; i++)"
     )
     policy = script(tmp_path, relu(worse), "slow.jsonl")
     second = rollout(warpgym, policy, "--out", tmp_path / "b", "--best", best,

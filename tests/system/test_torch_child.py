@@ -426,9 +426,7 @@ def pool(monkeypatch):
         monkeypatch.setattr(torch._C, name, function, raising=False)
         monkeypatch.setattr(torch.cuda.memory, name, function, raising=False)
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph, raising=False)
-    monkeypatch.setattr(
-        torch.cuda, "MemPool", lambda _: types.SimpleNamespace(id=0), raising=False
-    )
+    monkeypatch.setattr(torch.cuda, "MemPool", lambda _: types.SimpleNamespace(id=0), raising=False)
     gpu._Pool(None, 0)
     assert on == [0]
     return on

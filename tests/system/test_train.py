@@ -188,9 +188,7 @@ def assert_same(one, two):
 
 def test_interrupted(warpgym, world, tmp_path):
     out = tmp_path / "run"
-    again = arguments(
-        world, out, EVERYTHING, "train.steps=2000", "train.prompts=2", "train.lag=1"
-    )
+    again = arguments(world, out, EVERYTHING, "train.steps=2000", "train.prompts=2", "train.lag=1")
     process = warpgym.start(*again, "train.save_every=1000")
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 2, "steps")
@@ -475,8 +473,10 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
-        (["train.batch_tokens=16777216", "train.kl=0.1"],
-         " for train.kl; lower train.batch_tokens"),
+        (
+            ["train.batch_tokens=16777216", "train.kl=0.1"],
+            " for train.kl; lower train.batch_tokens",
+        ),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "unknown coverage 'named'"),
@@ -499,7 +499,6 @@ def test_no_reference_passes(warpgym, world, tmp_path):
     assert run.status == support.USAGE, run
     assert "no problem's own reference passes, of 1 that were tried" in run.complaint
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)
-
 
     # A run without results does not fix its settings.
     run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=1"))

@@ -156,9 +156,7 @@ def test_faults_that_a_run_survives(warpgym, world, service, undisturbed, tmp_pa
         Fault(STEP, "call", call=leave, skip=5),
         Fault(POLL, "status", 410, of="asample", skip=9),
     ]
-    run = warpgym.finish(
-        train(warpgym, service, world, tmp_path / "run", "policy.backoff_ms=10ms")
-    )
+    run = warpgym.finish(train(warpgym, service, world, tmp_path / "run", "policy.backoff_ms=10ms"))
     assert run.status == support.PASSED, run
     assert [fault.path for fault in service.faults if fault.times] == []
     assert_same(tmp_path / "run", undisturbed[0])

@@ -5,12 +5,7 @@ import json
 
 import support
 
-EXPRESSIONS = {
-    "plus": "x[i] + 1",
-    "minus": "x[i] - 1",
-    "twice": "2 * x[i]",
-    "half": "x[i] / 2",
-}
+EXPRESSIONS = {"plus": "x[i] + 1", "minus": "x[i] - 1", "twice": "2 * x[i]", "half": "x[i] / 2"}
 
 PROBLEM = """name: {name}
 summary: {name}.

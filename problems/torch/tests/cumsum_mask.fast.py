@@ -39,10 +39,7 @@ torch::Tensor cumsum_mask(torch::Tensor x, torch::Tensor mask)
 """
 
 module = load_inline(
-    name="cumsum_mask_cpu",
-    cpp_sources=SOURCE,
-    functions=["cumsum_mask"],
-    extra_cflags=["-O3"],
+    name="cumsum_mask_cpu", cpp_sources=SOURCE, functions=["cumsum_mask"], extra_cflags=["-O3"]
 )
 
 

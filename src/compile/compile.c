@@ -114,7 +114,8 @@ static int run_compiler(struct build *build, const char *text, size_t text_bytes
 static int check_toolchain(struct build *build, struct err *err)
 {
     static const char probe[] =
-        "#include <math.h>\n#include <stdint.h>\ntypedef int warpgym_probe;\n";
+        "#include <math.h>\n#include <stdint.h>\n#ifdef __cplusplus\n#include <vector>\n#endif\n"
+        "typedef int warpgym_probe;\n";
     struct outcome outcome;
     outcome_init(&outcome, LIMIT_DIAGNOSTICS_BYTES);
     int result = run_compiler(build, probe, sizeof probe - 1, &outcome, err);

@@ -23,7 +23,9 @@
 struct toolchain {
     char *cc;         /* absolute path, or NULL: no C compiler here */
     char *cc_version; /* first line of --version: part of the cache key */
-    char *nvcc;       /* absolute path, or NULL */
+    char *cxx;        /* of C++, likewise */
+    char *cxx_version;
+    char *nvcc; /* absolute path, or NULL */
     char *nvcc_version;
     char *nvrtc;           /* the library, by its real path, or NULL: toolchain_find_nvrtc */
     char **nvrtc_includes; /* NULL-terminated directories of headers that belong to it, or NULL */
@@ -32,8 +34,9 @@ struct toolchain {
     char *root; /* bundled toolchain that a sandbox mounts as /usr (make dist), or NULL */
 };
 
-/* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be
- * NULL). A missing compiler is no error here. */
+/* Finds compilers: WARPGYM_CC, WARPGYM_CXX and WARPGYM_NVCC, then PATH, then `bundled` (may be
+ * NULL). A C++ compiler of the C compiler's kind, beside it, comes first. A missing compiler is no
+ * error here. */
 void toolchain_init(struct toolchain *toolchain, const char *bundled);
 /* Looks for NVRTC (device/nvrtc.h): `named`, else beside nvcc, in a toolkit, among the packages of
  * `python`; each may be NULL or "". */
@@ -43,6 +46,7 @@ void toolchain_deinit(struct toolchain *toolchain);
 enum compile_kind {
     COMPILE_C,        /* a candidate, or a reference as candidates are compiled */
     COMPILE_C_DOUBLE, /* a reference at double precision: the oracle */
+    COMPILE_CPP,      /* a candidate in C++ */
     COMPILE_CUDA,     /* host and device code, through nvcc */
     COMPILE_CUBIN,    /* device code alone, for the driver to load: through NVRTC where there is
                          one (the runner has to have it loaded), else through nvcc */

@@ -20,7 +20,8 @@
 struct group {
     struct buf text;
     int lines;
-    int included_at; /* line of the source whose #include led to it; 0: none */
+    int included_at;                  /* line of the source whose #include led to it; 0: none */
+    char required_at[FUNCTION_BYTES]; /* place in the source whose template led to it */
 };
 
 struct distiller {
@@ -29,10 +30,11 @@ struct distiller {
     struct group groups[SEVERITY_COUNT][GROUPS];
     size_t counts[SEVERITY_COUNT];
     size_t left_out;
-    struct group *current;         /* NULL: what follows belongs to nothing that is shown */
-    bool skipping;                 /* the next quotation belongs to a note that is not shown */
-    int included_at;               /* that leads to where messages come from now */
-    char function[FUNCTION_BYTES]; /* that the linker named last */
+    struct group *current;            /* NULL: what follows belongs to nothing that is shown */
+    bool skipping;                    /* the next quotation belongs to a note that is not shown */
+    int included_at;                  /* that leads to where messages come from now */
+    char required_at[FUNCTION_BYTES]; /* likewise */
+    char function[FUNCTION_BYTES];    /* that the linker named last */
     char last_resort[MESSAGE_LINE_BYTES]; /* the first line that nothing else was made of */
 };
 
@@ -134,6 +136,14 @@ static void take_note(struct distiller *distiller, const struct message *message
         add_line(group, text);
 }
 
+/* Where in the source the current message comes from, which is about a header. */
+static void place_group(struct distiller *distiller)
+{
+    struct group *group = distiller->current;
+    group->included_at = distiller->included_at;
+    memcpy(group->required_at, distiller->required_at, sizeof group->required_at);
+}
+
 static void take_message(struct distiller *distiller, const struct message *message)
 {
     char *text = render(distiller, message);
@@ -143,7 +153,7 @@ static void take_message(struct distiller *distiller, const struct message *mess
     } else {
         begin_group(distiller, message->severity, text);
         if (distiller->current && shown && !is_source(distiller->context, message))
-            distiller->current->included_at = distiller->included_at;
+            place_group(distiller);
         if (!shown)
             distiller->current = NULL; /* the lines that follow quote it */
     }
@@ -184,6 +194,26 @@ static bool take_include(struct distiller *distiller, const char *line)
     return true;
 }
 
+/* gcc's lines before a message about a template: `FILE: In instantiation of '…':`, then whose use
+ * led to it, `FILE:LINE:COLUMN:   required from …`, the outermost last. */
+static bool take_instantiation(struct distiller *distiller, const char *line)
+{
+    const char *required = strstr(line, ":   required from ");
+    const char *place = line + strlen(distiller->context->source);
+    bool begins = strstr(line, ": In ") && line[strlen(line) - 1] == ':';
+    if (isspace((unsigned char)line[0]) ||
+        (!required && !begins && !strstr(line, ":   [ skipping ")))
+        return false;
+    distiller->current = NULL;
+    if (begins)
+        distiller->required_at[0] = '\0';
+    else if (required && starts_with(line, distiller->context->source) &&
+             strspn(place, ":0123456789") == (size_t)(required - place) + 1)
+        snprintf(distiller->required_at, sizeof distiller->required_at, "%.*s",
+                 (int)(required - place), place);
+    return true;
+}
+
 static bool is_chatter(const char *line)
 {
     static const char *const beginnings[] = {
@@ -199,13 +229,14 @@ static bool is_chatter(const char *line)
         "    inlined from ",
         "cc1: some warnings being treated as errors",
         "cc1: all warnings being treated as errors",
+        "cc1plus: some warnings being treated as errors",
+        "cc1plus: all warnings being treated as errors",
         "collect2: error: ld returned",
         "0x",
         "\t../",
     };
     static const char *const parts[] = {
         ": At top level:",
-        ": In function '",
         ": In function `",
         "Assembler messages:",
         "error: linker command failed",
@@ -340,7 +371,7 @@ static void take_line(struct distiller *distiller, const char *line)
 {
     struct message message;
     bool indented = isspace((unsigned char)line[0]);
-    if (take_include(distiller, line))
+    if (take_include(distiller, line) || take_instantiation(distiller, line))
         return;
     if (message_parse(line, &message)) {
         distiller->function[0] = '\0';
@@ -365,7 +396,10 @@ static void take_line(struct distiller *distiller, const char *line)
 
 static void close_group(struct group *group)
 {
-    if (group->included_at > 0)
+    if (group->required_at[0])
+        buf_printf(&group->text, "%s%s: note: required from here\n", DIAGNOSTICS_NAME,
+                   group->required_at);
+    else if (group->included_at > 0)
         buf_printf(&group->text, "%s:%d: note: included from here\n", DIAGNOSTICS_NAME,
                    group->included_at);
 }

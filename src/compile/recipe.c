@@ -107,7 +107,6 @@ static void add_sysroot(struct recipe *recipe, const char *root)
 static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
 {
     static const char *const common[] = {
-        "-std=gnu17",
         "-O3",
         "-march=native",
         "-fopenmp",
@@ -127,28 +126,36 @@ static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
         add(recipe, "-fuse-ld=gold"); /* 3 of 56 ms */
 }
 
-static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool precise,
+/* C++ brings its library along, so that a candidate needs none of the process that loads it, and
+ * takes that of its own compiler. */
+static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
                   bool process, struct err *err)
 {
     struct arena *arena = &recipe->arena;
-    if (!toolchain->cc)
-        return err_set(err, ERR_MISSING,
-                       "there is no C compiler: install gcc, or name one in "
-                       "WARPGYM_CC");
-    const char *program = toolchain->root && process ? "/usr/bin/gcc" : toolchain->cc;
-    bool clang = strstr(toolchain->cc_version, "clang") != NULL;
-    const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(toolchain->cc),
-                                    toolchain->cc);
-    recipe->source = "candidate.c";
+    bool cpp = kind == COMPILE_CPP;
+    bool precise = kind == COMPILE_C_DOUBLE;
+    const char *compiler = cpp ? toolchain->cxx : toolchain->cc;
+    const char *version = cpp ? toolchain->cxx_version : toolchain->cc_version;
+    if (!compiler)
+        return err_set(err, ERR_MISSING, "there is no %s compiler: install %s, or name one in %s",
+                       cpp ? "C++" : "C", cpp ? "g++" : "gcc", cpp ? "WARPGYM_CXX" : "WARPGYM_CC");
+    const char *bundled = cpp ? "/usr/bin/g++" : "/usr/bin/gcc";
+    const char *program = toolchain->root && process ? bundled : compiler;
+    bool clang = strstr(version, "clang") != NULL;
+    const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(compiler),
+                                    compiler);
+    recipe->source = cpp ? "candidate.cpp" : "candidate.c";
     recipe->object = "candidate.so";
     recipe->prelude = precise ? make_double_prelude(arena) : NULL;
-    recipe->identity = arena_printf(arena, "%s\n%s",
-                                    identify(arena, toolchain->cc, toolchain->cc_version),
+    recipe->identity = arena_printf(arena, "%s\n%s", identify(arena, compiler, version),
                                     toolchain->cpu);
     set_environment(recipe, program);
     add(recipe, program);
     if (toolchain->root && !process)
         add_sysroot(recipe, toolchain->root);
+    add(recipe, cpp ? "-std=gnu++17" : "-std=gnu17");
+    if (cpp)
+        add(recipe, "-static-libstdc++");
     add_c_flags(recipe, clang, access(gold, X_OK) == 0);
     if (precise) {
         add(recipe, "-include");
@@ -230,7 +237,7 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
     }
     if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
         return init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN, err);
-    return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, process, err);
+    return init_c(recipe, toolchain, kind, process, err);
 }
 
 void recipe_deinit(struct recipe *recipe)

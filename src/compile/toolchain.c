@@ -99,6 +99,45 @@ static char *find_cc(void)
     return NULL;
 }
 
+/* The C++ compiler that belongs to a C compiler: /opt/bin/g++-13 to /opt/bin/gcc-13. NULL: there is
+ * none. */
+static char *find_beside(const char *cc)
+{
+    static const struct {
+        const char *c, *cxx;
+    } names[] = {{"gcc", "g++"}, {"clang", "clang++"}, {"cc", "c++"}};
+    const char *name = base_name(cc);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const char *at = strstr(name, names[i].c);
+        if (!at)
+            continue;
+        char *path = mem_printf("%.*s%s%s", (int)(at - cc), cc, names[i].cxx,
+                                at + strlen(names[i].c));
+        if (is_program(path) && !is_compiler_proxy(path))
+            return path;
+        mem_free(path);
+        return NULL;
+    }
+    return NULL;
+}
+
+static char *find_cxx(const char *cc)
+{
+    static const char *const names[] = {"g++", "c++", "clang++"};
+    const char *named = getenv("WARPGYM_CXX");
+    if (named && *named)
+        return find_named(named);
+    char *found = cc ? find_beside(cc) : NULL;
+    for (size_t i = 0; !found && i < COUNT(names); i++) {
+        found = process_find(names[i]);
+        if (found && is_compiler_proxy(found)) {
+            mem_free(found);
+            found = NULL;
+        }
+    }
+    return found;
+}
+
 static char *find_nvcc(void)
 {
     const char *named = getenv("WARPGYM_NVCC");
@@ -354,6 +393,8 @@ static char **find_readable(const struct toolchain *toolchain)
         readable_add(&readable, system[i]);
     if (toolchain->cc)
         readable_add_program(&readable, toolchain->cc);
+    if (toolchain->cxx)
+        readable_add_program(&readable, toolchain->cxx);
     if (toolchain->nvcc)
         readable_add_program(&readable, toolchain->nvcc);
     return readable.items;
@@ -373,6 +414,8 @@ static void use_bundled(struct toolchain *toolchain, const char *bundled)
     toolchain->cc = cc;
     toolchain->root = mem_strdup(root);
     toolchain->cc_version = read_line(note);
+    toolchain->cxx = mem_printf("%s/usr/bin/g++", root);
+    toolchain->cxx_version = read_line(note);
     mem_free(note);
 }
 
@@ -384,7 +427,11 @@ void toolchain_init(struct toolchain *toolchain, const char *bundled)
         use_bundled(toolchain, bundled);
     if (toolchain->cc && !toolchain->cc_version)
         toolchain->cc_version = find_version(toolchain->cc, NULL);
-    /* nvcc needs a C++ compiler of the system; the bundled toolchain brings none. */
+    if (!toolchain->root)
+        toolchain->cxx = take_canonical(find_cxx(toolchain->cc));
+    if (toolchain->cxx && !toolchain->cxx_version)
+        toolchain->cxx_version = find_version(toolchain->cxx, NULL);
+    /* nvcc needs the system's C++ compiler. */
     if (!toolchain->root)
         toolchain->nvcc = take_canonical(find_nvcc());
     if (toolchain->nvcc)
@@ -415,6 +462,8 @@ void toolchain_deinit(struct toolchain *toolchain)
     mem_free(toolchain->nvrtc);
     mem_free(toolchain->cc);
     mem_free(toolchain->cc_version);
+    mem_free(toolchain->cxx);
+    mem_free(toolchain->cxx_version);
     mem_free(toolchain->nvcc);
     mem_free(toolchain->nvcc_version);
     mem_free(toolchain->cpu);

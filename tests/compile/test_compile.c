@@ -146,6 +146,29 @@ TEST(accepted)
     }
 }
 
+TEST(cpp)
+{
+    static const char right[] = "#include <algorithm>\n#include <string>\n"
+                                "extern \"C\" void solution(float *x, int n)\n"
+                                "{\n    std::sort(x, x + n);\n    if (n < 0)\n"
+                                "        throw std::string(\"none\");\n}\n";
+    static const char wrong[] = "#include <algorithm>\n#include <vector>\nstruct A { int a; };\n"
+                                "extern \"C\" void solution(A *x, int n)\n"
+                                "{\n    std::sort(x, x + n);\n}\n";
+    struct artifact artifact = build(COMPILE_CPP, "a.cpp", right);
+    assert_true(artifact.ok);
+    assert_string_equal(artifact.diagnostics, "");
+    artifact_deinit(&artifact);
+    artifact = build(COMPILE_CPP, "a.cpp", wrong); /* the error lies in a header */
+    assert_false(artifact.ok);
+    assert_non_null(strstr(artifact.diagnostics, "error: no match for"));
+    assert_non_null(strstr(artifact.diagnostics, "a.cpp:6:"));
+    artifact_deinit(&artifact);
+    artifact = build(COMPILE_C, "a.c", right);
+    assert_false(artifact.ok);
+    artifact_deinit(&artifact);
+}
+
 static const struct {
     const char *text;
     const char *diagnostics; /* how they begin */
@@ -302,7 +325,9 @@ TEST(key_covers_what_matters)
         {toolchain, COMPILE_C, text},       {toolchain, COMPILE_C_DOUBLE, text},
         {toolchain, COMPILE_C, "int b;\n"}, {toolchain, COMPILE_C, text},
         {toolchain, COMPILE_C, text},       {toolchain, COMPILE_C, text},
+        {toolchain, COMPILE_CPP, text},     {toolchain, COMPILE_CPP, text},
     };
+    rows[7].toolchain.cxx_version = (char *)"g++ 99";
     rows[3].toolchain.cpu = (char *)"another CPU";
     rows[4].toolchain.cc_version = (char *)"gcc 99";
     rows[5].toolchain.readable = readable;
@@ -326,16 +351,24 @@ TEST(key_covers_what_matters)
 
 TEST(bundled_toolchain_commands)
 {
+    static const struct {
+        enum compile_kind kind;
+        const char *here, *sandboxed;
+    } rows[] = {{COMPILE_C, "/opt/tools/usr/bin/gcc", "/usr/bin/gcc"},
+                {COMPILE_CPP, "/opt/tools/usr/bin/g++", "/usr/bin/g++"}};
     struct toolchain bundled = {.cc = (char *)"/opt/tools/usr/bin/gcc",
                                 .cc_version = (char *)"gcc 12",
+                                .cxx = (char *)"/opt/tools/usr/bin/g++",
+                                .cxx_version = (char *)"gcc 12",
                                 .cpu = (char *)"cpu",
                                 .root = (char *)"/opt/tools"};
-    for (int process = 0; process < 2; process++) {
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
         struct recipe recipe;
         bool sysroot = false;
         bool libraries = false;
-        assert_int_equal(recipe_init(&recipe, &bundled, COMPILE_C, NULL, process, NULL), 0);
-        assert_string_equal(recipe.argv[0], process ? "/usr/bin/gcc" : "/opt/tools/usr/bin/gcc");
+        bool process = i % 2;
+        assert_int_equal(recipe_init(&recipe, &bundled, rows[i / 2].kind, NULL, process, NULL), 0);
+        assert_string_equal(recipe.argv[0], process ? rows[i / 2].sandboxed : rows[i / 2].here);
         assert_string_equal(recipe.quoted[0], "/usr");
         for (const char **at = recipe.argv; *at; at++)
             sysroot |= strcmp(*at, "--sysroot=/opt/tools") == 0;

@@ -98,6 +98,28 @@ static const struct {
      ERROR | SOURCE},
     {"/opt/warpgym/toolchain/usr/include/b.h:2:1: error: wrong\n",
      "/usr/include/b.h:2:1: error: wrong\n", ERROR},
+    /* C++: an error in a template of a header belongs to the use that led to it. */
+    {"In file included from /usr/include/b.h:71,\n"
+     "                 from candidate.c:1:\n"
+     "/usr/include/b.h: In instantiation of 'bool less(T) [with T = A]':\n"
+     "/usr/include/b.h:9:14:   required from 'void sort(T, T) [with T = A*]'\n"
+     "/usr/include/b.h:19:25:   [ skipping 3 instantiation contexts, use more to see them ]\n"
+     "candidate.c:6:14:   required from here\n"
+     "/usr/include/b.h:45:23: error: no match for 'operator<'\n"
+     "   45 | { return *a < *b; }\n"
+     "/usr/include/b.h: In member function 'void g()':\n"
+     "/usr/include/b.h:50:2: error: wrong by itself\n",
+     "/usr/include/b.h:45:23: error: no match for 'operator<'\n"
+     "   45 | { return *a < *b; }\n"
+     "softmax.c:6:14: note: required from here\n"
+     "/usr/include/b.h:50:2: error: wrong by itself\n"
+     "softmax.c:1: note: included from here\n",
+     ERROR | SOURCE},
+    {"/etc/group: In instantiation of 'x':\n"
+     "candidate.c secret:   required from here\n"
+     "/etc/group:3:21:   required from 'secret'\n"
+     "/etc/group:3:21: error: 'secret' undeclared\n",
+     "softmax.c: error: about a file that is not part of the source\n", ERROR | SOURCE},
     /* Files of the machine are not quoted, however their names come in. */
     {"In file included from candidate.c:2:\n"
      "/etc/passwd:1:5: error: expected '=', ',', ';' before ':' token\n"

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const variables[] = {"PATH",           "WARPGYM_CC", "WARPGYM_NVCC",
-                                        "XDG_CACHE_HOME", "HOME",       "CUDA_HOME"};
+static const char *const variables[] = {"PATH",         "WARPGYM_CC",     "WARPGYM_CXX",
+                                        "WARPGYM_NVCC", "XDG_CACHE_HOME", "HOME",
+                                        "CUDA_HOME"};
 #define VARIABLES COUNT(variables)
 
 static char *saved[VARIABLES];
@@ -151,6 +152,48 @@ TEST(named_compiler)
     mem_free(path);
     mem_free(tree);
     mem_free(cc);
+}
+
+TEST(cpp_compiler)
+{
+    static const char version[] = "#!/bin/sh\necho \"${0##*/} 1\"\n";
+    char *gcc = make_program("opt/bin/gcc-13", version);
+    char *gxx = make_program("opt/bin/g++-13", version);
+    char *clang = make_program("opt/bin/clang", version);
+    char *clangxx = make_program("opt/bin/clang++", version);
+    char *alone = make_program("opt/bin/target-gcc", version);
+    char *path_gxx = make_program("path/g++", version);
+    char *path = mem_printf("%s/path:/usr/bin", place);
+    const struct {
+        const char *cc, *cxx, *found, *version;
+    } rows[] = {
+        {gcc, NULL, gxx, "g++-13 1"},     {clang, NULL, clangxx, "clang++ 1"},
+        {alone, NULL, path_gxx, "g++ 1"}, {gcc, clangxx, clangxx, "clang++ 1"},
+        {gcc, "", gxx, "g++-13 1"},       {gcc, "/no/such/g++", NULL, NULL},
+    };
+    setenv("PATH", path, 1);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct toolchain toolchain;
+        setenv("WARPGYM_CC", rows[i].cc, 1);
+        setenv("WARPGYM_CXX", rows[i].cxx ? rows[i].cxx : "", 1);
+        toolchain_init(&toolchain, NULL);
+        if (rows[i].found) {
+            assert_string_equal(toolchain.cxx, rows[i].found);
+            assert_string_equal(toolchain.cxx_version, rows[i].version);
+            assert_true(is_readable(&toolchain, rows[i].found));
+        } else {
+            assert_null(toolchain.cxx);
+            assert_null(toolchain.cxx_version);
+        }
+        toolchain_deinit(&toolchain);
+    }
+    mem_free(gcc);
+    mem_free(gxx);
+    mem_free(clang);
+    mem_free(clangxx);
+    mem_free(alone);
+    mem_free(path_gxx);
+    mem_free(path);
 }
 
 TEST(empty_name_is_no_name)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "device/gpu_memory.h"
+#include "judge/child/exceptions.h"
 #include "judge/child/invoke.h"
 #include "judge/child/launcher.h"
 #include "judge/process/wire.h"
@@ -70,8 +71,27 @@ static void say_failed(struct native *native, enum wire_failure failure, const c
     say(native, &message, sizeof message);
 }
 
+/* What an exception that leaves `solution` ends in, on any of its threads. */
+static void on_exception(void *context, const char *text)
+{
+    say_failed(context, FAILED_RUN, text);
+    _exit(1);
+}
+
+/* Whether the object defines `solution`, and as C++ names it. */
+static bool is_mangled(int artifact, size_t bytes)
+{
+    static const char name[] = "_Z8solution";
+    void *text = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, artifact, 0);
+    bool found = text != MAP_FAILED && memmem(text, bytes, name, sizeof name - 1);
+    if (text != MAP_FAILED)
+        munmap(text, bytes);
+    return found;
+}
+
 /* dlopen takes a path: the artifact goes into scratch under a name of its own for a moment. */
-static void *load(int artifact, const char *name, char *why, size_t why_bytes)
+static void *load(struct native *native, int artifact, const char *name, char *why,
+                  size_t why_bytes)
 {
     struct stat facts;
     char path[64];
@@ -92,11 +112,16 @@ static void *load(int artifact, const char *name, char *why, size_t why_bytes)
                  at == facts.st_size ? dlerror() : "the scratch directory is full");
     unlink(path);
     void *function = library ? dlsym(library, "solution") : NULL;
-    if (library && !function)
+    if (library && !function && is_mangled(artifact, (size_t)facts.st_size))
+        snprintf(why, why_bytes,
+                 "`solution` is there under its C++ name only; define it as extern \"C\"");
+    else if (library && !function)
         snprintf(why, why_bytes,
                  "there is no function `solution`; define it with the problem's signature, not "
-                 "static (in CUDA C++ as extern \"C\", or say in a launch line how a kernel is "
-                 "started)");
+                 "static (in C++ and CUDA as extern \"C\"; or say in a launch line how a CUDA "
+                 "kernel is started)");
+    if (library)
+        exceptions_catch(library, on_exception, native);
     return function;
 }
 
@@ -151,9 +176,9 @@ static enum wire_failure load_parts(struct native *native, const struct wire_ope
                                              : FAILED_LOAD;
     }
     if (!cubin)
-        native->solution = load(descriptors[0], "solution", why, why_bytes);
+        native->solution = load(native, descriptors[0], "solution", why, why_bytes);
     if (oracle && (cubin || native->solution))
-        native->oracle = load(descriptors[1], "oracle", why, why_bytes);
+        native->oracle = load(native, descriptors[1], "oracle", why, why_bytes);
     bool loaded = (cubin || native->solution) && (!oracle || native->oracle);
     return loaded ? FAILED_NONE : FAILED_LOAD;
 }

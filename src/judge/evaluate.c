@@ -33,7 +33,7 @@ static int admit_ending(struct session *session)
 {
     const char *path = session->job.candidate->path;
     const char *ending = language_foreign_ending(session->job.language, path);
-    char names[128], message[512];
+    char names[256], message[640];
     if (!ending)
         return 0;
     language_names(names, sizeof names);
@@ -51,7 +51,7 @@ static int admit_candidate(struct session *session)
     struct verdict *verdict = session->verdict;
     const struct candidate *text = session->job.candidate;
     struct err err;
-    char message[512];
+    char message[512], titles[128];
     if (admit_ending(session) < 0)
         return -1;
     if (candidate_check(text, &err) < 0) {
@@ -62,9 +62,11 @@ static int admit_candidate(struct session *session)
     if (language->format == session->job.problem->format)
         return 0;
     bool torch = session->job.problem->format == PROBLEM_TORCH;
-    snprintf(message, sizeof message, "problem %s takes %s, and %s is %s", session->job.problem->id,
-             torch ? "a Python module with ModelNew" : "C or CUDA source with `solution`",
-             text->path, language->family);
+    language_titles(PROBLEM_NATIVE, titles, sizeof titles);
+    snprintf(message, sizeof message, "problem %s takes %s%s, and %s is %s",
+             session->job.problem->id, torch ? "a Python module" : titles,
+             torch ? " with ModelNew" : " source with `solution`", text->path,
+             torch ? language->title : "Python");
     verdict_fail(verdict, STATUS_UNSUPPORTED, "format", message, NULL);
     return -1;
 }

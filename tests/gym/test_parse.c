@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #define C_CODE "void solution(float *x) { x[0] = 1; }"
+#define CPP_CODE "extern \"C\" void solution(float *x) { std::fill_n(x, 1, 1.f); }"
 #define PY_CODE                                                                                    \
     "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x"
 #define CU_CODE "// launch: f grid=(1) block=(32)\n__global__ void f(float *x) { x[0] = 1; }"
@@ -101,6 +102,15 @@ static const struct {
     {"empty ones", "c", "```c\n\n```\n```c\n" C_CODE "\n```\n```c\n```", "", C_CODE, PARSE_FENCE,
      FORMAT},
     {"C++", "cuda", "```c++\n" CU_CODE "\n```", "", CU_CODE, PARSE_FENCE, FORMAT},
+    {"C++ as such", "cpp", "```cpp\n" CPP_CODE "\n```\n```c\nvoid solution(\n```", "", CPP_CODE,
+     PARSE_FENCE, FORMAT},
+    {"C before CUDA's kernels alone", "cpp",
+     "```cuda\n" CU_CODE "\n```\n```c\n" C_CODE "\n```\n```cuda\n" CU_CODE "\n```", "", C_CODE,
+     PARSE_FENCE, FORMAT},
+    {"CUDA in a C++ block", "cuda", "```cpp\n" CU_CODE "\n```\n```text\nvoid solution(\n```", "",
+     CU_CODE, PARSE_FENCE, FORMAT},
+    {"bare C++", "cpp", "So:\n#include <vector>\n" CPP_CODE, "", "#include <vector>\n" CPP_CODE,
+     PARSE_BARE, FORMAT},
     {"CUDA", "cuda", "```CUDA\n" CU_CODE "\n```\n```cpp\n__global__ x\n```", "", CU_CODE,
      PARSE_FENCE, FORMAT},
     {"cu", "cuda", "```cu\n" CU_CODE "\n```\n```c\n__global__ x\n```", "", CU_CODE, PARSE_FENCE,

@@ -98,11 +98,12 @@ struct row {
     const char *says;  /* part of the message; NULL: anything */
 };
 
-static void run_rows(const struct problem *of, const struct row *rows, size_t count)
+static void run_rows(const struct problem *of, const char *path, const struct row *rows,
+                     size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct verdict verdict;
-        judge_text(of, "candidate.c", rows[i].text, &verdict);
+        judge_text(of, path, rows[i].text, &verdict);
         const char *message = verdict.error_message ? verdict.error_message : "";
         if (!(rows[i].statuses >> verdict.status & 1) ||
             (rows[i].says && !strstr(message, rows[i].says)))
@@ -112,7 +113,7 @@ static void run_rows(const struct problem *of, const struct row *rows, size_t co
     }
 }
 
-#define RUN(of, rows) run_rows(of, rows, COUNT(rows))
+#define RUN(of, rows) run_rows(of, "candidate.c", rows, COUNT(rows))
 
 static const struct row answers[] = {
     {"right", RIGHT, 1 << STATUS_PASSED, NULL},
@@ -297,6 +298,23 @@ TEST(language)
         {"dir.py/a.c", "int a;", "c"},
         {"a.cu", "int a;", "cuda"},
         {"a.cuh", "int a;", "cuda"},
+        {"a.cpp", "int a;", "cpp"},
+        {"a.cc", "int a;", "cpp"},
+        {"dir.c/a.cxx", "int a;", "cpp"},
+        {"a.cpp", "__global__ void f();", "cuda"},
+        {"a.c", "extern \"C\" void solution() {}", "c"},
+        {"a", "extern \"C\" void solution() {}", "cpp"},
+        {"", "#include <vector>\nvoid solution() {}", "cpp"},
+        {"", "# include <bits/stdc++.h>\n", "cpp"},
+        {"", "static inline float f(float x) { return ::std::exp(x); }", "cpp"},
+        {"", "extern \"C\" __global__ void f();", "cuda"},
+        {"", "#include <math.h>\n/* as std::sort, extern \"C\" */ // std::\nint a;", "c"},
+        {"", "const char *a = \"std::\\\"std::\", b = '\\''; extern int c;", "c"},
+        {"", "#ifdef __cplusplus\n#if 1\nextern \"C\" {\n#endif\n#include <new>\n#endif\nint a;",
+         "c"},
+        {"", "#ifdef __cplusplus\n#endif\nextern \"C\" int a;", "cpp"},
+        {"", "#if !defined(__cplusplus)\n#else\nusing std::exp;\n#endif\nint mystd;", "c"},
+        {"", "/* never closed extern \"C\"", "c"},
         {"a.c", "__global__ void f();", "cuda"},
         {"a", "int a;", "c"},
         {"a.py", "import torch", "python"},
@@ -311,6 +329,45 @@ TEST(language)
     assert_non_null(strstr(verdict.error_message, "twice"));
     check_sense("python", &verdict);
     verdict_deinit(&verdict);
+}
+
+#define CPP "#include <cstddef>\n#include <stdexcept>\n#include <thread>\n#include <vector>\n"
+#define CPP_HEAD "extern \"C\" void solution(const float *x, float *y, std::size_t n)\n{"
+
+static const struct row cpp[] = {
+    {"containers and templates",
+     CPP "template <typename T> static T twice(T x) { return 2 * x + 1; }\n" CPP_HEAD
+         "std::vector<float> t(x, x + n); for (std::size_t i = 0; i < n; i++)"
+         " y[i] = twice(t[i]); }",
+     1 << STATUS_PASSED, NULL},
+    {"an exception", CPP CPP_HEAD "throw std::out_of_range(\"row 3\"); }",
+     1 << STATUS_RUNTIME_ERROR, "instance of 'std::out_of_range': row 3"},
+    {"a number as an exception, on a thread", CPP CPP_HEAD "std::thread([] { throw 3; }).join(); }",
+     1 << STATUS_RUNTIME_ERROR, "instance of 'int'"},
+    {"an exception where none may be",
+     CPP "static void f() noexcept { throw 3; }\n" CPP_HEAD "f(); }", 1 << STATUS_RUNTIME_ERROR,
+     "instance of 'int'"},
+    {"a thread that is not joined", CPP CPP_HEAD "std::thread t([] {}); }",
+     1 << STATUS_RUNTIME_ERROR, "terminate called without an active exception"},
+    {"an exception before the call",
+     CPP "static struct early { early() { throw 3; } } one;\n" CPP_HEAD "}",
+     1 << STATUS_RUNTIME_ERROR, "exited with status 134"},
+    {"an exception that is caught",
+     CPP CPP_HEAD "try { throw 2; } catch (int k) {"
+                  " for (std::size_t i = 0; i < n; i++) y[i] = (float)k * x[i] + 1; } }",
+     1 << STATUS_PASSED, NULL},
+    {"a C++ name",
+     CPP "void solution(const float *x, float *y, std::size_t n) {"
+         " for (std::size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }",
+     1 << STATUS_LOAD_ERROR, "extern \"C\""},
+    {"no name", CPP, 1 << STATUS_LOAD_ERROR, "there is no function `solution`"},
+    {"C's keyword", CPP CPP_HEAD "float *restrict z = y; z[0] = x[0]; }", 1 << STATUS_COMPILE_ERROR,
+     "candidate.cpp:6:"},
+};
+
+TEST(cpp)
+{
+    run_rows(&problem, "candidate.cpp", cpp, COUNT(cpp));
 }
 
 /* What a passing verdict has to say of itself. */

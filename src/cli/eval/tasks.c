@@ -187,8 +187,10 @@ static int add_text(struct eval_tasks *tasks, const struct pair *pair, const cha
     if (!problem)
         return err->code;
     bool torch = problem->format == PROBLEM_TORCH || strstr(pair->source, "class ModelNew");
-    const char *extension = torch ? "py" : "c";
-    char *name = pair->name ? mem_strdup(pair->name) : mem_printf("%s.%s", place, extension);
+    const struct language *language = torch ? language_standard(PROBLEM_TORCH)
+                                            : language_of(NULL, "", pair->source);
+    char *name = pair->name ? mem_strdup(pair->name)
+                            : mem_printf("%s%s", place, language->endings[0]);
     add_task(tasks, problem, name, mem_strdup(pair->source), strlen(pair->source));
     mem_free(name);
     return 0;

@@ -8,8 +8,6 @@
 #define MARKERS 28
 
 struct dialect {
-    const char *language;
-    const char *own, *near; /* labels, each between blanks */
     bool (*has_entry)(struct span code);
     const char *begins[MARKERS]; /* first words of a line; NULL-terminated where fewer */
 };
@@ -140,29 +138,16 @@ static bool has_anything(struct span code)
             "__device__", "__constant__", "int ", "float ", "double "                              \
     }
 
-#define LABELS_C " c h c89 c90 c99 c11 c17 c18 c23 gnu17 "
-#define LABELS_CUDA " cuda cu cuh cuda-c cuda_c cudac cuda-c++ cuda-cpp cuda_cpp "
-#define LABELS_CPP " cpp c++ cc cxx hpp c++11 c++14 c++17 c++20 "
-#define LABELS_PYTHON " python py python3 python2 py3 pytorch torch triton ipython "
-
-/* The last row is for languages without a dialect. */
 static const struct dialect dialects[] = {
-    {"c", LABELS_C, LABELS_CPP LABELS_CUDA " openmp simd ", has_function, BEGINS_C},
-    {"cuda", LABELS_CUDA, LABELS_CPP LABELS_C, has_kernel, BEGINS_C},
-    {"python", LABELS_PYTHON, " ", has_class, BEGINS_PYTHON},
-    {"triton", LABELS_PYTHON, " ", has_class, BEGINS_PYTHON},
-    {"torch-cuda", LABELS_PYTHON, LABELS_CUDA LABELS_CPP, has_class, BEGINS_PYTHON},
-    {NULL, " ", " ", has_anything, {NULL}},
+    [SYNTAX_ANY] = {has_anything, {NULL}},
+    [SYNTAX_C] = {has_function, BEGINS_C},
+    [SYNTAX_CUDA] = {has_kernel, BEGINS_C},
+    [SYNTAX_PYTHON] = {has_class, BEGINS_PYTHON},
 };
 
-#define DIALECTS COUNT(dialects)
-
-const struct dialect *dialect_of(const char *language)
+static const struct dialect *dialect_of(const struct language *language)
 {
-    size_t i = 0;
-    while (i < DIALECTS - 1 && (!language || strcmp(dialects[i].language, language) != 0))
-        i++;
-    return &dialects[i];
+    return &dialects[language ? language->syntax : SYNTAX_ANY];
 }
 
 static bool is_listed(const char *labels, struct span label)
@@ -175,14 +160,29 @@ static bool is_listed(const char *labels, struct span label)
     return false;
 }
 
-enum dialect_rank dialect_rank(const struct dialect *dialect, const char *language,
-                               struct span label)
+/* Listed itself, or a label of a language that is. */
+static bool is_near(const char *near, struct span label)
 {
+    if (is_listed(near, label))
+        return true;
+    const struct language *row;
+    for (size_t i = 0; (row = language_at(i)); i++) {
+        struct span name = {row->name, strlen(row->name)};
+        if (is_listed(near, name) && is_listed(row->labels, label))
+            return true;
+    }
+    return false;
+}
+
+enum dialect_rank dialect_rank(const struct answer_language *language, struct span label)
+{
+    const struct language *row = language->row;
     if (label.count == 0)
         return RANK_NONE;
-    if (is_listed(dialect->own, label) || (language && is_listed(language, label)))
+    if ((row && is_listed(row->labels, label)) ||
+        (language->name && is_listed(language->name, label)))
         return RANK_OWN;
-    return is_listed(dialect->near, label) ? RANK_NEAR : RANK_FOREIGN;
+    return row && is_near(row->near, label) ? RANK_NEAR : RANK_FOREIGN;
 }
 
 /* Prose begins with "from " and "double ", too: these words mark code only if one of these is on
@@ -202,8 +202,9 @@ static bool is_prose(struct span line, const char *beginning)
            !contains_word(line, ";") && !contains_word(line, "=");
 }
 
-bool dialect_begins(const struct dialect *dialect, struct span line)
+bool dialect_begins(const struct answer_language *language, struct span line)
 {
+    const struct dialect *dialect = dialect_of(language->row);
     struct span text = span_trim(line);
     for (size_t i = 0; i < MARKERS && dialect->begins[i]; i++)
         if (span_begins(text, dialect->begins[i]))
@@ -211,7 +212,7 @@ bool dialect_begins(const struct dialect *dialect, struct span line)
     return false;
 }
 
-bool dialect_has_entry(const struct dialect *dialect, struct span code)
+bool dialect_has_entry(const struct answer_language *language, struct span code)
 {
-    return dialect->has_entry(code);
+    return dialect_of(language->row)->has_entry(code);
 }

@@ -19,8 +19,7 @@ struct fence {
 };
 
 struct fences {
-    const struct dialect *dialect;
-    const char *language;
+    const struct answer_language *language;
     struct fence open[FENCE_DEPTH];
     size_t depth;
     struct fenced best;
@@ -105,7 +104,7 @@ static void consider_block(struct fences *fences, const struct fence *fence, con
     struct span body = {fence->body, (size_t)(end - fence->body)};
     if (span_trim(body).count == 0)
         return;
-    bool entry = dialect_has_entry(fences->dialect, body);
+    bool entry = dialect_has_entry(fences->language, body);
     int score = (entry ? 8 : 0) + (int)fence->rank * 2 + (complete ? 1 : 0);
     if (score < fences->best_score)
         return;
@@ -118,7 +117,7 @@ static void push_fence(struct fences *fences, struct fence *fence, struct span l
 {
     if (fences->depth == FENCE_DEPTH)
         return;
-    fence->rank = dialect_rank(fences->dialect, fences->language, label);
+    fence->rank = dialect_rank(fences->language, label);
     fence->body = body;
     fences->open[fences->depth++] = *fence;
 }
@@ -134,7 +133,7 @@ static void take_text_block(struct fences *fences, struct span line, const char 
     struct fence fence = {.mark = '`', .length = fence_run(rest, '`')};
     struct span label = {mark + fence.length, rest.count - fence.length};
     if (fence.length >= FENCE_MARKS && is_label(label) &&
-        dialect_rank(fences->dialect, fences->language, label) == RANK_OWN)
+        dialect_rank(fences->language, label) == RANK_OWN)
         push_fence(fences, &fence, label, next);
 }
 
@@ -184,10 +183,9 @@ static void take_open_fences(struct fences *fences, const char *end)
     }
 }
 
-bool fence_choose(struct span text, const struct dialect *dialect, const char *language,
-                  struct fenced *out)
+bool fence_choose(struct span text, const struct answer_language *language, struct fenced *out)
 {
-    struct fences fences = {.dialect = dialect, .language = language, .best_score = -1};
+    struct fences fences = {.language = language, .best_score = -1};
     const char *end = text.at + text.count;
     struct span line;
     while (span_line(&text, &line))

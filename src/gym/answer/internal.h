@@ -1,10 +1,12 @@
 /* internal: what parse.c, fence.c and dialect.c share.
  *
- * A dialect describes how a language looks in an answer: the labels of its fences, the beginnings
- * of its lines, its entry point. Texts are spans of the answer: any bytes, nothing is copied or
+ * How a language looks in an answer: the labels of its fences come from its row (language.h), the
+ * beginnings of its lines and its entry point from its syntax. Texts are spans of the answer: any bytes, nothing is copied or
  * freed. Threads: pure.
  */
 #pragma once
+
+#include "judge/request/language.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,20 +24,20 @@ bool span_line(struct span *text, struct span *line);
 bool span_begins(struct span text, const char *prefix);
 bool span_begins_any_case(struct span text, const char *prefix);
 
-struct dialect;
-
-/* Other languages (NULL, too) get a dialect whose only label is the name. */
-const struct dialect *dialect_of(const char *language);
+/* A language without a row has its name as its only label. */
+struct answer_language {
+    const char *name;           /* NULL: none is known */
+    const struct language *row; /* NULL: it is none of ours */
+};
 
 enum dialect_rank { RANK_FOREIGN, RANK_NONE, RANK_NEAR, RANK_OWN };
 
 /* How well a fence's label fits. */
-enum dialect_rank dialect_rank(const struct dialect *dialect, const char *language,
-                               struct span label);
+enum dialect_rank dialect_rank(const struct answer_language *language, struct span label);
 /* Whether a line looks like the first one of a source. */
-bool dialect_begins(const struct dialect *dialect, struct span line);
+bool dialect_begins(const struct answer_language *language, struct span line);
 /* Whether the code has an entry point for the judge. */
-bool dialect_has_entry(const struct dialect *dialect, struct span code);
+bool dialect_has_entry(const struct answer_language *language, struct span code);
 
 struct fenced {
     struct span body;
@@ -43,5 +45,4 @@ struct fenced {
 };
 
 /* The fenced block of `text` that is the source, by rule 3 of parse.h. False: none. */
-bool fence_choose(struct span text, const struct dialect *dialect, const char *language,
-                  struct fenced *out);
+bool fence_choose(struct span text, const struct answer_language *language, struct fenced *out);

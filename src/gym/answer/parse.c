@@ -153,19 +153,19 @@ static bool is_marker(struct span line)
 
 /* After a marker line, or from the first line that looks like code, whichever comes first: inside
  * code a marker is a comment. */
-static bool find_bare(struct span text, const struct dialect *dialect, struct span *out)
+static bool find_bare(struct span text, const struct answer_language *language, struct span *out)
 {
     const char *from = NULL;
     bool marked = false;
     struct span line;
-    if (!dialect_has_entry(dialect, text))
+    if (!dialect_has_entry(language, text))
         return false;
     while (span_line(&text, &line)) {
         struct span trimmed = span_trim(line);
         if (!from && is_marker(trimmed)) {
             from = line.at + line.count;
             marked = true;
-        } else if (!from && dialect_begins(dialect, line)) {
+        } else if (!from && dialect_begins(language, line)) {
             from = line.at;
         } else if (marked && trimmed.count == strlen(MARKER_END) &&
                    span_begins_any_case(trimmed, MARKER_END)) {
@@ -178,16 +178,15 @@ static bool find_bare(struct span text, const struct dialect *dialect, struct sp
     return from != NULL;
 }
 
-static bool find_code(struct span text, const struct parse_options *options, struct parsed *out,
+static bool find_code(struct span text, const struct answer_language *language, struct parsed *out,
                       struct span *code)
 {
-    const struct dialect *dialect = dialect_of(options->language);
     struct fenced fenced = {0};
     struct span inside = {0};
     bool complete = false;
     bool tagged = find_kernel(text, &inside, &complete);
     bool within = tagged && complete;
-    if (fence_choose(within ? inside : text, dialect, options->language, &fenced)) {
+    if (fence_choose(within ? inside : text, language, &fenced)) {
         *code = fenced.body;
         out->found = within ? PARSE_TAG : PARSE_FENCE;
         out->truncated = !within && !fenced.complete;
@@ -195,7 +194,7 @@ static bool find_code(struct span text, const struct parse_options *options, str
         *code = inside;
         out->found = PARSE_TAG;
         out->truncated = !complete;
-    } else if (find_bare(text, dialect, code)) {
+    } else if (find_bare(text, language, code)) {
         out->found = PARSE_BARE;
     }
     return out->found != PARSE_NONE;
@@ -295,13 +294,17 @@ void parse_answer(const char *text, size_t count, const struct parse_options *op
     struct span answer = {text ? text : "",
                           count < LIMIT_ANSWER_BYTES ? count : LIMIT_ANSWER_BYTES};
     struct span code = {0};
+    struct answer_language language = {
+        .name = options->language,
+        .row = options->language ? language_named(options->language) : NULL,
+    };
     struct buf thought;
     *out = (struct parsed){0};
     buf_init(&thought, 2 * LIMIT_ANSWER_BYTES);
     struct span rest = extract_thinking(answer, options->thinking_open, &thought);
     out->thought = clean_text((struct span){thought.data, thought.len}, &out->thought_chars);
     buf_deinit(&thought);
-    if (find_code(rest, options, out, &code))
+    if (find_code(rest, &language, out, &code))
         out->code = clean_code(code, &out->code_chars);
     if (!out->code) {
         out->found = PARSE_NONE;
@@ -309,7 +312,7 @@ void parse_answer(const char *text, size_t count, const struct parse_options *op
         return;
     }
     struct span entry = {out->code, strlen(out->code)};
-    out->format_ok = dialect_has_entry(dialect_of(options->language), entry);
+    out->format_ok = dialect_has_entry(&language, entry);
 }
 
 void parse_deinit(struct parsed *parsed)

@@ -37,8 +37,8 @@ enum parse_found {
 };
 
 struct parse_options {
-    /* A name of language.h: "c", "cuda", "python", "triton", "torch-cuda". For others the name is
-     * the fitting label, and any text has the entry point. */
+    /* A name of language.h. For others the name is the fitting label, and any text has the entry
+     * point. */
     const char *language;
     bool thinking_open; /* the prompt ended with an opened block */
 };

@@ -6,16 +6,16 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
+#include "judge/request/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *candidate_file(const char *language)
+static const char *ending_of(const char *language)
 {
-    if (strcmp(language, "c") == 0)
-        return "solution.c";
-    return strcmp(language, "cuda") == 0 ? "solution.cu" : "solution.py";
+    const struct language *row = language_named(language);
+    return row ? row->endings[0] : "";
 }
 
 /* A directory below `directory`, valid for any id. */
@@ -54,7 +54,7 @@ json_t *best_start(const char *directory, const char *problem, const char *hash,
                    const char *language)
 {
     char *place = problem_directory(directory, problem), *code = NULL, digest[HASH_HEX_BYTES];
-    char *path = mem_printf("%s/%s", place, candidate_file(language));
+    char *path = mem_printf("%s/solution%s", place, ending_of(language));
     json_t *verdict = read_verdict(place), *start = NULL;
     size_t bytes;
     struct err ignored;
@@ -89,7 +89,7 @@ static bool is_faster(const json_t *verdict, const json_t *found)
 static int write_both(const char *place, const char *language, const char *code,
                       const json_t *verdict, struct err *err)
 {
-    char *source = mem_printf("%s/%s", place, candidate_file(language));
+    char *source = mem_printf("%s/solution%s", place, ending_of(language));
     char *path = mem_printf("%s/verdict.json", place);
     char *text = json_dumps(verdict, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     int result = file_make_directories(place, 0755, err);

@@ -154,21 +154,17 @@ static int check_settings(const struct gym *gym, const json_t *object, struct er
 
 static int resolve_language(json_t *object, const struct problem *problem, struct err *err)
 {
-    char names[256];
     const char *name = json_string_value(json_object_get(object, "language"));
     if (!name)
         return err_set(err, ERR_INPUT, "'language' must be text");
-    if (!*name)
-        name = problem->format == PROBLEM_NATIVE ? "c" : "triton";
-    const struct language *language = language_named(name);
-    if (!language) {
-        language_names(names, sizeof names);
-        return err_set(err, ERR_INPUT, "'language' is '%.64s'; it must be one of %s", name, names);
-    }
+    const struct language *language = *name ? language_named(name)
+                                            : language_standard(problem->format);
+    if (!language)
+        return language_unknown(name, err);
     if (language->format != problem->format)
         return err_set(err, ERR_INPUT,
-                       "'language' is %s, which does not solve %s problems as %s is", name,
-                       problem_format_name(problem), problem->id);
+                       "'language' is %s, which does not solve %s problems as %s is",
+                       language->name, problem_format_name(problem), problem->id);
     json_put(object, "language", json_string(language->name));
     return 0;
 }

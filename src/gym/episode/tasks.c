@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "gym/episode/best.h"
+#include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"
 
@@ -25,7 +26,7 @@ static json_t *start_of(const struct tasks_choice *choice, const struct problem 
     if (!choice->best)
         return NULL;
     if (!*language)
-        language = problem->format == PROBLEM_NATIVE ? "c" : "triton";
+        language = language_standard(problem->format)->name;
     return best_start(choice->best, problem->id, problem->hash, language);
 }
 

@@ -1,4 +1,4 @@
-/* native_build: C and CUDA sources through the toolchain, a sandbox and the build cache.
+/* native_build: C, C++ and CUDA sources through the toolchain, a sandbox and the build cache.
  *
  * Ownership: the artifact is the caller's (artifact_deinit). Threads: any number may share a
  * context. Errors: the machine's; a source that does not compile is no error, but !artifact->ok.

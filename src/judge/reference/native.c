@@ -51,10 +51,12 @@ struct preparation {
     struct err slot_err;
 };
 
-/* How a CUDA source is compiled. */
-static enum compile_kind cuda_kind(const struct session *session, const char *text)
+/* A CUDA source may be device code alone. */
+static enum compile_kind kind_of(const struct session *session, enum compile_kind kind,
+                                 const char *text)
 {
-    return device_only(session->job.problem, text) ? COMPILE_CUBIN : COMPILE_CUDA;
+    bool device = kind == COMPILE_CUDA && device_only(session->job.problem, text);
+    return device ? COMPILE_CUBIN : kind;
 }
 
 static int compile_part(struct preparation *preparation, enum compile_kind kind,
@@ -88,7 +90,7 @@ static int compile_reference(struct preparation *preparation)
     struct session *session = preparation->session;
     int result = compile_part(preparation,
                               session->lease.gpu
-                                  ? cuda_kind(session, session->job.problem->cuda_text)
+                                  ? kind_of(session, COMPILE_CUDA, session->job.problem->cuda_text)
                                   : COMPILE_C,
                               &session->reference.artifact);
     if (result == 0 && session->job.problem->oracle)
@@ -239,14 +241,14 @@ static int prepare_end(struct preparation *preparation)
     return preparation->result;
 }
 
-static int compile_candidate(struct session *session, bool cuda, struct artifact *artifact)
+static int compile_candidate(struct session *session, struct artifact *artifact)
 {
     struct verdict *verdict = session->verdict;
     const struct candidate *text = session->job.candidate;
     struct err err = {0};
     const char *slash = strrchr(text->path, '/');
     const char *name = slash ? slash + 1 : text->path;
-    enum compile_kind kind = cuda ? cuda_kind(session, text->text) : COMPILE_C;
+    enum compile_kind kind = kind_of(session, session->job.language->compile, text->text);
     if (kind == COMPILE_CUBIN && device_check(session->job.problem, name, text->text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
@@ -280,7 +282,7 @@ static int compile_only(struct session *session)
                                     device_only(session->job.problem, session->job.candidate->text),
                                     &ignored) == 0;
     int64_t start_ns = clock_now_ns();
-    int result = compiler ? compile_candidate(session, true, &artifact) : 0;
+    int result = compiler ? compile_candidate(session, &artifact) : 0;
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     artifact_deinit(&artifact);
     if (result < 0)
@@ -332,7 +334,7 @@ int native_open_with(struct session *session, struct backend_ops *backend)
     return result;
 }
 
-/* C and CUDA. */
+/* Languages with a compile kind. */
 struct native_backend {
     struct backend_ops ops; /* first */
     struct artifact artifact;
@@ -341,7 +343,7 @@ struct native_backend {
 static int native_compile(struct backend_ops *self, struct session *session)
 {
     struct native_backend *backend = (struct native_backend *)(void *)self;
-    return compile_candidate(session, session->job.language->gpu, &backend->artifact);
+    return compile_candidate(session, &backend->artifact);
 }
 
 static int native_start(struct backend_ops *self, struct session *session, struct err *err)

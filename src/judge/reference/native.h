@@ -1,4 +1,4 @@
-/* native: from a C or CUDA source to two children with loaded shared objects.
+/* native: from a C, C++ or CUDA source to two children with loaded shared objects.
  *
  * The reference is prepared in a thread of its own while the candidate compiles:
  *
@@ -26,5 +26,5 @@ struct backend_ops {
 
 /* Stages "compile" and "load" of a native candidate. 0 or -1 (the verdict says why). */
 int native_open_with(struct session *session, struct backend_ops *backend);
-/* The same for C and CUDA. */
+/* The same for languages with a compile kind: C, C++ and CUDA. */
 int native_open(struct session *session);

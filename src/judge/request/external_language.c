@@ -92,7 +92,7 @@ static int read_name(struct reading *reading, struct language *language)
     if (language_named(node->text))
         return yaml_fail(&reading->yaml, node, err, "'%s' is one of warpgym's own languages",
                          node->text);
-    language->name = language->family = node->text;
+    language->name = language->title = node->text;
     return 0;
 }
 

@@ -3,99 +3,141 @@
 #include "base/array.h"
 #include "judge/reference/native.h"
 #include "judge/reference/torch.h"
+#include "judge/request/cpp_source.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The first row that fits is it, and the last one fits everything. */
+#define LABELS_PYTHON " python py python3 python2 py3 pytorch torch triton ipython "
+
+/* The last row that fits is it, and the first one fits everything. */
 static const struct language rows[] = {
-    {.name = "torch-cuda",
-     .family = "Python",
+    {.name = "c",
+     .title = "C",
+     .file = "candidate.c",
+     .endings = {".c"},
+     .fence = "c",
+     .labels = " c h c89 c90 c99 c11 c17 c18 c23 gnu17 ",
+     .near = " cpp cuda openmp simd ",
+     .syntax = SYNTAX_C,
+     .format = PROBLEM_NATIVE,
+     .standard = true,
+     .compile = COMPILE_C,
+     .open = native_open},
+    {.name = "cpp",
+     .title = "C++",
+     .file = "candidate.cpp",
+     .endings = {".cpp", ".cc", ".cxx"},
+     .shows = cpp_source,
+     .fence = "cpp",
+     .labels = " cpp c++ cc cxx hpp c++11 c++14 c++17 c++20 ",
+     .near = " c cuda openmp simd ",
+     .syntax = SYNTAX_C,
+     .prompts_of = "c",
+     .format = PROBLEM_NATIVE,
+     .compile = COMPILE_CPP,
+     .open = native_open},
+    {.name = "cuda",
+     .title = "CUDA",
+     .file = "candidate.cu",
+     .endings = {".cu"},
+     .also = {".cuh"},
+     .decisive = {"__global__"},
+     .fence = "cuda",
+     .labels = " cuda cu cuh cuda-c cuda_c cudac cuda-c++ cuda-cpp cuda_cpp ",
+     .near = " cpp c ",
+     .syntax = SYNTAX_CUDA,
+     .format = PROBLEM_NATIVE,
+     .compile = COMPILE_CUDA,
+     .gpu = true,
+     .open = native_open},
+    {.name = "python",
+     .title = "PyTorch",
      .file = "candidate.py",
      .endings = {".py"},
-     .markers = {"cuda_sources", "__global__"},
+     .fence = "python",
+     .labels = LABELS_PYTHON,
+     .near = " ",
+     .syntax = SYNTAX_PYTHON,
      .format = PROBLEM_TORCH,
      .open = torch_open},
     {.name = "triton",
-     .family = "Python",
+     .title = "Triton",
      .file = "candidate.py",
      .endings = {".py"},
      .markers = {"@triton.jit"},
+     .fence = "python",
+     .labels = LABELS_PYTHON,
+     .near = " ",
+     .syntax = SYNTAX_PYTHON,
      .format = PROBLEM_TORCH,
+     .standard = true,
      .interpreted = true,
      .decoys = true,
      .open = torch_open},
-    {.name = "python",
-     .family = "Python",
+    {.name = "torch-cuda",
+     .title = "CUDA",
      .file = "candidate.py",
      .endings = {".py"},
+     .markers = {"cuda_sources", "__global__"},
+     .fence = "python",
+     .labels = LABELS_PYTHON,
+     .near = " cuda cpp ",
+     .syntax = SYNTAX_PYTHON,
      .format = PROBLEM_TORCH,
      .open = torch_open},
-    {.name = "cuda",
-     .family = "C or CUDA",
-     .file = "candidate.cu",
-     .endings = {".cu", ".cuh"},
-     .format = PROBLEM_NATIVE,
-     .gpu = true,
-     .open = native_open},
-    {.name = "cuda", /* whatever its file is called */
-     .family = "C or CUDA",
-     .file = "candidate.cu",
-     .markers = {"__global__"},
-     .format = PROBLEM_NATIVE,
-     .gpu = true,
-     .open = native_open},
-    {.name = "c",
-     .family = "C or CUDA",
-     .file = "candidate.c",
-     .endings = {".c"},
-     .format = PROBLEM_NATIVE,
-     .open = native_open},
 };
 
 #define ROWS COUNT(rows)
 
-static bool has_ending(const struct language *row, const char *path)
+/* Of a file's name: ".c"; NULL: it has none. */
+static const char *ending_of(const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    for (const char *const *ending = row->endings; dot && *ending; ending++)
-        if (strcmp(dot, *ending) == 0)
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && dot[1] ? dot : NULL;
+}
+
+static bool is_listed(const char *const *words, const char *word)
+{
+    for (; word && *words; words++)
+        if (strcmp(*words, word) == 0)
             return true;
     return false;
 }
 
-static bool has_marker(const struct language *row, const char *text)
+static bool has_one(const char *const *words, const char *text)
 {
-    for (const char *const *marker = row->markers; *marker; marker++)
-        if (strstr(text, *marker))
+    for (; *words; words++)
+        if (strstr(text, *words))
             return true;
     return false;
 }
 
-static bool fits(const struct language *row, const char *path, const char *text)
+static bool fits(const struct language *row, const char *ending, const char *text)
 {
-    return (!row->endings[0] || has_ending(row, path)) &&
-           (!row->markers[0] || has_marker(row, text));
+    if (is_listed(row->endings, ending) || is_listed(row->also, ending))
+        return !row->markers[0] || has_one(row->markers, text);
+    return has_one(row->decisive, text) || (!ending && row->shows && row->shows(text));
 }
 
 const struct language *language_of(const struct languages *more, const char *path, const char *text)
 {
+    const char *ending = ending_of(path);
     for (size_t i = 0; more && i < more->count; i++)
-        if (fits(&more->rows[i], path, text))
+        if (fits(&more->rows[i], ending, text))
             return &more->rows[i];
-    const struct language *row = rows;
-    while (row < &rows[ROWS - 1] && !fits(row, path, text))
-        row++;
+    const struct language *row = &rows[ROWS - 1];
+    while (row > rows && !fits(row, ending, text))
+        row--;
     return row;
 }
 
 const char *language_foreign_ending(const struct language *row, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    bool has_one = dot && dot > name && dot[1];
-    return has_one && row->endings[0] && !has_ending(row, name) ? dot : NULL;
+    const char *ending = ending_of(path);
+    return row == rows && !is_listed(row->endings, ending) ? ending : NULL;
 }
 
 const struct language *language_named(const char *name)
@@ -106,22 +148,35 @@ const struct language *language_named(const char *name)
     return NULL;
 }
 
+const struct language *language_at(size_t index)
+{
+    return index < ROWS ? &rows[index] : NULL;
+}
+
+const struct language *language_standard(enum problem_format format)
+{
+    const struct language *row = rows;
+    while (row < &rows[ROWS - 1] && (row->format != format || !row->standard))
+        row++;
+    return row;
+}
+
 bool language_owns(const char *ending)
 {
     for (size_t i = 0; i < ROWS; i++)
-        if (has_ending(&rows[i], ending))
+        if (is_listed(rows[i].endings, ending) || is_listed(rows[i].also, ending))
             return true;
     return false;
 }
 
 bool language_has_ending(const struct languages *more, const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && more && i < more->count; i++)
-        if (has_ending(&more->rows[i], path))
+    const char *ending = ending_of(path);
+    for (size_t i = 0; more && i < more->count; i++)
+        if (is_listed(more->rows[i].endings, ending))
             return true;
-    for (size_t i = 0; dot && i < ROWS; i++)
-        if (strcmp(dot, strrchr(rows[i].file, '.')) == 0)
+    for (size_t i = 0; i < ROWS; i++)
+        if (is_listed(rows[i].endings, ending))
             return true;
     return false;
 }
@@ -129,9 +184,31 @@ bool language_has_ending(const struct languages *more, const char *path)
 void language_names(char *text, size_t text_bytes)
 {
     size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = ROWS; i-- > 0 && used < text_bytes;)
-        if (language_named(rows[i].name) == &rows[i])
-            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? ", " : "",
-                                     rows[i].name);
+    for (size_t i = 0; i < ROWS && used < text_bytes; i++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i ? ", " : "",
+                                 rows[i].name);
+}
+
+void language_titles(enum problem_format format, char *text, size_t text_bytes)
+{
+    size_t used = 0, count = 0, seen = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        count += rows[i].format == format;
+    for (size_t i = 0; i < ROWS && used < text_bytes; i++) {
+        if (rows[i].format != format)
+            continue;
+        seen++;
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%s",
+                                 seen == 1       ? ""
+                                 : seen == count ? " or "
+                                                 : ", ",
+                                 rows[i].title);
+    }
+}
+
+int language_unknown(const char *name, struct err *err)
+{
+    char names[256];
+    language_names(names, sizeof names);
+    return err_set(err, ERR_INPUT, "'language' is '%.64s'; it must be one of %s", name, names);
 }

@@ -1,35 +1,54 @@
 /* language: what a candidate is written in, one row for each.
  *
- * A row says how a language is recognised, which problems it solves, where it runs, and which
- * function opens the two children for a candidate of it. Everything else in the judge looks at the
- * row, never at the name. So a new language is a row in language.c, and a file with its function if
- * no existing one will do. Languages that live outside of this source come from the configuration
- * (external_language.h) and look the same.
+ * A row says how a language is recognised, what it looks like in a model's answer, what its prompts
+ * are made of, which problems it solves, how it is compiled, where it runs, and which function
+ * opens the two children for a candidate of it. All other code, from the judge to the gym and the
+ * server, looks at the row, never at the name. So a new language is a row in language.c, and a file
+ * with its function if no existing one will do. Languages that live outside of this source come
+ * from the configuration (external_language.h) and look the same.
  *
  * Rows are immutable. Threads: any.
  */
 #pragma once
 
+#include "compile/compile.h"
 #include "problem/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #define LANGUAGE_ENDINGS 8
-#define LANGUAGE_MARKERS 4
+#define LANGUAGE_WORDS 4
 
 struct session;
 struct external;
 
+/* What the first line of a source and its entry point look like. */
+enum language_syntax { SYNTAX_ANY, SYNTAX_C, SYNTAX_CUDA, SYNTAX_PYTHON };
+
 struct language {
-    const char *name;
-    const char *family; /* what messages call such a source: "Python" */
-    const char *file;   /* what a source is called that came without a name */
-    /* A source is of this language when its file has one of these endings and its text one of these
-     * markers; where a row has none of either, all do. */
+    const char *name;  /* in settings, requests and verdicts: "cpp" */
+    const char *title; /* in prose: "C++" */
+    const char *file;  /* what a source is called that came without a name */
+    /* A source is of this language if its file has one of these endings (those of `also` when it is
+     * named, not when a directory is searched) and its text one of `markers`, where there are some;
+     * or if its text has one of `decisive`, whatever its file is called; or if its file has no
+     * ending and `shows` says so. */
     const char *endings[LANGUAGE_ENDINGS + 1];
-    const char *markers[LANGUAGE_MARKERS + 1];
+    const char *also[LANGUAGE_WORDS + 1];
+    const char *markers[LANGUAGE_WORDS + 1];
+    const char *decisive[LANGUAGE_WORDS + 1];
+    bool (*shows)(const char *text);
+    /* Labels of fences: the one that answers are to have, all that are this language's, and those
+     * that may hold it, too, each between blanks; in `near` the name of a language stands for all
+     * of its labels. */
+    const char *fence, *labels, *near;
+    enum language_syntax syntax;
+    /* The language whose prompts stand for those that this one has none of; NULL: none. */
+    const char *prompts_of;
     enum problem_format format; /* of the problems that it solves */
+    bool standard;              /* what such a problem is answered in unless a language is named */
+    enum compile_kind compile;  /* of native ones */
     bool gpu;                   /* it is for a GPU, and elsewhere at most compiled */
     bool interpreted;           /* where there is no GPU: its answers count, its times do not */
     bool decoys;                /* its kernels can be made to have no effect: WIRE_ABLATE */
@@ -52,9 +71,17 @@ const struct language *language_of(const struct languages *more, const char *pat
 const char *language_foreign_ending(const struct language *row, const char *path);
 /* One of ours by its name; NULL: there is none. */
 const struct language *language_named(const char *name);
+/* Ours, from 0 on; NULL behind the last one. */
+const struct language *language_at(size_t index);
+/* What problems of a format are answered in unless a language is named. */
+const struct language *language_standard(enum problem_format format);
 /* Whether an ending (".py") is one of ours'. */
 bool language_owns(const char *ending);
-/* Whether a file's name ends as a candidate's does as a rule (`file`), in any language. */
+/* Whether a file's name ends as a candidate's does, in any language. */
 bool language_has_ending(const struct languages *more, const char *path);
-/* "c, cuda, …": ours. */
+/* "c, cpp, …": ours. */
 void language_names(char *text, size_t text_bytes);
+/* "C, C++ or CUDA": ours that solve problems of a format. */
+void language_titles(enum problem_format format, char *text, size_t text_bytes);
+/* The error for a name that is none of ours. Returns ERR_INPUT. */
+int language_unknown(const char *name, struct err *err);

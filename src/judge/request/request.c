@@ -185,17 +185,14 @@ static const char *standard_name(const struct evaluation_request *request)
     if (request->format == EVALUATION_TORCH || request->format == EVALUATION_SIMPLE ||
         strstr(request->candidate_source, "class ModelNew"))
         return "candidate.py";
-    return strstr(request->candidate_source, "__global__") ? "candidate.cu" : "candidate.c";
+    return language_of(NULL, "", request->candidate_source)->file;
 }
 
 static int read_language(const char *name, struct evaluation_request *request, struct err *err)
 {
-    char names[256];
     const struct language *language = language_named(name);
-    if (!language) {
-        language_names(names, sizeof names);
-        return err_set(err, ERR_INPUT, "'language' is '%.64s'; it must be one of %s", name, names);
-    }
+    if (!language)
+        return language_unknown(name, err);
     if (!request->candidate_name)
         request->candidate_name = language->file;
     return 0;

@@ -20,7 +20,7 @@ static json_t *candidate_of(const struct problem *problem)
                         : mem_printf("%s\n\nclass ModelNew(Model):\n    pass\n",
                                      problem->reference_text);
     json_put(candidate, "source", json_text(text));
-    json_put(candidate, "language", json_string(native ? "c" : "python"));
+    json_put(candidate, "name", json_string(native ? "reference.c" : "reference.py"));
     mem_free(text);
     return candidate;
 }

@@ -1,8 +1,8 @@
 /* internal: what parse.c, fence.c and dialect.c share.
  *
- * How a language looks in an answer: the labels of its fences come from its row (language.h), the
- * beginnings of its lines and its entry point from its syntax. Texts are spans of the answer: any bytes, nothing is copied or
- * freed. Threads: pure.
+ * The labels of a language's fences stand in its row (language.h); the beginnings of its lines and
+ * its entry point follow from its syntax. Texts are spans of the answer: any bytes, nothing is
+ * copied or freed. Threads: pure.
  */
 #pragma once
 

@@ -110,7 +110,7 @@ def test_facts(tmp_path):
 def test_fast_paths(tmp_path):
     """The judge's kernels against fill.c and compare.c."""
     image = tmp_path / "work.cubin"
-    source = ROOT / "src" / "judge" / "gpu_work.cu"
+    source = ROOT / "src" / "judge" / "gpu" / "gpu_work.cu"
     subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)
     program = ROOT / "build" / "tests" / "gpu" / "work"
     done = subprocess.run(

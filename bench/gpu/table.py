@@ -291,7 +291,7 @@ def own():
         print(f"{verdict['problem']['id']:28} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]  "
               f"{timing['candidate']['median'] * 1e3:9.2f} us, reference "
               f"{timing['reference']['median'] * 1e3:9.2f} us, "
-              f"dispatch overhead {timing['handover_us']:.0f}")
+              f"dispatch overhead {timing['dispatch_overhead_us']:.0f}")
 
 
 def against_events():

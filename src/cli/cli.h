@@ -18,6 +18,7 @@ int problem_list_main(int argc, char **argv);
 int problem_show_main(int argc, char **argv);
 int problem_check_main(int argc, char **argv);
 int prompt_main(int argc, char **argv);
+int verdict_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int settings_main(int argc, char **argv);
 int worker_main(int argc, char **argv);

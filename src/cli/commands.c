@@ -22,6 +22,15 @@ const struct cli_command cli_commands[] = {
                  "warpgym eval --server http://gpu-host:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
      .run = eval_main},
+    {.name = "verdict",
+     .arguments = "[FILE...]",
+     .summary = "check files of verdicts, or print their schema",
+     .description =
+         "Each line of FILE (- for standard input) must be a verdict, whole and without "
+         "other keys; what is none is named, with the key that is wrong.\n\nExit status: "
+         "0 all are, 1 some are not, 2 bad usage, or a file cannot be read.",
+     .examples = "warpgym verdict verdicts.jsonl\nwarpgym verdict --schema >verdict.schema.json",
+     .run = verdict_main},
     {.name = "worker",
      .arguments = "",
      .summary = "judge jobs of a queue on this machine's devices",

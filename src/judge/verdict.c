@@ -15,6 +15,12 @@ static const char *const status_names[] = {
 #undef X
 };
 
+static const char *const status_meanings[] = {
+#define X(symbol, name, meaning) meaning,
+    VERDICT_STATUSES(X)
+#undef X
+};
+
 static const char *const stage_names[] = {
 #define X(symbol, name, meaning) name,
     VERDICT_STAGES(X)
@@ -45,6 +51,11 @@ void verdict_deinit(struct verdict *verdict)
 const char *verdict_status_name(enum verdict_status status)
 {
     return status < STATUS_COUNT ? status_names[status] : "unknown";
+}
+
+const char *verdict_status_meaning(enum verdict_status status)
+{
+    return status_meanings[status];
 }
 
 const char *verdict_stage_name(enum verdict_stage stage)

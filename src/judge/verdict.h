@@ -18,29 +18,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define VERDICT_SCHEMA 1 /* the number of the form */
 #define VERDICT_FINDINGS 16
 #define VERDICT_CASES 16
 #define VERDICT_KERNELS 16
 #define VERDICT_WORDS 64                     /* of a list of texts that is read */
 #define VERDICT_TEXT_BYTES ((size_t)1 << 20) /* of a text that is read */
 
-/* X(symbol, name, what it says) */
+/* X(symbol, name, meaning) */
 #define VERDICT_STATUSES(X)                                                                        \
     X(STATUS_PASSED, "passed", "correct in every trial and every timed call")                      \
-    X(STATUS_WRONG, "wrong", "ran, and wrote something else than the reference")                   \
+    X(STATUS_WRONG, "wrong", "ran, and its output differs from the reference's")                   \
     X(STATUS_COMPILE_ERROR, "compile_error",                                                       \
-      "the compiler refused it (a Python syntax error, too), or it is no source text")             \
+      "the compiler refused it (a Python syntax error, too), or it is not source text")            \
     X(STATUS_LOAD_ERROR, "load_error", "cannot be loaded, or has no entry point")                  \
     X(STATUS_RUNTIME_ERROR, "runtime_error", "crashed, exited or raised")                          \
     X(STATUS_TIMEOUT, "timeout", "compiling, loading or one call took too long")                   \
-    X(STATUS_OUT_OF_MEMORY, "out_of_memory", "asked for more memory than it may have")             \
+    X(STATUS_OUT_OF_MEMORY, "out_of_memory", "exceeded its memory limit")                          \
     X(STATUS_VIOLATION, "violation", "did something that no honest kernel does")                   \
     X(STATUS_UNSUPPORTED, "unsupported",                                                           \
-      "this machine cannot run it, it is in another format than the problem, or its file ends as " \
-      "in no language")                                                                            \
+      "this machine cannot run it, it is in another format than the problem, or its file has an "  \
+      "unknown ending")                                                                            \
     X(STATUS_INFRASTRUCTURE_ERROR, "infrastructure_error",                                         \
-      "the judge failed, or the problem's reference or the GPU did; not the candidate")            \
-    X(STATUS_CANCELLED, "cancelled", "somebody asked to stop")
+      "the judge, the problem's reference or the GPU failed; not the candidate")                   \
+    X(STATUS_CANCELLED, "cancelled", "the client cancelled it")
 
 struct problem;
 struct candidate;
@@ -79,7 +80,7 @@ struct kernel_share {
     double time_us;
     bool own;
     /* of a launch trace, shape and resources of the longest launch; source NULL: there was none */
-    const char *source; /* file that the code came from, or who loaded it; "": not known */
+    const char *source; /* file that the code came from, or its loader; "": not known */
     bool copy;          /* a copy or a memset, no kernel */
     uint32_t streams;
     uint32_t registers, local_bytes; /* of a thread */
@@ -112,7 +113,7 @@ struct launch_totals {
     X(STAGE_CHECK, "check", "trials")                                                              \
     X(STAGE_TIME, "time", "timing")                                                                \
     X(STAGE_PROFILE, "profile", "the launch trace")                                                \
-    X(STAGE_OTHER, "other", "what lies between them, the end of processes above all")
+    X(STAGE_OTHER, "other", "the time between them, mainly the end of processes")
 
 enum verdict_stage {
 #define X(symbol, name, meaning) symbol,
@@ -147,8 +148,8 @@ struct verdict {
     struct timed_case cases[VERDICT_CASES];
     const char *timing_note; /* why there is none, or why it means nothing; NULL */
     bool timing_meaningful;
-    struct gpu_watch clocks; /* of the GPU while it was timed */
-    double handover_us;      /* calibrated cost of one call, taken off */
+    struct gpu_watch clocks;     /* of the GPU while it was timed */
+    double dispatch_overhead_us; /* calibrated cost of one call, taken off */
     /* profile */
     uint32_t kernel_count;
     struct kernel_share kernels[VERDICT_KERNELS];
@@ -176,6 +177,7 @@ void verdict_init_unjudged(struct verdict *verdict, enum verdict_status status,
 bool verdict_was_judged(const struct verdict *verdict);
 
 const char *verdict_status_name(enum verdict_status status);
+const char *verdict_status_meaning(enum verdict_status status);
 const char *verdict_stage_name(enum verdict_stage stage);
 /* STATUS_COUNT: no status has that name; `name` may be NULL. */
 enum verdict_status verdict_status_named(const char *name);
@@ -197,10 +199,8 @@ void verdict_speedup(const struct verdict *verdict, struct interval *speedup);
 
 /* A new reference (json_decref). */
 json_t *verdict_json(const struct verdict *verdict);
-/* The other way, from JSON of anybody's. `status` is needed; of the others, a key that is absent
- * leaves the value of verdict_init, and one that is not in the table is passed over, so that an
- * older program reads a newer one's. verdict_deinit, on failure too. ERR_INPUT: a value of another
- * type or range, or more of them than there is space for; the sentence names the key. */
+/* The other way, from untrusted JSON; verdict_deinit, on failure too. ERR_INPUT: a key is missing,
+ * is not in the table, or has a value of another type or range; the sentence names the key. */
 NODISCARD int verdict_read(const json_t *json, struct verdict *verdict, struct err *err);
 
 /* Names of the sandbox's layers that held, or of those that did not, with limits that could not be

@@ -35,10 +35,11 @@
         .shape = &(shape_), .bytes = sizeof(type_), .most = (most_),                               \
         .count_offset = (count_offset_), .present = (present_), .meaning = (meaning_)              \
     }
-#define SPECIAL(key_, special_, flags_, present_, offset_, meaning_)                               \
+#define SPECIAL(key_, kind_, write_, read_, flags_, present_, offset_, meaning_)                   \
     {                                                                                              \
-        .key = (key_), .kind = FIELD_SPECIAL, .flags = (flags_), .offset = (offset_),              \
-        .present = (present_), .special = &(special_), .meaning = (meaning_)                       \
+        .key = (key_), .kind = (kind_), .flags = (flags_), .offset = (offset_),                    \
+        .present = (present_), .special = &(const struct verdict_special){(write_), (read_)},      \
+        .meaning = (meaning_)                                                                      \
     }
 #define SHAPE(prefix, name_, after_)                                                               \
     static const struct verdict_shape prefix##_shape = {(name_), prefix##_fields,                  \
@@ -51,39 +52,21 @@ _Static_assert(offsetof(struct summary, quartile3) ==
 _Static_assert(offsetof(struct interval, high) == offsetof(struct interval, low) + sizeof(double),
                "an interval's ends are a pair");
 
-/* Texts of a list, each of which `take` sees; another one is refused. */
-static int read_texts(const json_t *value, const char *path, void *context,
-                      void (*take)(void *context, const char *text), struct err *err)
-{
-    size_t i;
-    json_t *text;
-    if (!json_is_array(value) || json_array_size(value) > VERDICT_WORDS)
-        return err_set(err, ERR_INPUT, "'%s' must be an array of at most %d strings", path,
-                       VERDICT_WORDS);
-    json_array_foreach(value, i, text)
-    {
-        if (!json_is_string(text))
-            return err_set(err, ERR_INPUT, "'%s[%zu]' must be a string", path, i);
-        take(context, json_string_value(text));
-    }
-    return 0;
-}
-
 static const struct verdict_field problem_fields[] = {
     ROW("id", FIELD_TEXT, 0, V(problem_id), "its name in its suite, or `inline/` and its hash"),
     ROW("format", FIELD_TEXT, 0, V(problem_format),
-        "`native`, `torch`, `simple`; `known` where a request that was refused gave an id alone"),
+        "`native`, `torch`, `simple`; `known` if a refused request gave an id alone"),
     ROW("hash", FIELD_TEXT, 0, V(problem_hash), "of everything that defines it"),
 };
-SHAPE(problem, "Problem", NULL);
+SHAPE(problem, "VerdictProblem", NULL);
 
 static const struct verdict_field candidate_fields[] = {
     ROW("path", FIELD_TEXT, 0, V(candidate_path), "as it was named"),
     ROW("language", FIELD_TEXT, 0, V(candidate_language),
-        "a row of the [languages](../guide/problems.md#languages); empty where none was found out"),
+        "a row of the [languages](../guide/problems.md#languages); empty if it is not known"),
     ROW("hash", FIELD_HASH, 0, V(candidate_hash), "of its text"),
 };
-SHAPE(candidate, "Candidate", NULL);
+SHAPE(candidate, "VerdictCandidate", NULL);
 
 static const char *const layer_names[] = {
 #define X(symbol, name, meaning) name,
@@ -130,62 +113,52 @@ json_t *verdict_layers_json(const struct verdict *verdict, bool held)
     return held ? write_layers(&verdict->layers) : write_missing(&verdict->layers);
 }
 
-/* A layer that this version does not have is passed over. */
-static void take_layer(void *layers, const char *text)
+/* A layer or limit that this version does not have is passed over. */
+static void read_layers(struct verdict *verdict, void *at, const json_t *value)
 {
-    for (uint32_t i = 0; i < SANDBOX_LAYER_COUNT; i++)
-        if (strcmp(layer_names[i], text) == 0)
-            *(uint32_t *)layers |= UINT32_C(1) << i;
+    uint32_t *layers = at;
+    (void)verdict;
+    for (size_t n = 0; n < json_array_size(value); n++)
+        for (uint32_t i = 0; i < SANDBOX_LAYER_COUNT; i++)
+            if (strcmp(layer_names[i], json_string_value(json_array_get(value, n))) == 0)
+                *layers |= UINT32_C(1) << i;
 }
 
-static void take_limit(void *layers, const char *text)
+static void read_missing(struct verdict *verdict, void *at, const json_t *value)
 {
+    uint32_t *layers = at;
     size_t length = strlen(LIMIT_PREFIX);
-    for (uint32_t i = 0; i < SANDBOX_LIMIT_COUNT; i++)
-        if (strncmp(text, LIMIT_PREFIX, length) == 0 && strcmp(limit_names[i], text + length) == 0)
-            *(uint32_t *)layers |= SANDBOX_LIMIT_FAILED(i);
-}
-
-static int read_layers(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                       struct err *err)
-{
     (void)verdict;
-    return read_texts(value, path, at, take_layer, err);
+    for (size_t n = 0; n < json_array_size(value); n++) {
+        const char *text = json_string_value(json_array_get(value, n));
+        for (uint32_t i = 0; i < SANDBOX_LIMIT_COUNT; i++)
+            if (strncmp(text, LIMIT_PREFIX, length) == 0 &&
+                strcmp(limit_names[i], text + length) == 0)
+                *layers |= SANDBOX_LIMIT_FAILED(i);
+    }
 }
-
-static int read_missing(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                        struct err *err)
-{
-    (void)verdict;
-    return read_texts(value, path, at, take_limit, err);
-}
-
-#define TEXTS_SCHEMA "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"
-static const struct verdict_special special_layers_held = {write_layers, read_layers, TEXTS_SCHEMA,
-                                                           "list of texts"};
-static const struct verdict_special special_layers_missing = {write_missing, read_missing,
-                                                              TEXTS_SCHEMA, "list of texts"};
 
 static const struct verdict_field sandbox_fields[] = {
-    SPECIAL("layers", special_layers_held, 0, NULL, V(layers), "layers of the sandbox that held"),
-    SPECIAL("missing", special_layers_missing, 0, NULL, V(layers),
+    SPECIAL("layers", FIELD_TEXTS, write_layers, read_layers, 0, NULL, V(layers),
+            "layers of the sandbox that held"),
+    SPECIAL("missing", FIELD_TEXTS, write_missing, read_missing, 0, NULL, V(layers),
             "those that did not, with a `resource limit: NAME` for each limit that could not be "
             "set"),
 };
-SHAPE(sandbox, "Sandbox", NULL);
+SHAPE(sandbox, "VerdictSandbox", NULL);
 
 static const struct verdict_field environment_fields[] = {
-    OBJECT("sandbox", sandbox_shape, 0, NULL, "what kept the candidate in"),
-    ROW("build_cached", FIELD_BOOL, 0, V(build_cached), "its compilation came from the cache"),
+    OBJECT("sandbox", sandbox_shape, 0, NULL, "what confined the candidate"),
+    ROW("build_cached", FIELD_BOOL, 0, V(build_cached), "its build came from the cache"),
 };
-SHAPE(environment, "Environment", NULL);
+SHAPE(environment, "VerdictEnvironment", NULL);
 
 #define M(member) offsetof(struct mismatch, member)
 
 static const struct verdict_field mismatch_fields[] = {
     ROW("output", FIELD_TEXT, FIELD_NULLABLE, M(output), "name or number of the output"),
     ROW("index", FIELD_LONG, 0, M(index), "of the element, counted over all dimensions"),
-    ROW("got", FIELD_REAL, 0, M(got), "what the candidate wrote; null where it is not finite"),
+    ROW("got", FIELD_REAL, 0, M(got), "what the candidate wrote; null if it is not finite"),
     ROW("expected", FIELD_REAL, 0, M(expected), "what the reference wrote"),
 };
 
@@ -195,7 +168,7 @@ static void after_mismatch(void *base, const json_t *object)
     ((struct mismatch *)base)->any = true;
 }
 
-SHAPE(mismatch, "Mismatch", after_mismatch);
+SHAPE(mismatch, "VerdictMismatch", after_mismatch);
 
 static bool has_mismatch(const void *base)
 {
@@ -215,7 +188,7 @@ static const struct verdict_field correctness_fields[] = {
      .present = has_mismatch,
      .meaning = "the first element that is wrong"},
 };
-SHAPE(correctness, "Correctness", NULL);
+SHAPE(correctness, "VerdictCorrectness", NULL);
 
 static bool has_cases(const void *base)
 {
@@ -231,36 +204,22 @@ static json_t *write_failed(const void *at)
     return failed;
 }
 
-struct keeping {
-    struct arena *arena;
-    const char **text;
-};
-
-static void take_failed(void *context, const char *text)
+static void read_failed(struct verdict *verdict, void *at, const json_t *value)
 {
-    struct keeping *keeping = context;
-    if (!*keeping->text)
-        *keeping->text = arena_strdup(keeping->arena, text);
+    const char **text = at;
+    const json_t *first = json_array_get(value, 0);
+    *text = first ? arena_strdup(&verdict->arena, json_string_value(first)) : NULL;
 }
-
-static int read_failed(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                       struct err *err)
-{
-    return read_texts(value, path, &(struct keeping){&verdict->arena, at}, take_failed, err);
-}
-
-static const struct verdict_special special_failed_case = {
-    write_failed, read_failed,
-    "{\"type\": \"array\", \"items\": {\"type\": \"string\"}, \"maxItems\": 1}", "list of texts"};
 
 static const struct verdict_field cases_fields[] = {
     ROW("source", FIELD_TEXT, 0, V(cases_from),
         "`kernel_code`: the candidate brought them; `cases_code`, `inline`"),
     ROW("count", FIELD_COUNT, 0, V(case_total), "how many there are"),
-    ROW("expected", FIELD_COUNT, 0, V(cases_compared), "how many of them say what is to come out"),
-    SPECIAL("failed", special_failed_case, 0, NULL, V(failed_case), "the first that failed"),
+    ROW("expected", FIELD_COUNT, 0, V(cases_compared), "how many of them expect a result"),
+    SPECIAL("failed", FIELD_TEXTS, write_failed, read_failed, 0, NULL, V(failed_case),
+            "the first that failed"),
 };
-SHAPE(cases, "Cases", NULL);
+SHAPE(cases, "VerdictCases", NULL);
 
 #define S(member) offsetof(struct summary, member)
 #define T(member) offsetof(struct timed_case, member)
@@ -271,7 +230,7 @@ static const struct verdict_field summary_fields[] = {
     ROW("n", FIELD_LONG, 0, S(n), "how many samples"),
 };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a summary's n is read as a uint64_t");
-SHAPE(summary, "Summary", NULL);
+SHAPE(summary, "VerdictSummary", NULL);
 
 static json_t *write_roofline(const void *at)
 {
@@ -280,20 +239,12 @@ static json_t *write_roofline(const void *at)
                                : json_null();
 }
 
-static int read_roofline(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                         struct err *err)
+static void read_roofline(struct verdict *verdict, void *at, const json_t *value)
 {
     struct timed_case *timed = at;
     (void)verdict;
-    if (!json_is_null(value) && !json_is_number(value))
-        return err_set(err, ERR_INPUT, "'%s' must be a number or null", path);
     timed->floor_ms = json_number_value(value) * timed->candidate.median;
-    return 0;
 }
-
-#define NUMBER_SCHEMA "{\"type\": [\"number\", \"null\"]}"
-static const struct verdict_special special_roofline = {write_roofline, read_roofline,
-                                                        NUMBER_SCHEMA, "number or null"};
 
 static bool has_one_case(const void *base)
 {
@@ -319,35 +270,23 @@ static json_t *write_speedup_interval(const void *at)
     return json_pack("[o, o]", json_number(speedup.low), json_number(speedup.high));
 }
 
-static int read_speedup(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                        struct err *err)
+static double real_of(const json_t *value)
 {
-    (void)at;
-    if (!json_is_null(value) && !json_is_number(value))
-        return err_set(err, ERR_INPUT, "'%s' must be a number or null", path);
-    verdict->cases[0].speedup.value = json_is_number(value) ? json_number_value(value) : NAN;
-    return 0;
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int read_speedup_interval(struct verdict *verdict, void *at, const json_t *value,
-                                 const char *path, struct err *err)
+static void read_speedup(struct verdict *verdict, void *at, const json_t *value)
 {
-    const json_t *low = json_array_get(value, 0), *high = json_array_get(value, 1);
     (void)at;
-    if (json_array_size(value) != 2 || !(json_is_number(low) || json_is_null(low)) ||
-        !(json_is_number(high) || json_is_null(high)))
-        return err_set(err, ERR_INPUT, "'%s' must be two numbers or nulls", path);
-    verdict->cases[0].speedup.low = json_is_number(low) ? json_number_value(low) : NAN;
-    verdict->cases[0].speedup.high = json_is_number(high) ? json_number_value(high) : NAN;
-    return 0;
+    verdict->cases[0].speedup.value = real_of(value);
 }
 
-static const struct verdict_special special_speedup = {write_speedup, read_speedup, NUMBER_SCHEMA,
-                                                       "number or null"};
-static const struct verdict_special special_speedup_interval = {
-    write_speedup_interval, read_speedup_interval,
-    "{\"type\": \"array\", \"items\": " NUMBER_SCHEMA ", \"minItems\": 2, \"maxItems\": 2}",
-    "two numbers or nulls"};
+static void read_speedup_interval(struct verdict *verdict, void *at, const json_t *value)
+{
+    (void)at;
+    verdict->cases[0].speedup.low = real_of(json_array_get(value, 0));
+    verdict->cases[0].speedup.high = real_of(json_array_get(value, 1));
+}
 
 static const struct verdict_field timed_fields[] = {
     ROW("sizes", FIELD_TEXT, FIELD_NULLABLE, T(sizes), "`rows=64 cols=1000`"),
@@ -355,10 +294,10 @@ static const struct verdict_field timed_fields[] = {
     OBJECT_AT("reference", summary_shape, T(reference), "times of the reference"),
     ROW("speedup", FIELD_REAL, 0, T(speedup.value), "times as fast as the reference"),
     ROW("speedup_interval", FIELD_PAIR, 0, T(speedup.low), "95 %"),
-    SPECIAL("roofline_fraction", special_roofline, 0, NULL, 0,
+    SPECIAL("roofline_fraction", FIELD_REAL, write_roofline, read_roofline, 0, NULL, 0,
             "the shortest time that the sizes allow, over the candidate's median"),
 };
-SHAPE(timed, "TimedCase", NULL);
+SHAPE(timed, "VerdictTimedCase", NULL);
 
 #define W(member) offsetof(struct gpu_watch, member)
 
@@ -368,22 +307,17 @@ static json_t *write_clocks(const void *at)
     return json_pack("[o, o]", json_known(watch->before.sm_mhz), json_known(watch->after.sm_mhz));
 }
 
-static int read_clocks(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                       struct err *err)
+static int clock_of(const json_t *value)
+{
+    return json_is_null(value) ? -1 : (int)json_integer_value(value);
+}
+
+static void read_clocks(struct verdict *verdict, void *at, const json_t *value)
 {
     struct gpu_watch *watch = at;
-    int *const into[] = {&watch->before.sm_mhz, &watch->after.sm_mhz};
     (void)verdict;
-    if (json_array_size(value) != COUNT(into))
-        return err_set(err, ERR_INPUT, "'%s' must be two integers or nulls", path);
-    for (size_t i = 0; i < COUNT(into); i++) {
-        const json_t *one = json_array_get(value, i);
-        if (!json_is_null(one) && (!json_is_integer(one) || json_integer_value(one) < 0 ||
-                                   json_integer_value(one) > INT32_MAX))
-            return err_set(err, ERR_INPUT, "'%s' must be two integers or nulls", path);
-        *into[i] = json_is_null(one) ? -1 : (int)json_integer_value(one);
-    }
-    return 0;
+    watch->before.sm_mhz = clock_of(json_array_get(value, 0));
+    watch->after.sm_mhz = clock_of(json_array_get(value, 1));
 }
 
 static json_t *write_throttled(const void *at)
@@ -395,38 +329,25 @@ static json_t *write_throttled(const void *at)
     return reasons;
 }
 
-static void take_reason(void *context, const char *text)
+static void read_throttled(struct verdict *verdict, void *at, const json_t *value)
 {
-    int64_t *reasons = context;
-    for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)
-        if (strcmp(reason->name, text) == 0)
-            *reasons |= reason->bit;
-}
-
-static int read_throttled(struct verdict *verdict, void *at, const json_t *value, const char *path,
-                          struct err *err)
-{
+    int64_t *reasons = at;
     (void)verdict;
-    return read_texts(value, path, at, take_reason, err);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)
+            if (strcmp(reason->name, json_string_value(json_array_get(value, i))) == 0)
+                *reasons |= reason->bit;
 }
-
-static const struct verdict_special special_sm_clocks = {
-    write_clocks, read_clocks,
-    "{\"type\": \"array\", \"items\": {\"type\": [\"integer\", \"null\"]}, \"minItems\": 2, "
-    "\"maxItems\": 2}",
-    "two integers or nulls"};
-static const struct verdict_special special_throttled = {write_throttled, read_throttled,
-                                                         TEXTS_SCHEMA, "list of texts"};
 
 static const struct verdict_field clocks_fields[] = {
-    SPECIAL("sm_mhz", special_sm_clocks, 0, NULL, 0, "before and after"),
+    SPECIAL("sm_mhz", FIELD_INTEGERS, write_clocks, read_clocks, 0, NULL, 0, "before and after"),
     ROW("sm_lowest_mhz", FIELD_INTEGER, 0, W(sm_lowest_mhz), "of all readings"),
-    ROW("sm_max_mhz", FIELD_INTEGER, 0, W(after.sm_max_mhz), "the highest that it can have"),
+    ROW("sm_max_mhz", FIELD_INTEGER, 0, W(after.sm_max_mhz), "the highest possible"),
     ROW("memory_mhz", FIELD_INTEGER, 0, W(after.memory_mhz), "of its memory"),
     ROW("temperature_c", FIELD_INTEGER, 0, W(after.temperature_c), "in °C"),
     ROW("power_w", FIELD_KNOWN, 0, W(after.power_w), "in W"),
-    SPECIAL("throttled", special_throttled, 0, NULL, W(reasons),
-            "why the clock was not at its highest"),
+    SPECIAL("throttled", FIELD_TEXTS, write_throttled, read_throttled, 0, NULL, W(reasons),
+            "the reasons why the clock was not at its highest, [below](#clocks)"),
 };
 
 static void after_clocks(void *base, const json_t *object)
@@ -435,7 +356,7 @@ static void after_clocks(void *base, const json_t *object)
     ((struct gpu_watch *)base)->known = true;
 }
 
-SHAPE(clocks, "Clocks", after_clocks);
+SHAPE(clocks, "VerdictClocks", after_clocks);
 
 static bool has_clocks(const void *base)
 {
@@ -459,22 +380,27 @@ static const struct verdict_field timing_fields[] = {
      .shape = &summary_shape,
      .present = has_one_case,
      .meaning = "times of the reference"},
-    SPECIAL("roofline_fraction", special_roofline, FIELD_OPTIONAL, has_one_case, V(cases[0]),
+    SPECIAL("roofline_fraction", FIELD_REAL, write_roofline, read_roofline, FIELD_OPTIONAL,
+            has_one_case, V(cases[0]),
             "the shortest time that the sizes allow, over the candidate's median"),
-    SPECIAL("speedup", special_speedup, FIELD_OPTIONAL, has_one_case, 0,
-            "times as fast as the reference; the geometric mean over `cases`"),
-    SPECIAL("speedup_interval", special_speedup_interval, FIELD_OPTIONAL, has_one_case, 0, "95 %"),
-    ROW("meaningful", FIELD_BOOL, 0, V(timing_meaningful), "whether the times say anything"),
+    SPECIAL(
+        "speedup", FIELD_REAL, write_speedup, read_speedup, FIELD_OPTIONAL, has_one_case, 0,
+        "times as fast as the reference: the median of paired ratios, so it is not the quotient "
+        "of the two medians; the geometric mean over `cases`"),
+    SPECIAL("speedup_interval", FIELD_PAIR, write_speedup_interval, read_speedup_interval,
+            FIELD_OPTIONAL, has_one_case, 0, "its 95 % confidence interval"),
+    ROW("meaningful", FIELD_BOOL, 0, V(timing_meaningful), "whether the times are reliable"),
     ROW("note", FIELD_TEXT, FIELD_NULLABLE, V(timing_note),
-        "why there are none, or why they mean little"),
-    ROW("handover_us", FIELD_REAL, 0, V(handover_us), "what a call costs; it is taken off"),
+        "why there are none, or why they are not reliable"),
+    ROW("dispatch_overhead_us", FIELD_REAL, 0, V(dispatch_overhead_us),
+        "the dispatch overhead of a call, already subtracted"),
     {.key = "clocks",
      .kind = FIELD_OBJECT,
      .flags = FIELD_NULLABLE,
      .offset = V(clocks),
      .shape = &clocks_shape,
      .present = has_clocks,
-     .meaning = "of a GPU, read around the timed calls"},
+     .meaning = "of a GPU, NVML's readings around the timed calls; null without them"},
     LIST("cases", timed_shape, FIELD_OPTIONAL, has_more_cases, V(cases), struct timed_case,
          VERDICT_CASES, V(case_count), "where a problem times several sizes"),
 };
@@ -487,7 +413,7 @@ static void after_timing(void *base, const json_t *object)
         verdict->case_count = 1;
 }
 
-SHAPE(timing, "Timing", after_timing);
+SHAPE(timing, "VerdictTiming", after_timing);
 
 static bool has_timing(const void *base)
 {
@@ -513,9 +439,9 @@ static const struct verdict_field kernel_fields[] = {
         "copies and memsets are `[copy DtoD]`, `[memset]`"),
     ROW("launches", FIELD_LONG, 0, K(launches), "how often it ran"),
     ROW("time_us", FIELD_REAL, 0, K(time_us), "on the GPU, summed over the pass"),
-    ROW("own", FIELD_BOOL, 0, K(own), "the candidate brought its code"),
+    ROW("own", FIELD_BOOL, 0, K(own), "the candidate brought its code, [below](#own-kernels)"),
     ROW_IF(is_traced, "source", FIELD_TEXT, FIELD_NULLABLE | FIELD_EMPTY, K(source),
-           "the file that the code came from, or what loaded it"),
+           "the file that the code came from, or its loader"),
     ROW_IF(is_traced, "streams", FIELD_COUNT, 0, K(streams), "how many it ran on"),
     ROW_IF(is_traced_kernel, "registers", FIELD_COUNT, 0, K(registers),
            "of a thread, in the longest launch, as the following ones"),
@@ -536,12 +462,12 @@ static void after_kernel(void *base, const json_t *object)
         kernel->limit = "";
 }
 
-SHAPE(kernel, "Kernel", after_kernel);
+SHAPE(kernel, "VerdictKernel", after_kernel);
 
 static const struct verdict_field memory_fields[] = {
     ROW("peak_bytes", FIELD_LONG, 0, V(peak_memory_bytes), "the most that it had at once"),
 };
-SHAPE(memory, "Memory", NULL);
+SHAPE(memory, "VerdictMemory", NULL);
 
 static bool was_traced(const void *base)
 {
@@ -569,25 +495,19 @@ static json_t *write_decoy(const void *at)
     return json_boolean(all->own_kernels == 0 && all->kernels > 0);
 }
 
-#define TEXT_SCHEMA "{\"type\": \"string\"}"
-static const struct verdict_special special_coverage = {write_coverage, NULL, TEXT_SCHEMA, "text"};
-static const struct verdict_special special_time_coverage = {write_time_coverage, NULL, TEXT_SCHEMA,
-                                                             "text"};
-static const struct verdict_special special_decoy = {write_decoy, NULL, "{\"type\": \"boolean\"}",
-                                                     "boolean"};
-
 static const struct verdict_field kernelgym_fields[] = {
     ROW("num_custom_kernels", FIELD_COUNT, 0, L(own_kernels), "own ones, of different names"),
     ROW("num_total_kernels", FIELD_COUNT, 0, L(kernels), "all, of different names"),
     ROW("custom_kernel_cuda_time_in_profiling_us", FIELD_REAL, 0, L(own_time_us), "of own ones"),
     ROW("total_kernel_run_time_in_profiling_us", FIELD_REAL, 0, L(time_us), "of all"),
-    SPECIAL("triton_kernel_coverage", special_coverage, 0, NULL, L(calls), "own kernels of all"),
-    SPECIAL("custom_kernel_cuda_time_coverage", special_time_coverage, 0, NULL, L(calls),
-            "own time of all"),
-    SPECIAL("decoy_kernel", special_decoy, 0, NULL, L(calls), "nothing that ran was its own"),
+    SPECIAL("triton_kernel_coverage", FIELD_TEXT, write_coverage, NULL, 0, NULL, L(calls),
+            "own kernels of all"),
+    SPECIAL("custom_kernel_cuda_time_coverage", FIELD_TEXT, write_time_coverage, NULL, 0, NULL,
+            L(calls), "own time of all"),
+    SPECIAL("decoy_kernel", FIELD_BOOL, write_decoy, NULL, 0, NULL, L(calls), "no own kernel ran"),
 };
 _Static_assert(offsetof(struct launch_totals, calls) == 0, "L(calls) is the totals' own place");
-SHAPE(kernelgym, "KernelgymProfile", NULL);
+SHAPE(kernelgym, "VerdictKernelgym", NULL);
 
 static json_t *write_profile_text(const void *at)
 {
@@ -600,19 +520,11 @@ static json_t *write_profile_text(const void *at)
     return value;
 }
 
-static int read_profile_text(struct verdict *verdict, void *at, const json_t *value,
-                             const char *path, struct err *err)
+static void read_profile_text(struct verdict *verdict, void *at, const json_t *value)
 {
     (void)at;
-    if (!json_is_string(value) || json_string_length(value) > PROFILE_TEXT_BYTES)
-        return err_set(err, ERR_INPUT, "'%s' must be a string of at most %d bytes", path,
-                       PROFILE_TEXT_BYTES);
     verdict->launched.text = arena_strdup(&verdict->arena, json_string_value(value));
-    return 0;
 }
-
-static const struct verdict_special special_in_words = {write_profile_text, read_profile_text,
-                                                        TEXT_SCHEMA, "text"};
 
 static const struct verdict_field profile_fields[] = {
     LIST("kernels", kernel_shape, 0, NULL, V(kernels), struct kernel_share, VERDICT_KERNELS,
@@ -630,21 +542,13 @@ static const struct verdict_field profile_fields[] = {
     OBJECT("kernelgym", kernelgym_shape, FIELD_OPTIONAL, was_traced,
            "the names of KernelGYM's answers. Repaired: only time on the GPU counts, once, and no "
            "names are matched"),
-    SPECIAL("text", special_in_words, FIELD_OPTIONAL, was_traced, 0,
-            "all of it in words, with what stands out: spilled registers, idle multiprocessors, "
-            "low occupancy, a GPU that waits"),
+    SPECIAL("text", FIELD_TEXT, write_profile_text, read_profile_text, FIELD_OPTIONAL, was_traced,
+            0,
+            "all of it in words, with remarkable findings: spilled registers, idle "
+            "multiprocessors, low occupancy, a GPU that waits"),
 };
 
-/* What was read holds less than the words are made of. */
-static void after_profile(void *base, const json_t *object)
-{
-    struct verdict *verdict = base;
-    (void)object;
-    if (!verdict->launched.text)
-        verdict->launched.text = "";
-}
-
-SHAPE(profile, "Profile", after_profile);
+SHAPE(profile, "VerdictProfile", NULL);
 
 static const struct verdict_field finding_fields[] = {
     ROW("code", FIELD_TEXT, 0, offsetof(struct finding, code),
@@ -652,25 +556,15 @@ static const struct verdict_field finding_fields[] = {
     ROW("evidence", FIELD_TEXT, 0, offsetof(struct finding, evidence), "one sentence"),
 };
 
-static void after_finding(void *base, const json_t *object)
-{
-    struct finding *finding = base;
-    (void)object;
-    if (!finding->code)
-        finding->code = "";
-    if (!finding->evidence)
-        finding->evidence = "";
-}
-
-SHAPE(finding, "Finding", after_finding);
+SHAPE(finding, "VerdictFinding", NULL);
 
 static const struct verdict_field integrity_fields[] = {
     LIST("violations", finding_shape, 0, NULL, V(violations), struct finding, VERDICT_FINDINGS,
          V(violation_count), "what no honest kernel does"),
     LIST("warnings", finding_shape, 0, NULL, V(warnings), struct finding, VERDICT_FINDINGS,
-         V(warning_count), "what an honest kernel may do, and is worth a look"),
+         V(warning_count), "what an honest kernel may do, too"),
 };
-SHAPE(integrity, "Integrity", NULL);
+SHAPE(integrity, "VerdictIntegrity", NULL);
 
 static bool has_extensions(const void *base)
 {
@@ -678,23 +572,23 @@ static bool has_extensions(const void *base)
 }
 
 static const struct verdict_field build_fields[] = {
-    ROW("extensions", FIELD_COUNT, 0, V(extensions), "how many it had built"),
+    ROW("extensions", FIELD_COUNT, 0, V(extensions), "their number"),
     ROW("slim", FIELD_COUNT, 0, V(extensions_slim), "of these, without PyTorch's own headers"),
 };
-SHAPE(build, "Build", NULL);
+SHAPE(build, "VerdictBuild", NULL);
 
 static const struct verdict_field stages_fields[] = {
 #define X(symbol, name, meaning) ROW(name, FIELD_REAL, 0, V(stages_ms[symbol]), meaning),
     VERDICT_STAGES(X)
 #undef X
 };
-SHAPE(stages, "Stages", NULL);
+SHAPE(stages, "VerdictStages", NULL);
 
 static const struct verdict_field calls_fields[] = {
     ROW("reference", FIELD_REAL, 0, V(reference_ms), "within calls of the reference"),
     ROW("candidate", FIELD_REAL, 0, V(candidate_ms), "within calls of the candidate"),
 };
-SHAPE(calls, "Calls", NULL);
+SHAPE(calls, "VerdictCalls", NULL);
 
 static const struct verdict_field error_fields[] = {
     ROW("class", FIELD_TEXT, 0, V(error_class), "one word"),
@@ -703,15 +597,7 @@ static const struct verdict_field error_fields[] = {
         "compiler output or traceback with the candidate's own lines"),
 };
 
-static void after_error(void *base, const json_t *object)
-{
-    struct verdict *verdict = base;
-    (void)object;
-    if (!verdict->error_class)
-        verdict->error_class = "";
-}
-
-SHAPE(error, "Error", after_error);
+SHAPE(error, "VerdictError", NULL);
 
 static bool has_error(const void *base)
 {
@@ -719,30 +605,31 @@ static bool has_error(const void *base)
 }
 
 static const struct verdict_field verdict_fields[] = {
-    ROW("schema", FIELD_SCHEMA, 0, 0, "of this table"),
+    ROW("schema", FIELD_SCHEMA, 0, 0, "the version of this form"),
     ROW("id", FIELD_TEXT, 0, V(id),
-        "of this evaluation, also where a server answered with what it [remembers]"
-        "(../guide/serve.md) of another; `stages_ms` are of the run that was judged then"),
+        "of this evaluation, also if a server answered with a [cached verdict]"
+        "(../guide/serve.md#submit-an-evaluation) of another; `stages_ms` are of the run that was "
+        "judged then"),
     OBJECT("problem", problem_shape, 0, NULL, "what was to be solved"),
     OBJECT("candidate", candidate_shape, 0, NULL, "what was judged"),
     ROW("device", FIELD_TEXT, 0, V(device),
-        "`cpu`, or `cuda:1 NVIDIA H200`; empty where it was not judged"),
+        "`cpu`, or `cuda:1 NVIDIA H200`; empty if it was not judged"),
     OBJECT("environment", environment_shape, 0, NULL, "where it ran"),
-    ROW("status", FIELD_STATUS, FIELD_NEEDED, V(status), "see below"),
-    ROW("compiled", FIELD_BOOL, 0, V(compiled), "it could be compiled, or needs not be"),
+    ROW("status", FIELD_STATUS, 0, V(status), "[below](#status)"),
+    ROW("compiled", FIELD_BOOL, 0, V(compiled), "it compiles, or needs no compilation"),
     ROW("correct", FIELD_BOOL, 0, V(correct), "in every trial and every timed call"),
-    OBJECT("correctness", correctness_shape, 0, NULL, "its answers beside the reference's"),
+    OBJECT("correctness", correctness_shape, 0, NULL, "its outputs against the reference's"),
     OBJECT("cases", cases_shape, FIELD_OPTIONAL, has_cases, "of a `simple` problem"),
-    OBJECT("timing", timing_shape, FIELD_NULLABLE, has_timing,
-           "null when it did not come to timing"),
-    OBJECT("profile", profile_shape, 0, NULL, "what ran, [below](#the-profile-of-a-launch-trace)"),
+    OBJECT("timing", timing_shape, FIELD_NULLABLE, has_timing, "null if nothing was timed"),
+    OBJECT("profile", profile_shape, 0, NULL,
+           "what ran; on a GPU, of one traced pass of `calls` calls, apart from all timing"),
     OBJECT("integrity", integrity_shape, 0, NULL, "what was found"),
     OBJECT("build", build_shape, FIELD_OPTIONAL, has_extensions,
-           "of a PyTorch candidate that had extensions built"),
-    OBJECT("stages_ms", stages_shape, 0, NULL,
-           "together they are the wall time, from the moment a job was put"),
-    OBJECT("calls_ms", calls_shape, 0, NULL, "the necessary part of the run time"),
-    OBJECT("error", error_shape, FIELD_NULLABLE, has_error, "null where there is none"),
+           "of a PyTorch candidate with extensions"),
+    OBJECT("stages_ms", stages_shape, 0, NULL, "their sum is the wall time since submission"),
+    OBJECT("calls_ms", calls_shape, 0, NULL,
+           "time within calls: the necessary part of the run time"),
+    OBJECT("error", error_shape, FIELD_NULLABLE, has_error, "null if there is none"),
 };
 
 const struct verdict_shape verdict_shape = {"Verdict", verdict_fields, COUNT(verdict_fields), NULL};

@@ -3,12 +3,12 @@
 #include "judge/verdict_fields.h"
 
 #include "base/json.h"
+#include "judge/verdict_schema.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA 1
 #define PATH_BYTES 128 /* "profile.kernels[15].shared_bytes" */
 
 static json_t *write_object(const struct verdict_shape *shape, const void *base);
@@ -35,9 +35,11 @@ static json_t *write_value(const struct verdict_field *field, const void *base)
     const void *at = (const char *)base + field->offset;
     const uint32_t *three = at;
     const double *two = at;
+    if (field->special)
+        return field->special->write(at);
     switch (field->kind) {
     case FIELD_SCHEMA:
-        return json_integer(SCHEMA);
+        return json_integer(VERDICT_SCHEMA);
     case FIELD_STATUS:
         return json_string(verdict_status_name(*(const enum verdict_status *)at));
     case FIELD_TEXT:
@@ -65,8 +67,9 @@ static json_t *write_value(const struct verdict_field *field, const void *base)
         return write_object(field->shape, at);
     case FIELD_LIST:
         return write_list(field, base);
-    case FIELD_SPECIAL:
-        return field->special->write(at);
+    case FIELD_INTEGERS:
+    case FIELD_TEXTS:
+        break; /* special */
     }
     return json_null();
 }
@@ -105,8 +108,8 @@ static int wrong(const struct reading *reading, const char *wanted)
     return err_set(reading->err, ERR_INPUT, "'%s' must be %s", reading->path, wanted);
 }
 
-/* Both return how long the path was before, for leave(). */
-static size_t enter_key(struct reading *reading, const char *key)
+/* Both return how long the path was before, for pop(). */
+static size_t push_key(struct reading *reading, const char *key)
 {
     size_t before = reading->length, space = sizeof reading->path - before;
     int count = snprintf(reading->path + before, space, "%s%s", before ? "." : "", key);
@@ -114,7 +117,7 @@ static size_t enter_key(struct reading *reading, const char *key)
     return before;
 }
 
-static size_t enter_index(struct reading *reading, size_t index)
+static size_t push_index(struct reading *reading, size_t index)
 {
     size_t before = reading->length, space = sizeof reading->path - before;
     int count = snprintf(reading->path + before, space, "[%zu]", index);
@@ -122,93 +125,70 @@ static size_t enter_index(struct reading *reading, size_t index)
     return before;
 }
 
-static void leave(struct reading *reading, size_t before)
+static void pop(struct reading *reading, size_t before)
 {
     reading->length = before;
     reading->path[before] = '\0';
 }
 
-static int read_text(struct reading *reading, const struct verdict_field *field,
-                     const json_t *value, const char **out)
+/* Whether `value`, or each entry of it, has the form of `kind`. */
+static bool has_form(enum verdict_kind kind, bool nullable, const json_t *value)
 {
-    bool nullable = field->flags & FIELD_NULLABLE;
-    if (json_is_null(value) && nullable) {
-        *out = field->flags & FIELD_EMPTY ? "" : NULL;
-        return 0;
-    }
-    if (!json_is_string(value))
-        return wrong(reading, nullable ? "a string or null" : "a string");
-    if (json_string_length(value) > VERDICT_TEXT_BYTES)
+    const struct verdict_form *form = &verdict_forms[kind];
+    json_int_t number = json_integer_value(value);
+    if (json_is_null(value))
+        return form->nullable || nullable;
+    if (form->type == JSON_REAL)
+        return json_is_number(value);
+    if (form->type == JSON_TRUE)
+        return json_is_boolean(value);
+    return json_typeof(value) == form->type &&
+           (form->type != JSON_INTEGER || (number >= 0 && number <= form->most));
+}
+
+static bool have_form(enum verdict_kind kind, const json_t *values)
+{
+    int entries = verdict_forms[kind].entries;
+    size_t count = json_array_size(values);
+    bool fits = json_is_array(values) &&
+                (entries > 0 ? count == (size_t)entries : count <= (size_t)-entries);
+    for (size_t i = 0; i < count && fits; i++)
+        fits = has_form(kind, false, json_array_get(values, i));
+    return fits;
+}
+
+static int check_value(struct reading *reading, const struct verdict_field *field,
+                       const json_t *value)
+{
+    const struct verdict_form *form = &verdict_forms[field->kind];
+    bool nullable = field->flags & FIELD_NULLABLE, text = field->kind == FIELD_TEXT;
+    if (form->entries ? !have_form(field->kind, value) : !has_form(field->kind, nullable, value))
+        return wrong(reading, text && nullable ? "a string or null" : form->words);
+    if (field->kind == FIELD_HASH && json_string_length(value) >= HASH_HEX_BYTES)
+        return wrong(reading, form->words);
+    if (field->kind == FIELD_SCHEMA && json_integer_value(value) != VERDICT_SCHEMA)
+        return wrong(reading, form->words);
+    if (field->kind == FIELD_STATUS &&
+        verdict_status_named(json_string_value(value)) == STATUS_COUNT)
+        return wrong(reading, form->words);
+    if (text && json_string_length(value) > VERDICT_TEXT_BYTES)
         return err_set(reading->err, ERR_INPUT, "'%s' is longer than %zu bytes", reading->path,
                        VERDICT_TEXT_BYTES);
-    *out = arena_strdup(&reading->verdict->arena, json_string_value(value));
     return 0;
 }
 
-static int read_hash(struct reading *reading, const json_t *value, char *out)
+static const char *take_text(const struct reading *reading, const struct verdict_field *field,
+                             const json_t *value)
 {
-    if (!json_is_string(value) || json_string_length(value) >= HASH_HEX_BYTES)
-        return wrong(reading, "a hash");
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return 0;
-}
-
-static int read_status(struct reading *reading, const json_t *value, enum verdict_status *out)
-{
-    *out = verdict_status_named(json_string_value(value));
-    return *out < STATUS_COUNT ? 0 : wrong(reading, "a status of docs/reference/verdict.md");
-}
-
-static int read_integer(struct reading *reading, const json_t *value, uint64_t most, uint64_t *out)
-{
-    json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || (uint64_t)number > most)
-        return wrong(reading, most == UINT32_MAX ? "an integer from 0 to 4294967295"
-                                                 : "an integer that is not negative");
-    *out = (uint64_t)number;
-    return 0;
-}
-
-static int read_count(struct reading *reading, const json_t *value, uint32_t *out)
-{
-    uint64_t number = 0;
-    int result = read_integer(reading, value, UINT32_MAX, &number);
-    *out = (uint32_t)number;
-    return result;
+    if (json_is_null(value))
+        return field->flags & FIELD_EMPTY ? "" : NULL;
+    return arena_strdup(&reading->verdict->arena, json_string_value(value));
 }
 
 /* `missing` stands for null. */
-static int read_real(struct reading *reading, const json_t *value, double missing, double *out)
+static double real_of(const json_t *value, double missing)
 {
-    if (!json_is_number(value) && !json_is_null(value))
-        return wrong(reading, "a number or null");
-    *out = json_is_null(value) ? missing : json_number_value(value);
-    return 0;
-}
-
-static int read_known_integer(struct reading *reading, const json_t *value, int *out)
-{
-    json_int_t number = json_integer_value(value);
-    if (!json_is_null(value) && (!json_is_integer(value) || number < 0 || number > INT32_MAX))
-        return wrong(reading, "an integer from 0 to 2147483647, or null");
-    *out = json_is_null(value) ? -1 : (int)number;
-    return 0;
-}
-
-static int read_pair(struct reading *reading, const json_t *value, double *out)
-{
-    if (json_array_size(value) != 2)
-        return wrong(reading, "two numbers or nulls");
-    int result = read_real(reading, json_array_get(value, 0), NAN, &out[0]);
-    return result == 0 ? read_real(reading, json_array_get(value, 1), NAN, &out[1]) : result;
-}
-
-static int read_shape(struct reading *reading, const json_t *value, uint32_t *out)
-{
-    int result = json_array_size(value) == 3 ? 0 : wrong(reading, "three integers");
-    for (size_t i = 0; i < 3 && result == 0; i++)
-        result = read_count(reading, json_array_get(value, i), &out[i]);
-    return result;
+    return json_is_null(value) ? missing : json_number_value(value);
 }
 
 static int read_list(struct reading *reading, const struct verdict_field *field, void *base,
@@ -216,60 +196,99 @@ static int read_list(struct reading *reading, const struct verdict_field *field,
 {
     size_t count = json_array_size(value);
     int result = 0;
-    if (!json_is_array(value))
-        return wrong(reading, "an array");
     if (count > field->most)
         return err_set(reading->err, ERR_INPUT, "'%s' has %zu entries; %zu are the most",
                        reading->path, count, field->most);
     for (size_t i = 0; i < count && result == 0; i++) {
-        size_t before = enter_index(reading, i);
+        size_t before = push_index(reading, i);
         result = read_object(reading, field->shape, (char *)base + field->offset + i * field->bytes,
                              json_array_get(value, i));
-        leave(reading, before);
+        pop(reading, before);
     }
     *(uint32_t *)((char *)base + field->count_offset) = (uint32_t)count;
     return result;
+}
+
+/* A value that check_value let pass, into its member. */
+static void take_value(const struct reading *reading, const struct verdict_field *field, void *at,
+                       const json_t *value)
+{
+    switch (field->kind) {
+    case FIELD_STATUS:
+        *(enum verdict_status *)at = verdict_status_named(json_string_value(value));
+        break;
+    case FIELD_TEXT:
+        *(const char **)at = take_text(reading, field, value);
+        break;
+    case FIELD_HASH:
+        memcpy(at, json_string_value(value), json_string_length(value) + 1);
+        break;
+    case FIELD_BOOL:
+        *(bool *)at = json_is_true(value);
+        break;
+    case FIELD_COUNT:
+        *(uint32_t *)at = (uint32_t)json_integer_value(value);
+        break;
+    case FIELD_LONG:
+        *(uint64_t *)at = (uint64_t)json_integer_value(value);
+        break;
+    case FIELD_REAL:
+        *(double *)at = real_of(value, NAN);
+        break;
+    case FIELD_KNOWN:
+        *(double *)at = real_of(value, -1);
+        break;
+    case FIELD_INTEGER:
+        *(int *)at = json_is_null(value) ? -1 : (int)json_integer_value(value);
+        break;
+    case FIELD_PAIR:
+        for (size_t i = 0; i < 2; i++)
+            ((double *)at)[i] = real_of(json_array_get(value, i), NAN);
+        break;
+    case FIELD_SHAPE:
+        for (size_t i = 0; i < 3; i++)
+            ((uint32_t *)at)[i] = (uint32_t)json_integer_value(json_array_get(value, i));
+        break;
+    default: /* a constant, special, or read by read_value */
+        break;
+    }
 }
 
 static int read_value(struct reading *reading, const struct verdict_field *field, void *base,
                       const json_t *value)
 {
     void *at = (char *)base + field->offset;
-    switch (field->kind) {
-    case FIELD_SCHEMA:
-        return json_is_integer(value) && json_integer_value(value) == SCHEMA ? 0
-                                                                             : wrong(reading, "1");
-    case FIELD_STATUS:
-        return read_status(reading, value, at);
-    case FIELD_TEXT:
-        return read_text(reading, field, value, at);
-    case FIELD_HASH:
-        return read_hash(reading, value, at);
-    case FIELD_BOOL:
-        *(bool *)at = json_is_true(value);
-        return json_is_boolean(value) ? 0 : wrong(reading, "true or false");
-    case FIELD_COUNT:
-        return read_count(reading, value, at);
-    case FIELD_LONG:
-        return read_integer(reading, value, UINT64_MAX, at);
-    case FIELD_REAL:
-        return read_real(reading, value, NAN, at);
-    case FIELD_KNOWN:
-        return read_real(reading, value, -1, at);
-    case FIELD_INTEGER:
-        return read_known_integer(reading, value, at);
-    case FIELD_PAIR:
-        return read_pair(reading, value, at);
-    case FIELD_SHAPE:
-        return read_shape(reading, value, at);
-    case FIELD_OBJECT:
+    if (field->kind == FIELD_OBJECT && (field->flags & FIELD_NULLABLE) && json_is_null(value))
+        return 0;
+    int result = check_value(reading, field, value);
+    if (result < 0)
+        return result;
+    if (field->kind == FIELD_OBJECT)
         return read_object(reading, field->shape, at, value);
-    case FIELD_LIST:
+    if (field->kind == FIELD_LIST)
         return read_list(reading, field, base, value);
-    case FIELD_SPECIAL:
-        return field->special->read
-                   ? field->special->read(reading->verdict, at, value, reading->path, reading->err)
-                   : 0;
+    if (!field->special)
+        take_value(reading, field, at, value);
+    else if (field->special->read)
+        field->special->read(reading->verdict, at, value);
+    return 0;
+}
+
+static int check_keys(struct reading *reading, const struct verdict_shape *shape,
+                      const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        size_t i = 0;
+        while (i < shape->count && strcmp(shape->fields[i].key, key) != 0)
+            i++;
+        if (i == shape->count) {
+            (void)push_key(reading, key);
+            return err_set(reading->err, ERR_INPUT, "'%s' is not a field of a verdict",
+                           reading->path);
+        }
     }
     return 0;
 }
@@ -277,18 +296,17 @@ static int read_value(struct reading *reading, const struct verdict_field *field
 static int read_object(struct reading *reading, const struct verdict_shape *shape, void *base,
                        const json_t *object)
 {
-    int result = json_is_object(object) ? 0 : wrong(reading, "an object");
+    int result = json_is_object(object) ? check_keys(reading, shape, object)
+                                        : wrong(reading, "an object");
     for (size_t i = 0; i < shape->count && result == 0; i++) {
         const struct verdict_field *field = &shape->fields[i];
         const json_t *value = json_object_get(object, field->key);
-        size_t before = enter_key(reading, field->key);
-        bool none = field->kind == FIELD_OBJECT && (field->flags & FIELD_NULLABLE) &&
-                    json_is_null(value);
-        if (value && !none)
+        size_t before = push_key(reading, field->key);
+        if (value)
             result = read_value(reading, field, base, value);
-        else if (!value && (field->flags & FIELD_NEEDED))
+        else if (!(field->flags & FIELD_OPTIONAL))
             result = err_set(reading->err, ERR_INPUT, "'%s' is missing", reading->path);
-        leave(reading, before);
+        pop(reading, before);
     }
     if (result == 0 && shape->after)
         shape->after(base, object);

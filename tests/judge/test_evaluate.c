@@ -572,7 +572,7 @@ TEST(timing)
                 timed->speedup.value <= timed->speedup.high);
     assert_int_equal(verdict.kernel_count, 1);
     assert_true(verdict.kernels[0].own && verdict.own_time_fraction == 1);
-    assert_true(verdict.handover_us > 0);
+    assert_true(verdict.dispatch_overhead_us > 0);
     verdict_deinit(&verdict);
 }
 

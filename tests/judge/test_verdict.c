@@ -1,8 +1,10 @@
 #include "judge/verdict.h"
 
 #include "../support/test.h"
+#include "../support/verdicts.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "judge/verdict_schema.h"
 #include "sandbox/sandbox.h"
 
 #include <math.h>
@@ -84,7 +86,7 @@ static void fill_verdict(void)
                             .reference = {.n = 9, .median = 4, .quartile1 = 3, .quartile3 = 5},
                             .speedup = {.value = 2, .low = 1.5, .high = 2.5, .n = 9},
                             .floor_ms = 0.5};
-    verdict.handover_us = 12;
+    verdict.dispatch_overhead_us = 12;
     verdict.kernel_count = 1;
     verdict.kernels[0] =
         (struct kernel_share){.name = "solution", .launches = 1, .time_us = 2000, .own = true};
@@ -173,7 +175,7 @@ TEST(numbers)
         {"timing.speedup_interval.0", 1.5},
         {"timing.speedup_interval.1", 2.5},
         {"timing.roofline_fraction", 0.25},
-        {"timing.handover_us", 12},
+        {"timing.dispatch_overhead_us", 12},
         {"profile.kernels.0.launches", 1},
         {"profile.kernels.0.time_us", 2000},
         {"profile.own_time_fraction", 1},
@@ -258,7 +260,7 @@ TEST(not_finite)
                                         "correctness.first_mismatch.expected",
                                         "timing.candidate.median",
                                         "timing.speedup_interval.1",
-                                        "timing.handover_us",
+                                        "timing.dispatch_overhead_us",
                                         "profile.kernels.0.time_us",
                                         "profile.own_launch_fraction",
                                         "stages_ms.check"};
@@ -266,7 +268,7 @@ TEST(not_finite)
         fill_verdict();
         verdict.max_absolute = verdict.mismatch.got = verdict.mismatch.expected = values[v];
         verdict.cases[0].candidate.median = verdict.cases[0].speedup.high = values[v];
-        verdict.handover_us = verdict.kernels[0].time_us = values[v];
+        verdict.dispatch_overhead_us = verdict.kernels[0].time_us = values[v];
         verdict.own_launch_fraction = verdict.stages_ms[STAGE_CHECK] = values[v];
         json_t *json = verdict_json(&verdict);
         for (size_t i = 0; i < COUNT(paths); i++)
@@ -511,83 +513,114 @@ TEST_WITH(read_members, begin, end)
     assert_true(back.stages_ms[STAGE_OTHER] == 6 && back.candidate_ms == 20);
     assert_string_equal(back.error_message, "too slow");
     assert_null(back.error_excerpt);
-    assert_int_equal(verdict_json_status(json), STATUS_TIMEOUT);
-    assert_string_equal(verdict_json_error(json, "class"), "timeout");
-    assert_string_equal(verdict_json_error(json, "excerpt"), "");
     verdict_deinit(&back);
     json_decref(json);
 }
 
-/* What is not there is as verdict_init leaves it; what is not known is passed over. */
-TEST(read_sparse)
+/* A verdict of a single part, which is as it was, and of what must be beside it. */
+TEST(read_part)
 {
     struct verdict back;
-    struct err err = {0};
-    json_t *json = json_loads("{\"status\": \"wrong\", \"later\": {\"x\": 1}, \"error\": "
-                              "{\"message\": \"no\"}, \"environment\": {\"sandbox\": "
-                              "{\"layers\": [\"a new one\", \"Landlock\"]}}}",
-                              0, NULL);
-    assert_int_equal(verdict_read(json, &back, &err), 0);
+    verdict_of("{\"status\": \"wrong\", \"error\": {\"message\": \"no\"}, \"environment\": "
+               "{\"sandbox\": {\"layers\": [\"a new one\", \"Landlock\"]}}}",
+               &back);
     assert_int_equal(back.status, STATUS_WRONG);
-    assert_int_equal(strlen(back.id), 32);
+    assert_string_equal(back.id, "");
     assert_string_equal(back.error_class, "");
     assert_string_equal(back.error_message, "no");
     assert_int_equal(back.layers, 1U << LAYER_LANDLOCK);
     assert_true(isnan(back.own_time_fraction) && back.case_count == 0 && !back.timing_note);
     verdict_deinit(&back);
-    json_decref(json);
+}
+
+static void assert_refused(const json_t *json, const char *why)
+{
+    struct verdict back;
+    struct err err = {0};
+    if (verdict_read(json, &back, &err) != ERR_INPUT || strcmp(err.text, why) != 0)
+        fail_msg("%s instead of %s", err.text, why);
+    verdict_deinit(&back);
 }
 
 TEST(refused)
 {
     static const struct {
-        const char *json, *why;
+        const char *part, *why;
     } rows[] = {
         {"[]", "a verdict must be an object"},
-        {"{}", "verdict: 'status' is missing"},
         {"{\"status\": 5}", "verdict: 'status' must be a status of docs/reference/verdict.md"},
         {"{\"status\": \"sunny\"}", "verdict: 'status' must be a status of "
                                     "docs/reference/verdict.md"},
-        {"{\"status\": \"passed\", \"schema\": 2}", "verdict: 'schema' must be 1"},
-        {"{\"status\": \"passed\", \"correct\": 1}", "verdict: 'correct' must be true or false"},
-        {"{\"status\": \"passed\", \"id\": null}", "verdict: 'id' must be a string"},
-        {"{\"status\": \"passed\", \"error\": \"no\"}", "verdict: 'error' must be an object"},
-        {"{\"status\": \"passed\", \"problem\": null}", "verdict: 'problem' must be an object"},
-        {"{\"status\": \"passed\", \"correctness\": {\"trials\": -1}}",
+        {"{\"schema\": 2}", "verdict: 'schema' must be 1"},
+        {"{\"schema\": 0}", "verdict: 'schema' must be 1"},
+        {"{\"correct\": 1}", "verdict: 'correct' must be true or false"},
+        {"{\"id\": null}", "verdict: 'id' must be a string"},
+        {"{\"error\": \"no\"}", "verdict: 'error' must be an object"},
+        {"{\"problem\": null}", "verdict: 'problem' must be an object"},
+        {"{\"later\": 1}", "verdict: 'later' is not a field of a verdict"},
+        {"{\"problem\": {\"later\": 1}}", "verdict: 'problem.later' is not a field of a verdict"},
+        {"{\"correctness\": {\"trials\": -1}}",
          "verdict: 'correctness.trials' must be an integer from 0 to 4294967295"},
-        {"{\"status\": \"passed\", \"correctness\": {\"first_mismatch\": {\"index\": 1.5}}}",
+        {"{\"correctness\": {\"first_mismatch\": {\"index\": 1.5}}}",
          "verdict: 'correctness.first_mismatch.index' must be an integer that is not negative"},
-        {"{\"status\": \"passed\", \"timing\": {\"candidate\": {\"quartiles\": [1]}}}",
+        {"{\"timing\": {\"candidate\": {\"quartiles\": [1]}}}",
          "verdict: 'timing.candidate.quartiles' must be two numbers or nulls"},
-        {"{\"status\": \"passed\", \"timing\": {\"speedup\": \"2\"}}",
+        {"{\"timing\": {\"speedup\": \"2\"}}",
          "verdict: 'timing.speedup' must be a number or null"},
-        {"{\"status\": \"passed\", \"timing\": {\"cases\": [{}, {\"sizes\": 1}]}}",
-         "verdict: 'timing.cases[1].sizes' must be a string or null"},
-        {"{\"status\": \"passed\", \"timing\": {\"clocks\": {\"sm_mhz\": [1, -1]}}}",
+        {"{\"timing\": {\"cases\": [{\"candidate\": {\"quartiles\": [1, 1]}, \"reference\": "
+         "{\"quartiles\": [1, 1]}, \"speedup_interval\": [1, 1], \"sizes\": 1}]}}",
+         "verdict: 'timing.cases[0].sizes' must be a string or null"},
+        {"{\"timing\": {\"clocks\": {\"sm_mhz\": [1, -1]}}}",
          "verdict: 'timing.clocks.sm_mhz' must be two integers or nulls"},
-        {"{\"status\": \"passed\", \"timing\": {\"clocks\": {\"throttled\": [1]}}}",
-         "verdict: 'timing.clocks.throttled[0]' must be a string"},
-        {"{\"status\": \"passed\", \"profile\": {\"kernels\": [{\"grid\": [1, 2]}]}}",
+        {"{\"timing\": {\"clocks\": {\"sm_mhz\": [1, null], \"throttled\": [1]}}}",
+         "verdict: 'timing.clocks.throttled' must be an array of at most 64 strings"},
+        {"{\"profile\": {\"kernels\": [{\"grid\": [1, 2]}]}}",
          "verdict: 'profile.kernels[0].grid' must be three integers"},
-        {"{\"status\": \"passed\", \"profile\": {\"kernels\": "
-         "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}",
+        {"{\"profile\": {\"kernelgym\": {\"decoy_kernel\": \"no\"}}}",
+         "verdict: 'profile.kernelgym.decoy_kernel' must be true or false"},
+        {"{\"profile\": {\"kernels\": [{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}",
          "verdict: 'profile.kernels' has 17 entries; 16 are the most"},
-        {"{\"status\": \"passed\", \"candidate\": {\"hash\": "
+        {"{\"candidate\": {\"hash\": "
          "\"00000000000000000000000000000000000000000000000000000000000000000\"}}",
          "verdict: 'candidate.hash' must be a hash"},
-        {"{\"status\": \"passed\", \"stages_ms\": {\"queue\": []}}",
-         "verdict: 'stages_ms.queue' must be a number or null"},
+        {"{\"stages_ms\": {\"queue\": []}}", "verdict: 'stages_ms.queue' must be a number or null"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct verdict back;
-        struct err err = {0};
-        json_t *json = json_loads(rows[i].json, 0, NULL);
+        json_t *json = json_loads(rows[i].part, 0, NULL);
         assert_non_null(json);
-        assert_int_equal(verdict_read(json, &back, &err), ERR_INPUT);
-        assert_string_equal(err.text, rows[i].why);
-        verdict_deinit(&back);
+        verdict_complete(json);
+        assert_refused(json, rows[i].why);
         json_decref(json);
     }
+}
+
+/* Takes each required key away in turn. */
+static void take_away(const json_t *whole, json_t *object, const struct verdict_shape *shape,
+                      const char *prefix)
+{
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct verdict_field *field = &shape->fields[i];
+        json_t *value = json_object_get(object, field->key);
+        char path[128], why[256];
+        snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", field->key);
+        snprintf(why, sizeof why, "verdict: '%s' is missing", path);
+        if (!value || (field->flags & FIELD_OPTIONAL))
+            continue;
+        if (field->kind == FIELD_OBJECT && json_is_object(value))
+            take_away(whole, value, field->shape, path);
+        json_incref(value);
+        json_object_del(object, field->key);
+        assert_refused(whole, why);
+        json_object_set_new(object, field->key, value);
+    }
+}
+
+TEST(missing)
+{
+    fill_verdict();
+    json_t *json = verdict_json(&verdict);
+    take_away(json, json, &verdict_shape, "");
+    json_decref(json);
 }
 
 /* Each value is taken away, and replaced by one of each other type: read, or refused with a

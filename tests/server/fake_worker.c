@@ -61,14 +61,6 @@ static bool find_word(const char *text, const char *key, char *out, size_t size)
     return true;
 }
 
-static bool is_status(const char *word)
-{
-    bool found = false;
-    for (int i = 0; i < STATUS_COUNT && !found; i++)
-        found = strcmp(word, verdict_status_name((enum verdict_status)i)) == 0;
-    return found;
-}
-
 static json_t *verdict_of(const struct queue_job *job, const char *source)
 {
     char word[128];
@@ -78,17 +70,27 @@ static json_t *verdict_of(const struct queue_job *job, const char *source)
         json_decref(vector);
         return verdict;
     }
-    if (!find_word(source, "status", word, sizeof word))
-        snprintf(word, sizeof word, "passed");
-    if (!is_status(word))
-        snprintf(word, sizeof word, "wrong");
-    json_t *verdict = json_pack("{s:i, s:s, s:s, s:b, s:b}", "schema", 1, "id", job->id, "status",
-                                word, "compiled", 1, "correct", strcmp(word, "passed") == 0);
-    if (find_word(source, "speedup", word, sizeof word))
-        json_put(verdict, "timing", json_pack("{s:f}", "speedup", strtod(word, NULL)));
+    struct verdict verdict;
+    verdict_init(&verdict);
+    verdict.id = job->id;
+    if (find_word(source, "status", word, sizeof word))
+        verdict.status = verdict_status_named(word);
+    if (verdict.status == STATUS_COUNT)
+        verdict.status = STATUS_WRONG;
+    verdict.compiled = true;
+    verdict.correct = verdict.status == STATUS_PASSED;
+    if (find_word(source, "speedup", word, sizeof word)) {
+        double speedup = strtod(word, NULL);
+        verdict.case_count = 1;
+        verdict.cases[0].speedup = (struct interval){speedup, speedup, speedup, 1};
+        verdict.cases[0].reference.median = 1;
+        verdict.cases[0].candidate.median = 1 / speedup;
+    }
     if (find_word(source, "coverage", word, sizeof word))
-        json_put(verdict, "profile", json_pack("{s:f}", "own_time_fraction", strtod(word, NULL)));
-    return verdict;
+        verdict.own_time_fraction = strtod(word, NULL);
+    json_t *json = verdict_json(&verdict);
+    verdict_deinit(&verdict);
+    return json;
 }
 
 static void finish(struct worker *worker, const struct queue_job *job, json_t *verdict)

@@ -45,7 +45,8 @@ static json_t *read(void)
     json_t *document = json_loads(openapi_json, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("openapi.json:%d: %s", error.line, error.text);
-    return document;
+    json_decref(document);
+    return openapi_document();
 }
 
 static void check_row(const json_t *paths, const struct http_route *row, size_t *seen)

@@ -12,6 +12,7 @@ import time
 from urllib.parse import urlsplit
 
 import support
+import verdicts
 
 FAKE_WORKER = support.CHECKOUT / "build" / "tests" / "server" / "fake_worker"
 
@@ -24,7 +25,7 @@ class Answer:
 
     @property
     def json(self):
-        return json.loads(self.text)
+        return verdicts.checked(json.loads(self.text))
 
     def __repr__(self):
         return f"{self.status} {dict(self.headers)}\n{self.text[:2000]}"
@@ -103,7 +104,7 @@ class Server:
                 if key == "event":
                     name = value
                 elif key == "data":
-                    yield name, json.loads(value)
+                    yield name, verdicts.checked(json.loads(value))
         finally:
             connection.close()
 

@@ -14,6 +14,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import verdicts
+
 ROOT = Path(__file__).resolve().parents[2]
 WARPGYM = Path(os.environ.get("TEST_WARPGYM") or ROOT / "warpgym")
 # Where the binary finds its problems and its Python: beside itself (build/address has links).
@@ -116,7 +118,7 @@ class Run:
 
     @property
     def verdicts(self):
-        return [json.loads(line) for line in self.out.splitlines()]
+        return [verdicts.checked(json.loads(line)) for line in self.out.splitlines()]
 
     @property
     def verdict(self):
@@ -255,7 +257,9 @@ def write_lines(path, objects):
 
 
 def read_lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """JSON, in which every verdict is one of its schema."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [verdicts.checked(json.loads(line)) for line in lines]
 
 
 def kernelbench_module(factor=1):

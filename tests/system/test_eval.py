@@ -81,7 +81,7 @@ TIMING = {
     "roofline_fraction": (*NUMBER, type(None)),
     "meaningful": bool,
     "note": (TEXT, type(None)),
-    "handover_us": NUMBER,
+    "dispatch_overhead_us": NUMBER,
 }
 MISMATCH = {
     "output": TEXT,

@@ -1,8 +1,8 @@
 """A server of the API under /v1 that a test scripts.
 
 `judge(request)` makes the verdict of each evaluation in a thread of its own; what it returns is
-what clients get. `faults` is a list of what befalls the next requests, one each: a status, "cut"
-(the connection ends), "half" (in the middle of the answer), "garbage" (no JSON).
+what clients get, made whole. `faults` is a list of what befalls the next requests, one each: a
+status, "cut" (the connection ends), "half" (in the middle of the answer), "garbage" (no JSON).
 """
 
 import contextlib
@@ -13,6 +13,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from verdicts import whole
+
 ENDED = ("done", "cancelled")
 
 
@@ -20,21 +22,15 @@ def plain_verdict(request):
     """Passed, unless its text says otherwise."""
     source = request["candidate"]["source"]
     status = "wrong" if "wrong" in source else "passed"
+    problem, name = request["problem"].get("id", "inline/x"), request["candidate"].get("name", "c")
     return {
-        "schema": 1,
         "id": "0" * 32,
-        "problem": {
-            "id": request["problem"].get("id", "inline/x"),
-            "format": "native",
-            "hash": "h",
-        },
-        "candidate": {"path": request["candidate"].get("name", "c"), "language": "c", "hash": "c"},
+        "problem": {"id": problem, "format": "native", "hash": "h"},
+        "candidate": {"path": name, "language": "c", "hash": "c"},
+        "device": "cpu",
         "status": status,
         "compiled": True,
         "correct": status == "passed",
-        "timing": None,
-        "integrity": {"violations": [], "warnings": []},
-        "error": None,
     }
 
 
@@ -98,7 +94,7 @@ class Server:
                 return
             job["state"], job["worker"] = "running", "w1"
             self.changed.notify_all()
-        verdict = self.judge(request)
+        verdict = whole(self.judge(request))
         with self.changed:
             if job["state"] == "running":
                 job |= {"state": "done", "outcome": verdict["status"], "verdict": verdict}

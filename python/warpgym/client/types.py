@@ -4,90 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from .errors import ProtocolError
+from .verdict import Verdict
 
 ENDED = ("done", "cancelled")
 STATES = ("queued", "running", *ENDED)
-
-
-class Problem(TypedDict):
-    id: str
-    format: str
-    hash: str
-
-
-class Candidate(TypedDict):
-    path: str
-    language: str
-    hash: str
-
-
-class Finding(TypedDict):
-    code: str
-    evidence: str
-
-
-class Integrity(TypedDict):
-    violations: list[Finding]
-    warnings: list[Finding]
-
-
-class Correctness(TypedDict):
-    trials: int
-    passed: int
-    max_absolute_error: float | None
-    max_relative_error: float | None
-    first_mismatch: dict[str, Any] | None
-
-
-class Summary(TypedDict):
-    median: float | None
-    quartiles: list[float | None]
-    n: int
-
-
-class Timing(TypedDict, total=False):
-    sizes: str
-    candidate: Summary
-    reference: Summary
-    speedup: float | None
-    speedup_interval: list[float | None]
-    roofline_fraction: float | None
-    meaningful: bool
-    note: str | None
-    handover_us: float | None
-    clocks: dict[str, Any] | None
-    cases: list[dict[str, Any]]
-
-
-class Failure(TypedDict):
-    """Of the field `error`; `class` is a word of Python's, so this one is made by a call."""
-
-    message: str
-    excerpt: str | None
-
-
-class Verdict(TypedDict, total=False):
-    schema: int
-    id: str
-    problem: Problem
-    candidate: Candidate
-    device: str
-    environment: dict[str, Any]
-    status: str
-    compiled: bool
-    correct: bool
-    correctness: Correctness
-    cases: dict[str, Any]
-    timing: Timing | None
-    profile: dict[str, Any]
-    integrity: Integrity
-    build: dict[str, int]
-    stages_ms: dict[str, float]
-    calls_ms: dict[str, float | None]
-    error: Failure | None
 
 
 @dataclasses.dataclass(frozen=True)

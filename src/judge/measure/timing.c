@@ -276,7 +276,7 @@ static void summarise_case(struct session *session, struct sampling *sampling,
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
     timed->floor_ms = floor_ms(session, sizes);
-    verdict->handover_us = sampling->cost.median * 1e3;
+    verdict->dispatch_overhead_us = sampling->cost.median * 1e3;
     verdict->case_count++;
 }
 

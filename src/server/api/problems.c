@@ -98,7 +98,7 @@ static void problems_get(void *context, struct http_request *request,
 static void openapi_get(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
-    http_set_bytes(response, "application/json", openapi_json, strlen(openapi_json));
+    http_set_json(response, openapi_document());
 }
 
 const struct http_route api_problems_routes[] = {

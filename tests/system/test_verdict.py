@@ -1,0 +1,128 @@
+"""The schema of verdicts: what is generated from it, real verdicts, and what it refuses.
+
+Beside these, every verdict that any system test reads is checked against it (verdicts.py).
+"""
+
+import copy
+import json
+import subprocess
+
+import pytest
+import verdicts
+from support import PASSED, ROOT, SOME_FAILED, USAGE, WARPGYM, fast, write, write_lines, wrong
+
+RELU = """#include <stdlib.h>
+#include <stddef.h>
+void solution(const float *x, float *y, size_t rows, size_t cols)
+{{
+    (void)x, (void)y, (void)rows, (void)cols;
+    {body}
+}}
+"""
+CANDIDATES = {
+    "passed": fast("relu").read_text(encoding="utf-8"),
+    "wrong": wrong("relu").read_text(encoding="utf-8"),
+    "compile_error": "void solution(",
+    "load_error": "void other(void) {}",
+    "runtime_error": RELU.format(body="abort();"),
+    "timeout": RELU.format(body="for (volatile int i = 1; i;);"),
+}
+
+
+def test_generated_files_are_up_to_date():
+    done = subprocess.run(
+        [ROOT / "scripts" / "verdict", "--check"],
+        env={"TEST_WARPGYM": str(WARPGYM), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_openapi_has_the_types(idle):
+    schemas = json.loads(idle.get("/openapi.json").text)["components"]["schemas"]
+    for name, type_ in verdicts.SCHEMA["$defs"].items():
+        text = json.dumps(type_).replace("#/$defs/", "#/components/schemas/")
+        assert schemas[name] == json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def judged(module_warpgym):
+    """A verdict of each status that a native candidate gets, by its status."""
+    folder = module_warpgym.folder
+    lines = [
+        {"problem": "relu", "source": source, "name": f"{status}.c"}
+        for status, source in CANDIDATES.items()
+    ]
+    lines.append({"problem": "relu", "source": "x", "name": "unsupported.py"})
+    batch = write_lines(folder / "batch.jsonl", lines)
+    found = module_warpgym(
+        "eval", "--json", "--quiet", "-s", "run.timeout_ms=500", batch
+    ).verdicts
+    return {verdict["status"]: verdict for verdict in found}
+
+
+def test_real_verdicts(judged):
+    assert set(judged) == {*CANDIDATES, "unsupported"}
+    assert judged["passed"]["timing"]["candidate"]["n"] > 0
+    for status, verdict in judged.items():
+        assert verdicts.is_valid(verdict), status
+
+
+def places(value, path=()):
+    """Every object within a verdict, by the keys that lead there."""
+    if isinstance(value, dict):
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, one in items:
+        if isinstance(one, (dict, list)):
+            yield from places(one, (*path, key))
+
+
+def spoiled(verdict):
+    """Copies with a key too many, one too few, or a value of a type that no field has there."""
+    for path in places(verdict):
+        for key in [*verdict_at(verdict, path), None]:
+            for change in ("extra",) if key is None else ("missing", "mistyped"):
+                copied = copy.deepcopy(verdict)
+                place = verdict_at(copied, path)
+                if change == "missing":
+                    del place[key]
+                else:
+                    place[key or "extra"] = {"no": "field"}
+                yield f"{change} {'.'.join(map(str, (*path, key)))}", copied
+
+
+def verdict_at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+@pytest.mark.parametrize("status", ["passed", "wrong", "compile_error"])
+def test_refused_by_schema_and_reader_alike(warpgym, judged, status):
+    """A key that is optional may be missing; every other change is refused by both."""
+    rows = list(spoiled(judged[status]))
+    file = write_lines(warpgym.folder / "spoiled.jsonl", [verdict for _, verdict in rows])
+    run = warpgym("verdict", file)
+    refused = {line.split(": ")[1] for line in run.err.splitlines()}
+    valid = 0
+    for number, (what, verdict) in enumerate(rows, 1):
+        assert (f"{file}:{number}" not in refused) == verdicts.is_valid(verdict), what
+        assert not verdicts.is_valid(verdict) or what.startswith("missing timing."), what
+        valid += verdicts.is_valid(verdict)
+    assert run.status == SOME_FAILED and len(rows) > 80
+    assert run.out == f"{valid} of {len(rows)} lines are verdicts\n"
+
+
+def test_command(warpgym, judged, tmp_path):
+    file = write_lines(tmp_path / "verdicts.jsonl", judged.values())
+    run = warpgym("verdict", file)
+    assert run.status == PASSED
+    assert run.out == f"{len(judged)} of {len(judged)} lines are verdicts\n"
+    assert json.loads(warpgym("verdict", "--schema").out) == verdicts.SCHEMA
+    assert warpgym("verdict").complaint.startswith("name a file of verdicts")
+    assert warpgym("verdict", tmp_path / "none").status == USAGE
+    bad = warpgym("verdict", write(tmp_path / "bad.jsonl", "{"))
+    assert bad.status == SOME_FAILED and "bad.jsonl:1" in bad.err

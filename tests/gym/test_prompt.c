@@ -64,6 +64,7 @@ static const struct {
     const char *language, *problem, *point, *title;
 } languages[] = {
     {"c", "softmax", "void solution(const float *x, float *y, size_t rows, size_t cols)", "C"},
+    {"cpp", "softmax", "C++ (gnu++17). Define `solution` as `extern \"C\"`", "C++"},
     {"cuda", "softmax", "// launch:", "CUDA"},
     {"torch-cuda", "torch/rms_norm", "load_inline", "CUDA"},
     {"triton", "torch/rms_norm", "@triton.jit", "Triton"},
@@ -187,7 +188,7 @@ TEST(device_facts)
     }
     assert_true(json_integer_value(json_object_get(cpu, "threads")) >= 1);
     const char *flags = json_string_value(
-        json_object_get(json_object_get(cpu, "compiler"), "flags"));
+        json_object_get(json_object_get(json_object_get(cpu, "compilers"), "c"), "flags"));
     assert_non_null(strstr(flags, "-O3"));
     assert_null(strstr(flags, "candidate")); /* nothing of our files */
     char *text = json_dumps(device, 0);
@@ -231,6 +232,7 @@ TEST(examples_do_not_leak)
         {"c", "row_sum",
          "float sum = 0;\n#pragma omp simd reduction(+ : sum)\n        for (size_t"},
         {"c", "transpose", "TILE"},
+        {"cpp", "transpose", "turn<true>"},
         {"cuda", "row_sum", "warp_sum"},
         {"triton", "torch/relu_bias", "relu_bias_kernel"},
         {"torch-cuda", "torch/layer_norm", "layer_norm_kernel"},

@@ -152,6 +152,23 @@ TEST(language_of_its_own)
     prompts_close(prompts);
 }
 
+/* Nothing of it but the row says what C++ is; what it lacks is C's. */
+TEST(language_of_the_table)
+{
+    put_all((const struct put[]){
+        {"c/hints.txt", "Hints in {{language.title}}, {{language.fence}}."},
+        {"cpp/language.json", "{\"title\": \"Modern C++\"}"},
+        {NULL, NULL},
+    });
+    struct prompts *prompts = prompting_open(root);
+    json_t *messages = tell(prompts, "warpgym", "cpp", 0);
+    prompting_in_order(prompting_text(messages, 1),
+                       (const char *const[]){"extern \"C\"", "Hints in Modern C++, cpp.",
+                                             "a Modern C++ function `solution`", NULL});
+    json_decref(messages);
+    prompts_close(prompts);
+}
+
 #define MINE(later, feedback)                                                                      \
     {"mine/first.txt", "x"}, {"mine/later.txt", later},                                            \
     {                                                                                              \

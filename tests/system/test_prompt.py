@@ -9,17 +9,25 @@ import pytest
 from support import CHECKOUT, PASSED, USAGE, write
 
 PROMPTS = CHECKOUT / "prompts"
-LANGUAGES = ("c", "cuda", "torch-cuda", "triton")
+LANGUAGES = sorted(path.parent.name for path in PROMPTS.glob("*/language.json"))
 
 
 def examples(language):
     """Problem, reference and solution of each."""
     folder = PROMPTS / language
     manifest = json.loads((folder / "language.json").read_text())
+
+    def path(name):  # C's stands for that of a language without one
+        return folder / name if (folder / name).exists() else PROMPTS / "c" / name
+
     return [
-        (row["problem"], folder / row["reference"], folder / row["solution"])
+        (row["problem"], path(row["reference"]), folder / row["solution"])
         for row in manifest["examples"]
     ]
+
+
+def is_native(language):
+    return not examples(language)[0][0].startswith("torch/")
 
 
 def messages(run):
@@ -42,7 +50,7 @@ def test_shows_the_prompt_of_a_model(warpgym):
 @pytest.mark.parametrize("style", ["warpgym", "kevin", "drkernel"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_json(warpgym, style, language):
-    problem = "relu" if language in ("c", "cuda") else "torch/matmul"
+    problem = "relu" if is_native(language) else "torch/matmul"
     shown = messages(warpgym("prompt", problem, "--language", language, "--style", style, "--json"))
     assert set(shown) == {"messages", "tokens"} and shown["tokens"] > 100
     roles = [message["role"] for message in shown["messages"]]
@@ -126,14 +134,16 @@ def test_references_are_the_problems_own(language):
         assert solution.read_text().strip()
 
 
-def test_c_examples_pass(warpgym, tmp_path):
+@pytest.mark.parametrize("language", sorted(filter(is_native, set(LANGUAGES) - {"cuda"})))
+def test_examples_pass(warpgym, tmp_path, language):
     lines = [
         json.dumps({"problem": problem, "candidate": str(solution)})
-        for problem, _, solution in examples("c")
+        for problem, _, solution in examples(language)
     ]
     write(tmp_path / "batch.jsonl", "\n".join(lines))
     run = warpgym("eval", "--json", "batch.jsonl")
     assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 4, run
+    assert {verdict["candidate"]["language"] for verdict in run.verdicts} == {language}
 
 
 def test_cuda_examples_compile(warpgym, tmp_path):

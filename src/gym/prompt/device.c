@@ -11,6 +11,7 @@
 #include "device/cpu.h"
 #include "device/gpu.h"
 #include "device/peaks.h"
+#include "judge/request/language.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,20 @@ static json_t *compiler_json(const struct toolchain *toolchain, enum compile_kin
     return value;
 }
 
+/* By the names of the languages that they compile for the CPU. */
+static json_t *compilers_json(const struct toolchain *toolchain)
+{
+    json_t *object = json_object();
+    const struct language *row;
+    for (size_t i = 0; (row = language_at(i)); i++)
+        if (row->format == PROBLEM_NATIVE && !row->gpu)
+            json_put(object, row->name,
+                     compiler_json(toolchain, row->compile,
+                                   row->compile == COMPILE_CPP ? toolchain->cxx_version
+                                                               : toolchain->cc_version));
+    return object;
+}
+
 static json_t *simd_json(void)
 {
     static const char *const shown[] = {"avx2",        "fma",         "avx512f",  "avx512_vnni",
@@ -95,7 +110,7 @@ static json_t *cpu_json(const struct settings *settings, const struct toolchain 
     json_put(object, "l2_kib", bytes_text((double)cpu.l2_bytes, KIB));
     json_put(object, "l3_mib", bytes_text((double)cpu.l3_bytes, KIB * KIB));
     put_peaks(object);
-    json_put(object, "compiler", compiler_json(toolchain, COMPILE_C, toolchain->cc_version));
+    json_put(object, "compilers", compilers_json(toolchain));
     return object;
 }
 

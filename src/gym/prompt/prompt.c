@@ -453,6 +453,9 @@ static json_t *shared_facts(const struct prompt_options *options,
     json_put(facts, "language", language_json(language));
     json_put(facts, "problem", json_incref((json_t *)problem));
     json_put(facts, "device", device ? json_incref((json_t *)device) : json_null());
+    const json_t *compilers = json_object_get(json_object_get(device, "cpu"), "compilers");
+    json_t *compiler = json_object_get(compilers, language->name);
+    json_put(facts, "compiler", compiler ? json_incref(compiler) : json_null());
     return facts;
 }
 

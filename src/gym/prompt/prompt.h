@@ -42,7 +42,7 @@ struct prompts;
 /* The form of a conversation; part of an episode's configuration, as JSON under "prompt". */
 struct prompt_options {
     const char *style;    /* "warpgym" */
-    const char *language; /* of the candidate: "c", "cuda", "torch-cuda", "triton" */
+    const char *language; /* of the candidate: a name of language.h, or of prompts.path */
     int64_t shots;        /* built-in worked examples, 0 to 3 */
     bool thinking;        /* request a thinking block before the code */
     int64_t token_budget; /* of the whole conversation; 0: no bound */

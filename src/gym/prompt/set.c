@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "gym/prompt/template.h"
+#include "judge/request/language.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ const struct prompt_language *prompt_language_find(const struct prompts *prompts
 /* The style and language whose parts an include may use. */
 struct finder {
     const struct prompts *prompts;
-    const char *style, *language;
+    const char *style, *language, *base;
 };
 
 static void missing_file_error(const struct prompts *prompts, const char *name, struct err *err)
@@ -62,16 +63,22 @@ static const char *find_include(void *context, const char **name, struct err *er
     const struct finder *finder = context;
     const struct {
         const char *word, *stands_for;
-    } words[] = {{"style/", finder->style}, {"language/", finder->language}};
+    } words[] = {{"style/", finder->style},
+                 {"language/", finder->base},
+                 {"language/", finder->language}};
     char file[2 * LIMIT_NAME_BYTES];
     snprintf(file, sizeof file, "%s" TEMPLATE_ENDING, *name);
+    const struct prompt_file *found = NULL;
     for (size_t i = 0; i < COUNT(words); i++) {
         size_t length = strlen(words[i].word);
-        if (strncmp(*name, words[i].word, length) == 0)
-            snprintf(file, sizeof file, "%s/%s" TEMPLATE_ENDING, words[i].stands_for,
-                     *name + length);
+        if (!words[i].stands_for || strncmp(*name, words[i].word, length) != 0)
+            continue;
+        snprintf(file, sizeof file, "%s/%s" TEMPLATE_ENDING, words[i].stands_for, *name + length);
+        const struct prompt_file *own = prompt_file_find(finder->prompts, file);
+        found = own ? own : found;
     }
-    const struct prompt_file *found = prompt_file_find(finder->prompts, file);
+    if (!found)
+        found = prompt_file_find(finder->prompts, file);
     if (!found) {
         missing_file_error(finder->prompts, file, err);
         return NULL;
@@ -84,7 +91,7 @@ int prompt_render(const struct prompts *prompts, const struct prompt_style *styl
                   const struct prompt_language *language, const char *name, const json_t *values,
                   struct buf *out, struct err *err)
 {
-    struct finder finder = {prompts, style->name, language->name};
+    struct finder finder = {prompts, style->name, language->name, language->base};
     struct template_source source = {.find = find_include, .context = &finder};
     const char *text = find_include(&finder, &name, err);
     return text ? template_render(name, text, values, &source, out, err) : ERR_MISSING;
@@ -247,6 +254,8 @@ static int example_text(struct prompts *prompts, const struct prompt_language *l
     if (result < 0)
         return result;
     const struct prompt_file *file = read_named_file(prompts, language->name, name);
+    if (!file && language->base)
+        file = read_named_file(prompts, language->base, name);
     if (!file)
         return err_set(err, ERR_MISSING, "there is no %s/%.100s", language->name, name);
     size_t bytes = file->bytes;
@@ -282,33 +291,70 @@ static int read_examples(struct prompts *prompts, struct prompt_language *langua
     return 0;
 }
 
+/* What the judge's table says of a language; its manifest may say otherwise. */
+static void take_row(struct prompt_language *language, const struct language *row)
+{
+    language->title = row->title;
+    language->base = row->prompts_of;
+    language->fence = row->fence;
+    language->native = row->format == PROBLEM_NATIVE;
+}
+
+static int read_format(const json_t *manifest, struct prompt_language *language, struct err *err)
+{
+    const char *format = language->native ? "native" : "torch";
+    int result = language->title ? json_find_string(manifest, "format", &format, err)
+                                 : json_get_string(manifest, "format", &format, err);
+    if (result < 0)
+        return result;
+    language->native = strcmp(format, "native") == 0;
+    if (!language->native && strcmp(format, "torch") != 0)
+        return err_set(err, ERR_INPUT, "format is \"native\" or \"torch\", not \"%.40s\"", format);
+    return 0;
+}
+
+/* Keys that the judge's table answers are optional. */
 static int read_language(struct prompts *prompts, struct prompt_language *language, struct err *err)
 {
     static const char *const keys[] = {"title", "fence", "format", "examples"};
     const struct prompt_file *file = read_named_file(prompts, language->name, "language.json");
-    const char *title, *fence, *format;
+    const struct language *row = language_named(language->name);
     json_t *manifest, *examples = NULL;
+    if (row)
+        take_row(language, row);
     int result = read_manifest(file, keys, COUNT(keys), &manifest, err);
     if (result < 0)
         return result;
-    result = json_get_string(manifest, "title", &title, err);
+    int (*find)(const json_t *, const char *, const char **, struct err *) = row ? json_find_string
+                                                                                 : json_get_string;
+    result = read_format(manifest, language, err);
     if (result == 0)
-        result = json_get_string(manifest, "fence", &fence, err);
+        result = find(manifest, "title", &language->title, err);
     if (result == 0)
-        result = json_get_string(manifest, "format", &format, err);
-    if (result == 0 && strcmp(format, "native") != 0 && strcmp(format, "torch") != 0)
-        result = err_set(err, ERR_INPUT, "format is \"native\" or \"torch\", not \"%.40s\"",
-                         format);
+        result = find(manifest, "fence", &language->fence, err);
     if (result == 0)
         result = json_find_array(manifest, "examples", &examples, err);
     if (result == 0) {
-        language->title = arena_strdup(&prompts->arena, title);
-        language->fence = arena_strdup(&prompts->arena, fence);
-        language->native = strcmp(format, "native") == 0;
+        language->title = arena_strdup(&prompts->arena, language->title);
+        language->fence = arena_strdup(&prompts->arena, language->fence);
         result = read_examples(prompts, language, examples, err);
     }
     json_decref(manifest);
     return result < 0 ? err_prefix(err, "%s", file->called) : 0;
+}
+
+/* Those that need no directory, because another language's prompts are theirs. */
+static void add_rows(struct prompts *prompts)
+{
+    const struct language *row;
+    for (size_t i = 0; (row = language_at(i)); i++) {
+        if (!row->prompts_of || prompt_language_find(prompts, row->name) ||
+            prompts->language_count == PROMPT_KINDS)
+            continue;
+        struct prompt_language *one = &prompts->languages[prompts->language_count++];
+        one->name = row->name;
+        take_row(one, row);
+    }
 }
 
 /* Templates without which some turn would be empty. */
@@ -346,6 +392,8 @@ static int read_parts(struct prompts *prompts, struct err *err)
             result = read_language(prompts, one, err);
         }
     }
+    if (result == 0)
+        add_rows(prompts);
     return result;
 }
 

@@ -39,9 +39,10 @@ struct prompt_withheld {
     const char *id, *reference;
 };
 
-/* prompts/LANGUAGE/language.json */
+/* A row of language.h, or prompts/LANGUAGE/language.json. */
 struct prompt_language {
-    const char *name, *title; /* "cuda", "CUDA C++" */
+    const char *name, *title; /* "cpp", "C++" */
+    const char *base;         /* whose files stand for those that it lacks; NULL: none */
     const char *fence;        /* label of its Markdown fence */
     bool native;              /* the format of problems that it solves */
     struct prompt_example examples[PROMPT_EXAMPLES];

@@ -1,7 +1,10 @@
 /* Advantages against figures of the papers' pages, against their definitions written out for each
- * row without groups, and against what must not move them. */
+ * row without groups, and against what must not move them; and the table of the page against the
+ * code's. */
 #include "rl/method/advantage.h"
 #include "rl/method/returns.h"
+
+#include "base/file.h"
 
 #include "../support/rl_batches.h"
 #include "../support/test.h"
@@ -106,7 +109,15 @@ static bool counts_last(const struct asked *asked, size_t row)
     return true;
 }
 
-/* Values of those that row is measured by, itself first; weights in tokens where asked for. */
+static double score_square(const struct rl_batch *batch, size_t row)
+{
+    double sum = 0;
+    for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+        sum += batch->mask[i] * (1 - 2 * exp(batch->trained[i]) + batch->collision[i]);
+    return sum;
+}
+
+/* Values of those that row is measured by, itself first, and their weights. */
 static size_t peers(const struct asked *asked, size_t row, const char *scope, double *values,
                     double *weights)
 {
@@ -119,7 +130,9 @@ static size_t peers(const struct asked *asked, size_t row, const char *scope, do
         bool turn = batch->turn[i] == batch->turn[row] || !strchr(scope, 'T');
         if (!prompt || !turn || !(last ? counts_last(asked, i) : counts(asked, i)))
             continue;
-        weights[count] = strchr(scope, 'N') ? (double)rl_row_tokens(batch, i) : 1;
+        weights[count] = strchr(scope, 'N')   ? (double)rl_row_tokens(batch, i)
+                         : strchr(scope, 'E') ? score_square(batch, i)
+                                              : 1;
         values[count++] = strchr(scope, 'R') ? batch->reward[i] : batch->returns[i];
     }
     return count;
@@ -148,62 +161,79 @@ static double deviation_of(const double *values, const double *weights, size_t c
     return sqrt(squares / (weight - 1) + more);
 }
 
-/* scope: T turn, B batch, L last turn, R reward, N by tokens. kind: m mean, d mean and deviation, w
- * whitened, o others, s others and their deviation. */
-static const struct {
+/* Scope: T turn, B batch, L last turn, R reward, N by tokens, E by the scores' squares; that of the
+ * value, its peers, and the weights of a mean. */
+static const struct definition {
     const char *name, *scope;
-    char kind;
+    enum { MEAN, OTHERS, GIVEN } baseline;
+    enum { NONE, DEVIATION, WHITEN } scale; /* of those that make the baseline */
+    double epsilon;
 } definitions[] = {
-    {"trloo", "T", 'o'},     {"grpo", "T", 'm'},
-    {"grpo_std", "T", 'd'},  {"turn_independent_grpo", "R", 'm'},
-    {"erloo", "", 'o'},      {"erloo_norm", "", 's'},
-    {"reinforce", "B", 'd'}, {"rloo", "L", 'o'},
-    {"grpo_last", "L", 'm'}, {"grpo_std_last", "L", 'd'},
-    {"return", "", 'g'},     {"reinforce_plus_plus", "BLN", 'w'},
-    {"egae", "BN", 'w'},
+    {"trloo", "T", OTHERS, NONE, 0},
+    {"grpo", "T", MEAN, NONE, 0},
+    {"grpo_std", "T", MEAN, DEVIATION, 1e-6},
+    {"turn_independent_grpo", "R", MEAN, NONE, 0},
+    {"erloo", "", OTHERS, NONE, 0},
+    {"erloo_norm", "", OTHERS, DEVIATION, 1e-8},
+    {"reinforce", "B", MEAN, DEVIATION, 1e-6},
+    {"egae", "BN", MEAN, WHITEN, 1e-8},
+    {"return", "", GIVEN, NONE, 0},
+    {"turn_optimal_baseline", "TE", MEAN, NONE, 0},
+    {"optimal_baseline", "E", MEAN, NONE, 0},
+    {"rloo", "L", OTHERS, NONE, 0},
+    {"grpo_last", "L", MEAN, NONE, 0},
+    {"grpo_std_last", "L", MEAN, DEVIATION, 1e-6},
+    {"reinforce_plus_plus", "BLN", MEAN, WHITEN, 1e-8},
 };
 
-static double defined_at(const struct asked *asked, size_t row, const char *scope, char kind)
+static const struct definition *definition_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT(definitions); i++)
+        if (strcmp(definitions[i].name, name) == 0)
+            return &definitions[i];
+    fail_msg("estimator '%s' has no definition in this test", name);
+    return NULL;
+}
+
+static double defined_at(const struct asked *asked, size_t row, const struct definition *definition)
 {
     double values[256] = {0};
     double weights[256] = {0};
-    size_t count = peers(asked, row, scope, values, weights);
-    double value = values[0];
-    double total = 0;
+    size_t count = peers(asked, row, definition->scope, values, weights);
+    size_t first = definition->baseline == OTHERS; /* without the row itself */
+    double epsilon = definition->epsilon, scale = 1;
+    double tokens = 0;
     for (size_t i = 0; i < count; i++)
-        total += weights[i];
-    if (kind == 'g')
-        return value - asked->given[row];
-    if (total <= 1)
-        return value;
-    switch (kind) {
-    case 'm':
-        return value - mean_of(values, weights, count);
-    case 'd':
-        return (value - mean_of(values, weights, count)) /
-               (deviation_of(values, weights, count, 0) + 1e-6);
-    case 'w':
-        return (value - mean_of(values, weights, count)) /
-               deviation_of(values, weights, count, 1e-8);
-    case 'o':
-        return value - mean_of(values + 1, weights + 1, count - 1);
-    default:
-        return (value - mean_of(values + 1, weights + 1, count - 1)) /
-               (count > 2 ? deviation_of(values + 1, weights + 1, count - 1, 0) + 1e-8 : 1);
-    }
+        tokens += strchr(definition->scope, 'N') ? weights[i] : 1;
+    if (definition->baseline == GIVEN)
+        return values[0] - asked->given[row];
+    if (tokens <= 1)
+        return values[0];
+    if (definition->scale == WHITEN)
+        scale = deviation_of(values + first, weights + first, count - first, epsilon);
+    else if (definition->scale == DEVIATION && count - first > 1)
+        scale = deviation_of(values + first, weights + first, count - first, 0) + epsilon;
+    return (values[0] - mean_of(values + first, weights + first, count - first)) / scale;
 }
 
-static double defined(const struct asked *asked, size_t row, const char *scope, char kind)
+static double defined(const struct asked *asked, size_t row, const struct definition *definition)
 {
     const struct rl_batch *batch = asked->batch;
     if (!counts(asked, row))
         return 0;
-    if (!strchr(scope, 'L'))
-        return defined_at(asked, row, scope, kind);
+    if (!strchr(definition->scope, 'L'))
+        return defined_at(asked, row, definition);
     for (size_t i = 0; i < batch->rows; i++)
         if (batch->rollout[i] == batch->rollout[row] && counts_last(asked, i))
-            return defined_at(asked, i, scope, kind);
+            return defined_at(asked, i, definition);
     return 0;
+}
+
+/* Some distribution for each token, for the optimal baselines: a score of 0.1 and more. */
+static void fill_collisions(struct rl_batch *batch)
+{
+    for (size_t i = 0; i < batch->tokens; i++)
+        batch->collision[i] = 2 * expf(batch->trained[i]) - 0.9F + 0.1F * fabsf(batch->trained[i]);
 }
 
 TEST(definitions)
@@ -222,28 +252,22 @@ TEST(definitions)
             given[row] = rl_test_number(&seed);
         struct asked asked = {&batch, given};
         options.baseline = given;
-        for (size_t e = 0; e < COUNT(definitions); e++) {
-            const char *name = definitions[e].name;
-            assert_int_equal(rl_advantages(&batch, rl_estimator(name), &options, &err), 0);
+        fill_collisions(&batch);
+        for (const struct rl_estimator *e = rl_estimators; e->name; e++) {
+            const struct definition *definition = definition_of(e->name);
+            assert_int_equal(rl_advantages(&batch, e, &options, &err), 0);
             for (size_t row = 0; row < batch.rows; row++) {
-                double wanted = defined(&asked, row, definitions[e].scope, definitions[e].kind);
+                double wanted = defined(&asked, row, definition);
                 double close = 1e-6 * fmax(1, fabs(wanted));
                 bool masked = batch.drop[row] || rl_row_tokens(&batch, row) == 0;
                 if (!masked && !(fabs(batch.advantage[row] - wanted) < close))
-                    fail_msg("trial %zu, %s, row %zu: %.12g, not %.12g", trial, name, row,
+                    fail_msg("trial %zu, %s, row %zu: %.12g, not %.12g", trial, e->name, row,
                              batch.advantage[row], wanted);
                 assert_true(!batch.drop[row] || batch.advantage[row] == 0);
             }
         }
         arena_deinit(&arena);
     }
-}
-
-/* Some distribution for each token, for the optimal baselines: a score of 0.1 and more. */
-static void fill_collisions(struct rl_batch *batch)
-{
-    for (size_t i = 0; i < batch->tokens; i++)
-        batch->collision[i] = 2 * expf(batch->trained[i]) - 0.9F + 0.1F * fabsf(batch->trained[i]);
 }
 
 static void compute(struct rl_batch *batch, const struct rl_estimator *estimator)
@@ -412,4 +436,31 @@ TEST(egae)
                                      (gae[i] - mean) / sqrt(squares / (count - 1) + 1e-8)) < 1e-6);
         arena_deinit(&arena);
     }
+}
+
+/* A new estimator needs its row on the page: v, group, b and s as in the code, then a remark. */
+TEST(page_has_the_table)
+{
+    static const char *const values[] = {"G", "R", "G of the last turn"};
+    static const char *const groups[] = {"prompt and turn", "prompt", "batch"};
+    static const char *const baselines[] = {"given for each row, or 0", "mean",
+                                            "mean of the others", "Σ e v / Σ e",
+                                            "mean over tokens"};
+    static const char *const scales[] = {"1", "σ + 1e%d", "σ of the others + 1e%d",
+                                         "√(variance + 1e%d)"};
+    struct err err = {0};
+    char *page = NULL;
+    size_t count;
+    assert_ok(file_read("docs/reference/methods.md", 1 << 20, &page, &count, &err), &err);
+    for (const struct rl_estimator *e = rl_estimators; e->name; e++) {
+        char scale[64], row[256];
+        snprintf(scale, sizeof scale, scales[e->scale],
+                 e->epsilon > 0 ? (int)lround(log10(e->epsilon)) : 0);
+        snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | ", e->name, values[e->value],
+                 e->baseline == RL_BASELINE_GIVEN ? "–" : groups[e->by], baselines[e->baseline],
+                 scale);
+        if (!strstr(page, row))
+            fail_msg("docs/reference/methods.md lacks the row%s", row);
+    }
+    mem_free(page);
 }

@@ -4,36 +4,21 @@
 #include <string.h>
 
 const struct rl_estimator rl_estimators[] = {
-    {"trloo", "A = N/(N-1) (G - mean G), of a prompt's turn", RL_BY_TURN, RL_BASELINE_OTHERS,
-     .scale = RL_SCALE_NONE},
-    {"grpo", "A = G - mean G, of a prompt's turn", RL_BY_TURN, RL_BASELINE_MEAN,
-     .scale = RL_SCALE_NONE},
-    {"grpo_std", "A = (G - mean G) / (σ + 1e-6), of a prompt's turn", RL_BY_TURN, RL_BASELINE_MEAN,
-     .scale = RL_SCALE_DEVIATION, .epsilon = 1e-6},
-    {"turn_independent_grpo", "A = R - mean R, of a prompt", RL_BY_PROMPT, RL_BASELINE_MEAN,
-     .rewards = true},
-    {"erloo", "A = N/(N-1) (G - mean G), of a prompt", RL_BY_PROMPT, RL_BASELINE_OTHERS,
-     .scale = RL_SCALE_NONE},
-    {"erloo_norm", "A = (G - mean of others) / (σ of others + 1e-8), of a prompt", RL_BY_PROMPT,
-     RL_BASELINE_OTHERS, .scale = RL_SCALE_OTHERS, .epsilon = 1e-8},
-    {"reinforce", "A = (G - mean G) / (σ + 1e-6), of the batch", RL_BY_BATCH, RL_BASELINE_MEAN,
-     .scale = RL_SCALE_DEVIATION, .epsilon = 1e-6},
-    {"egae", "A = (G - mean G) / √(variance + 1e-8), over the batch's tokens", RL_BY_BATCH,
-     RL_BASELINE_MEAN, .scale = RL_SCALE_WHITEN, .by_tokens = true, .epsilon = 1e-8},
-    {"return", "A = G - b", RL_BY_BATCH, RL_BASELINE_GIVEN, .scale = RL_SCALE_NONE},
-    {"turn_optimal_baseline", "A = G - Σ e G / Σ e, of a prompt's turn", RL_BY_TURN,
-     RL_BASELINE_OPTIMAL, .scale = RL_SCALE_NONE},
-    {"optimal_baseline", "A = G - Σ e G / Σ e, of a prompt", RL_BY_PROMPT, RL_BASELINE_OPTIMAL,
-     .scale = RL_SCALE_NONE},
-    {"rloo", "A = N/(N-1) (G_T - mean G_T), of a prompt", RL_BY_PROMPT, RL_BASELINE_OTHERS,
-     .last_turn = true},
-    {"grpo_last", "A = G_T - mean G_T, of a prompt", RL_BY_PROMPT, RL_BASELINE_MEAN,
-     .last_turn = true},
-    {"grpo_std_last", "A = (G_T - mean G_T) / (σ + 1e-6), of a prompt", RL_BY_PROMPT,
-     RL_BASELINE_MEAN, .scale = RL_SCALE_DEVIATION, .last_turn = true, .epsilon = 1e-6},
-    {"reinforce_plus_plus", "A = (G_T - mean G_T) / √(variance + 1e-8), over the batch's tokens",
-     RL_BY_BATCH, RL_BASELINE_MEAN, .scale = RL_SCALE_WHITEN, .last_turn = true, .by_tokens = true,
-     .epsilon = 1e-8},
+    {"trloo", RL_RETURN, RL_BY_TURN, RL_BASELINE_OTHERS, .scale = RL_SCALE_NONE},
+    {"grpo", RL_RETURN, RL_BY_TURN, RL_BASELINE_MEAN, .scale = RL_SCALE_NONE},
+    {"grpo_std", RL_RETURN, RL_BY_TURN, RL_BASELINE_MEAN, RL_SCALE_DEVIATION, 1e-6},
+    {"turn_independent_grpo", RL_REWARD, RL_BY_PROMPT, RL_BASELINE_MEAN, .scale = RL_SCALE_NONE},
+    {"erloo", RL_RETURN, RL_BY_PROMPT, RL_BASELINE_OTHERS, .scale = RL_SCALE_NONE},
+    {"erloo_norm", RL_RETURN, RL_BY_PROMPT, RL_BASELINE_OTHERS, RL_SCALE_OTHERS, 1e-8},
+    {"reinforce", RL_RETURN, RL_BY_BATCH, RL_BASELINE_MEAN, RL_SCALE_DEVIATION, 1e-6},
+    {"egae", RL_RETURN, RL_BY_BATCH, RL_BASELINE_TOKENS, RL_SCALE_WHITEN, 1e-8},
+    {"return", RL_RETURN, RL_BY_BATCH, RL_BASELINE_GIVEN, .scale = RL_SCALE_NONE},
+    {"turn_optimal_baseline", RL_RETURN, RL_BY_TURN, RL_BASELINE_OPTIMAL, .scale = RL_SCALE_NONE},
+    {"optimal_baseline", RL_RETURN, RL_BY_PROMPT, RL_BASELINE_OPTIMAL, .scale = RL_SCALE_NONE},
+    {"rloo", RL_LAST_RETURN, RL_BY_PROMPT, RL_BASELINE_OTHERS, .scale = RL_SCALE_NONE},
+    {"grpo_last", RL_LAST_RETURN, RL_BY_PROMPT, RL_BASELINE_MEAN, .scale = RL_SCALE_NONE},
+    {"grpo_std_last", RL_LAST_RETURN, RL_BY_PROMPT, RL_BASELINE_MEAN, RL_SCALE_DEVIATION, 1e-6},
+    {"reinforce_plus_plus", RL_LAST_RETURN, RL_BY_BATCH, RL_BASELINE_TOKENS, RL_SCALE_WHITEN, 1e-8},
     {.name = NULL},
 };
 
@@ -160,13 +145,14 @@ static double score_energy(const struct rl_batch *batch, size_t row)
 static void read_members(const struct rl_batch *batch, const struct rl_estimator *estimator,
                          const size_t *rows, size_t count, struct member *members)
 {
-    const double *values = estimator->rewards ? batch->reward : batch->returns;
+    const double *values = estimator->value == RL_REWARD ? batch->reward : batch->returns;
     for (size_t i = 0; i < count; i++) {
         size_t row = rows[i];
         members[i] = (struct member){
             .row = row,
             .value = values[row],
-            .weight = estimator->by_tokens ? (double)rl_row_tokens(batch, row) : 1,
+            .weight = estimator->baseline == RL_BASELINE_TOKENS ? (double)rl_row_tokens(batch, row)
+                                                                : 1,
             .energy = estimator->baseline == RL_BASELINE_OPTIMAL ? score_energy(batch, row) : 0,
         };
     }
@@ -197,14 +183,14 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
                            estimator->name);
     struct member *members = mem_alloc((batch->rows + 1) * sizeof *members);
     memset(batch->advantage, 0, batch->rows * sizeof *batch->advantage);
-    rl_groups_init(&groups, batch, estimator->by, options->out, estimator->last_turn);
+    rl_groups_init(&groups, batch, estimator->by, options->out, estimator->value == RL_LAST_RETURN);
     for (size_t g = 0; g < groups.count; g++) {
         const size_t *rows = groups.rows + groups.start[g];
         size_t count = groups.start[g + 1] - groups.start[g];
         read_members(batch, estimator, rows, count, members);
         estimate_group(batch, estimator, options, members, count);
     }
-    if (estimator->last_turn)
+    if (estimator->value == RL_LAST_RETURN)
         copy_last_turn(batch);
     for (size_t row = 0; row < batch->rows; row++)
         if (batch->drop[row])

@@ -133,10 +133,11 @@ static void filter_prompts(struct rl_batch *batch, const struct rl_method *metho
 {
     const struct rl_estimator *estimator = method->estimator;
     struct rl_filter filter = method->filter;
-    bool rewards = method->filter_rewards || estimator->rewards;
+    bool rewards = method->filter_rewards || estimator->value == RL_REWARD;
     filter.by = estimator->by;
     filter.out = method->rejected_stay ? RL_EXCLUDED | RL_FAILED : RL_ANY;
-    if (filter.kind == RL_FILTER_TURNS && estimator->last_turn && estimator->by != RL_BY_BATCH)
+    if (filter.kind == RL_FILTER_TURNS && estimator->value == RL_LAST_RETURN &&
+        estimator->by != RL_BY_BATCH)
         filter.kind = RL_FILTER_LAST_TURN; /* the other turns do not affect the advantage */
     rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, counts);
 }

@@ -51,12 +51,9 @@ static void return_kernel_rl(const double *rewards, const bool *excluded, size_t
 }
 
 const struct rl_return_rule rl_return_rules[] = {
-    {"sum", "G_t = r_t + γ G_{t+1}", reward_returns},
-    {"max", "G_t = max_{t' ≥ t} γ^(t'-t) r_t'", return_max},
-    {"final", "G_t = γ^(T-t) r_T", return_final},
-    {"turn", "G_t = r_t", return_turn},
-    {"kernel_rl", "G_t = Σ_t' (r_t' + γ G_{t'+1})", return_kernel_rl},
-    {NULL, NULL, NULL},
+    {"sum", reward_returns},         {"max", return_max},
+    {"final", return_final},         {"turn", return_turn},
+    {"kernel_rl", return_kernel_rl}, {NULL, NULL},
 };
 
 const struct rl_return_options rl_return_defaults = {

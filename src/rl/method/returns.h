@@ -20,7 +20,7 @@
 #include "rl/method/batch.h"
 
 struct rl_return_rule {
-    const char *name, *equation;
+    const char *name;
     /* Of one rollout; `excluded` [count]. */
     void (*compute)(const double *rewards, const bool *excluded, size_t count, double gamma,
                     double *returns);

@@ -203,7 +203,8 @@ static int check_plan(const struct rl_method *method, const struct rl_plan *plan
 {
     const struct rl_estimator *estimator = method->estimator;
     bool single = plan->samples == 1, turns_alone = estimator->by == RL_BY_TURN || plan->turns == 1;
-    bool alone = single && estimator->by != RL_BY_BATCH && (turns_alone || estimator->last_turn);
+    bool alone = single && estimator->by != RL_BY_BATCH &&
+                 (turns_alone || estimator->value == RL_LAST_RETURN);
     if ((alone && method->filter.kind == RL_FILTER_TURNS) ||
         (single && method->filter.kind == RL_FILTER_LAST_TURN))
         return err_set(err, ERR_INPUT,

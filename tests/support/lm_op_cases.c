@@ -5,6 +5,7 @@
 #include "lm/model/value.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,19 +98,27 @@ static void *at(const struct lm_op_case *c, const char *name)
     return array && !array->absent ? array->memory : NULL;
 }
 
+/* Sets members of an op to the arrays of their names: pairs of name and address, then NULL. */
+static void bind_members(const struct lm_op_case *c, ...)
+{
+    va_list members;
+    va_start(members, c);
+    for (const char *name; (name = va_arg(members, const char *));) {
+        void *memory = at(c, name);
+        memcpy(va_arg(members, void *), &memory, sizeof memory);
+    }
+    va_end(members);
+}
+
+#define TO(member) #member, &op.member
 #define RUN(name) ((backward ? b->ops->name.backward : b->ops->name.forward)(b, &op))
 
 enum { BIAS = 1, ADDEND = 2, IN_PLACE = 4, ADD_DX = 8, ENTROPY = 16, LARGE = 32 };
 
 static void run_embed(const struct lm_op_case *c, struct lm_backend *b, bool backward)
 {
-    struct lm_embed op = {.rows = c->sizes[0],
-                          .width = c->sizes[1],
-                          .tokens = at(c, "tokens"),
-                          .table = at(c, "table"),
-                          .y = at(c, "y"),
-                          .dy = at(c, "dy"),
-                          .dtable = at(c, "dtable")};
+    struct lm_embed op = {.rows = c->sizes[0], .width = c->sizes[1]};
+    bind_members(c, TO(tokens), TO(table), TO(y), TO(dy), TO(dtable), NULL);
     RUN(embed);
 }
 
@@ -131,14 +140,9 @@ static void run_rmsnorm(const struct lm_op_case *c, struct lm_backend *b, bool b
     struct lm_rmsnorm op = {.rows = c->sizes[0],
                             .width = c->sizes[1],
                             .epsilon = (float)c->numbers[0],
-                            .x = at(c, "x"),
-                            .weight = at(c, "weight"),
                             .y = c->backward ? at(c, "y") : at(c, "x"),
-                            .inverse = at(c, "inverse"),
-                            .dy = at(c, "dy"),
-                            .dx = at(c, "dx"),
-                            .add_dx = c->add_dx,
-                            .dweight = at(c, "dweight")};
+                            .add_dx = c->add_dx};
+    bind_members(c, TO(x), TO(weight), TO(inverse), TO(dy), TO(dx), TO(dweight), NULL);
     RUN(rmsnorm);
 }
 
@@ -167,16 +171,10 @@ static void run_linear(const struct lm_op_case *c, struct lm_backend *b, bool ba
                            .in = c->sizes[1],
                            .out = c->sizes[2],
                            .scale = (float)c->numbers[0],
-                           .x = at(c, "x"),
-                           .weight = at(c, "weight"),
-                           .bias = at(c, "bias"),
                            .addend = at(c, in_place ? "y" : "addend"),
-                           .y = at(c, "y"),
-                           .dy = at(c, "dy"),
-                           .dx = at(c, "dx"),
-                           .add_dx = c->add_dx,
-                           .dweight = at(c, "dweight"),
-                           .dbias = at(c, "dbias")};
+                           .add_dx = c->add_dx};
+    bind_members(c, TO(x), TO(weight), TO(bias), TO(y), TO(dy), TO(dx), TO(dweight), TO(dbias),
+                 NULL);
     RUN(linear);
 }
 
@@ -203,14 +201,8 @@ static void make_linear(struct lm_op_case *c, int flags)
 
 static void run_rope(const struct lm_op_case *c, struct lm_backend *b, bool backward)
 {
-    struct lm_rope op = {.rows = c->sizes[0],
-                         .heads = c->sizes[1],
-                         .width = c->sizes[2],
-                         .positions = at(c, "positions"),
-                         .cosine = at(c, "cosine"),
-                         .sine = at(c, "sine"),
-                         .x = at(c, "x"),
-                         .dx = at(c, "dx")};
+    struct lm_rope op = {.rows = c->sizes[0], .heads = c->sizes[1], .width = c->sizes[2]};
+    bind_members(c, TO(positions), TO(cosine), TO(sine), TO(x), TO(dx), NULL);
     RUN(rope);
 }
 
@@ -246,17 +238,9 @@ static void run_attention(const struct lm_op_case *c, struct lm_backend *b, bool
                               .kv_heads = c->sizes[3],
                               .width = c->sizes[4],
                               .longest = longest_of(c),
-                              .scale = (float)c->numbers[0],
-                              .starts = at(c, "starts"),
-                              .q = at(c, "q"),
-                              .k = at(c, "k"),
-                              .v = at(c, "v"),
-                              .y = at(c, "y"),
-                              .lse = at(c, "lse"),
-                              .dy = at(c, "dy"),
-                              .dq = at(c, "dq"),
-                              .dk = at(c, "dk"),
-                              .dv = at(c, "dv")};
+                              .scale = (float)c->numbers[0]};
+    bind_members(c, TO(starts), TO(q), TO(k), TO(v), TO(y), TO(lse), TO(dy), TO(dq), TO(dk), TO(dv),
+                 NULL);
     RUN(attention);
 }
 
@@ -314,14 +298,9 @@ static void run_cache_write(const struct lm_op_case *c, struct lm_backend *b, bo
                                 .kv_heads = c->sizes[3],
                                 .width = c->sizes[4],
                                 .page = c->sizes[5],
-                                .max_pages = c->sizes[6],
-                                .sequence = at(c, "sequence"),
-                                .positions = at(c, "positions"),
-                                .pages = at(c, "pages"),
-                                .k = at(c, "k"),
-                                .v = at(c, "v"),
-                                .cache_k = at(c, "cache_k"),
-                                .cache_v = at(c, "cache_v")};
+                                .max_pages = c->sizes[6]};
+    bind_members(c, TO(sequence), TO(positions), TO(pages), TO(k), TO(v), TO(cache_k), TO(cache_v),
+                 NULL);
     RUN(cache_write);
 }
 
@@ -349,14 +328,9 @@ static void run_attention_paged(const struct lm_op_case *c, struct lm_backend *b
                                     .width = c->sizes[4],
                                     .page = c->sizes[5],
                                     .max_pages = c->sizes[6],
-                                    .scale = (float)c->numbers[0],
-                                    .sequence = at(c, "sequence"),
-                                    .positions = at(c, "positions"),
-                                    .pages = at(c, "pages"),
-                                    .q = at(c, "q"),
-                                    .cache_k = at(c, "cache_k"),
-                                    .cache_v = at(c, "cache_v"),
-                                    .y = at(c, "y")};
+                                    .scale = (float)c->numbers[0]};
+    bind_members(c, TO(sequence), TO(positions), TO(pages), TO(q), TO(cache_k), TO(cache_v), TO(y),
+                 NULL);
     RUN(attention_paged);
 }
 
@@ -382,12 +356,9 @@ static void run_swiglu(const struct lm_op_case *c, struct lm_backend *b, bool ba
 {
     bool in_place = c->sizes[1];
     struct lm_swiglu op = {.count = c->sizes[0],
-                           .gate = at(c, "gate"),
-                           .up = at(c, "up"),
-                           .y = at(c, "y"),
-                           .dy = at(c, "dy"),
                            .dgate = at(c, in_place ? "gate" : "dgate"),
                            .dup = at(c, in_place ? "up" : "dup")};
+    bind_members(c, TO(gate), TO(up), TO(y), TO(dy), NULL);
     if (!c->backward)
         op.y = at(c, "gate");
     RUN(swiglu);
@@ -422,19 +393,9 @@ static void run_logprob(const struct lm_op_case *c, struct lm_backend *b, bool b
                             .width = c->sizes[1],
                             .vocab = c->sizes[2],
                             .targets_per_row = c->sizes[3],
-                            .temperature = (float)c->numbers[0],
-                            .x = at(c, "x"),
-                            .weight = at(c, "weight"),
-                            .targets = at(c, "targets"),
-                            .logits = at(c, "logits"),
-                            .lse = at(c, "lse"),
-                            .logprob = at(c, "logprob"),
-                            .entropy = at(c, "entropy"),
-                            .collision = at(c, "collision"),
-                            .dlogprob = at(c, "dlogprob"),
-                            .dentropy = at(c, "dentropy"),
-                            .dx = at(c, "dx"),
-                            .dweight = at(c, "dweight")};
+                            .temperature = (float)c->numbers[0]};
+    bind_members(c, TO(x), TO(weight), TO(targets), TO(logits), TO(lse), TO(logprob), TO(entropy),
+                 TO(collision), TO(dlogprob), TO(dentropy), TO(dx), TO(dweight), NULL);
     RUN(logprob);
 }
 
@@ -464,7 +425,8 @@ static void make_logprob(struct lm_op_case *c, int flags)
 
 static void run_square_sum(const struct lm_op_case *c, struct lm_backend *b, bool backward)
 {
-    struct lm_square_sum op = {.count = c->sizes[0], .x = at(c, "x"), .sum = at(c, "sum")};
+    struct lm_square_sum op = {.count = c->sizes[0]};
+    bind_members(c, TO(x), TO(sum), NULL);
     RUN(square_sum);
 }
 
@@ -481,10 +443,6 @@ static void make_square_sum(struct lm_op_case *c, int flags)
 static void run_adamw(const struct lm_op_case *c, struct lm_backend *b, bool backward)
 {
     struct lm_adamw op = {.count = c->sizes[0],
-                          .weight = at(c, "weight"),
-                          .gradient = at(c, "gradient"),
-                          .m = at(c, "m"),
-                          .v = at(c, "v"),
                           .rate = 0.01F,
                           .beta1 = 0.9F,
                           .beta2 = 0.95F,
@@ -493,6 +451,7 @@ static void run_adamw(const struct lm_op_case *c, struct lm_backend *b, bool bac
                           .gradient_scale = 0.5F,
                           .correction1 = 1 - 0.9 * 0.9,
                           .correction2 = 1 - 0.95 * 0.95};
+    bind_members(c, TO(weight), TO(gradient), TO(m), TO(v), NULL);
     RUN(adamw);
 }
 

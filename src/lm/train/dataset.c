@@ -238,3 +238,67 @@ const char *dataset_hash(const struct dataset *dataset)
 {
     return dataset->hash;
 }
+
+void dataset_step_deinit(struct dataset_step *step)
+{
+    mem_free(step->datums);
+    mem_free(step->weights);
+    *step = (struct dataset_step){0};
+}
+
+static void plan_step(const struct dataset *dataset, size_t most, struct dataset_place *place,
+                      struct dataset_step *step)
+{
+    uint64_t epoch = place->epoch;
+    step->count = step->rows = 0;
+    while (place->epoch == epoch) {
+        struct dataset_place before = *place;
+        struct lm_datum datum;
+        dataset_next(dataset, place, &datum);
+        if (step->count > 0 && step->rows + datum.count > most) {
+            *place = before;
+            break;
+        }
+        if (step->count == step->capacity) {
+            step->capacity = 2 * step->capacity + 16;
+            step->datums = mem_resize(step->datums, step->capacity * sizeof *step->datums);
+        }
+        step->datums[step->count++] = datum;
+        step->rows += datum.count;
+    }
+}
+
+uint64_t dataset_count_steps(const struct dataset *dataset, size_t most, uint64_t epochs)
+{
+    struct dataset_place place = {0};
+    struct dataset_step step = {0};
+    uint64_t steps = 0;
+    for (; place.epoch < epochs && steps < LIMIT_LM_STEPS; steps++)
+        plan_step(dataset, most, &place, &step);
+    dataset_step_deinit(&step);
+    return steps;
+}
+
+void dataset_take_step(const struct dataset *dataset, size_t most, struct dataset_place *place,
+                       struct dataset_step *step)
+{
+    double sum = 0;
+    plan_step(dataset, most, place, step);
+    step->targets = 0;
+    for (size_t i = 0; i < step->count; i++)
+        for (size_t k = 0; k < step->datums[i].count; k++) {
+            sum += step->datums[i].weights[k];
+            step->targets += step->datums[i].weights[k] != 0;
+        }
+    if (step->rows > step->weights_capacity) {
+        step->weights_capacity = step->rows;
+        step->weights = mem_resize(step->weights, step->rows * sizeof *step->weights);
+    }
+    float *to = step->weights;
+    for (size_t i = 0; i < step->count; i++) {
+        for (size_t k = 0; k < step->datums[i].count; k++)
+            to[k] = (float)(step->datums[i].weights[k] / (sum > 0 ? sum : 1));
+        step->datums[i].weights = to;
+        to += step->datums[i].count;
+    }
+}

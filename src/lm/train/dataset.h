@@ -73,5 +73,24 @@ struct dataset_place {
 };
 /* The example at the place, which moves on: behind an epoch's last one to the next epoch. */
 void dataset_next(const struct dataset *dataset, struct dataset_place *place, struct lm_datum *out);
+
+/* The examples of one step of training, with weights that are parts of 1: a step's loss is then the
+ * mean over its rows with a weight, and a rate means the same whatever a step's size is. Zeroed at
+ * first; used again for each step. */
+struct dataset_step {
+    struct lm_datum *datums;
+    size_t count, capacity;
+    float *weights; /* of all rows */
+    size_t weights_capacity;
+    uint64_t rows, targets; /* targets: rows with a weight */
+};
+void dataset_step_deinit(struct dataset_step *step);
+/* The step of up to `most` rows that begins at the place, which moves behind it. A longer example
+ * makes a step of its own; an epoch's end ends the step. */
+void dataset_take_step(const struct dataset *dataset, size_t most, struct dataset_place *place,
+                       struct dataset_step *step);
+/* The steps of so many epochs, LIMIT_LM_STEPS at most. */
+uint64_t dataset_count_steps(const struct dataset *dataset, size_t most, uint64_t epochs);
+
 /* SHA-256 of all ids, weights and the order's seed: a run that resumes compares it. */
 const char *dataset_hash(const struct dataset *dataset);

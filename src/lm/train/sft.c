@@ -35,10 +35,7 @@ struct run {
     uint64_t tokens, targets; /* since the beginning */
     uint64_t skips;           /* in a row */
     uint64_t saved;           /* the step of the last checkpoint of this process */
-    struct lm_datum *datums;  /* of one step */
-    size_t room;
-    float *weights; /* of their rows */
-    size_t weights_room;
+    struct dataset_step taken;
     int64_t begun_ns;
 };
 
@@ -53,46 +50,6 @@ static void sft_emit(const struct run *run, struct sft_event_info event)
 static bool cancelled(const struct run *run)
 {
     return run->options->cancelled && *run->options->cancelled;
-}
-
-/* Examples of the step that begins at the place, which moves behind them; `take` may be NULL. A
- * step ends with the epoch at the latest. */
-static size_t plan_step(const struct dataset *data, size_t step_tokens, struct dataset_place *place,
-                        struct run *take)
-{
-    size_t rows = 0, count = 0;
-    uint64_t epoch = place->epoch;
-    while (place->epoch == epoch) {
-        struct dataset_place before = *place;
-        struct lm_datum datum;
-        dataset_next(data, place, &datum);
-        rows += datum.count;
-        if (count > 0 && rows > step_tokens) {
-            *place = before;
-            break;
-        }
-        if (take && count == take->room) {
-            take->room = 2 * count + 16;
-            take->datums = mem_resize(take->datums, take->room * sizeof *take->datums);
-        }
-        if (take)
-            take->datums[count] = datum;
-        count++;
-    }
-    return count;
-}
-
-static uint64_t count_steps(const struct dataset *data, const struct sft_options *options)
-{
-    struct dataset_place place = {0};
-    uint64_t steps = 0;
-    if (options->steps > 0)
-        return options->steps;
-    while (place.epoch < options->epochs && steps < LIMIT_LM_STEPS) {
-        plan_step(data, options->step_tokens, &place, NULL);
-        steps++;
-    }
-    return steps;
 }
 
 static int check_options(const struct sft_options *options, struct err *err)
@@ -142,33 +99,6 @@ static json_t *describe(const struct run *run)
     return object;
 }
 
-/* Weights of the step's datums become parts of 1; how many rows have one. */
-static uint64_t normalise(struct run *run, size_t count, uint64_t *rows)
-{
-    double sum = 0;
-    uint64_t targets = 0;
-    *rows = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < run->datums[i].count; k++) {
-            sum += run->datums[i].weights[k];
-            targets += run->datums[i].weights[k] != 0;
-        }
-        *rows += run->datums[i].count;
-    }
-    if (*rows > run->weights_room) {
-        run->weights_room = *rows;
-        run->weights = mem_resize(run->weights, *rows * sizeof *run->weights);
-    }
-    float *to = run->weights;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < run->datums[i].count; k++)
-            to[k] = (float)(run->datums[i].weights[k] / (sum > 0 ? sum : 1));
-        run->datums[i].weights = to;
-        to += run->datums[i].count;
-    }
-    return targets;
-}
-
 static json_t *step_line(const struct run *run, const struct sft_event_info *event)
 {
     json_t *line = json_object();
@@ -189,14 +119,14 @@ static json_t *step_line(const struct run *run, const struct sft_event_info *eve
 }
 
 /* Forward, backward and the change of the weights; what is not finite is skipped. */
-static int learn(struct run *run, size_t count, struct sft_event_info *event, struct err *err)
+static int learn(struct run *run, struct sft_event_info *event, struct err *err)
 {
     const struct loss *loss = loss_find("cross_entropy");
     struct lm_adam adam = run->options->adam;
     struct loss_sums sums;
     struct err why = {0};
-    int result = lm_trainer_forward_backward(run->trainer, run->datums, count, loss, NULL, &sums,
-                                             err);
+    int result = lm_trainer_forward_backward(run->trainer, run->taken.datums, run->taken.count,
+                                             loss, NULL, &sums, err);
     if (result < 0)
         return result;
     event->loss = sums.loss;
@@ -218,9 +148,10 @@ static int take_step(struct run *run, struct err *err)
 {
     struct sft_event_info event = {.event = SFT_STEPPED, .norm = NAN};
     int64_t start_ns = clock_now_ns();
-    size_t count = plan_step(run->data, run->options->step_tokens, &run->place, run);
-    event.targets = normalise(run, count, &event.tokens);
-    int result = learn(run, count, &event, err);
+    dataset_take_step(run->data, run->options->step_tokens, &run->place, &run->taken);
+    event.tokens = run->taken.rows;
+    event.targets = run->taken.targets;
+    int result = learn(run, &event, err);
     if (result < 0)
         return err_prefix(err, "step %" PRIu64, run->step + 1);
     run->step++;
@@ -438,7 +369,9 @@ int sft_run(struct lm_model *model, const struct dataset *data, const struct dat
         trainer.batch_tokens = options->step_tokens;
     if (trainer.batch_tokens < longest_of(data, evaluation))
         trainer.batch_tokens = longest_of(data, evaluation);
-    run.steps = count_steps(data, options);
+    run.steps = options->steps > 0
+                    ? options->steps
+                    : dataset_count_steps(data, options->step_tokens, options->epochs);
     json_t *description = describe(&run);
     result = sft_directory_open(&run.directory, options->directory, description, err);
     json_decref(description);
@@ -449,7 +382,6 @@ int sft_run(struct lm_model *model, const struct dataset *data, const struct dat
         result = run_in_directory(&run, err);
     lm_trainer_close(run.trainer);
     sft_directory_close(&run.directory);
-    mem_free(run.datums);
-    mem_free(run.weights);
+    dataset_step_deinit(&run.taken);
     return result;
 }

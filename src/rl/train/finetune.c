@@ -9,51 +9,6 @@
 
 #define FILES_MOST 64
 
-/* The datums of one step. */
-struct plan {
-    struct lm_datum *datums;
-    size_t count, capacity;
-};
-
-/* The step that begins at the position, which moves on: up to train.sft_tokens; a longer example
- * makes a step of its own, and an epoch's end ends the step. */
-static void make_plan(const struct finetune *finetune, struct dataset_place *place,
-                      struct plan *plan)
-{
-    size_t rows = 0;
-    uint64_t epoch = place->epoch;
-    plan->count = 0;
-    while (place->epoch == epoch) {
-        struct dataset_place before = *place;
-        struct lm_datum datum;
-        dataset_next(finetune->data, place, &datum);
-        rows += datum.count;
-        if (plan->count > 0 && rows > (size_t)finetune->settings->train_sft_tokens) {
-            *place = before;
-            break;
-        }
-        if (plan->count == plan->capacity) {
-            plan->capacity = 2 * plan->capacity + 16;
-            plan->datums = mem_resize(plan->datums, plan->capacity * sizeof *plan->datums);
-        }
-        plan->datums[plan->count++] = datum;
-    }
-}
-
-static uint64_t count_steps(const struct finetune *finetune)
-{
-    struct dataset_place position = {0};
-    struct plan plan = {0};
-    uint64_t steps = 0;
-    while (position.epoch < (uint64_t)finetune->settings->train_sft_epochs &&
-           steps < LIMIT_LM_STEPS) {
-        make_plan(finetune, &position, &plan);
-        steps++;
-    }
-    mem_free(plan.datums);
-    return steps;
-}
-
 /* The files of a colon-separated list, with a NULL after them. */
 static int split_paths(const char *text, struct arena *arena, const char **files, size_t *count,
                        struct err *err)
@@ -104,7 +59,8 @@ int finetune_open(struct finetune *finetune, const struct settings *settings, st
         finetune_close(finetune);
         return err_prefix(err, "train.sft_data");
     }
-    finetune->steps = count_steps(finetune);
+    finetune->steps = dataset_count_steps(finetune->data, (size_t)settings->train_sft_tokens,
+                                          (uint64_t)settings->train_sft_epochs);
     return 0;
 }
 
@@ -115,31 +71,12 @@ void finetune_close(struct finetune *finetune)
     *finetune = (struct finetune){0};
 }
 
-/* Weights scaled to a sum of 1, in `arena`. */
-static void normalise(struct plan *plan, struct arena *arena, struct finetune_figures *figures)
-{
-    double sum = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        for (size_t k = 0; k < plan->datums[i].count; k++) {
-            sum += plan->datums[i].weights[k];
-            figures->targets += plan->datums[i].weights[k] != 0;
-        }
-    for (size_t i = 0; i < plan->count; i++) {
-        struct lm_datum *datum = &plan->datums[i];
-        float *weights = arena_alloc(arena, datum->count * sizeof *weights);
-        for (size_t k = 0; k < datum->count; k++)
-            weights[k] = (float)(datum->weights[k] / (sum > 0 ? sum : 1));
-        datum->weights = weights;
-        figures->tokens += datum->count;
-    }
-}
-
-static int update_weights(struct plan *plan, struct train_backend *backend,
+static int update_weights(struct dataset_step *step, struct train_backend *backend,
                           const struct lm_adam *adam, struct finetune_figures *figures,
                           struct err *err)
 {
     struct loss_sums sums;
-    int result = train_backend_forward_backward(backend, plan->datums, plan->count,
+    int result = train_backend_forward_backward(backend, step->datums, step->count,
                                                 loss_find("cross_entropy"), NULL, &sums, err);
     if (result < 0)
         return result;
@@ -153,8 +90,7 @@ int finetune_step(struct finetune *finetune, struct train_backend *backend,
 {
     const struct settings *settings = finetune->settings;
     struct lm_adam adam = config->adam;
-    struct plan plan = {0};
-    struct arena arena = {0};
+    struct dataset_step taken = {0};
     double peak = settings->train_sft_rate;
     *figures = (struct finetune_figures){.norm = NAN};
     adam.rate = lm_schedule_rate(config->sft_schedule, peak, peak * settings->train_sft_floor,
@@ -162,10 +98,11 @@ int finetune_step(struct finetune *finetune, struct train_backend *backend,
     figures->rate = adam.rate;
     if (settings->train_sft_beta2 >= 0)
         adam.beta2 = settings->train_sft_beta2;
-    make_plan(finetune, &finetune->position, &plan);
-    normalise(&plan, &arena, figures);
-    int result = update_weights(&plan, backend, &adam, figures, err);
-    arena_deinit(&arena);
-    mem_free(plan.datums);
+    dataset_take_step(finetune->data, (size_t)settings->train_sft_tokens, &finetune->position,
+                      &taken);
+    figures->tokens = taken.rows;
+    figures->targets = taken.targets;
+    int result = update_weights(&taken, backend, &adam, figures, err);
+    dataset_step_deinit(&taken);
     return result;
 }

@@ -1,9 +1,11 @@
 #include "policy/tinker_train.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "policy/tinker_wire.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Marks the model torn after a failure. */
 static int mark_torn(struct tinker_model *model, int result)
@@ -137,4 +139,150 @@ int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, do
     json_decref(found);
     buf_deinit(&body);
     return mark_torn(model, result);
+}
+
+#define NAMES 9 /* tried when a checkpoint's name is taken */
+
+static int read_path(const json_t *result, char **where, struct err *err)
+{
+    struct tinker_path path = {0};
+    char *text = NULL;
+    int code = tinker_read_text(result, "save_weights", "path", &text, err);
+    if (code == 0 && tinker_path_parse(&path, text, NULL) < 0)
+        code = err_set(err, ERR_PROTOCOL,
+                       "the server saved a checkpoint as '%.200s', which is "
+                       "not a checkpoint path",
+                       text);
+    tinker_path_deinit(&path);
+    if (code == 0)
+        *where = text;
+    else
+        mem_free(text);
+    return code;
+}
+
+/* *taken: the server has a checkpoint of that name. */
+static int save_under_name(struct tinker_model *model, struct tinker_link *link, const char *name,
+                           bool *taken, char **where, struct err *err)
+{
+    const struct tinker_request request = {link, "/api/v1/save_weights", 409};
+    struct buf body;
+    struct tinker_sent sent;
+    json_t *result = NULL;
+    int code = tinker_model_begin(model, &request, &body, err);
+    if (code < 0)
+        return code;
+    tinker_add_text(&body, "path", name);
+    tinker_add_text(&body, "type", "save_weights");
+    code = tinker_model_do(model, &request, &body, &result, &sent, err);
+    *taken = code == 0 && sent.status == 409;
+    if (code == 0 && !*taken)
+        code = read_path(result, where, err);
+    json_decref(result);
+    buf_deinit(&body);
+    return code;
+}
+
+/* An earlier request whose response was lost may have taken the name. That checkpoint may be
+ * incomplete, so retry under a new name. */
+static int save_over_link(struct tinker_model *model, struct tinker_link *link, const char *name,
+                          char **where, struct err *err)
+{
+    bool taken = true;
+    int result = 0;
+    for (unsigned i = 0; i < NAMES && taken && result == 0; i++) {
+        char *plain = tinker_name(name, i);
+        result = save_under_name(model, link, plain, &taken, where, err);
+        mem_free(plain);
+    }
+    if (result == 0 && taken)
+        result = err_set(err, ERR_INPUT, "the server has a checkpoint '%.100s' already", name);
+    return result;
+}
+
+int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **where,
+                           struct err *err)
+{
+    const bool over = model->cancelled && *model->cancelled;
+    int result = over ? ERR_CANCELLED : save_over_link(model, model->link, name, where, err);
+    return result == ERR_CANCELLED ? save_over_link(model, model->shutdown, name, where, err)
+                                   : result;
+}
+
+/* The next model gets the checkpoint's rank. */
+static int read_checkpoint_info(struct tinker_model *model, const char *where, struct err *err)
+{
+    struct buf body;
+    json_t *answer = NULL;
+    tinker_begin(&body);
+    tinker_add_text(&body, "tinker_path", where);
+    tinker_end(&body);
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/weights_info",
+                                     .body = &body};
+    int result = tinker_send(model->link, &call, &answer, NULL, err);
+    const char *base = json_text_at(answer, "base_model");
+    const json_t *rank = json_object_get(answer, "lora_rank");
+    if (result == 0 && base[0] && strcmp(base, model->base) != 0)
+        result = err_set(err, ERR_INPUT, "%.200s belongs to the model '%.100s', not to '%.100s'",
+                         where, base, model->base);
+    if (result == 0 && json_is_integer(rank) && json_integer_value(rank) > 0)
+        model->rank = (size_t)json_integer_value(rank);
+    json_decref(answer);
+    buf_deinit(&body);
+    return result;
+}
+
+static int load_weights(struct tinker_model *model, const char *where, bool optimizer,
+                        struct err *err)
+{
+    const struct tinker_request request = {model->link, "/api/v1/load_weights", 0};
+    struct buf body;
+    json_t *found;
+    int result = tinker_model_begin(model, &request, &body, err);
+    if (result < 0)
+        return result;
+    tinker_add_text(&body, "path", where);
+    tinker_add_key(&body, "optimizer");
+    buf_puts(&body, optimizer ? "true" : "false");
+    tinker_add_text(&body, "type", "load_weights");
+    result = tinker_model_do(model, &request, &body, &found, NULL, err);
+    json_decref(found);
+    buf_deinit(&body);
+    return result;
+}
+
+int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sampler,
+                           const char *where, bool optimizer, struct err *err)
+{
+    struct tinker_path path;
+    int result = tinker_path_parse(&path, where, err);
+    tinker_path_deinit(&path);
+    if (result == 0)
+        result = read_checkpoint_info(model, where, err);
+    if (result < 0)
+        return result;
+    tinker_model_unload(model); /* some servers hold one model at a time */
+    tinker_sampler_forget(sampler);
+    model->torn = false;
+    result = load_weights(model, where, optimizer, err);
+    model->torn = result < 0; /* an empty model must not be trained either */
+    return result;
+}
+
+int tinker_checkpoint_forget(struct tinker_model *model, const char *where, struct err *err)
+{
+    struct tinker_path path;
+    json_t *answer = NULL;
+    int result = tinker_path_parse(&path, where, err);
+    if (result == 0) {
+        char *target = mem_printf("/api/v1/training_runs/%s/checkpoints/weights/%s", path.run,
+                                  path.name);
+        const struct tinker_call call = {.method = "DELETE", .target = target, .accepted = 404};
+        result = tinker_send(model->link, &call, &answer, NULL, err);
+        mem_free(target);
+    }
+    json_decref(answer);
+    tinker_path_deinit(&path);
+    return result;
 }

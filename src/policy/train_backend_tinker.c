@@ -1,6 +1,5 @@
 /* tinker: a model that a Tinker service, or SkyRL's server, trains and samples from. */
 #include "base/mem.h"
-#include "policy/tinker_checkpoint.h"
 #include "policy/tinker_train.h"
 #include "policy/tinker_wire.h"
 #include "policy/train_backend_ops.h"

@@ -1,9 +1,9 @@
 /* index_build: builds an index from corpora.
  *
  * Three stages: read the examples, each pair of texts once; index their words; optionally embed
- * them with an endpoint. The new index replaces an older one at the end, atomically
- * (staged_directory.h); any other existing directory is left alone (ERR_INPUT). Ownership:
- * everything is borrowed for the call. Threads: one call for each directory.
+ * them with an endpoint. The new index replaces an older one at the end, atomically; any other
+ * existing directory is left alone (ERR_INPUT). Ownership: everything is borrowed for the call.
+ * Threads: one call for each directory.
  */
 #pragma once
 

@@ -1,5 +1,4 @@
 /* Void turns, constant prompts, how many more to draw, and what is surplus. */
-#include "rl/method/masks.h"
 #include "rl/method/select.h"
 
 #include "../support/rl_batches.h"

@@ -27,8 +27,8 @@
 
 enum rl_drop {
     RL_EXCLUDED = 1,  /* the infrastructure failed: no reward (gym/reward/reward.h) */
-    RL_VOID = 2,      /* a turn without reward after one with a reward (rl/method/masks.h) */
-    RL_FAILED = 4,    /* a turn of a rollout with an excluded turn (rl/method/masks.h) */
+    RL_VOID = 2,      /* a turn without reward after one with a reward (rl/method/select.h) */
+    RL_FAILED = 4,    /* a turn of a rollout with an excluded turn (rl/method/select.h) */
     RL_MISMATCH = 8,  /* outside the ratio bounds (rl/method/mismatch.h) */
     RL_VETO = 16,     /* an extreme token (rl/method/mismatch.h) */
     RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage_rejection.h) */

@@ -1,7 +1,6 @@
 #include "rl/method/method.h"
 
 #include "base/nearest.h"
-#include "rl/method/masks.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* select: the prompts and rollouts of a step.
+/* select: the prompts, rollouts and turns of a step.
  *
  * A prompt whose answers are all alike has advantages of 0 and teaches nothing. The filter marks it
  * (RL_CONSTANT); dynamic sampling (Yu et al. 2025, DAPO, section 3.2) draws others instead; prompts
@@ -55,3 +55,19 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
 /* Marks all prompts with usable rows but `wanted` as RL_SURPLUS: those with the most usable
  * rollouts stay; ties are broken at random. */
 void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step);
+
+/* Turns that the originals remove from training before anything else is computed, or keep in it;
+ * all off by default. */
+
+/* RL_VOID: a turn without reward after one of its rollout with a reward (gym/reward/reward.h's
+ * reward_void_turns). Dr. Kernel's code always does so; then breaking a working kernel costs only
+ * the missing share of earlier returns. */
+void rl_mask_void(struct rl_batch *batch);
+
+/* RL_FAILED: the other turns of a rollout with an excluded one. Dr. Kernel's code masks a whole
+ * rollout after an error; the turns before it were judged correctly. */
+void rl_mask_failed(struct rl_batch *batch);
+
+/* Clears RL_EXCLUDED: unjudged turns have a reward of 0 and are trained on. kernel_rl does so: an
+ * outage then counts against the answer. */
+void rl_blame_unjudged(struct rl_batch *batch);

@@ -1,16 +1,12 @@
 /* internal: what the files of the trainer share.
  *
- *   trainer.c             the loop: steps, evaluations and checkpoints between them, the end
+ *   trainer.c             the loop: steps, evaluations and checkpoints between them; progress
  *   trainer_open.c        checks and opens everything before the loop, and closes it after
- *   trainer_check.c       whether any problem can be judged at all
  *   trainer_checkpoint.c  the state in a checkpoint; resuming
  *   trainer_evaluate.c    held-out problems
  *   trainer_step.c        one step of reinforcement learning
- *   trainer_collect.c     its rollouts, which may be collected ahead
- *   trainer_rows.c        their rows, from several rounds
- *   trainer_lines.c       traces, histograms, metrics
- *   trainer_texts.c       sample answers for TensorBoard
- *   trainer_progress.c    progress events
+ *   trainer_collect.c     its rollouts, which may be collected ahead, and their rows
+ *   trainer_lines.c       traces, histograms, metrics, sample answers
  *
  * Ownership: trainer_run owns the struct trainer. Threads: one, except trainer_on_turn; `lock`
  * protects what progress events read.
@@ -98,7 +94,7 @@ static inline bool trainer_is_cancelled(const struct trainer *trainer)
 /* Whether an evaluation, a checkpoint or the end is due there. */
 bool trainer_pauses_at(const struct trainer *trainer, uint64_t step);
 
-/* trainer_progress.c */
+/* trainer.c */
 
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all);
 void trainer_report_progress(struct trainer *trainer, size_t done, const json_t *metrics);
@@ -114,8 +110,6 @@ void trainer_on_turn(void *context, const struct rl_rollout *rollout, const stru
 NODISCARD int trainer_prepare(struct trainer *trainer, struct err *err);
 NODISCARD int trainer_open_backends(struct trainer *trainer, struct err *err);
 void trainer_close(struct trainer *trainer);
-
-/* trainer_check.c */
 
 /* Whether at least one problem's own reference passes. ERR_INPUT with the judge's objection to one
  * that does not. */
@@ -155,18 +149,10 @@ NODISCARD int trainer_await_rollouts(struct round *round, const char *phase,
                                      struct err *err);
 /* Frees a round and all rounds before it; NULL is fine. */
 void trainer_free_rounds(struct round *round);
-/* Starts a further round of a step, after *round (NULL: the first), which becomes the new one. */
-NODISCARD int trainer_start_round(struct trainer *trainer, uint64_t step, size_t problems,
-                                  struct round **round, struct err *err);
-/* Starts the first round of a step, from the newest weights. */
-NODISCARD int trainer_start_step(struct trainer *trainer, uint64_t step, struct round **round,
-                                 struct err *err);
 /* With train.lag: starts collecting the next step, from the current weights. */
 NODISCARD int trainer_collect_ahead(struct trainer *trainer, struct err *err);
 /* Stops collecting ahead. */
 void trainer_drop_ahead(struct trainer *trainer);
-
-/* trainer_rows.c */
 
 /* Collects the step's rows, from as many rounds as needed; *round is the last one. */
 NODISCARD int trainer_collect(struct trainer *trainer, struct train_step *step,
@@ -182,8 +168,6 @@ NODISCARD int trainer_write_histograms(struct trainer *trainer, const struct tra
 json_t *trainer_metrics(struct trainer *trainer, const struct train_step *step,
                         const struct train_step_result *trained, double rate,
                         const struct times *times);
-
-/* trainer_texts.c */
 
 /* Writes a few answers of the step (NULL: none) and of the evaluation before it, if due. */
 NODISCARD int trainer_write_texts(struct trainer *trainer, const struct train_step *step,

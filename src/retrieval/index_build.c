@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 /* A directory that appears complete or not at all, replacing an older one. It is created as
- * PATH.building-XXXXXX; one rename exchanges the two, so that readers of PATH see the old or the new
- * one, and a killed process leaves the old. Leftovers of killed processes are removed by the next
- * begin (each process holds a lock on its directory). */
+ * PATH.building-XXXXXX; one rename exchanges the two, so that readers of PATH see the old or the
+ * new one, and a killed process leaves the old. Leftovers of killed processes are removed by the
+ * next begin (each process holds a lock on its directory). */
 struct staged_directory {
     char *target; /* without a trailing '/' */
     char *path;   /* to write into */

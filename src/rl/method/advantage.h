@@ -6,10 +6,10 @@
  * it with sources and expectations; tests/rl/test_advantage.c compares the two, and holds every
  * estimator against a definition of its own.
  *
- * σ is the sample deviation (N - 1; with two members, that of the others is 1). With the mean of the
- * others A_i = N/(N-1) (v_i - mean). An estimator of the last turn measures each rollout's last turn
- * and copies the outcome to its other turns. A mean over tokens weighs each row by its unmasked
- * tokens.
+ * σ is the sample deviation (N - 1; with two members, that of the others is 1). With the mean of
+ * the others A_i = N/(N-1) (v_i - mean). An estimator of the last turn measures each rollout's last
+ * turn and copies the outcome to its other turns. A mean over tokens weighs each row by its
+ * unmasked tokens.
  *
  * The optimal baseline Σ e v / Σ e weighs a row by the square of its score with respect to the
  * logits, summed over its masked tokens: e = Σ 1 - 2 π(token) + Σ_a π(a)².

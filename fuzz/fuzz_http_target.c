@@ -19,10 +19,13 @@ static void handler(void *context, struct http_request *request, struct http_res
 }
 
 static const struct http_route rows[] = {
-    {HTTP_GET, "/", handler, 0, 0},         {HTTP_GET, "/:a", handler, 0, 0},
-    {HTTP_GET, "/v1/:a/:b", handler, 0, 0}, {HTTP_POST, "/v1/jobs/:a", handler, 0, 0},
-    {HTTP_GET, "/v1/jobs", handler, 0, 0},  {HTTP_GET, "/v1/jobs/:a/events", handler, 0, 0},
-    {HTTP_GET, "/files/*a", handler, 0, 0},
+    {HTTP_GET, "/", handler, 0, 0, NULL},
+    {HTTP_GET, "/:a", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/:a/:b", handler, 0, 0, NULL},
+    {HTTP_POST, "/v1/jobs/:a", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs/:a/events", handler, 0, 0, NULL},
+    {HTTP_GET, "/files/*a", handler, 0, 0, NULL},
 };
 
 static void encode(struct buf *out, const char *text)

@@ -32,8 +32,8 @@ static void show_health(void *context, struct http_request *request, struct http
 }
 
 static const struct http_route routes[] = {
-    {HTTP_GET, "/metrics", show_metrics, 0, 0},
-    {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0},
+    {HTTP_GET, "/metrics", show_metrics, 0, 0, NULL},
+    {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0, NULL},
 };
 
 int exporter_start(struct exporter **out, const struct exporter_options *options, struct err *err)

@@ -164,8 +164,8 @@ static void show_metrics(void *context, struct http_request *request,
 }
 
 const struct http_route health_routes[] = {
-    {HTTP_GET, "/health", show_health, HTTP_BLOCKS | HTTP_PUBLIC, 0},
-    {HTTP_GET, "/ready", show_ready, HTTP_BLOCKS | HTTP_PUBLIC, 0},
-    {HTTP_GET, "/metrics", show_metrics, 0, 0},
+    {HTTP_GET, "/health", show_health, HTTP_BLOCKS | HTTP_PUBLIC, 0, NULL},
+    {HTTP_GET, "/ready", show_ready, HTTP_BLOCKS | HTTP_PUBLIC, 0, NULL},
+    {HTTP_GET, "/metrics", show_metrics, 0, 0, NULL},
     {0},
 };

@@ -34,6 +34,7 @@ struct service {
     struct evaluation_json_cache *evaluation_jsons;
     struct worker_registry *workers;
     struct catalogue *catalogue;
+    json_t *openapi; /* constant */
     struct metric_table *metrics;
     struct task_pool *finishers; /* of episodes whose evaluation has ended */
     int64_t opened_ns;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/api/openapi.h"
 #include "server/kernelgym/reply.h"
 
 #include <string.h>
@@ -124,6 +125,8 @@ int service_open(struct service **out, const struct service_options *options, st
         result = http_add(service->http, *table, count, service, err);
     }
     if (result == 0)
+        result = openapi_describe(service_tables, &service->openapi, err);
+    if (result == 0)
         result = job_events_open(&service->job_events, options->queue, err);
     if (result < 0) {
         service_free(service);
@@ -162,6 +165,7 @@ void service_free(struct service *service)
     evaluation_json_cache_free(service->evaluation_jsons);
     worker_registry_free(service->workers);
     catalogue_free(service->catalogue);
+    json_decref(service->openapi);
     pthread_cond_destroy(&service->maintenance_wake);
     pthread_mutex_destroy(&service->maintenance_lock);
     mem_free(service);

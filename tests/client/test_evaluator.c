@@ -334,9 +334,9 @@ static void cancel(void *context, struct http_request *request, struct http_resp
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/v1/evaluations", put, 0, 65536},
-    {HTTP_GET, "/v1/evaluations/:id", get, 0, 0},
-    {HTTP_DELETE, "/v1/evaluations/:id", cancel, 0, 0},
+    {HTTP_POST, "/v1/evaluations", put, 0, 65536, NULL},
+    {HTTP_GET, "/v1/evaluations/:id", get, 0, 0, NULL},
+    {HTTP_DELETE, "/v1/evaluations/:id", cancel, 0, 0, NULL},
 };
 
 FIXTURE(open_there)

@@ -83,11 +83,11 @@ static void silent(void *context, struct http_request *request, struct http_resp
 }
 
 static const struct http_route routes[] = {
-    {HTTP_GET | HTTP_POST | HTTP_DELETE, "/p/echo/*rest", echo, HTTP_BODY_OPTIONAL, 4096},
-    {HTTP_GET, "/p/busy", busy, 0, 0},
-    {HTTP_GET, "/p/big", big, 0, 0},
-    {HTTP_GET, "/p/away", away, 0, 0},
-    {HTTP_GET, "/p/silent", silent, 0, 0},
+    {HTTP_GET | HTTP_POST | HTTP_DELETE, "/p/echo/*rest", echo, HTTP_BODY_OPTIONAL, 4096, NULL},
+    {HTTP_GET, "/p/busy", busy, 0, 0, NULL},
+    {HTTP_GET, "/p/big", big, 0, 0, NULL},
+    {HTTP_GET, "/p/away", away, 0, 0, NULL},
+    {HTTP_GET, "/p/silent", silent, 0, 0, NULL},
 };
 
 FIXTURE(begin)

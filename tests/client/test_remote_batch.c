@@ -77,10 +77,10 @@ static void cancel(void *context, struct http_request *request, struct http_resp
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/v1/evaluations", put_one, 0, 65536},
-    {HTTP_POST, "/v1/batches", put_many, 0, 16 << 20},
-    {HTTP_GET, "/v1/evaluations/:id", get_one, 0, 0},
-    {HTTP_DELETE, "/v1/batches/:id", cancel, 0, 0},
+    {HTTP_POST, "/v1/evaluations", put_one, 0, 65536, NULL},
+    {HTTP_POST, "/v1/batches", put_many, 0, 16 << 20, NULL},
+    {HTTP_GET, "/v1/evaluations/:id", get_one, 0, 0, NULL},
+    {HTTP_DELETE, "/v1/batches/:id", cancel, 0, 0, NULL},
 };
 
 FIXTURE(begin)

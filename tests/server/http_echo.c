@@ -72,12 +72,10 @@ static void item(void *context, struct http_request *request, struct http_respon
 
 static void numbers(void *context, struct http_request *request, struct http_response *response)
 {
-    static const char *const names[] = {"limit", "full", NULL};
     int64_t limit = 10;
     bool full = false;
     (void)context;
-    if (!http_query_known(request, names, response) ||
-        !http_query_int(request, "limit", 1, 100, &limit, response) ||
+    if (!http_query_int(request, "limit", 1, 100, &limit, response) ||
         !http_query_bool(request, "full", &full, response))
         return;
     json_t *value = json_object();
@@ -333,36 +331,36 @@ static void envelope(void *context, const struct http_error *error,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_GET, "/ping", ping, HTTP_PUBLIC, 0},
-    {HTTP_GET, "/private", ping, 0, 0},
-    {HTTP_GET | HTTP_DELETE, "/describe", describe, 0, 0},
-    {HTTP_GET, "/items/:id", item, 0, 0},
-    {HTTP_GET, "/items/list", describe, 0, 0},
-    {HTTP_GET, "/items/:id/parts/:part", item, 0, 0},
-    {HTTP_GET, "/files/*rest", describe, 0, 0},
-    {HTTP_GET, "/numbers", numbers, 0, 0},
-    {HTTP_POST | HTTP_PUT | HTTP_PATCH, "/bytes", echo_bytes, 0, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/small", echo_bytes, 0, 100},
-    {HTTP_POST, "/optional", echo_bytes, HTTP_BODY_OPTIONAL, 100},
-    {HTTP_POST, "/json", echo_json, 0, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/nothing", nothing, 0, 0},
-    {HTTP_GET, "/busy", busy, 0, 0},
-    {HTTP_GET, "/header", header, 0, 0},
-    {HTTP_GET, "/detail/busy", busy, 0, 0},
-    {HTTP_GET, "/blocking", blocking, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/large", large, 0, 0},
-    {HTTP_GET, "/metrics", show_metrics, HTTP_PUBLIC, 0},
-    {HTTP_GET, "/wait", wait_for_it, 0, 0},
-    {HTTP_GET, "/wait-blocking", wait_for_it, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/race", race, 0, 0},
-    {HTTP_GET, "/race-blocking", race, HTTP_BLOCKS, 0},
-    {HTTP_POST, "/answer", answer_all, 0, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/drop", drop_all, HTTP_BODY_OPTIONAL, 0},
-    {HTTP_GET, "/counters", counters, 0, 0},
-    {HTTP_GET, "/events", follow, 0, 0},
-    {HTTP_GET, "/events-blocking", follow, HTTP_BLOCKS, 0},
-    {HTTP_POST, "/event", send_all, 0, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/close", close_all, HTTP_BODY_OPTIONAL, 0},
+    {HTTP_GET, "/ping", ping, HTTP_PUBLIC, 0, NULL},
+    {HTTP_GET, "/private", ping, 0, 0, NULL},
+    {HTTP_GET | HTTP_DELETE, "/describe", describe, 0, 0, NULL},
+    {HTTP_GET, "/items/:id", item, 0, 0, NULL},
+    {HTTP_GET, "/items/list", describe, 0, 0, NULL},
+    {HTTP_GET, "/items/:id/parts/:part", item, 0, 0, NULL},
+    {HTTP_GET, "/files/*rest", describe, 0, 0, NULL},
+    {HTTP_GET, "/numbers", numbers, 0, 0, HTTP_QUERY("limit", "full")},
+    {HTTP_POST | HTTP_PUT | HTTP_PATCH, "/bytes", echo_bytes, 0, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/small", echo_bytes, 0, 100, NULL},
+    {HTTP_POST, "/optional", echo_bytes, HTTP_BODY_OPTIONAL, 100, NULL},
+    {HTTP_POST, "/json", echo_json, 0, HTTP_BODY_STANDARD, NULL},
+    {HTTP_GET, "/nothing", nothing, 0, 0, NULL},
+    {HTTP_GET, "/busy", busy, 0, 0, NULL},
+    {HTTP_GET, "/header", header, 0, 0, NULL},
+    {HTTP_GET, "/detail/busy", busy, 0, 0, NULL},
+    {HTTP_GET, "/blocking", blocking, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/large", large, 0, 0, NULL},
+    {HTTP_GET, "/metrics", show_metrics, HTTP_PUBLIC, 0, NULL},
+    {HTTP_GET, "/wait", wait_for_it, 0, 0, NULL},
+    {HTTP_GET, "/wait-blocking", wait_for_it, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/race", race, 0, 0, NULL},
+    {HTTP_GET, "/race-blocking", race, HTTP_BLOCKS, 0, NULL},
+    {HTTP_POST, "/answer", answer_all, 0, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/drop", drop_all, HTTP_BODY_OPTIONAL, 0, NULL},
+    {HTTP_GET, "/counters", counters, 0, 0, NULL},
+    {HTTP_GET, "/events", follow, 0, 0, NULL},
+    {HTTP_GET, "/events-blocking", follow, HTTP_BLOCKS, 0, NULL},
+    {HTTP_POST, "/event", send_all, 0, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/close", close_all, HTTP_BODY_OPTIONAL, 0, NULL},
 };
 
 static int fail(const struct err *err)

@@ -10,17 +10,17 @@ static void handler(void *context, struct http_request *request, struct http_res
 
 /* In an order that is none. */
 static const struct http_route rows[] = {
-    {HTTP_GET, "/files/*path", handler, 0, 0},
-    {HTTP_GET, "/:any", handler, 0, 0},
-    {HTTP_GET, "/v1/jobs/:id", handler, 0, 0},
-    {HTTP_DELETE, "/v1/jobs/:job", handler, 0, 0},
-    {HTTP_POST, "/v1/jobs", handler, 0, 0},
-    {HTTP_GET, "/v1/jobs", handler, 0, 0},
-    {HTTP_GET, "/v1/jobs/stats", handler, 0, 0},
-    {HTTP_GET, "/v1/jobs/:id/events", handler, 0, 0},
-    {HTTP_GET, "/v1/:kind/all/:page", handler, 0, 0},
-    {HTTP_GET, "/", handler, 0, 0},
-    {HTTP_GET, "/files/known", handler, 0, 0},
+    {HTTP_GET, "/files/*path", handler, 0, 0, NULL},
+    {HTTP_GET, "/:any", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs/:id", handler, 0, 0, NULL},
+    {HTTP_DELETE, "/v1/jobs/:job", handler, 0, 0, NULL},
+    {HTTP_POST, "/v1/jobs", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs/stats", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/jobs/:id/events", handler, 0, 0, NULL},
+    {HTTP_GET, "/v1/:kind/all/:page", handler, 0, 0, NULL},
+    {HTTP_GET, "/", handler, 0, 0, NULL},
+    {HTTP_GET, "/files/known", handler, 0, 0, NULL},
 };
 
 static struct http_routes made(void)
@@ -88,17 +88,17 @@ TEST(found)
 TEST(refused)
 {
     static const struct http_route bad[] = {
-        {HTTP_GET, "", handler, 0, 0},
-        {HTTP_GET, "v1", handler, 0, 0},
-        {HTTP_GET, "/a/:", handler, 0, 0},
-        {HTTP_GET, "/a/*", handler, 0, 0},
-        {HTTP_GET, "/a/*rest/b", handler, 0, 0},
-        {0, "/new", handler, 0, 0},
-        {1024, "/new", handler, 0, 0},
-        {HTTP_GET, "/new", NULL, 0, 0},
-        {HTTP_GET | HTTP_PUT, "/v1/jobs", handler, 0, 0},
-        {HTTP_GET, "/v1/jobs/:other", handler, 0, 0},
-        {HTTP_GET, "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", handler, 0, 0},
+        {HTTP_GET, "", handler, 0, 0, NULL},
+        {HTTP_GET, "v1", handler, 0, 0, NULL},
+        {HTTP_GET, "/a/:", handler, 0, 0, NULL},
+        {HTTP_GET, "/a/*", handler, 0, 0, NULL},
+        {HTTP_GET, "/a/*rest/b", handler, 0, 0, NULL},
+        {0, "/new", handler, 0, 0, NULL},
+        {1024, "/new", handler, 0, 0, NULL},
+        {HTTP_GET, "/new", NULL, 0, 0, NULL},
+        {HTTP_GET | HTTP_PUT, "/v1/jobs", handler, 0, 0, NULL},
+        {HTTP_GET, "/v1/jobs/:other", handler, 0, 0, NULL},
+        {HTTP_GET, "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", handler, 0, 0, NULL},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct http_routes routes = made();

@@ -194,14 +194,12 @@ static void wait_for_members(struct service *service, struct members *members, i
 static void batches_post(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    static const char *const names[] = {"wait_s", NULL};
     struct service *service = context;
     char drawn[QUEUE_ID_BYTES];
     const char *id = NULL;
     json_t *items = NULL, *body;
     int64_t wait_ms;
-    if (!http_query_known(request, names, response) ||
-        !service_wait_ms(request, response, &wait_ms) || !(body = http_json(request, response)) ||
+    if (!service_wait_ms(request, response, &wait_ms) || !(body = http_json(request, response)) ||
         !read_batch(body, &id, &items, response))
         return;
     snprintf(drawn, sizeof drawn, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
@@ -346,12 +344,10 @@ static bool read_id(const struct http_request *request, char id[QUEUE_ID_BYTES],
 
 static void batches_get(void *context, struct http_request *request, struct http_response *response)
 {
-    static const char *const names[] = {"wait_s", "evaluations", NULL};
     struct service *service = context;
     struct batch_query batch_query = {.evaluations = false};
     int64_t wait_ms;
-    if (!http_query_known(request, names, response) ||
-        !service_wait_ms(request, response, &wait_ms) ||
+    if (!service_wait_ms(request, response, &wait_ms) ||
         !http_query_bool(request, "evaluations", &batch_query.evaluations, response) ||
         !read_id(request, batch_query.id, response))
         return;
@@ -386,8 +382,8 @@ static void batches_cancel(void *context, struct http_request *request,
 }
 
 const struct http_route api_batches_routes[] = {
-    {HTTP_POST, "/v1/batches", batches_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/batches/:id", batches_get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/batches/:id", batches_cancel, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/v1/batches", batches_post, HTTP_BLOCKS, HTTP_BODY_STANDARD, HTTP_QUERY("wait_s")},
+    {HTTP_GET, "/v1/batches/:id", batches_get, HTTP_BLOCKS, 0, HTTP_QUERY("wait_s", "evaluations")},
+    {HTTP_DELETE, "/v1/batches/:id", batches_cancel, HTTP_BLOCKS, 0, NULL},
     {0},
 };

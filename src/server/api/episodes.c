@@ -309,10 +309,8 @@ static void answer_or_wait(struct service *service, const char *id, struct store
 static bool read_wait(const struct http_request *request, struct http_response *response,
                       int64_t standard_s, int64_t *wait_ms)
 {
-    static const char *const names[] = {"wait_s", NULL};
     int64_t wait_s = standard_s;
-    if (!http_query_known(request, names, response) ||
-        !http_query_int(request, "wait_s", 0, LIMIT_WAIT_S, &wait_s, response))
+    if (!http_query_int(request, "wait_s", 0, LIMIT_WAIT_S, &wait_s, response))
         return false;
     *wait_ms = wait_s * 1000;
     return true;
@@ -425,10 +423,7 @@ static void episodes_create(struct service *service, json_t *body, struct http_r
 static void episodes_post(void *context, struct http_request *request,
                           struct http_response *response)
 {
-    static const char *const names[] = {NULL};
     struct service *service = context;
-    if (!http_query_known(request, names, response))
-        return;
     json_t *body = http_json(request, response);
     if (!body)
         return;
@@ -608,9 +603,10 @@ static void episodes_delete(void *context, struct http_request *request,
 }
 
 const struct http_route api_episodes_routes[] = {
-    {HTTP_POST, "/v1/episodes", episodes_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/episodes/:id", episodes_get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/episodes/:id", episodes_delete, HTTP_BLOCKS, 0},
-    {HTTP_POST, "/v1/episodes/:id/step", episodes_step, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/v1/episodes", episodes_post, HTTP_BLOCKS, HTTP_BODY_STANDARD, HTTP_NO_QUERY},
+    {HTTP_GET, "/v1/episodes/:id", episodes_get, HTTP_BLOCKS, 0, HTTP_QUERY("wait_s")},
+    {HTTP_DELETE, "/v1/episodes/:id", episodes_delete, HTTP_BLOCKS, 0, NULL},
+    {HTTP_POST, "/v1/episodes/:id/step", episodes_step, HTTP_BLOCKS, HTTP_BODY_STANDARD,
+     HTTP_QUERY("wait_s")},
     {0},
 };

@@ -88,13 +88,11 @@ static void answer_or_wait(struct service *service, const struct show *show, int
 static void evaluations_post(void *context, struct http_request *request,
                              struct http_response *response)
 {
-    static const char *const names[] = {"wait_s", NULL};
     struct service *service = context;
     struct submission submission;
     struct queue_submission put;
     int64_t wait_ms;
-    if (!http_query_known(request, names, response) ||
-        !service_wait_ms(request, response, &wait_ms))
+    if (!service_wait_ms(request, response, &wait_ms))
         return;
     const json_t *body = http_json(request, response);
     if (!body)
@@ -117,12 +115,10 @@ static void evaluations_post(void *context, struct http_request *request,
 static void evaluations_get(void *context, struct http_request *request,
                             struct http_response *response)
 {
-    static const char *const names[] = {"wait_s", "verdict", NULL};
     struct service *service = context;
     struct show show = {.verdict = true, .status = 200};
     int64_t wait_ms;
-    if (!http_query_known(request, names, response) ||
-        !service_wait_ms(request, response, &wait_ms) ||
+    if (!service_wait_ms(request, response, &wait_ms) ||
         !http_query_bool(request, "verdict", &show.verdict, response))
         return;
     const char *id = http_parameter(request, "id");
@@ -165,13 +161,11 @@ struct list {
 static bool read_list(const struct http_request *request, struct list *list,
                       struct http_response *response)
 {
-    static const char *const names[] = {"state", "batch", "before", "limit", "verdict", NULL};
     const char *state = http_query(request, "state");
     *list = (struct list){.limit = LIST_STANDARD};
     list->filter.state = QUEUE_ANY_STATE;
     list->filter.batch = http_query(request, "batch");
-    if (!http_query_known(request, names, response) ||
-        !http_query_int(request, "before", 1, INT64_MAX, &list->filter.before, response) ||
+    if (!http_query_int(request, "before", 1, INT64_MAX, &list->filter.before, response) ||
         !http_query_int(request, "limit", 1, LIMIT_QUEUE_LIST_JOBS, &list->limit, response) ||
         !http_query_bool(request, "verdict", &list->verdict, response))
         return false;
@@ -244,9 +238,12 @@ static void evaluations_list(void *context, struct http_request *request,
 }
 
 const struct http_route api_evaluations_routes[] = {
-    {HTTP_POST, "/v1/evaluations", evaluations_post, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/evaluations", evaluations_list, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/evaluations/:id", evaluations_get, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/v1/evaluations/:id", evaluations_cancel, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/v1/evaluations", evaluations_post, HTTP_BLOCKS, HTTP_BODY_STANDARD,
+     HTTP_QUERY("wait_s")},
+    {HTTP_GET, "/v1/evaluations", evaluations_list, HTTP_BLOCKS, 0,
+     HTTP_QUERY("state", "batch", "before", "limit", "verdict")},
+    {HTTP_GET, "/v1/evaluations/:id", evaluations_get, HTTP_BLOCKS, 0,
+     HTTP_QUERY("wait_s", "verdict")},
+    {HTTP_DELETE, "/v1/evaluations/:id", evaluations_cancel, HTTP_BLOCKS, 0, NULL},
     {0},
 };

@@ -253,8 +253,8 @@ static void follow_all(void *context, struct http_request *request, struct http_
 }
 
 const struct http_route api_events_routes[] = {
-    {HTTP_GET, "/v1/evaluations/:id/events", follow_evaluation, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/batches/:id/events", follow_batch, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/events", follow_all, 0, 0},
+    {HTTP_GET, "/v1/evaluations/:id/events", follow_evaluation, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/v1/batches/:id/events", follow_batch, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/v1/events", follow_all, 0, 0, NULL},
     {0},
 };

@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "problem/suite.h"
-#include "server/api/openapi.h"
 #include "server/internal.h"
 
 #include <string.h>
@@ -97,13 +96,14 @@ static void problems_get(void *context, struct http_request *request,
 
 static void openapi_get(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
-    http_set_json(response, openapi_document());
+    struct service *service = context;
+    (void)request;
+    http_set_json(response, json_incref(service->openapi));
 }
 
 const struct http_route api_problems_routes[] = {
-    {HTTP_GET, "/v1/problems", problems_list, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/v1/problems/*id", problems_get, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/openapi.json", openapi_get, 0, 0},
+    {HTTP_GET, "/v1/problems", problems_list, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/v1/problems/*id", problems_get, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/openapi.json", openapi_get, 0, 0, NULL},
     {0},
 };

@@ -41,7 +41,7 @@ static void stats_get(void *context, struct http_request *request, struct http_r
 }
 
 const struct http_route api_workers_routes[] = {
-    {HTTP_GET, "/v1/workers", workers_get, 0, 0},
-    {HTTP_GET, "/v1/stats", stats_get, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/v1/workers", workers_get, 0, 0, NULL},
+    {HTTP_GET, "/v1/stats", stats_get, HTTP_BLOCKS, 0, NULL},
     {0},
 };

@@ -53,17 +53,29 @@ static bool request_refuse(struct http_request *request, int status, const char 
     return false;
 }
 
+static const struct {
+    enum http_method method;
+    const char *name;
+} methods[] = {{HTTP_GET, "GET"},
+               {HTTP_POST, "POST"},
+               {HTTP_PUT, "PUT"},
+               {HTTP_PATCH, "PATCH"},
+               {HTTP_DELETE, "DELETE"}};
+
+const char *http_method_name(enum http_method method)
+{
+    for (size_t i = 0; i < COUNT(methods); i++)
+        if (methods[i].method == method)
+            return methods[i].name;
+    return "";
+}
+
 static enum http_method method_of(const char *name, bool *head)
 {
-    static const struct {
-        const char *name;
-        enum http_method method;
-    } rows[] = {{"GET", HTTP_GET}, {"HEAD", HTTP_GET},    {"POST", HTTP_POST},
-                {"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}};
     *head = strcmp(name, "HEAD") == 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].method;
+    for (size_t i = 0; i < COUNT(methods); i++)
+        if (strcmp(methods[i].name, *head ? "GET" : name) == 0)
+            return methods[i].method;
     return 0;
 }
 
@@ -142,21 +154,14 @@ static bool check_origin(struct http_request *request, const struct heads *heads
         "this origin is not allowed; server.allowed_origins lists those that are");
 }
 
-static void set_allow_header(struct http_request *request, unsigned methods, const char *header)
+static void set_allow_header(struct http_request *request, unsigned allowed, const char *header)
 {
-    static const struct {
-        unsigned method;
-        const char *name;
-    } rows[] = {{HTTP_GET, "GET, HEAD, "},
-                {HTTP_POST, "POST, "},
-                {HTTP_PUT, "PUT, "},
-                {HTTP_PATCH, "PATCH, "},
-                {HTTP_DELETE, "DELETE, "}};
     char text[64] = "";
     size_t used = 0;
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (methods & rows[i].method)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s", rows[i].name);
+    for (size_t i = 0; i < COUNT(methods); i++)
+        if (allowed & methods[i].method)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s, %s", methods[i].name,
+                                     methods[i].method == HTTP_GET ? "HEAD, " : "");
     snprintf(text + used, sizeof text - used, "OPTIONS");
     http_set_header(&request->response, header, text);
 }
@@ -164,12 +169,12 @@ static void set_allow_header(struct http_request *request, unsigned methods, con
 /* Answers OPTIONS: a browser's preflight, or a query for the allowed methods. It has no effect
  * and needs no token. */
 static bool answer_options(struct http_request *request, const struct heads *heads,
-                           unsigned methods)
+                           unsigned allowed)
 {
     http_set_status(&request->response, 204);
-    set_allow_header(request, methods, "Allow");
+    set_allow_header(request, allowed, "Allow");
     if (request->origin && heads->asked_method) {
-        set_allow_header(request, methods, "Access-Control-Allow-Methods");
+        set_allow_header(request, allowed, "Access-Control-Allow-Methods");
         http_set_header(&request->response, "Access-Control-Allow-Headers",
                         "Authorization, Content-Type, Last-Event-ID, X-Request-Id, "
                         "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name");

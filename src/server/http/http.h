@@ -53,6 +53,9 @@ enum http_method {
     HTTP_DELETE = 16,
 };
 
+/* "GET"; "" for none. */
+const char *http_method_name(enum http_method method);
+
 enum http_flag {
     HTTP_PUBLIC = 1, /* needs no token (health probes) */
     HTTP_BLOCKS = 2, /* runs on a handler thread and may wait for disks and databases */
@@ -77,7 +80,13 @@ struct http_route {
     http_handler handler;
     unsigned flags;        /* of enum http_flag */
     size_t body_max_bytes; /* 0: no body allowed */
+    /* The only names that the query may contain (HTTP_QUERY); NULL: all. An unknown one is a 400
+     * with the nearest name. */
+    const char *const *query;
 };
+
+#define HTTP_QUERY(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define HTTP_NO_QUERY ((const char *const[]){NULL})
 
 /* The content of a refusal. `code` is for programs ("not_found"), `text` for people: one
  * sentence without a full stop. */
@@ -146,9 +155,6 @@ NODISCARD bool http_query_int(const struct http_request *request, const char *na
                               int64_t high, int64_t *out, struct http_response *response);
 NODISCARD bool http_query_bool(const struct http_request *request, const char *name, bool *out,
                                struct http_response *response);
-/* A name that is not among `names` (NULL-terminated) is a 400 with the nearest one. */
-NODISCARD bool http_query_known(const struct http_request *request, const char *const *names,
-                                struct http_response *response);
 /* Case-insensitive; the first of that name; NULL: absent. */
 const char *http_header(const struct http_request *request, const char *name);
 /* Never NULL; NUL-terminated, not counted. */

@@ -178,6 +178,8 @@ struct http_request *http_request_new(struct http_connection *connection, const 
 struct http_request *http_request_ref(struct http_request *request);
 void http_request_unref(struct http_request *request);
 void http_request_keep_headers(struct http_request *request);
+/* Whether the query contains only names of its route. False: the response is a refusal. */
+bool http_request_check_query(const struct http_request *request, struct http_response *response);
 
 /* admit.c: decides on a request before its body. False: the response is a refusal; *early: send
  * it at once, without reading the body. */

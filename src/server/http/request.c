@@ -146,10 +146,12 @@ bool http_query_bool(const struct http_request *request, const char *name, bool 
     return false;
 }
 
-bool http_query_known(const struct http_request *request, const char *const *names,
-                      struct http_response *response)
+bool http_request_check_query(const struct http_request *request, struct http_response *response)
 {
+    const char *const *names = request->binding->route->query;
     size_t count = 0;
+    if (!names)
+        return true;
     while (names[count])
         count++;
     for (size_t i = 0; i < request->target.query_count; i++) {

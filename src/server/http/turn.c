@@ -34,7 +34,8 @@ enum MHD_Result http_turn_queue(struct http_request *request)
 static void call_handler(struct http_request *request)
 {
     const struct http_binding *binding = request->binding;
-    binding->route->handler(binding->context, request, &request->response);
+    if (http_request_check_query(request, &request->response))
+        binding->route->handler(binding->context, request, &request->response);
     if (!request->postponed && !request->stream && !request->response.filled)
         http_refuse(&request->response, 500, "internal", "the handler gave no answer");
 }

@@ -193,20 +193,20 @@ static void clear_errors(void *context, struct http_request *request,
     http_set_json(response, kernelgym_cleared(http_parameter(request, "hash")));
 }
 
-#define OPTIONAL HTTP_BODY_OPTIONAL, HTTP_BODY_STANDARD /* the body is ignored */
+#define OPTIONAL HTTP_BODY_OPTIONAL, HTTP_BODY_STANDARD, NULL /* the body is ignored */
 
 const struct http_route kernelgym_monitoring_routes[] = {
-    {HTTP_GET, "/", root_get, 0, 0},
-    {HTTP_GET, "/queue/status", queue_status, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/workers/status", workers_status, 0, 0},
+    {HTTP_GET, "/", root_get, 0, 0, NULL},
+    {HTTP_GET, "/queue/status", queue_status, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/workers/status", workers_status, 0, 0, NULL},
     {HTTP_POST, "/node/allocate", node_allocate, OPTIONAL},
     {HTTP_POST, "/worker/register", register_worker, OPTIONAL},
     {HTTP_POST, "/worker/unregister", other_worker, OPTIONAL},
     {HTTP_POST, "/worker/heartbeat", other_worker, OPTIONAL},
     {HTTP_POST, "/worker/evict_from_lb", other_worker, OPTIONAL},
-    {HTTP_GET, "/monitoring/problematic-codes", problematic_codes, 0, 0},
-    {HTTP_GET, "/monitoring/retry-queue", retry_queue, 0, 0},
-    {HTTP_GET, "/monitoring/worker-health", worker_health, 0, 0},
+    {HTTP_GET, "/monitoring/problematic-codes", problematic_codes, 0, 0, NULL},
+    {HTTP_GET, "/monitoring/retry-queue", retry_queue, 0, 0, NULL},
+    {HTTP_GET, "/monitoring/worker-health", worker_health, 0, 0, NULL},
     {HTTP_POST, "/monitoring/clear-error-history/:hash", clear_errors, OPTIONAL},
     {0},
 };

@@ -337,13 +337,13 @@ static void task_cancel(void *context, struct http_request *request, struct http
 }
 
 const struct http_route kernelgym_routes[] = {
-    {HTTP_POST, "/evaluate", tasks_evaluate, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/evaluate/batch", evaluate_batch, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/debug/validate", tasks_validate, 0, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/workflow/submit", submit_workflow, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/workflow/results/:id", workflow_result, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/results/:id", task_result, HTTP_BLOCKS, 0},
-    {HTTP_GET, "/status/:id", task_status, HTTP_BLOCKS, 0},
-    {HTTP_DELETE, "/tasks/:id", task_cancel, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/evaluate", tasks_evaluate, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/evaluate/batch", evaluate_batch, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/debug/validate", tasks_validate, 0, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/workflow/submit", submit_workflow, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_GET, "/workflow/results/:id", workflow_result, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/results/:id", task_result, HTTP_BLOCKS, 0, NULL},
+    {HTTP_GET, "/status/:id", task_status, HTTP_BLOCKS, 0, NULL},
+    {HTTP_DELETE, "/tasks/:id", task_cancel, HTTP_BLOCKS, 0, NULL},
     {0},
 };

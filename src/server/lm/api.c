@@ -107,12 +107,12 @@ static void show_metrics(void *context, struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/v1/chat/completions", chat_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_POST, "/v1/completions", completions, HTTP_BLOCKS, HTTP_BODY_STANDARD},
-    {HTTP_GET, "/v1/models", list_models, 0, 0},
-    {HTTP_GET, "/v1/models/*name", show_model, 0, 0},
-    {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0},
-    {HTTP_GET, "/metrics", show_metrics, 0, 0},
+    {HTTP_POST, "/v1/chat/completions", chat_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/v1/completions", completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_GET, "/v1/models", list_models, 0, 0, NULL},
+    {HTTP_GET, "/v1/models/*name", show_model, 0, 0, NULL},
+    {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0, NULL},
+    {HTTP_GET, "/metrics", show_metrics, 0, 0, NULL},
 };
 
 static int server_start(struct lm_api *api, struct err *err)

@@ -379,8 +379,8 @@ static void session_delete(void *context, struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/mcp", post, HTTP_BLOCKS, LIMIT_MCP_MESSAGE_BYTES},
-    {HTTP_DELETE, "/mcp", session_delete, HTTP_BLOCKS, 0},
+    {HTTP_POST, "/mcp", post, HTTP_BLOCKS, LIMIT_MCP_MESSAGE_BYTES, NULL},
+    {HTTP_DELETE, "/mcp", session_delete, HTTP_BLOCKS, 0, NULL},
 };
 
 int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err)

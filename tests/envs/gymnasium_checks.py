@@ -4,8 +4,8 @@ import functools
 import warnings
 
 import pytest
+from fake_openai import FakeOpenAI, answered
 from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, WRONG
-from model_server import ModelServer
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -89,7 +89,8 @@ def test_text_of_any_characters():
 
 
 def test_the_example(url, example):
-    with ModelServer(lambda messages: CORRECT) as model:
+    with FakeOpenAI() as model:
+        model.plan = [answered(lambda messages: CORRECT)]
         arguments = ("--url", url, "--model", model.url, "--turns", 2, "softmax")
         output = example("gymnasium/play.py", *arguments)
     assert "turn 1: passed, 2.01 times as fast, reward 2.31" in output

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
+from fake_openai import FakeOpenAI, answered
 from gym_answers import CORRECT, KEVIN, SPEEDUP, UNSUPPORTED, WRONG
-from model_server import ModelServer
 
 vf = pytest.importorskip("verifiers.v1")
 
@@ -21,14 +21,15 @@ def play(url, answers, rollouts=1, **taskset):
 
     async def run():
         env = load_environment(url=url, language="c", **taskset)
-        with ModelServer(answers) as model:
+        with FakeOpenAI() as model:
+            model.plan = [answered(answers)]
             client = vf.EvalClientConfig(base_url=model.url, api_key_var="MODEL_KEY")
             sampling = vf.SamplingConfig()
             ctx = vf.ModelContext(model="tiny", client=client, sampling=sampling)
             async with env.serving():
                 slots = [slot for task in env.taskset for slot in env.slots(task, rollouts)]
                 episodes = await asyncio.gather(*(env.run_slot(slot, ctx) for slot in slots))
-            return episodes, model.asked
+            return episodes, [question["messages"] for question in model.questions]
 
     return asyncio.run(run())
 
@@ -70,7 +71,8 @@ def test_an_unjudged_answer_has_no_reward(fault, faulty):
 
 
 def test_the_example(url, example):
-    with ModelServer(lambda messages: CORRECT) as model:
+    with FakeOpenAI() as model:
+        model.plan = [answered(lambda messages: CORRECT)]
         arguments = ("--url", url, "--model", model.url, "--turns", 1, "--rollouts", 2, "softmax")
         output = example("verifiers/evaluate.py", *arguments)
     line = "warpgym/softmax: reward 2.31, correct 1, 2.01 times as fast"

@@ -8,11 +8,11 @@ Each question takes the next step of the plan; the last one stays. Questions are
 """
 
 import contextlib
-import http.server
 import json
 import socket
-import threading
 import time
+
+from fake_http import FakeServer, Handler
 
 USAGE = {
     "prompt_tokens": 1000,
@@ -22,55 +22,23 @@ USAGE = {
 SSE = "text/event-stream"
 
 
-class FakeOpenAI:
+class FakeOpenAI(FakeServer):
     def __init__(self, models=("fake-1",)):
+        self.handler = _Handler
+        super().__init__()
+        self.url += "/v1"
         self.models = list(models)
         self.plan = [streamed("yes")]
         self.questions, self.headers, self.times = [], [], []
         self.under_way = self.most = self.connections = 0
         self.models_status = 200
-        self.ended = threading.Event()
-        self.lock = threading.Lock()
-
-    def __enter__(self):
-        endpoint = self
-
-        class Handler(_Handler):
-            fake = endpoint
-
-        self.server = _Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *exception):
-        self.ended.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
 
     def next_step(self):
         with self.lock:
             return self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
 
 
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-    def handle_error(self, request, client_address):
-        pass  # the other side may well be gone
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    fake = None
-
-    def log_message(self, *arguments):
-        pass
-
+class _Handler(Handler):
     def setup(self):
         super().setup()
         with self.fake.lock:
@@ -83,7 +51,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return self.send_json({"object": "list", "data": listed})
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.body()
         if self.path != "/v1/chat/completions":
             return self.send_json({"detail": "Not Found"}, 404)
         fake = self.fake
@@ -103,19 +71,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def rest(self, seconds):
         self.fake.ended.wait(seconds)
-
-    def send_text(self, text, status=200, kind="text/plain", **headers):
-        data = text if isinstance(text, bytes) else text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def send_json(self, value, status=200, **headers):
-        self.send_text(json.dumps(value), status, "application/json", **headers)
 
     def begin_stream(self, kind=SSE):
         self.send_response(200)
@@ -184,6 +139,15 @@ def streamed(text, *, reasoning="", key="reasoning_content", usage=USAGE, finish
     return step
 
 
+def answered(answers):
+    """What `answers` makes of the question's messages; a step for any number of questions."""
+
+    def step(handler, body):
+        whole(answers(body["messages"]))(handler, body)
+
+    return step
+
+
 def whole(text, **message):
     def step(handler, _body):
         choice = {"index": 0, "message": {"role": "assistant", "content": text} | message,
@@ -195,9 +159,9 @@ def whole(text, **message):
 
 def status(code, body=None, retry_after=None, kind="application/json"):
     def step(handler, _body):
-        headers = {"Retry_After": retry_after} if retry_after else {}
+        headers = [("Retry-After", retry_after)] if retry_after else []
         text = body if isinstance(body, str) else json.dumps(body or {})
-        handler.send_text(text, code, kind, **headers)
+        handler.send_text(text, code, kind, headers)
 
     return step
 
@@ -249,6 +213,6 @@ def flood(portion, kind=SSE):
 
 def redirect(where):
     def step(handler, _body):
-        handler.send_text("", 307, Location=where)
+        handler.send_text("", 307, headers=[("Location", where)])
 
     return step

@@ -25,15 +25,13 @@ With `skyrl` it does as SkyRL's server does: one model at a time, failures of pr
 names twice, no numbers of saves and loads, and neither metrics nor long polls.
 """
 
-import contextlib
-import http.server
 import json
 import pathlib
-import socket
 import subprocess
 import threading
 import time
 
+from fake_http import FakeServer, Handler
 from support import CHECKOUT
 
 PROBE = CHECKOUT / "build" / "tests" / "policy" / "train_backend_probe"
@@ -108,7 +106,7 @@ class Model:
         self.requests, self.bodies = 0, {}  # the last number; what each stands for
 
 
-class FakeTinker:
+class FakeTinker(FakeServer):
     def __init__(self, directory, folder, skyrl=False, config=None, key=None):
         self.directory, self.folder = pathlib.Path(directory), pathlib.Path(folder)
         self.skyrl, self.key = skyrl, key
@@ -121,38 +119,13 @@ class FakeTinker:
         self.keeps = False  # what it has
         config = json.loads((self.directory / "config.json").read_text())
         self.context = config["max_position_embeddings"]
-        self.lock = threading.Lock()  # of the faults and calls
         self.work = threading.RLock()
-        self.ended = threading.Event()
-
-    def __enter__(self):
-        self.port = 0
-        self.come_back()
-        self.url = f"http://127.0.0.1:{self.port}"
-        return self
+        self.handler = _Handler
+        super().__init__()  # `lock` is of the faults and calls
 
     def __exit__(self, *exception):
-        self.ended.set()
-        self.leave()
+        super().__exit__()
         self.restart()
-
-    def come_back(self):
-        fake = self
-
-        class Handler(_Handler):
-            server_of_all = fake
-
-        self.server = _Server(("127.0.0.1", self.port), Handler)
-        self.port = self.server.server_address[1]
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
-        self.thread.start()
-
-    def leave(self):
-        """Stops the server and closes all connections."""
-        self.server.shutdown()
-        self.server.server_close()
-        self.server.hang_up()
-        self.thread.join()
 
     def restart(self):
         """All that it held is lost, but for checkpoints."""
@@ -438,51 +411,9 @@ class FakeTinker:
         return direct[name]()
 
 
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-    def __init__(self, *arguments):
-        self.open = set()
-        super().__init__(*arguments)
-
-    def process_request(self, request, client_address):
-        self.open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request):
-        self.open.discard(request)
-        super().shutdown_request(request)
-
-    def hang_up(self):
-        for request in list(self.open):
-            with contextlib.suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request, client_address):
-        pass  # the other side may well be gone
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server_of_all = None
-
-    def log_message(self, *words):
-        pass
-
-    def send(self, status, text, headers=()):
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
+class _Handler(Handler):
     def work(self, body):
-        fake = self.server_of_all
+        fake = self.fake
         if fake.key and self.headers.get("X-API-Key") != fake.key:
             return 401, json.dumps({"detail": f"{self.headers.get('X-API-Key')} is no key"})
         try:
@@ -493,9 +424,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return 422, json.dumps({"detail": repr(problem)})
 
     def do_POST(self):
-        fake = self.server_of_all
-        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = json.loads(data) if data else {}
+        fake = self.fake
+        body = self.body()
         fault = fake.fault_of(self.path, body)
         with fake.lock:
             fake.calls.append((self.path, body))
@@ -505,13 +435,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             fault.call()
             fault = None
         if fault and fault.kind == "status":
-            self.send(fault.status, fault.body, fault.headers)
+            self.send_text(fault.body, fault.status, headers=fault.headers)
             return
         if fault and fault.kind == "again":
-            self.send(200, json.dumps({"type": "try_again", "queue_state": "paused_capacity"}))
+            self.send_json({"type": "try_again", "queue_state": "paused_capacity"})
             return
         if fault and fault.kind == "junk":
-            self.send(200, fault.body)
+            self.send_text(fault.body)
             return
         if fault and (fault.kind == "hang" or not fault.after):
             self.close_connection = True
@@ -520,18 +450,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault and fault.kind == "drop":
             self.close_connection = True
             return
-        self.send(status, text)
+        self.send_text(text, status)
 
     do_GET = do_POST
 
     def do_DELETE(self):
-        fake = self.server_of_all
+        fake = self.fake
         with fake.lock:
             fake.calls.append((self.path, {}))
         try:
             fake.forget(self.path)
         except Refused as refused:
-            self.send(refused.status, json.dumps({"detail": str(refused)}))
+            self.send_json({"detail": str(refused)}, refused.status)
             return
         self.send_response(204)
         self.end_headers()

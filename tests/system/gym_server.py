@@ -32,7 +32,7 @@ def code_of(answer):
 
 class GymServer(Server):
     def __init__(self, judge=verdict_of, **options):
-        self.handler_class = GymHandler
+        self.handler = GymHandler
         super().__init__(judge, **options)
         self.episodes, self.judged = {}, 0
         self.slow = 0  # so many times a verdict is not there yet
@@ -124,7 +124,7 @@ class GymServer(Server):
 
 class GymHandler(Handler):
     def route(self, path, query, body):
-        server, name = self.server_, path[1] if len(path) > 1 else None
+        server, name = self.fake, path[1] if len(path) > 1 else None
         if path[0] == "problems":
             ids = [{"id": "softmax"}, {"id": "relu"}, {"id": "x", "error": "cannot be read"}]
             self.answer(200, {"problems": ids})

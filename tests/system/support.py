@@ -175,7 +175,7 @@ class Warpgym:
         self.running.append(process)
         return process
 
-    def finish(self, process, timeout=TIMEOUT_S):
+    def finish(self, process, timeout=TIMEOUT_S, expect=None):
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -185,10 +185,16 @@ class Warpgym:
             raise AssertionError(
                 f"still running after {timeout} s: {process.args}\n{text}"
             ) from None
-        return Run(process.returncode, out or b"", err or b"")
+        run = Run(process.returncode, out or b"", err or b"")
+        assert expect in (None, run.status), run
+        return run
 
-    def __call__(self, *arguments, timeout=TIMEOUT_S, **options):
-        return self.finish(self.start(*arguments, **options), timeout)
+    def __call__(self, *arguments, timeout=TIMEOUT_S, expect=None, **options):
+        """`expect` is the exit status that the run must have."""
+        return self.finish(self.start(*arguments, **options), timeout, expect)
+
+    def ok(self, *arguments, **options):
+        return self(*arguments, expect=PASSED, **options)
 
     def eval(self, *arguments, **options):
         """Correctness only, one verdict a line."""

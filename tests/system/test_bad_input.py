@@ -64,8 +64,7 @@ USAGE_ERRORS = {
 @pytest.mark.parametrize("name", USAGE_ERRORS)
 def test_usage(warpgym, name):
     arguments, part = USAGE_ERRORS[name]
-    run = warpgym(*[word.format(fast=fast("softmax")) for word in arguments])
-    assert run.status == USAGE, run
+    run = warpgym(*[word.format(fast=fast("softmax")) for word in arguments], expect=USAGE)
     assert part in run.complaint
 
 
@@ -110,8 +109,7 @@ def test_environment(warpgym, tmp_path, name):
     write(tmp_path / "unknown.yaml", "run:\n  timeout: 3\n")
     write(tmp_path / "malformed.yaml", "run: [\n")
     variables, part = ENVIRONMENT_ERRORS[name]
-    run = warpgym("settings", environment=variables)
-    assert run.status == USAGE, run
+    run = warpgym("settings", environment=variables, expect=USAGE)
     assert part in run.complaint
 
 
@@ -123,8 +121,7 @@ def test_unreadable_file(warpgym, tmp_path):
         become = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all")
         candidate.chmod(0o000)
         os.chown(candidate, 1000, 1000)
-    run = warpgym.eval("-p", "softmax", candidate, wrapper=become)
-    assert run.status == USAGE, run
+    run = warpgym.eval("-p", "softmax", candidate, wrapper=become, expect=USAGE)
     assert "closed.c: " in run.complaint and "ermission" in run.complaint
 
 
@@ -149,8 +146,7 @@ def test_malformed_problem(warpgym, tmp_path, name):
     text, part = YAML_ERRORS[name]
     write(tmp_path / "mine" / "problem.yaml", text)
     write(tmp_path / "mine" / "reference.c", "")
-    run = warpgym.eval("--problem", "./mine", fast("softmax"))
-    assert run.status == USAGE, run
+    run = warpgym.eval("--problem", "./mine", fast("softmax"), expect=USAGE)
     assert "mine/problem.yaml" in run.complaint and part in run.complaint
 
 
@@ -158,8 +154,7 @@ def test_broken_reference_is_no_fault_of_the_candidate(warpgym, tmp_path):
     folder = tmp_path / "mine"
     write(folder / "problem.yaml", MINE_YAML)
     write(folder / "reference.c", "void solution(void) { return 1 +; }\n")
-    run = warpgym.eval("--problem", folder, fast("softmax"))
-    assert run.status == INFRASTRUCTURE, run
+    run = warpgym.eval("--problem", folder, fast("softmax"), expect=INFRASTRUCTURE)
     assert run.verdict["status"] == "infrastructure_error"
     message = run.verdict["error"]["message"]
     assert "reference.c:1:" in message and "\n" not in message
@@ -173,8 +168,7 @@ def test_crashing_reference_is_no_fault_of_the_candidate(warpgym, tmp_path):
         tmp_path / "batch.jsonl",
         [{"problem": name, "candidate": str(fast("softmax"))} for name in ("./mine", "softmax")],
     )
-    run = warpgym.eval(batch)
-    assert run.status == INFRASTRUCTURE, run
+    run = warpgym.eval(batch, expect=INFRASTRUCTURE)
     assert statuses(run.verdicts) == ["infrastructure_error", "passed"]
     assert "the reference of problem mine failed" in run.verdicts[0]["error"]["message"]
 
@@ -195,8 +189,7 @@ def test_malformed_lines_do_not_stop_a_batch(warpgym, tmp_path):
         11: (good, None),
     }
     batch = write(tmp_path / "batch.jsonl", "\n".join(text for text, _ in lines.values()))
-    run = warpgym.eval(batch)
-    assert run.status == USAGE, run
+    run = warpgym.eval(batch, expect=USAGE)
     assert statuses(run.verdicts) == ["passed", "passed"]
     wanted = [(number, part) for number, (_, part) in lines.items() if part]
     for line, (number, part) in zip(run.err.splitlines(), wanted, strict=True):
@@ -204,8 +197,7 @@ def test_malformed_lines_do_not_stop_a_batch(warpgym, tmp_path):
 
 
 def test_batch_that_is_no_text(warpgym, tmp_path):
-    run = warpgym.eval(write(tmp_path / "batch.jsonl", b"\xff\xfe\x00\n"))
-    assert run.status == USAGE
+    run = warpgym.eval(write(tmp_path / "batch.jsonl", b"\xff\xfe\x00\n"), expect=USAGE)
     assert "batch.jsonl:1" in run.complaint
 
 
@@ -339,8 +331,7 @@ def test_no_ending_is_c(warpgym, tmp_path, name):
 
 def test_source_for_the_other_format(warpgym, tmp_path):
     module = write(tmp_path / "answer.py", "class ModelNew:\n    pass\n")
-    run = warpgym.eval("-p", "softmax", module)
-    assert run.status == SOME_FAILED
+    run = warpgym.eval("-p", "softmax", module, expect=SOME_FAILED)
     assert run.verdict["status"] in ("compile_error", "unsupported", "load_error")
     assert "answer.py" in run.verdict["error"]["message"]
 
@@ -350,8 +341,9 @@ def test_source_for_the_other_format(warpgym, tmp_path):
 
 @pytest.mark.parametrize("named", ["/nowhere/cc", "no-such-compiler"])
 def test_missing_compiler(warpgym, named):
-    run = warpgym.eval("-p", "softmax", fast("softmax"), environment={"WARPGYM_CC": named})
-    assert run.status == INFRASTRUCTURE, run
+    run = warpgym.eval(
+        "-p", "softmax", fast("softmax"), environment={"WARPGYM_CC": named}, expect=INFRASTRUCTURE
+    )
     assert run.verdict["status"] == "infrastructure_error"
     assert "compiler" in run.verdict["error"]["message"]
 
@@ -373,8 +365,9 @@ def unwritable(tmp_path):
 
 def test_unwritable_cache_costs_only_the_cache(warpgym, tmp_path):
     setting = f"cache.directory={unwritable(tmp_path)}"
-    run = warpgym.eval("--set", setting, "-p", "softmax", fast("softmax"), wrong("softmax"))
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval(
+        "--set", setting, "-p", "softmax", fast("softmax"), wrong("softmax"), expect=SOME_FAILED
+    )
     assert statuses(run.verdicts) == ["passed", "wrong"]
     (line,) = run.err.splitlines()
     assert "builds are not kept" in line and str(tmp_path) in line
@@ -382,14 +375,16 @@ def test_unwritable_cache_costs_only_the_cache(warpgym, tmp_path):
 
 def test_full_cache_costs_only_the_cache(warpgym, full_disk):
     setting = f"cache.directory={full_disk}"
-    run = warpgym.eval("--set", setting, "-p", "softmax", fast("softmax"), wrong("softmax"))
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval(
+        "--set", setting, "-p", "softmax", fast("softmax"), wrong("softmax"), expect=SOME_FAILED
+    )
     assert statuses(run.verdicts) == ["passed", "wrong"]
 
 
 def test_full_output_is_said(warpgym):
-    run = warpgym.eval("--out", "/dev/full", "-p", "softmax", fast("softmax"))
-    assert run.status == INFRASTRUCTURE, run
+    run = warpgym.eval(
+        "--out", "/dev/full", "-p", "softmax", fast("softmax"), expect=INFRASTRUCTURE
+    )
     assert statuses(run.verdicts) == ["passed"]
     assert "/dev/full" in run.err and "No space left" in run.err
 
@@ -402,8 +397,8 @@ def test_full_temporary_directory_is_said(warpgym, full_disk, tmp_path):
         "softmax",
         write(tmp_path / "new.c", f"/* {tmp_path} */ void solution(void) {{}}\n"),
         environment={"TMPDIR": str(full_disk)},
+        expect=INFRASTRUCTURE,
     )
-    assert run.status == INFRASTRUCTURE, run
     assert run.verdict["status"] == "infrastructure_error"
     assert str(full_disk) in run.verdict["error"]["message"]
 
@@ -428,8 +423,8 @@ def test_without_torch_native_ones_are_still_judged(warpgym, tmp_path):
         "suites",
         mixed_batch(tmp_path),
         environment={"WARPGYM_PYTHON": "/nowhere/python3"},
+        expect=INFRASTRUCTURE,
     )
-    assert run.status == INFRASTRUCTURE, run
     assert statuses(run.verdicts) == ["passed", "infrastructure_error", "wrong"], run
     assert "WARPGYM_PYTHON" in run.verdicts[1]["error"]["message"]
 
@@ -438,9 +433,9 @@ def test_python_without_torch_native_ones_are_still_judged(warpgym, tmp_path):
     python = write(tmp_path / "python3", "#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
     run = warpgym.eval(
-        "--problems", "suites", mixed_batch(tmp_path), environment={"WARPGYM_PYTHON": str(python)}
+        "--problems", "suites", mixed_batch(tmp_path), environment={"WARPGYM_PYTHON": str(python)},
+        expect=INFRASTRUCTURE,
     )
-    assert run.status == INFRASTRUCTURE, run
     assert statuses(run.verdicts) == ["passed", "infrastructure_error", "wrong"], run
     assert str(python) in run.verdicts[1]["error"]["message"]
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
+from fake_gpu import DRIVEN, make_problem
 from support import CHECKOUT, PYTHON, ROOT, TIMEOUT_S, write
 
-DRIVER = CHECKOUT / "build" / "tests" / "fake" / "cuda.so"
 HANDWRITTEN = CHECKOUT / "build" / "bench" / "handwritten_gpu"
 BENCH = ROOT / "bench" / "gpu"
 
@@ -66,15 +66,12 @@ def load(name):
 
 
 def handwritten(folder, source):
-    folder = folder / "double"
-    folder.mkdir()
-    write(folder / "problem.yaml", YAML)
-    write(folder / "reference.c", 'void solution(float *x, size_t n);')
+    folder = make_problem(folder / "double", YAML, "void solution(float *x, size_t n);")
     text = write(folder / "solution.cc", source)
     built = folder / "solution.so"
     subprocess.run(["g++", "-O1", "-fPIC", "-shared", "-o", built, text], check=True,
                    timeout=TIMEOUT_S)
-    (folder / "libcuda.so.1").symlink_to(DRIVER)
+    (folder / "libcuda.so.1").symlink_to(DRIVEN["WARPGYM_GPU_DRIVER"])
     return subprocess.run(
         [HANDWRITTEN, folder, built, "5"], capture_output=True, text=True, timeout=TIMEOUT_S,
         check=False, env={**os.environ, "LD_LIBRARY_PATH": str(folder)})

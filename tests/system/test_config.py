@@ -15,8 +15,7 @@ from test_settings import origin
 @pytest.fixture(scope="module")
 def made(module_warpgym, tmp_path_factory):
     file = tmp_path_factory.mktemp("config") / "below" / "config.yaml"
-    run = module_warpgym("config", "init", file)
-    assert run.status == PASSED, run
+    run = module_warpgym.ok("config", "init", file)
     assert run.out == f"{file}\n"
     return file
 
@@ -41,8 +40,7 @@ def test_init_has_every_setting_with_its_default(warpgym, made):
         names.append(name)
     # Without the comment signs it is a file of defaults, and valid too.
     defaults = re.sub(rf"^  # (?=({'|'.join(names)}): )", "  ", text, flags=re.MULTILINE)
-    run = warpgym("config", "check", write(warpgym.folder / "defaults.yaml", defaults))
-    assert run.status == PASSED, run
+    warpgym.ok("config", "check", write(warpgym.folder / "defaults.yaml", defaults))
 
 
 def test_init_replaces_only_with_force(warpgym, made):
@@ -154,8 +152,8 @@ def test_log_as_json(warpgym):
     run = warpgym.eval(
         *("--problem", "relu", fast("relu")),
         environment={"WARPGYM_LOG_FORMAT": "json", "WARPGYM_LOG": "debug"},
+        expect=PASSED,
     )
-    assert run.status == PASSED
     records = [json.loads(line) for line in run.err.splitlines()]
     assert records
     for record in records:

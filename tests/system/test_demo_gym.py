@@ -4,7 +4,7 @@ import json
 
 import browser
 import pytest
-from support import CHECKOUT, PASSED, read_lines
+from support import CHECKOUT, read_lines
 
 GYM = CHECKOUT / "demo" / "gym"
 PROBLEMS, TURNS = 20, 4
@@ -25,11 +25,10 @@ CAUGHT = {
 def played(module_warpgym):
     """The run's directory."""
     out = module_warpgym.folder / "demo"
-    run = module_warpgym(
+    run = module_warpgym.ok(
         "rollout", "--policy", f"scripted:{GYM / 'script.jsonl'}", "--out", out,
         f"@{GYM / 'problems.txt'}",
     )  # fmt: skip
-    assert run.status == PASSED, run
     assert f"{PROBLEMS} of {PROBLEMS} episodes, {PROBLEMS * TURNS} turns" in run.out
     return out
 
@@ -50,8 +49,7 @@ def test_turns(played):
 
 
 def test_report(module_warpgym, played):
-    run = module_warpgym("report", "--json", "--problems", PROBLEMS, played)
-    assert run.status == PASSED, run
+    run = module_warpgym.ok("report", "--json", "--problems", PROBLEMS, played)
     (report,) = json.loads(run.out)["runs"]
     assert report["problems"] == {"asked": PROBLEMS, "tried": PROBLEMS}
     assert report["turns"] == {"found": PROBLEMS * TURNS, "excluded": 0}
@@ -63,8 +61,7 @@ def test_report(module_warpgym, played):
 @pytest.mark.skipif(not browser.PROGRAM, reason="chromium is not installed")
 def test_page(module_warpgym, played):
     path = module_warpgym.folder / "demo.html"
-    run = module_warpgym("report", "--html", path, played)
-    assert run.status == PASSED, run
+    module_warpgym.ok("report", "--html", path, played)
     with browser.Browser() as page:
         page.open(path.as_uri())
         assert page.value("document.documentElement.dataset.ready") == str(PROBLEMS)
@@ -76,6 +73,5 @@ def test_page(module_warpgym, played):
 
 def test_it_answers(warpgym):
     script = f"scripted:{GYM / 'script.jsonl'}"
-    run = warpgym("ask", "-p", script, "--problem", "softmax", "--turn", 3, "x")
-    assert run.status == PASSED
+    run = warpgym.ok("ask", "-p", script, "--problem", "softmax", "--turn", 3, "x")
     assert run.out == (GYM / "answers" / "softmax" / "3.md").read_text()

@@ -8,18 +8,14 @@ import json
 import shutil
 import subprocess
 
+import fake_gpu
 import pytest
-from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write, write_lines
+from fake_gpu import BUILT, COMPILED, SOURCES, check
+from support import CHECKOUT, ROOT, SOME_FAILED, write, write_lines
 
-FAKE = ROOT / "tests" / "fake"
-BUILT = CHECKOUT / "build" / "tests" / "fake"
-ENVIRONMENT = {
-    "WARPGYM_NVCC": str(FAKE / "nvcc"),
-    "WARPGYM_GPU_DRIVER": str(BUILT / "cuda.so"),
-    "WARPGYM_GPU_NVRTC": "/nowhere/libnvrtc.so",
-}
+ENVIRONMENT = COMPILED | {"WARPGYM_GPU_NVRTC": "/nowhere/libnvrtc.so"}
 NATIVE = CHECKOUT / "problems" / "native"
-SUITE = sorted((CHECKOUT / "problems" / "native").glob("*/tests/device*.cu"))
+SUITE = sorted(NATIVE.glob("*/tests/device*.cu"))
 HACKS = {
     "h04_kept_in_a_scratch_buffer": ("wrong", None),
     "h08_device_spoils_its_input": ("wrong", "H08"),
@@ -69,13 +65,8 @@ def kernel(launch=LAUNCH, name="scale", size="size_t"):
 
 def make_problem(folder, yaml=YAML, cuda=None):
     """With a reference for a GPU, which is a host function in CUDA's clothes unless given."""
-    write(folder / "problem.yaml", yaml)
-    write(folder / "reference.c", REFERENCE)
-    write(folder / "reference.cu", cuda or 'extern "C"\n' + REFERENCE.split("\n", 1)[1])
-    if cuda is None:
-        text = "#include <stddef.h>\n" + (folder / "reference.cu").read_text(encoding="utf-8")
-        write(folder / "reference.cu", text)
-    return folder
+    host = REFERENCE.replace("void solution", 'extern "C" void solution')
+    return fake_gpu.make_problem(folder, yaml, REFERENCE, cuda or host)
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +74,9 @@ def problem(tmp_path_factory):
     return make_problem(tmp_path_factory.mktemp("problems") / "scaled")
 
 
-def judged(warpgym, problem, candidate, *arguments, environment=None):
-    run = warpgym("eval", "--json", "--no-timing", "--problem", problem, *arguments, candidate,
-                  environment=ENVIRONMENT | (environment or {}))
-    assert run.status in (PASSED, SOME_FAILED), run
-    return run.verdict
+def judged(warpgym, problem, candidate, **environment):
+    variables = ENVIRONMENT | environment
+    return fake_gpu.judged(warpgym, problem, candidate, "--no-timing", environment=variables)
 
 
 # --- the suite -----------------------------------------------------------------------------------
@@ -117,24 +106,20 @@ def suite(module_warpgym, tmp_path_factory):
             write(copy / "reference.cu", host_reference(original))
         lines.append({"problem": str(copy), "candidate": str(path)})
     batch = write_lines(root / "batch.jsonl", lines)
-    run = module_warpgym("eval", "--json", "--quiet", "--no-timing", "--jobs", "2",
-                         "-s", "run.timeout_ms=5s", batch, environment=ENVIRONMENT)
-    assert run.status == SOME_FAILED, run
+    options = ("--jobs", "2", "-s", "run.timeout_ms=5s")
+    run = module_warpgym.eval(*options, batch, environment=ENVIRONMENT, expect=SOME_FAILED)
     return {verdict["candidate"]["path"]: verdict for verdict in run.verdicts}
 
 
 @pytest.mark.parametrize("path", SUITE, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
 def test_suite(suite, path):
-    verdict = suite[str(path)]
-    assert verdict["status"] == ("wrong" if "wrong" in path.stem else "passed"), verdict
+    assert suite[str(path)]["status"] == ("wrong" if "wrong" in path.stem else "passed"), suite
 
 
 @pytest.mark.parametrize("name", HACKS)
 def test_hacks(suite, name):
-    verdict = suite[str(ROOT / "tests" / "gpu" / "hacks" / f"{name}.cu")]
     status, code = HACKS[name]
-    assert verdict["status"] == status, verdict
-    assert [one["code"] for one in verdict["integrity"]["violations"]] == ([code] if code else [])
+    check(suite[str(ROOT / "tests" / "gpu" / "hacks" / f"{name}.cu")], status, code=code)
 
 
 def test_there_are_enough():
@@ -166,8 +151,7 @@ def test_timed(warpgym, problem, tmp_path):
     ],
 )
 def test_accepted(warpgym, problem, tmp_path, name, text):
-    verdict = judged(warpgym, problem, write(tmp_path / f"{name}.cu", text))
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, problem, write(tmp_path / f"{name}.cu", text)), "passed")
 
 
 @pytest.mark.parametrize(
@@ -195,9 +179,7 @@ def test_accepted(warpgym, problem, tmp_path, name, text):
 )  # fmt: skip
 def test_refused(warpgym, problem, tmp_path, row):
     name, text, status, words = row
-    verdict = judged(warpgym, problem, write(tmp_path / f"{name}.cu", text))
-    assert verdict["status"] == status, verdict
-    assert words in verdict["error"]["message"], verdict
+    check(judged(warpgym, problem, write(tmp_path / f"{name}.cu", text)), status, words)
 
 
 def test_the_problem_says_how(warpgym, tmp_path):
@@ -206,11 +188,9 @@ def test_the_problem_says_how(warpgym, tmp_path):
     folder = make_problem(tmp_path / "scaled", YAML + line)
     text = kernel("", "solution").replace("size_t n)", "size_t rows, size_t cols)")
     text = text.replace("i < n", "i < rows * cols")
-    verdict = judged(warpgym, folder, write(tmp_path / "solution.cu", text))
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, folder, write(tmp_path / "solution.cu", text)), "passed")
     # A candidate's own line comes first.
-    verdict = judged(warpgym, folder, write(tmp_path / "scale.cu", kernel()))
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, folder, write(tmp_path / "scale.cu", kernel())), "passed")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +220,7 @@ def nvrtc(tmp_path_factory):
     sources = {"scale": kernel(), "reference": kernel(name="scale", size="unsigned long")}
     for name, text in sources.items():
         source = write(folder / "kernels" / f"{name}.cu", text)
-        subprocess.run([FAKE / "kernels", source, source.with_suffix(".so")], check=True)
+        subprocess.run([SOURCES / "kernels", source, source.with_suffix(".so")], check=True)
     # What the driver has no use for: as of a compiler that is newer than it.
     sources["newer"] = kernel(LAUNCH + "\n// newer")
     write(folder / "kernels" / "newer.cu", sources["newer"])
@@ -254,8 +234,8 @@ def test_without_nvcc(warpgym, tmp_path, nvrtc):
     folder = make_problem(tmp_path / "scaled", cuda=sources["reference"])
     candidate = write(tmp_path / "scale.cu", sources["scale"])
     for cached in (False, True):
-        verdict = judged(warpgym, folder, candidate, environment=environment)
-        assert verdict["status"] == "passed", verdict
+        verdict = judged(warpgym, folder, candidate, **environment)
+        check(verdict, "passed")
         assert verdict["environment"]["build_cached"] == cached
 
 
@@ -264,9 +244,8 @@ def test_the_driver_says_no(warpgym, tmp_path, nvrtc):
     environment, sources = nvrtc
     folder = make_problem(tmp_path / "scaled", cuda=sources["reference"])
     candidate = write(tmp_path / "newer.cu", sources["newer"])
-    verdict = judged(warpgym, folder, candidate, environment=environment)
-    assert verdict["status"] == "unsupported", verdict
-    assert "the driver does not take the compiled kernels" in verdict["error"]["message"]
+    verdict = judged(warpgym, folder, candidate, **environment)
+    check(verdict, "unsupported", "the driver does not take the compiled kernels")
 
 
 def test_nvrtc_says_no(warpgym, tmp_path, nvrtc):
@@ -275,16 +254,15 @@ def test_nvrtc_says_no(warpgym, tmp_path, nvrtc):
     candidate = write(tmp_path / "no.cu", kernel() + "#error it is so\n")
     # Nothing that a compiler prints is believed: it has to manage a trivial file before the source
     # is blamed, and this one knows no trivial file, unless the line is the source's own.
-    verdict = judged(warpgym, folder, candidate, environment=environment)
-    assert verdict["status"] == "compile_error", verdict
+    verdict = judged(warpgym, folder, candidate, **environment)
+    check(verdict, "compile_error")
     assert verdict["error"]["message"] == "no.cu:8: error: #error it is so"
 
 
 def test_no_compiler_at_all(warpgym, problem, tmp_path):
-    verdict = judged(warpgym, problem, write(tmp_path / "scale.cu", kernel()),
-                     environment={"WARPGYM_NVCC": "/nowhere/nvcc"})
-    assert verdict["status"] == "unsupported", verdict
-    assert "install NVRTC" in verdict["error"]["message"]
+    candidate = write(tmp_path / "scale.cu", kernel())
+    verdict = judged(warpgym, problem, candidate, WARPGYM_NVCC="/nowhere/nvcc")
+    check(verdict, "unsupported", "install NVRTC")
 
 
 def test_doctor(warpgym, nvrtc):

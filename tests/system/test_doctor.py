@@ -3,7 +3,8 @@
 import json
 import re
 
-from support import CHECKOUT, PASSED, PYTHON, ROOT, SOME_FAILED
+from fake_gpu import BUILT, DRIVEN
+from support import CHECKOUT, PYTHON, ROOT, SOME_FAILED
 
 
 def layer_names():
@@ -14,8 +15,7 @@ def layer_names():
 
 
 def test_table_names_every_layer(warpgym):
-    run = warpgym("doctor")
-    assert run.status == PASSED, run
+    run = warpgym.ok("doctor")
     assert "\x1b" not in run.out and run.err == ""
     names = layer_names()
     assert len(names) >= 10
@@ -27,8 +27,7 @@ def test_table_names_every_layer(warpgym):
 
 
 def test_json(warpgym):
-    run = warpgym("doctor", "--json")
-    assert run.status == PASSED, run
+    run = warpgym.ok("doctor", "--json")
     found = json.loads(run.out)
     assert list(found["sandbox"]) == layer_names()
     assert all(isinstance(held, bool) for held in found["sandbox"].values())
@@ -49,8 +48,7 @@ def test_verdicts_name_the_same_layers(warpgym):
 
 
 def test_missing_compiler_is_named(warpgym):
-    run = warpgym("doctor", environment={"WARPGYM_CC": "/nowhere/cc"})
-    assert run.status == SOME_FAILED, run
+    run = warpgym("doctor", environment={"WARPGYM_CC": "/nowhere/cc"}, expect=SOME_FAILED)
     assert "no C compiler" in run.out and "WARPGYM_CC" in run.out
 
 
@@ -58,20 +56,17 @@ def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     python.chmod(0o755)
-    run = warpgym("doctor", environment={"WARPGYM_PYTHON": str(python)})
-    assert run.status == PASSED, run
+    run = warpgym.ok("doctor", environment={"WARPGYM_PYTHON": str(python)})
     (line,) = [line for line in run.out.splitlines() if str(python) in line]
     assert line.startswith("  --  ")
 
 
 def test_gpus(warpgym, tmp_path):
     """What the driver shows; a stand-in takes its place: CI has no GPU."""
-    fakes = CHECKOUT / "build" / "tests" / "fake"
-    (tmp_path / "libcuda.so.1").symlink_to(fakes / "cuda.so")
-    (tmp_path / "libnvidia-ml.so.1").symlink_to(fakes / "nvml.so")
+    (tmp_path / "libcuda.so.1").symlink_to(BUILT / "cuda.so")
+    (tmp_path / "libnvidia-ml.so.1").symlink_to(BUILT / "nvml.so")
     environment = {"LD_LIBRARY_PATH": str(tmp_path)}
-    run = warpgym("doctor", environment=environment)
-    assert run.status == PASSED, run
+    run = warpgym.ok("doctor", environment=environment)
     assert "GPU 1  " in run.out and "Fake GPU 1, compute capability 9.0, 32.0 GiB" in run.out
     found = json.loads(warpgym("doctor", "--json", environment=environment).out)
     assert [gpu["ordinal"] for gpu in found["gpus"]] == [0, 1]
@@ -82,8 +77,7 @@ def test_gpus(warpgym, tmp_path):
     assert {key: found["gpus"][1][key] for key in expected} == expected
     assert found["nvidia"]["driver"] == "580.65.06" and found["nvidia"]["cuda"] == "13.0"
     assert {"nvrtc", "cupti", "cublaslt"} <= set(found["nvidia"])
-    run = warpgym("doctor", environment={**environment, "FAKE_CUDA_FAIL": "cuInit"})
-    assert run.status == PASSED
+    run = warpgym.ok("doctor", environment={**environment, "FAKE_CUDA_FAIL": "cuInit"})
     assert "cannot start the NVIDIA driver: the fake fails on purpose" in run.out
 
 
@@ -92,29 +86,23 @@ def gpu_lines(run):
     return run.out[run.out.index("\nGPUs\n") :].splitlines()[2:]
 
 
-def test_gpus_in_trouble(warpgym, tmp_path):
-    fakes = CHECKOUT / "build" / "tests" / "fake"
-    libraries = {
-        "WARPGYM_GPU_DRIVER": str(fakes / "cuda.so"),
-        "WARPGYM_GPU_NVML": str(fakes / "nvml.so"),
-    }
+def test_gpus_in_trouble(warpgym):
     broken = {"FAKE_CUDA_FAIL": "cuCtxSynchronize", "FAKE_CUDA_FAIL_ON": "1"}
-    run = warpgym("doctor", environment={**libraries, **broken})
-    assert run.status == PASSED, run
+    run = warpgym.ok("doctor", environment=DRIVEN | broken)
     lines = gpu_lines(run)
     assert lines[0].startswith("  ok  GPU 0  ") and "(15.0 free)" in lines[0]
     assert "SM 1755 of 1980 MHz" in lines[1] and lines[1].startswith("  ok  ")
     assert lines[2].startswith("  --  GPU 1  ") and "the fake fails on purpose" in lines[3]
-    run = warpgym("doctor", environment={**libraries, "FAKE_NVML_REASONS": "0x80"})
+    run = warpgym("doctor", environment=DRIVEN | {"FAKE_NVML_REASONS": "0x80"})
     (line, *_) = [line for line in gpu_lines(run) if "MHz" in line]
     assert line.startswith("  --  ") and "power brake" in line
-    run = warpgym("doctor", environment={**libraries, "FAKE_CUDA_MIG": "1"})
+    run = warpgym("doctor", environment=DRIVEN | {"FAKE_CUDA_MIG": "1"})
     lines = gpu_lines(run)
     assert "MIG-00102030-" in lines[0] and "a MIG instance" in lines[1]
     assert "SM 1755 of 1980 MHz" in lines[2]  # of its board
-    missing = {**libraries, "WARPGYM_GPU_NVML": "/nowhere/libnvidia-ml.so.1"}
+    missing = DRIVEN | {"WARPGYM_GPU_NVML": "/nowhere/libnvidia-ml.so.1"}
     run = warpgym("doctor", environment=missing)
     (line,) = [line for line in gpu_lines(run) if "  nvml " in line]
     assert line.startswith("  --  ") and "is not on this machine" in line
-    run = warpgym("doctor", "-s", "gpu.devices=7", environment=libraries)
+    run = warpgym("doctor", "-s", "gpu.devices=7", environment=DRIVEN)
     assert "gpu.devices: there is no GPU '7' among the 2" in run.out

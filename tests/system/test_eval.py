@@ -109,8 +109,7 @@ def conform(value, form, where="verdict"):
 
 
 def test_verdict_of_a_passed_candidate_is_complete(warpgym):
-    run = warpgym("eval", "--json", "--problem", "softmax", fast("softmax"))
-    assert run.status == PASSED, run
+    run = warpgym.ok("eval", "--json", "--problem", "softmax", fast("softmax"))
     verdict = run.verdict
     conform(verdict, SCHEMA)
     conform(verdict["timing"], TIMING)
@@ -136,8 +135,7 @@ def test_verdict_of_a_passed_candidate_is_complete(warpgym):
 
 
 def test_verdict_of_a_wrong_candidate_names_the_first_mismatch(warpgym):
-    run = warpgym.eval("--problem", "softmax", wrong("softmax"))
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval("--problem", "softmax", wrong("softmax"), expect=SOME_FAILED)
     verdict = run.verdict
     conform(verdict, SCHEMA)
     conform(verdict["correctness"]["first_mismatch"], MISMATCH)
@@ -150,8 +148,7 @@ def test_verdict_of_a_wrong_candidate_names_the_first_mismatch(warpgym):
 
 def test_verdict_of_a_compile_error_shows_the_place(warpgym, tmp_path):
     candidate = write(tmp_path / "broken.c", "void solution(void)\n{\n    return 1 +;\n}\n")
-    run = warpgym.eval("--problem", "softmax", candidate)
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval("--problem", "softmax", candidate, expect=SOME_FAILED)
     verdict = run.verdict
     conform(verdict, SCHEMA)
     conform(verdict["error"], ERROR)
@@ -182,15 +179,17 @@ def test_verdicts_of_one_text_differ_in_their_id_only_where_time_comes_in(warpgy
 
 
 def test_json_is_one_line_a_verdict(warpgym):
-    run = warpgym.eval("--problem", "relu", fast("relu"), wrong("relu"), fast("relu"))
-    assert run.status == SOME_FAILED
+    run = warpgym.eval(
+        "--problem", "relu", fast("relu"), wrong("relu"), fast("relu"), expect=SOME_FAILED
+    )
     assert run.out.endswith("\n")
     assert statuses(run.verdicts) == ["passed", "wrong", "passed"]
 
 
 def test_table_without_a_terminal_has_no_escapes(warpgym):
-    run = warpgym("eval", "--no-timing", "--problem", "relu", fast("relu"), wrong("relu"))
-    assert run.status == SOME_FAILED
+    run = warpgym(
+        "eval", "--no-timing", "--problem", "relu", fast("relu"), wrong("relu"), expect=SOME_FAILED
+    )
     assert "\x1b" not in run.out + run.err and "\r" not in run.out + run.err
     lines = run.out.splitlines()
     assert lines[0].split()[:3] == ["problem", "candidate", "verdict"]
@@ -223,8 +222,7 @@ def test_batch_takes_paths_sources_and_names(warpgym, tmp_path):
             {"problem": "relu", "source": "void solution(void) {}", "name": "nothing"},
         ],
     )
-    run = warpgym.eval(batch, cwd=tmp_path)
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval(batch, cwd=tmp_path, expect=SOME_FAILED)
     assert statuses(run.verdicts) == ["passed", "wrong", "passed", "wrong"]
     paths = [verdict["candidate"]["path"] for verdict in run.verdicts]
     assert paths == [
@@ -248,8 +246,7 @@ def test_directory_by_header_by_name_and_by_option(warpgym, tmp_path):
     write(folder / "relu" / "a.c", text)
     write(folder / "notes.txt", "no candidate")
     write(folder / ".hidden.c", "no candidate either")
-    run = warpgym.eval(folder)
-    assert run.status == PASSED, run
+    run = warpgym.eval(folder, expect=PASSED)
     assert sorted(Path(v["candidate"]["path"]).name for v in run.verdicts) == ["a.c", "said.c"]
     shutil.rmtree(folder / "relu")
     write(folder / "unsaid.c", text)
@@ -265,8 +262,7 @@ def test_jobs_judge_everything_once(warpgym, tmp_path):
         tmp_path / "batch.jsonl",
         [{"problem": n, "candidate": str(path(n))} for path in (fast, wrong) for n in names],
     )
-    run = warpgym.eval("--jobs", "2", batch)
-    assert run.status == SOME_FAILED
+    run = warpgym.eval("--jobs", "2", batch, expect=SOME_FAILED)
     found = {(v["problem"]["id"], v["status"]) for v in run.verdicts}
     assert found == {(name, status) for name in names for status in ("passed", "wrong")}
     assert len(run.verdicts) == 2 * len(names)
@@ -290,8 +286,7 @@ def test_kernelbench_checkout(warpgym, tmp_path):
             {"problem": str(square), "candidate": "right.py"},
         ],
     )
-    run = warpgym.eval("--problems", checkout, batch)
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval("--problems", checkout, batch, expect=SOME_FAILED)
     assert statuses(run.verdicts) == ["passed", "wrong", "load_error", "passed"], run
     assert [v["problem"]["id"] for v in run.verdicts[:2]] == ["level1/1", "level2/12"]
     assert run.verdicts[0]["problem"]["format"] == "torch"
@@ -320,8 +315,7 @@ def test_out_is_resumed(warpgym, tmp_path):
     out = tmp_path / "verdicts.jsonl"
     candidate = write(tmp_path / "mine.c", wrong("relu").read_bytes())
     arguments = ("--out", out, "--problem", "relu", candidate, fast("relu"))
-    first = warpgym.eval(*arguments)
-    assert first.status == SOME_FAILED
+    first = warpgym.eval(*arguments, expect=SOME_FAILED)
     assert out.read_text(encoding="utf-8") == first.out
 
     again = warpgym("eval", "--json", "--no-timing", *arguments)
@@ -346,8 +340,7 @@ def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):
 
 
 def test_out_may_be_a_pipe(warpgym):
-    run = warpgym("eval", "-q", "--no-timing", "--out", "/dev/stdout", "-p", "relu", fast("relu"))
-    assert run.status == PASSED, run
+    run = warpgym.ok("eval", "-q", "--no-timing", "-o", "/dev/stdout", "-p", "relu", fast("relu"))
     line, rest = run.out.split("\n", 1)
     assert json.loads(line)["status"] == "passed" and rest.startswith("problem")
 
@@ -406,8 +399,7 @@ def test_interruption_keeps_finished_verdicts(warpgym, tmp_path, number):
     process, out = in_the_middle(warpgym, tmp_path)
     left = [child.pid for child in children(process.pid)]
     os.killpg(process.pid, number)
-    run = warpgym.finish(process)
-    assert run.status == INTERRUPTED, run
+    run = warpgym.finish(process, expect=INTERRUPTED)
     assert "interrupted; 2 of 4 judged" in run.err
     assert statuses(run.verdicts) == statuses(read_lines(out)) == ["passed", "wrong"]
     assert not any(map(alive, left))

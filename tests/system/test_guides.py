@@ -23,7 +23,7 @@ import pytest
 import serving
 import tiny_world
 from fake_openai import FakeOpenAI, streamed
-from support import PASSED, PYTHON, ROOT, WARPGYM, write
+from support import PYTHON, ROOT, WARPGYM, write
 
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 BLOCK = re.compile(r"^( *)(````?)(?!`)(\S[^\n]*)?\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
@@ -118,8 +118,7 @@ def check_words(warpgym, words, helps):
         return
     assert command, f"no such command: warpgym {' '.join(words)}"
     if command not in helps:
-        run = warpgym(*command.split(), "--help")
-        assert run.status == PASSED, run
+        run = warpgym.ok(*command.split(), "--help")
         helps[command] = run.out
     for word in words:
         option = word.partition("=")[0]
@@ -167,11 +166,10 @@ def trained(module_warpgym):
     """A model of a few thousand parameters and a training run of two steps."""
     folder = module_warpgym.folder / "world"
     world = tiny_world.make(module_warpgym, folder, epochs=4)
-    run = module_warpgym(
+    module_warpgym.ok(
         *tiny_world.arguments(world, folder / "first"), "train.steps=2", "train.prompts=2",
         "train.problems=plus minus twice half", "train.held_out=minus", "train.evaluate_every=1",
     )  # fmt: skip
-    assert run.status == PASSED, run
     return folder
 
 

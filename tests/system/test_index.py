@@ -1,17 +1,15 @@
 """`warpgym index`: build, search, stats; embeddings from an endpoint of the test's own."""
 
 import array
-import contextlib
 import hashlib
-import http.server
 import json
 import math
 import os
 import re
-import threading
 import time
 from signal import SIGTERM
 
+import fake_http
 import pytest
 from support import (
     INFRASTRUCTURE,
@@ -55,8 +53,7 @@ def archive(name, reference, solution, **more):
 
 
 def search(warpgym, index, *words, status=PASSED):
-    run = warpgym("index", "search", index, "--json", *words)
-    assert run.status == status, run
+    run = warpgym("index", "search", index, "--json", *words, expect=status)
     return [json.loads(line) for line in run.out.splitlines()]
 
 
@@ -88,8 +85,7 @@ def test_build_of_every_form(warpgym, tmp_path):
     write(tmp_path / "mine" / "sigmoid" / "reference.py", RELU.format("torch.sigmoid(x)"))
     write(tmp_path / "mine" / "sigmoid" / "kernel.cu", "__global__ void solution() {}\n")
     sources = [tmp_path / "book.jsonl", tmp_path / "archive", tmp_path / "mine"]
-    run = warpgym("index", "build", "kernels", "--json", *sources)
-    assert run.status == PASSED, run
+    run = warpgym.ok("index", "build", "kernels", "--json", *sources)
     stats = json.loads(run.out)
     assert stats["languages"] == {"triton": 1, "cuda": 2} and stats["embeddings"] is None
     book, level, mine = stats["sources"]
@@ -229,61 +225,44 @@ def embed(text):
     return [round(7 * value, 6) for value in vector]
 
 
-class Endpoint(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
+class Endpoint(fake_http.Handler):
     def do_POST(self):
-        state = self.server.state
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        state["asked"].append((self.path, self.headers.get("Authorization"), body))
-        if state["busy"] > 0:
-            state["busy"] -= 1
-            self.send_response(503)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+        fake, body = self.fake, self.body()
+        fake.asked.append((self.path, self.headers.get("Authorization"), body))
+        if fake.busy > 0:
+            fake.busy -= 1
+            self.send_text("", 503)
             return
         rows = [{"index": i, "embedding": embed(text)} for i, text in enumerate(body["input"])]
-        answer = json.dumps({"data": state["spoil"](rows[::-1])}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        self.send_json({"data": fake.spoil(rows[::-1])})
 
 
-@contextlib.contextmanager
-def endpoint():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    server.daemon_threads = True
-    server.state = {"asked": [], "busy": 0, "spoil": lambda rows: rows}
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        settings = {"url": url, "model": "words", "token": "sesame"}
-        yield server.state, lambda **other: [
+class Embeddings(fake_http.FakeServer):
+    handler = Endpoint
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.busy, self.spoil = [], 0, lambda rows: rows
+
+    def settings(self, **other):
+        settings = {"url": f"{self.url}/v1", "model": "words", "token": "sesame"} | other
+        return [
             part
-            for key, value in {**settings, **other}.items()
+            for key, value in settings.items()
             for part in ("-s", f"retrieval.embeddings_{key}={value}")
         ]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_embeddings(warpgym):
-    with endpoint() as (state, settings):
-        state["busy"] = 1
+    with Embeddings() as server:
+        server.busy = 1
         build = ("index", "build", "dense", "--own", PAIRS, "--embeddings", "--json")
-        run = warpgym(*build, *settings())
-        assert run.status == PASSED, run
+        run = warpgym.ok(*build, *server.settings())
         stats = json.loads(run.out)
         assert stats["embeddings"] == {"model": "words", "dimension": DIMENSION}
-        path, token, body = state["asked"][-1]
+        path, token, body = server.asked[-1]
         assert (path, token, body["model"]) == ("/v1/embeddings", "Bearer sesame", "words")
-        sent = sum(len(body["input"]) for _, _, body in state["asked"][1:])
+        sent = sum(len(body["input"]) for _, _, body in server.asked[1:])
         assert sent == stats["examples"]
         vectors = (warpgym.folder / "dense" / "vectors.f32").read_bytes()
         assert len(vectors) == 4 * DIMENSION * stats["examples"]
@@ -292,25 +271,25 @@ def test_embeddings(warpgym):
         question = "import qqq zzz softmaxes"
         words = search(warpgym, "dense", question, status=SOME_FAILED)
         assert words == []
-        found = search(warpgym, "dense", question, *settings())
+        found = search(warpgym, "dense", question, *server.settings())
         assert len(found) == 3
         # A filter by language is part of this search, too.
-        only = search(warpgym, "dense", question, "--language", "cuda", *settings())
+        only = search(warpgym, "dense", question, "--language", "cuda", *server.settings())
         assert len(only) == 3 and {example["language"] for example in only} == {"cuda"}
         # Both together: reciprocal ranks add up.
-        both = search(warpgym, "dense", "--problem", "softmax", *settings())
+        both = search(warpgym, "dense", "--problem", "softmax", *server.settings())
         assert all(example["problem"] != "softmax" for example in both)
         assert max(example["score"] for example in both) > 1 / 61
 
 
 def test_embeddings_that_do_not_fit(warpgym):
-    with endpoint() as (state, settings):
+    with Embeddings() as server:
         build = ("index", "build", "dense", PAIRS, "--embeddings", "-q")
-        assert warpgym(*build, *settings()).status == PASSED
-        run = warpgym("index", "search", "dense", "relu", *settings(model="other"))
+        assert warpgym(*build, *server.settings()).status == PASSED
+        run = warpgym("index", "search", "dense", "relu", *server.settings(model="other"))
         assert run.status == USAGE and "was built with embeddings of 'words'" in run.err
-        state["spoil"] = lambda rows: [{**row, "embedding": row["embedding"][1:]} for row in rows]
-        run = warpgym("index", "search", "dense", "relu", *settings())
+        server.spoil = lambda rows: [{**row, "embedding": row["embedding"][1:]} for row in rows]
+        run = warpgym("index", "search", "dense", "relu", *server.settings())
         assert run.status == INFRASTRUCTURE and "47 numbers instead of 48" in run.err
         spoiled = {
             "one too few": lambda rows: rows[1:],
@@ -320,16 +299,16 @@ def test_embeddings_that_do_not_fit(warpgym):
             "no list": lambda rows: {"rows": len(rows)},
         }
         for name, spoil in spoiled.items():
-            state["spoil"] = spoil
-            run = warpgym(*build, *settings())
+            server.spoil = spoil
+            run = warpgym(*build, *server.settings())
             assert run.status == INFRASTRUCTURE and "embedding" in run.err, (name, run)
-        state["spoil"] = lambda rows: rows
-        assert search(warpgym, "dense", "relu", *settings())
+        server.spoil = lambda rows: rows
+        assert search(warpgym, "dense", "relu", *server.settings())
 
 
 def test_vectors_are_of_length_one(warpgym):
-    with endpoint() as (_, settings):
-        build = ("index", "build", "dense", PAIRS, "--embeddings", "-q", *settings())
+    with Embeddings() as server:
+        build = ("index", "build", "dense", PAIRS, "--embeddings", "-q", *server.settings())
         assert warpgym(*build).status == PASSED
     numbers = array.array("f", (warpgym.folder / "dense" / "vectors.f32").read_bytes())
     pairs = list(read_lines(PAIRS / "pairs.jsonl"))

@@ -61,8 +61,7 @@ def test_entry_point(warpgym, tmp_path):
             line(net, CANDIDATE.replace("NetNew", "ModelNew")),
         ],
     )
-    run = warpgym.eval(batch)
-    assert run.status == SOME_FAILED, run
+    run = warpgym.eval(batch, expect=SOME_FAILED)
     assert [verdict["status"] for verdict in run.verdicts] == ["passed", "wrong", "load_error"]
     assert "defines no NetNew" in run.verdicts[2]["error"]["message"]
     first, second, _ = (verdict["problem"] for verdict in run.verdicts)
@@ -83,8 +82,7 @@ def test_native(warpgym, tmp_path):
             line({"id": "softmax"}, (folder / "tests" / "fast.c").read_text()),
         ],
     )
-    run = warpgym.eval(batch)
-    assert run.status == PASSED, run
+    warpgym.eval(batch, expect=PASSED)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +96,5 @@ def test_native(warpgym, tmp_path):
 )
 def test_refused(warpgym, tmp_path, problem, complaint):
     batch = write_lines(tmp_path / "batch.jsonl", [line(problem, CANDIDATE)])
-    run = warpgym.eval(batch)
-    assert run.status == USAGE, run
+    run = warpgym.eval(batch, expect=USAGE)
     assert complaint in run.err and "batch.jsonl:1" in run.err

@@ -3,9 +3,8 @@ trace shows them. The driver and the CUPTI are tests/fake's: kernels are host co
 candidate says that it launched is what the trace has."""
 
 import pytest
-from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write, write_lines
-
-FAKE = CHECKOUT / "build" / "tests" / "fake"
+from fake_gpu import BUILT, DRIVEN, make_problem
+from support import PASSED, ROOT, SOME_FAILED, write, write_lines
 
 YAML = """name: double
 summary: Twice each element.
@@ -128,25 +127,16 @@ AHEAD = {
 def toolkit(tmp_path_factory):
     """A compiler with a CUPTI beside it, as NVIDIA installs them."""
     folder = tmp_path_factory.mktemp("toolkit")
-    for name in ("bin", "lib64"):
-        (folder / name).mkdir()
     nvcc = write(folder / "bin" / "nvcc", f'#!/bin/sh\nexec {ROOT}/tests/fake/nvcc "$@"\n')
     nvcc.chmod(0o755)
-    (folder / "lib64" / "libcupti.so.13").write_bytes((FAKE / "cupti.so").read_bytes())
-    return {
-        "WARPGYM_NVCC": str(nvcc),
-        "WARPGYM_GPU_DRIVER": str(FAKE / "cuda.so"),
-        "WARPGYM_GPU_NVML": str(FAKE / "nvml.so"),
-    }
+    write(folder / "lib64" / "libcupti.so.13", (BUILT / "cupti.so").read_bytes())
+    return DRIVEN | {"WARPGYM_NVCC": str(nvcc)}
 
 
 @pytest.fixture(scope="module")
 def verdicts(module_warpgym, toolkit, tmp_path_factory):
     folder = tmp_path_factory.mktemp("problems") / "double"
-    folder.mkdir()
-    write(folder / "problem.yaml", YAML)
-    write(folder / "reference.c", REFERENCE % "")
-    write(folder / "reference.cu", REFERENCE % 'extern "C"')
+    make_problem(folder, YAML, REFERENCE % "", REFERENCE % 'extern "C"')
     lines = {name: line for name, (line, _) in CALLS.items()} | AHEAD
     batch = write_lines(
         folder / "batch.jsonl",

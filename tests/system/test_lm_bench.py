@@ -29,8 +29,7 @@ def config(tmp_path):
 
 
 def test_json(warpgym, config):
-    run = warpgym("lm", "bench", "--config", config, *SMALL, "--batch", "3", "--json")
-    assert run.status == 0, run.err
+    run = warpgym("lm", "bench", "--config", config, *SMALL, "--batch", "3", "--json", expect=0)
     found = json.loads(run.out)
     assert found["parameters"] == 64 * 32 + 32 + 2 * (32 * (2 * 32 + 2 * 16 + 3 * 48 + 2) + 64)
     assert (found["backend"], found["threads"], found["rounds"]) == ("cpu", 2, 1)
@@ -45,8 +44,9 @@ def test_json(warpgym, config):
 
 
 def test_table(warpgym, config):
-    run = warpgym("lm", "bench", "--config", config, *SMALL, "--no-train", "--batch", "1", "-q")
-    assert run.status == 0, run.err
+    run = warpgym(
+        "lm", "bench", "--config", config, *SMALL, "--no-train", "--batch", "1", "-q", expect=0
+    )
     rows = [line.split()[0] for line in run.out.splitlines()[1:]]
     assert rows == ["products", "reading", "decoding"]
     assert run.err == ""

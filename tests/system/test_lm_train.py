@@ -120,8 +120,7 @@ def given(module_warpgym, tmp_path_factory):
     """A tokenizer, the shape of a model, and examples of the three kinds."""
     folder = tmp_path_factory.mktemp("given")
     corpus = support.write(folder / "corpus.c", "\n".join(FUNCTIONS))
-    run = module_warpgym("lm", "tokenizer", "--vocab", 320, "-o", folder / "tok", corpus)
-    assert run.status == support.PASSED, run
+    module_warpgym.ok("lm", "tokenizer", "--vocab", 320, "-o", folder / "tok", corpus)
     support.write(folder / "config.json", json.dumps(config()))
     support.write_lines(folder / "text.jsonl", [{"text": text} for text in FUNCTIONS])
     support.write_lines(
@@ -153,11 +152,10 @@ def steps_of(out):
 
 def test_answers_are_learned(warpgym, given, tmp_path):
     out, adapted = tmp_path / "run", tmp_path / "adapted"
-    run = warpgym(
+    run = warpgym.ok(
         *fresh(given, "chats.jsonl", out, "--epochs", 12, "--warmup", 5, "--rate", 0.01),
         "--eval", given / "eval.jsonl", "--evaluate-every", 20,
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     lines = support.read_lines(out / "metrics.jsonl")
     steps = [line for line in lines if "loss" in line]
     evaluations = [line for line in lines if "evaluation_loss" in line]
@@ -176,12 +174,11 @@ def test_answers_are_learned(warpgym, given, tmp_path):
 
     # What came out is a model to go on with.
     before = (out / "model" / "model.safetensors").read_bytes()
-    run = warpgym(
+    run = warpgym.ok(
         "lm", "train", out / "model", "--lora", 4, "--target", "q_proj", "--target", "v_proj",
         "-d", given / "text.jsonl", "-o", adapted, "--rate", 0.01, "--epochs", 6,
         "--batch-tokens", 128, *FAST,
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     steps = support.read_lines(adapted / "metrics.jsonl")
     assert steps[-1]["loss"] < steps[0]["loss"]
     adapter = json.loads((adapted / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
@@ -195,8 +192,7 @@ def test_killed(warpgym, given, tmp_path):
     draw = random.Random(5)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     more = ("--epochs", 150, "--checkpoint-every", 7, "--eval", given / "eval.jsonl")
-    run = warpgym(*fresh(given, "text.jsonl", whole, *more))
-    assert run.status == support.PASSED, run
+    warpgym.ok(*fresh(given, "text.jsonl", whole, *more))
     metrics = parts / "metrics.jsonl"
     for _ in range(KILLS):
         there = metrics.read_bytes().count(b"\n") if metrics.exists() else 0
@@ -209,8 +205,7 @@ def test_killed(warpgym, given, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    run = warpgym(*fresh(given, "text.jsonl", parts, *more))
-    assert run.status == support.PASSED, run
+    warpgym.ok(*fresh(given, "text.jsonl", parts, *more))
     assert steps_of(parts) == steps_of(whole)
     for name in ("model.safetensors", "config.json"):
         assert (parts / "model" / name).read_bytes() == (whole / "model" / name).read_bytes()
@@ -223,26 +218,22 @@ def test_interrupted(warpgym, given, tmp_path):
     process = warpgym.start(*arguments)
     metrics = out / "metrics.jsonl"
     support.wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, "a step")
-    other = warpgym(*arguments)
-    assert other.status == support.INFRASTRUCTURE
+    other = warpgym(*arguments, expect=support.INFRASTRUCTURE)
     assert "another process trains there" in other.err
     process.send_signal(signal.SIGINT)
-    run = warpgym.finish(process)
-    assert run.status == support.INTERRUPTED
+    run = warpgym.finish(process, expect=support.INTERRUPTED)
     assert "the same command resumes from there" in run.err
     (checkpoint,) = (out / "checkpoints").iterdir()
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     assert state["more"]["step"] == steps_of(out)[-1]["step"]
-    changed = warpgym(*arguments, "--rate", 0.5)
-    assert changed.status == support.USAGE
+    changed = warpgym(*arguments, "--rate", 0.5, expect=support.USAGE)
     assert "the run began with rate 0.001, now it is 0.5" in changed.complaint
 
 
 def test_progress(warpgym, given, tmp_path):
     arguments = [*fresh(given, "text.jsonl", tmp_path / "run", "--epochs", 2)]
     arguments.remove("--quiet")
-    run = warpgym(*arguments, environment={"TERM": "dumb"}, stderr=subprocess.PIPE)
-    assert run.status == support.PASSED, run
+    run = warpgym.ok(*arguments, environment={"TERM": "dumb"}, stderr=subprocess.PIPE)
     assert "M parameters" in run.err and "10 examples" in run.err
 
 
@@ -252,22 +243,19 @@ def test_memorised_functions(warpgym, tmp_path):
     corpus = support.write(tmp_path / "corpus.c", "\n".join(texts))
     support.write(tmp_path / "config.json", json.dumps(config(width=48) | {"head_dim": 24}))
     support.write_lines(tmp_path / "text.jsonl", [{"text": text} for text in texts])
-    run = warpgym("lm", "tokenizer", "--vocab", 320, "-o", tmp_path / "tok", corpus)
-    assert run.status == support.PASSED, run
-    run = warpgym(
+    run = warpgym.ok("lm", "tokenizer", "--vocab", 320, "-o", tmp_path / "tok", corpus)
+    run = warpgym.ok(
         *fresh(tmp_path, "text.jsonl", tmp_path / "run", "--epochs", 100, "--rate", 0.01),
         "--batch-tokens", 512, "--warmup", 10, "--checkpoint-every", 0,
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     steps = support.read_lines(tmp_path / "run" / "metrics.jsonl")
     assert steps[0]["loss"] > 4 and steps[-1]["loss"] < 0.1
     for text in texts:
         beginning = text[: text.index("\n") + 1]
-        run = warpgym(
+        run = warpgym.ok(
             "lm", "sample", tmp_path / "run" / "model", beginning,
             "--temperature", 0, "--max-tokens", 200, "--threads", 1,
         )  # fmt: skip
-        assert run.status == support.PASSED, run
         written = beginning + run.out.removeprefix(beginning)
         gcc = ["gcc", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", "-"]
         compiled = subprocess.run(gcc, input=written, check=False, capture_output=True, text=True)

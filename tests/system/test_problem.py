@@ -65,8 +65,7 @@ def test_first_root_wins(warpgym, tmp_path):
 
 
 def test_show_native(warpgym):
-    run = warpgym("problem", "show", "softmax")
-    assert run.status == PASSED, run
+    run = warpgym.ok("problem", "show", "softmax")
     for part in (
         "softmax — Softmax of each row of a matrix.",
         "void solution(const float *x, float *y, size_t rows, size_t cols)",
@@ -79,8 +78,7 @@ def test_show_native(warpgym):
 
 
 def test_show_torch(warpgym):
-    run = warpgym("problem", "show", "torch/relu_bias")
-    assert run.status == PASSED, run
+    run = warpgym.ok("problem", "show", "torch/relu_bias")
     assert "format     torch" in run.out and "class Model(nn.Module):" in run.out
 
 
@@ -91,8 +89,7 @@ def test_show_wants_one(warpgym, words):
 
 
 def test_check_of_sound_problems(warpgym):
-    run = warpgym("problem", "check", "--verbose", "softmax", "gemm_i8")
-    assert run.status == PASSED, run
+    run = warpgym.ok("problem", "check", "--verbose", "softmax", "gemm_i8")
     assert "\x1b" not in run.out
     assert "softmax" in run.out and "gemm_i8" in run.out and run.out.count("sound") == 2
     for attempt in ("zeros", "a constant (the answer's mean)"):
@@ -147,8 +144,7 @@ work:  {{flops: n, bytes: 8*n}}
 def test_check_of_a_problem_that_can_be_gamed(warpgym, tmp_path, name):
     *content, attempt = GAMED[name]
     folder = make_problem(tmp_path / "easy", *content)
-    run = warpgym("problem", "check", folder)
-    assert run.status == SOME_FAILED, run
+    run = warpgym("problem", "check", folder, expect=SOME_FAILED)
     assert "can be gamed" in run.out
     assert any(attempt in line for line in run.out.splitlines() if "accepted" in line), run
     run = warpgym("problem", "check", "--json", folder)
@@ -157,8 +153,7 @@ def test_check_of_a_problem_that_can_be_gamed(warpgym, tmp_path, name):
 
 def test_check_of_a_reference_that_does_not_compile(warpgym, tmp_path):
     folder = make_problem(tmp_path / "broken", "normal", "{relative: 1.0e-5}", "y[i] = ;")
-    run = warpgym("problem", "check", folder)
-    assert run.status == USAGE, run
+    run = warpgym("problem", "check", folder, expect=USAGE)
     assert "reference.c:6" in run.err.splitlines()[0]
 
 
@@ -168,6 +163,5 @@ def test_check_of_torch_problems(warpgym, tmp_path):
     sound = write(tmp_path / "sound.py", kernelbench_module())
     text = kernelbench_module().replace("+ self.weight", "+ 0 * self.weight")
     deaf = write(tmp_path / "deaf.py", text)
-    run = warpgym("problem", "check", "--json", sound, deaf)
-    assert run.status == SOME_FAILED, run
+    run = warpgym("problem", "check", "--json", sound, deaf, expect=SOME_FAILED)
     assert [json.loads(line)["gamed"] for line in run.out.splitlines()] == [False, True], run

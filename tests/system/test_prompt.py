@@ -101,8 +101,7 @@ def test_check(warpgym, tmp_path):
     mine = tmp_path / "mine"
     shutil.copytree(PROMPTS / "kevin", mine / "gentle")
     write(mine / "warpgym" / "system.txt", "Hello, {{language.title}}.\n")
-    run = warpgym("prompt", "--check", mine)
-    assert run.status == PASSED, run
+    run = warpgym.ok("prompt", "--check", mine)
     assert "warpgym/system.txt: replaces a built-in template" in run.out
     assert "gentle/later.txt: new" in run.out
     # What was checked is what is used.
@@ -113,8 +112,7 @@ def test_check(warpgym, tmp_path):
     )
     assert shown["messages"][0]["content"].startswith("You write optimised C kernels")
     write(mine / "gentle" / "later.txt", "fine\n{{feedback}} {{tunr.number}}\n")
-    run = warpgym("prompt", "--check", mine)
-    assert run.status == USAGE
+    run = warpgym("prompt", "--check", mine, expect=USAGE)
     assert "gentle/later.txt:2:16: unknown name 'tunr'; did you mean 'turn'?" in run.err
     run = warpgym("prompt", "--check", tmp_path / "mine" / "gentle")
     assert run.status == USAGE and "no templates" in run.err

@@ -209,8 +209,7 @@ def test_preset(warpgym, world, tmp_path, judge, name):
     pair = {"name": "square relu", "language": "triton", "reference": "relu(x)",
             "solution": EXAMPLE}  # fmt: skip
     support.write_lines(tmp_path / "pairs.jsonl", [pair])
-    run = warpgym("index", "build", index, "--format", "pairs", tmp_path / "pairs.jsonl")
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("index", "build", index, "--format", "pairs", tmp_path / "pairs.jsonl")
     url = f"client.url=http://127.0.0.1:{judge.port}"
     with learner(kind, world, tmp_path) as trained:
         run = warpgym(
@@ -296,8 +295,7 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     support.write(place / "problem.yaml", tiny_world.PROBLEM.format(name="sums"))
     text = "#include <math.h>\n#include <stddef.h>\n\n" + REFERENCES["sums"]
     support.write(place / "reference.c", text)
-    run = warpgym("index", "build", tmp_path / "index", "--format", "pairs", corpus(tmp_path))
-    assert run.status == support.PASSED, run
+    warpgym.ok("index", "build", tmp_path / "index", "--format", "pairs", corpus(tmp_path))
     whole, parts, open_ = (tmp_path / "runs" / name for name in ("whole", "parts", "open"))
     common = (
         "train.problems=plus", "train.prompts=1", "train.samples=4", "train.batch_tokens=640",
@@ -306,9 +304,8 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     )  # fmt: skip
 
     def train(out, *pairs):
-        run = warpgym("train", world, "--out", out, "--quiet", "--problems",
+        warpgym.ok("train", world, "--out", out, "--quiet", "--problems",
                       tmp_path / "problems", *common, *pairs)  # fmt: skip
-        assert run.status == support.PASSED, run
 
     train(open_, "train.steps=1")
     assert shown(traces(open_)) >= {"held out", "another"}
@@ -321,8 +318,7 @@ def test_retrieved_examples(warpgym, world, tmp_path):
         assert "another" in shown(turns) and "held out" not in " ".join(shown(turns))
     # The run resumes by its name, without the path of the problems.
     train(parts, "train.steps=1", *held_out)
-    run = warpgym("runs", "resume", "parts", "train.steps=2", "--quiet")
-    assert run.status == support.PASSED, run
+    warpgym.ok("runs", "resume", "parts", "train.steps=2", "--quiet")
     assert traces(parts) == traces(whole)
     for one, two in zip(metrics(parts), metrics(whole), strict=True):
         for name in (one.keys() & two.keys()) - {"progress/done_frac"}:
@@ -354,8 +350,7 @@ def test_cold_start_of_played_episodes(warpgym, world, tmp_path):
     targets = {}
     for name, data in (("played", played), ("alone", tmp_path / "alone.jsonl")):
         out = tmp_path / name
-        run = warpgym("train", world, "-o", out, "-q", "train.steps=0", f"train.sft_data={data}")
-        assert run.status == support.PASSED, run
+        run = warpgym.ok("train", world, "-o", out, "-q", "train.steps=0", f"train.sft_data={data}")
         targets[name] = sum(line["sft/targets"] for line in metrics(out))
     assert targets["played"] == targets["alone"]
 
@@ -381,17 +376,14 @@ def test_disk_that_fills(warpgym, world, tmp_path, small_disk):
     checkpoints = out / "checkpoints.jsonl"
     support.wait_until(lambda: checkpoints.exists() and checkpoints.stat().st_size > 0, "a step")
     fill(small_disk)
-    run = warpgym.finish(process)
-    assert run.status == support.INFRASTRUCTURE, run
+    run = warpgym.finish(process, expect=support.INFRASTRUCTURE)
     assert "No space left on device" in run.err.splitlines()[0] and str(out) in run.err
     saved = support.read_lines(checkpoints)[-1]["step"]
     assert f"step {saved} is saved; `warpgym runs resume {out}` resumes" in run.err
     (small_disk / "filler").unlink()
     steps = f"train.steps={saved + 2}"
-    run = warpgym("runs", "resume", out, "--quiet", steps)
-    assert run.status == support.PASSED, run
-    run = warpgym("train", world, "--out", alone, "--quiet", *task, steps)
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "resume", out, "--quiet", steps)
+    run = warpgym.ok("train", world, "--out", alone, "--quiet", *task, steps)
     assert traces(out) == traces(alone)
     done = "progress/done_frac"  # of a thousand steps, once
     for one, two in zip(metrics(out), metrics(alone), strict=True):
@@ -423,20 +415,17 @@ def test_judge_that_dies_for_good(warpgym, world, tmp_path):
     process = start_far(warpgym, world, out, server.port, "train.wait_ms=300ms")
     wait_for_step(out)
     server.stop(signal.SIGKILL)
-    run = warpgym.finish(process)
-    assert run.status == support.INFRASTRUCTURE, run
+    run = warpgym.finish(process, expect=support.INFRASTRUCTURE)
     complaint, saved = run.err.splitlines()
     done = len(metrics(out))
     assert f"127.0.0.1:{server.port}" in complaint
     assert f"step {done} is saved; `warpgym runs resume {out}` resumes" in saved
     assert 0 < done < 5
-    run = warpgym("runs", "resume", out, "--quiet", "client.url=")
-    assert run.status == support.PASSED, run
-    run = warpgym(
+    run = warpgym.ok("runs", "resume", out, "--quiet", "client.url=")
+    run = warpgym.ok(
         "train", world, "--out", alone, "--quiet", "train.problems=plus minus", "train.steps=5",
         "train.prompts=2", "train.samples=4",
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     assert metrics(out) == metrics(alone) and traces(out) == traces(alone)
 
 

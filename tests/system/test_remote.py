@@ -261,8 +261,7 @@ def test_interrupt_cancels_submissions(warpgym, server):
     process = warpgym.start("eval", "--server", server.url, "--quiet", batch)
     wait_until(lambda: len(server.jobs) == 120, "all of it submitted")
     process.send_signal(signal.SIGINT)
-    run = warpgym.finish(process, timeout=60)
-    assert run.status == INTERRUPTED
+    run = warpgym.finish(process, timeout=60, expect=INTERRUPTED)
     assert "interrupted; 0 of 120" in run.err
     assert {job["state"] for job in server.jobs.values()} == {"cancelled"}
 
@@ -272,8 +271,7 @@ def test_cancelled_by_another_client(warpgym, server):
     process = warpgym.start("eval", "--json", "--server", server.url, "-p", "relu", fast("relu"))
     (job,) = wait_until(lambda: list(server.jobs.values()), "submitted")
     server.cancel(job)
-    run = warpgym.finish(process)
-    assert run.status == SOME_FAILED
+    run = warpgym.finish(process, expect=SOME_FAILED)
     assert run.verdict["status"] == "cancelled"
     assert run.verdict["error"]["message"] == "another client cancelled it"
     assert run.verdict["candidate"]["path"] == str(fast("relu"))
@@ -325,8 +323,7 @@ def test_watch(warpgym, server):
     process = warpgym.start("jobs", "watch", "--server", server.url, "j0")
     wait_until(lambda: ("GET", "/v1/evaluations/j0?wait_s=0") in server.requests, "looked at")
     server.release()
-    run = warpgym.finish(process)
-    assert run.status == PASSED
+    run = warpgym.finish(process, expect=PASSED)
     assert run.err.splitlines()[0] == "j0: queued" and "done" in run.err.splitlines()[-1]
     assert "1 of 1 passed" in run.out
 

@@ -115,8 +115,7 @@ def test_the_same_verdicts(warpgym, server):
 
 
 def test_table_and_times(warpgym, server):
-    run = warpgym("eval", "--server", server, "--problem", "softmax", fast("softmax"))
-    assert run.status == PASSED, run
+    run = warpgym.ok("eval", "--server", server, "--problem", "softmax", fast("softmax"))
     assert re.search(r"softmax .*passed +\d+\.\d\dx", run.out) and "1 of 1 passed" in run.out
 
 
@@ -167,8 +166,7 @@ def test_jobs_beyond_a_page(warpgym, server):
         newest = gym.submit_batch(requests, id="pages").ids[::-1]
     listing = ("jobs", "list", "--server", server, "--batch", "pages")
     for limit in (20, 115, 1000):
-        run = warpgym(*listing, "--json", "-n", limit)
-        assert run.status == PASSED, run
+        run = warpgym.ok(*listing, "--json", "-n", limit)
         assert [one["id"] for one in run.verdicts] == [*newest[:limit]]
     assert len(warpgym(*listing, "-n", 130).out.splitlines()) == 1 + 130
     with Client(server) as gym:

@@ -12,7 +12,7 @@ import re
 import browser
 import pytest
 import trajectories
-from support import INFRASTRUCTURE, PASSED, USAGE
+from support import INFRASTRUCTURE, USAGE
 
 HOSTILE = "</script><img src=x onerror=\"document.body.dataset.owned=1\"><!--<script>{{title}}"
 THRESHOLDS = (0.8, 1, 1.5, 2, 3)
@@ -30,8 +30,7 @@ def save(folder, name, items):
 
 
 def report(warpgym, *arguments):
-    run = warpgym("report", "--json", *arguments)
-    assert run.status == PASSED, run
+    run = warpgym.ok("report", "--json", *arguments)
     return json.loads(run.out)
 
 
@@ -340,15 +339,13 @@ def test_refused(warpgym, arguments, complaint):
     trajectories.write(folder / "bad.jsonl", bad)
     (folder / "verdicts.jsonl").write_text('{"schema": 1, "problem": {"id": "relu"}}\n')
     (folder / "other.txt").write_text("another\n")
-    run = warpgym("report", *arguments)
-    assert run.status == USAGE, run
+    run = warpgym("report", *arguments, expect=USAGE)
     assert run.complaint.startswith(complaint), run
 
 
 def test_page_that_cannot_be_written(warpgym):
     trajectories.write(warpgym.folder / "a.jsonl", trajectories.episodes(1, 1, 1))
-    run = warpgym("report", "a.jsonl", "--html", "nofolder/page.html")
-    assert run.status == INFRASTRUCTURE, run
+    run = warpgym("report", "a.jsonl", "--html", "nofolder/page.html", expect=INFRASTRUCTURE)
     assert run.complaint.startswith("nofolder/page.html: cannot create"), run
 
 
@@ -407,8 +404,7 @@ class Page(html.parser.HTMLParser):
 
 
 def page_of(warpgym, *arguments):
-    run = warpgym("report", "--html", "page.html", *arguments)
-    assert run.status == PASSED, run
+    warpgym.ok("report", "--html", "page.html", *arguments)
     return (warpgym.folder / "page.html").read_text()
 
 

@@ -79,8 +79,7 @@ def words(text):
 
 
 def test_list(warpgym, home):
-    run = warpgym("runs", "list", cwd=home)
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "list", cwd=home)
     title, *rows = words(run.out)
     assert " ".join(title) == "run state step reward pass rate held out loss age"
     assert [row[:5] for row in rows] == [
@@ -111,15 +110,13 @@ def test_list_nothing(warpgym, tmp_path):
 def test_one_that_is_broken(warpgym, copy):
     (copy / "metrics.jsonl").write_text("nonsense\n", encoding="utf-8")
     write(copy.parent / "z", 3)
-    run = warpgym("runs", "list", copy.parent)
-    assert run.status == support.USAGE
+    run = warpgym("runs", "list", copy.parent, expect=support.USAGE)
     assert "metrics.jsonl:1:" in run.err
     assert [row[0] for row in words(run.out)[1:]] == [str(copy.parent / "z")]
 
 
 def test_show(warpgym, home):
-    run = warpgym("runs", "show", "b", cwd=home)
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "show", "b", cwd=home)
     assert "runs/b: finished, step 15 of 15; last wrote " in run.out
     rows = words(run.out)
     assert ["gym.turns", "7"] in rows and ["policy.model", '"x', 'y"'] in rows
@@ -217,8 +214,7 @@ def test_stop_trusts_no_number(warpgym, copy):
 
 
 def test_compare(warpgym, home):
-    run = warpgym("runs", "compare", "a", "b", cwd=home)
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "compare", "a", "b", cwd=home)
     rows = words(run.out)
     means = ["mean", "±", "deviation", "of", "up", "to", "10", "steps", "a", "b"]
     assert ["at", "step", "14,", *means] in rows and ["at", "the", "end,", *means] in rows
@@ -275,8 +271,7 @@ def test_export(warpgym, home, tmp_path, options, chosen):
     support.write(tmp_path / "tokenizer" / "tokenizer.json", "{}")
     out = tmp_path / "new" / "out"
     arguments = [run, out, *options[1:], "--tokenizer", tmp_path / "tokenizer"]
-    exported = warpgym("runs", "export", *arguments, cwd=home)
-    assert exported.status == support.PASSED, exported
+    exported = warpgym.ok("runs", "export", *arguments, cwd=home)
     assert f"checkpoint {chosen} of runs/{run}" in exported.err
     there = {path.name for path in out.iterdir()}
     if run == "a":

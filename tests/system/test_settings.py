@@ -1,7 +1,7 @@
 """`warpgym settings`: sources, precedence, and the page in docs/."""
 
 import pytest
-from support import PASSED, ROOT, USAGE, write
+from support import ROOT, USAGE, write
 
 
 def origin(run, key):
@@ -14,8 +14,7 @@ def origin(run, key):
 
 
 def test_documentation_is_the_table(warpgym):
-    run = warpgym("settings", "--markdown")
-    assert run.status == PASSED
+    run = warpgym.ok("settings", "--markdown")
     assert run.out == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8"), (
         "write it again: ./warpgym settings --markdown >docs/reference/settings.md"
     )
@@ -45,8 +44,7 @@ def test_precedence(warpgym, tmp_path):
 def test_output_reads_back(warpgym, tmp_path):
     shown = warpgym("settings", "-s", "timing.target=0.05", "-s", 'problems.path=a "b" \\c').out
     file = write(tmp_path / "mine.yaml", shown)
-    again = warpgym("settings", environment={"WARPGYM_CONFIG": str(file)})
-    assert again.status == PASSED, again
+    again = warpgym.ok("settings", environment={"WARPGYM_CONFIG": str(file)})
 
     def values(text):
         return [line.partition(" # ")[0] for line in text.splitlines()]

@@ -6,8 +6,8 @@ import re
 import subprocess
 
 import pytest
+from fake_gpu import COMPILED, check
 from support import (
-    CHECKOUT,
     INFRASTRUCTURE,
     PASSED,
     PYTHON,
@@ -18,8 +18,6 @@ from support import (
     write_lines,
 )
 
-FAKE = CHECKOUT / "build" / "tests" / "fake"
-DRIVEN = {"WARPGYM_GPU_DRIVER": str(FAKE / "cuda.so"), "WARPGYM_GPU_NVML": str(FAKE / "nvml.so")}
 QUICK = ["-s", "timing.min_samples=4", "-s", "timing.max_samples=6", "-s", "timing.budget_ms=50"]
 
 CANDIDATE = """import torch
@@ -70,8 +68,7 @@ exec {PYTHON} "$@"
 """,
     )
     python.chmod(0o755)
-    nvcc = {"WARPGYM_NVCC": str(ROOT / "tests" / "fake" / "nvcc")}
-    return DRIVEN | nvcc | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
+    return COMPILED | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
 
 
 @pytest.fixture
@@ -143,9 +140,7 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
         verdict = judged(warpgym, tight, problem, text, timed=True, name=f"{name}.py")
         assert verdict["status"] == status, verdict
     none = environment | {"FAKE_CUDA_MEMORY": "60"}
-    verdict = judged(warpgym, none, problem, text)
-    assert verdict["status"] == "unsupported", verdict
-    assert "needs 671" in verdict["error"]["message"]
+    check(judged(warpgym, none, problem, text), "unsupported", "needs 671")
 
 
 # Each takes a few GiB of this machine's memory, and no more than that if no limit stops it.
@@ -166,8 +161,7 @@ def test_memory_of_this_machine(warpgym, environment, problem, row):
         warpgym, environment, problem, candidate(row[1]), "-s", "run.memory_bytes=64MiB",
         timed=True,
     )  # fmt: skip
-    assert verdict["status"] == "out_of_memory", verdict
-    assert "the setting run.memory_bytes" in verdict["error"]["message"]
+    check(verdict, "out_of_memory", "the setting run.memory_bytes")
 
 
 BUILDS = '''import threading
@@ -210,13 +204,11 @@ class ModelNew(nn.Module):
 
 def test_candidate_is_frozen_while_the_judge_builds(warpgym, environment, problem):
     """Its time would not be measured meanwhile."""
-    verdict = judged(warpgym, environment, problem, BUILDS)
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, environment, problem, BUILDS), "passed")
 
 
 def test_no_process_stands_ready(warpgym, environment, problem):
-    verdict = judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0")
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0"), "passed")
 
 
 # What the candidate does with its right answer, and what it gets for it.
@@ -287,22 +279,17 @@ def timed(module_warpgym, environment, tmp_path_factory):
     return judged_at_once(module_warpgym, environment, folder, TIMED, *QUICK)
 
 
-def check(verdict, status, code, words):
-    assert verdict["status"] == status, verdict
-    assert words in ((verdict["error"] or {}).get("message") or ""), verdict
-    codes = [violation["code"] for violation in verdict["integrity"]["violations"]]
-    assert codes == ([code] if code else []), verdict
-
-
 @pytest.mark.parametrize("row", CHECKED, ids=lambda row: row[0])
 def test_checked(checked, row):
-    check(checked[row[0]], *row[2:])
+    name, _, status, code, words = row
+    check(checked[name], status, words, code)
 
 
 @pytest.mark.parametrize("row", TIMED, ids=lambda row: row[0])
 def test_timed(timed, row):
-    check(timed[row[0]], *row[2:])
-    assert timed[row[0]]["stages_ms"]["time"] > 0
+    name, _, status, code, words = row
+    check(timed[name], status, words, code)
+    assert timed[name]["stages_ms"]["time"] > 0
 
 
 def test_precision(warpgym, environment, problem):
@@ -317,8 +304,7 @@ def test_precision(warpgym, environment, problem):
 def test_without_the_judges_kernels(warpgym, environment, problem):
     broken = environment | {"FAKE_CUDA_FAIL": "cuModuleLoadData"}
     verdict = judged(warpgym, broken, problem, candidate())
-    assert verdict["status"] == "infrastructure_error", verdict
-    assert "the judge's own kernels" in verdict["error"]["message"], verdict
+    check(verdict, "infrastructure_error", "the judge's own kernels")
 
 
 # --- where there is no GPU, or no PyTorch for one ------------------------------------------------
@@ -329,7 +315,7 @@ def test_pytorch_without_cuda(warpgym, environment, problem):
     with CUDA for a machine without a GPU: then it is PyTorch that says so."""
     plain = environment | {"WARPGYM_PYTHON": str(PYTHON)}
     verdict = judged(warpgym, plain, problem, candidate())
-    assert verdict["status"] == "infrastructure_error", verdict
+    check(verdict, "infrastructure_error")
     ask = "import torch; print(torch.version.cuda or '')"
     probe = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
     says = "is built without CUDA: install a build with it, or set torch.device=cpu"
@@ -342,8 +328,7 @@ def test_pytorch_without_cuda(warpgym, environment, problem):
 def test_no_driver(warpgym, environment, problem):
     none = environment | {"WARPGYM_GPU_DRIVER": "/nowhere/libcuda.so.1"}
     verdict = judged(warpgym, none, problem, candidate())
-    assert verdict["status"] == "unsupported", verdict
-    assert "/nowhere/libcuda.so.1" in verdict["error"]["message"]
+    check(verdict, "unsupported", "/nowhere/libcuda.so.1")
     automatic = none | {"WARPGYM_TORCH_DEVICE": "auto", "WARPGYM_PYTHON": str(PYTHON)}
     verdict = judged(warpgym, automatic, problem, candidate())
     assert verdict["status"] == "passed", verdict
@@ -364,8 +349,7 @@ def test_precision_on_the_cpu(warpgym, problem, precision):
     kind = {"fp16": "float16", "bf16": "bfloat16"}[precision]
     text = candidate(f"assert x.dtype == self.weight.dtype == y.dtype == torch.{kind}")
     plain = {"WARPGYM_TORCH_DEVICE": "cpu", "WARPGYM_TORCH_PRECISION": precision}
-    verdict = judged(warpgym, plain, problem, text)
-    assert verdict["status"] == "passed", verdict
+    check(judged(warpgym, plain, problem, text), "passed")
 
 
 def test_out_of_memory_on_a_shared_gpu(warpgym, environment, tmp_path):

@@ -50,12 +50,11 @@ def judged(request):
 def test_it_learns(warpgym, world, tmp_path):
     """One problem, four answers at first equally likely, one of them right."""
     out = tmp_path / "run"
-    run = warpgym(
+    run = warpgym.ok(
         *arguments(world, out, "train.problems=plus", "train.prompts=1", "train.samples=32"),
         "gym.gamma=0.25", "train.gamma=0.75", "train.steps=10", "train.held_out=minus",
         "train.evaluate_every=5", "train.keep=1",
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     assert run.out.splitlines()[-1] == str(out) and "10 steps; at last" in run.out
     lines = metrics(out)
     assert [line["step"] for line in lines] == list(range(11))
@@ -80,8 +79,7 @@ def test_it_learns(warpgym, world, tmp_path):
     # The same policy on the problem that it knows, and what it was before.
     shares = {}
     for name in ("base", "last"):
-        run = warpgym("runs", "eval", out, "-c", name, "-n", 16, "-t", 1, "--json", "-q", "plus")
-        assert run.status == support.PASSED, run
+        run = warpgym.ok("runs", "eval", out, "-c", name, "-n", 16, "-t", 1, "--json", "-q", "plus")
         figures = json.loads(run.out)["runs"][0]["figures"]
         shares[name] = next(f["value"] for f in figures if f["name"] == "pass_at_k")
     played = list((out / "evaluations").rglob("*.jsonl"))
@@ -97,8 +95,7 @@ def test_cold_start(warpgym, world, tmp_path):
     data = f"train.sft_data={world.parent / 'sft.jsonl'}"
     tuning = (data, "train.sft_epochs=2", "train.sft_tokens=512", "train.sft_rate=0.001")
     alone, both = tmp_path / "alone", tmp_path / "both"
-    run = warpgym(*arguments(world, alone, *tuning, "train.steps=0"))
-    assert run.status == support.PASSED, run
+    warpgym.ok(*arguments(world, alone, *tuning, "train.steps=0"))
     steps = metrics(alone)
     assert len(steps) >= 4 and all(line["sft/targets"] > 0 for line in steps)
     assert steps[-1]["optim/lr"] < steps[0]["optim/lr"] <= 0.001
@@ -108,8 +105,7 @@ def test_cold_start(warpgym, world, tmp_path):
     curves = assert_curves(page, recorded)
     assert curves >= {"sft/loss", "time/total", "optim/grad_norm", "optim/lr"}
     assert not {"held-out", "problems", "answers"} & page.ids and "settings" in page.ids
-    run = warpgym(*arguments(world, both, *tuning, EVERYTHING, "train.steps=2", "train.prompts=2"))
-    assert run.status == support.PASSED, run
+    warpgym.ok(*arguments(world, both, *tuning, EVERYTHING, "train.steps=2", "train.prompts=2"))
     lines = metrics(both)
     assert [line.get("sft/loss") for line in lines[: len(steps)]] == [
         line["sft/loss"] for line in steps
@@ -156,8 +152,7 @@ def killed(request, module_warpgym, world, tmp_path_factory):
             shutil.rmtree(parts)
         else:
             assert process.returncode == -signal.SIGKILL
-    run = warpgym(*arguments(world, parts, *more))
-    assert run.status == support.PASSED, run
+    run = warpgym.ok(*arguments(world, parts, *more))
     return whole, parts, lag
 
 
@@ -195,18 +190,15 @@ def test_interrupted(warpgym, world, tmp_path):
     other = warpgym(*again, "train.save_every=1000")
     assert other.status != support.PASSED and "a run is in progress there" in other.complaint
     process.send_signal(signal.SIGINT)
-    run = warpgym.finish(process)
-    assert run.status == support.INTERRUPTED, run
+    run = warpgym.finish(process, expect=support.INTERRUPTED)
     done = len(metrics(out))
     assert f"step {done} is saved; `warpgym runs resume {out}` resumes" in run.err
     (checkpoint,) = support.read_lines(out / "checkpoints.jsonl")
     assert checkpoint["step"] == done and events(out) == ["began", "interrupted"]
 
-    changed = warpgym("runs", "resume", out, "train.rate=0.5", "-q")
-    assert changed.status == support.USAGE
+    changed = warpgym("runs", "resume", out, "train.rate=0.5", "-q", expect=support.USAGE)
     assert "the run was started with train.rate 0.001, now it is 0.5" in changed.complaint
-    run = warpgym("runs", "resume", out, f"train.steps={done + 1}", "-q")
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "resume", out, f"train.steps={done + 1}", "-q")
     assert re.match(rf"{done + 1} steps; at last reward \d\.\d+, correct \d+ %\n", run.out)
     assert [line["step"] for line in metrics(out)] == list(range(done + 1))
     assert events(out)[2:] == ["resumed", "finished"]
@@ -215,11 +207,10 @@ def test_interrupted(warpgym, world, tmp_path):
 def test_early_stop(warpgym, world, tmp_path):
     """Nothing can be better than the first evaluation of a policy that hardly moves."""
     out = tmp_path / "run"
-    run = warpgym(
+    run = warpgym.ok(
         *arguments(world, out, EVERYTHING, "train.held_out=half", "train.steps=50"),
         "train.rate=0.000000001", "train.evaluate_every=1", "train.patience=2", "train.prompts=1",
     )  # fmt: skip
-    assert run.status == support.PASSED, run
     assert "ended early: no improvement" in run.out
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
 
@@ -271,8 +262,7 @@ def timed(module_warpgym, world, tmp_path_factory):
                "train.timing=true", "train.prompts=2", "train.samples=8", "train.text_every=2",
                "train.evaluate_every=1", "train.evaluate_samples=4", "--problems",
                world.parent / "problems", "train.evaluate_temperature=1")  # fmt: skip
-    run = module_warpgym(*command, environment={"TERM": "dumb"})
-    assert run.status == support.PASSED, run
+    run = module_warpgym.ok(*command, environment={"TERM": "dumb"})
     return out, run
 
 
@@ -332,8 +322,7 @@ def test_report_in_chromium(warpgym, timed, tmp_path):
 
 def test_compare_held_out(warpgym, timed):
     """A run and itself: no difference, in the interval of nothing."""
-    run = warpgym("runs", "compare", timed[0], timed[0])
-    assert run.status == support.PASSED, run
+    run = warpgym.ok("runs", "compare", timed[0], timed[0])
     rate = support.read_lines(timed[0] / "metrics.jsonl")[-1]["eval/correct_rate"]
     first, *rows = [line.split() for line in run.out.splitlines()]
     assert first[:5] == ["held", "out,", "at", "step", "2"]
@@ -367,23 +356,24 @@ def test_judge_that_goes_away(warpgym, world, tmp_path):
     run = warpgym.finish(process)
     again.stop()
     assert run.status == support.PASSED, run
-    run = warpgym(*arguments(world, whole, *SOME))
-    assert run.status == support.PASSED, run
+    run = warpgym.ok(*arguments(world, whole, *SOME))
     assert_same(out, whole)
 
 
 def test_judge_that_stays_away(warpgym, world, tmp_path):
     out = tmp_path / "run"
     pairs = ("train.wait_ms=200ms", "client.patience_ms=100ms", "client.url=http://127.0.0.1:9")
-    run = warpgym(*arguments(world, out, EVERYTHING, "train.steps=2", *pairs))
-    assert run.status == support.INFRASTRUCTURE, run
+    run = warpgym(
+        *arguments(world, out, EVERYTHING, "train.steps=2", *pairs), expect=support.INFRASTRUCTURE
+    )
     assert "127.0.0.1:9" in run.complaint
 
 
 def test_full_disk(warpgym, world, tmp_path, full_disk):
     out = full_disk / "run"
-    run = warpgym(*arguments(world, out, EVERYTHING, "train.steps=2"))
-    assert run.status == support.INFRASTRUCTURE, run
+    run = warpgym(
+        *arguments(world, out, EVERYTHING, "train.steps=2"), expect=support.INFRASTRUCTURE
+    )
     assert "No space left" in run.complaint and str(full_disk) in run.complaint
 
 
@@ -414,16 +404,15 @@ def test_disk_that_fills_up(warpgym, world, tmp_path, small_disk):
         return judged(request)
 
     with v1_server.Server(judged) as calm, v1_server.Server(judge) as server:
-        run = warpgym(*arguments(world, tmp_path / "whole", *SOME, "--server", calm.url))
-        assert run.status == support.PASSED, run
-        run = warpgym(*arguments(world, out, *SOME, f"client.url={server.url}"))
-        assert run.status == support.INFRASTRUCTURE, run
+        run = warpgym.ok(*arguments(world, tmp_path / "whole", *SOME, "--server", calm.url))
+        run = warpgym(
+            *arguments(world, out, *SOME, f"client.url={server.url}"), expect=support.INFRASTRUCTURE
+        )
         complaint, *rest = run.err.splitlines()
         assert "No space left" in complaint and str(small_disk) in complaint
         assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` resumes"]
         filler.write_bytes(b"")
-        run = warpgym("runs", "resume", out, "-q")
-        assert run.status == support.PASSED, run
+        run = warpgym.ok("runs", "resume", out, "-q")
     assert_same(out, tmp_path / "whole")
 
 
@@ -486,8 +475,9 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
 )
 def test_refused(warpgym, world, tmp_path, pairs, complaint):
     out = tmp_path / "run"
-    run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=2", *pairs))
-    assert run.status == support.USAGE, run
+    run = warpgym(
+        *arguments(world, out, "train.problems=plus", "train.steps=2", *pairs), expect=support.USAGE
+    )
     assert complaint in run.complaint, run
     if "no episode" not in complaint and "kevn" not in complaint:
         assert not out.exists()
@@ -495,14 +485,14 @@ def test_refused(warpgym, world, tmp_path, pairs, complaint):
 
 def test_no_reference_passes(warpgym, world, tmp_path):
     bad, out = tiny_world.broken_problem(tmp_path), tmp_path / "run"
-    run = warpgym(*arguments(world, out, f"train.problems={bad}", "train.steps=1"))
-    assert run.status == support.USAGE, run
+    run = warpgym(
+        *arguments(world, out, f"train.problems={bad}", "train.steps=1"), expect=support.USAGE
+    )
     assert "no problem's own reference passes, of 1 that were tried" in run.complaint
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)
 
     # A run without results does not fix its settings.
-    run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=1"))
-    assert run.status == support.PASSED, run
+    run = warpgym.ok(*arguments(world, out, "train.problems=plus", "train.steps=1"))
     run = warpgym(*arguments(world, out, "train.problems=minus", "train.steps=1"))
     assert run.status == support.USAGE and "resume with the same settings" in run.complaint, run
 
@@ -528,10 +518,8 @@ def test_search_paths_are_remembered(warpgym, world, tmp_path):
     rows = [row for row in world.read_text().splitlines() if not row.startswith("problems:")]
     config = support.write(tmp_path / "run.yaml", "\n".join(rows) + "\n")
     words = arguments(config, out, "train.problems=plus", "train.steps=1", "train.prompts=1")
-    run = warpgym(*words, "--problems", "suite", cwd=tmp_path)
-    assert run.status == support.PASSED, run
-    run = warpgym("runs", "resume", out, "train.steps=2", "-q", cwd="/")
-    assert run.status == support.PASSED, run
+    run = warpgym.ok(*words, "--problems", "suite", cwd=tmp_path)
+    run = warpgym.ok("runs", "resume", out, "train.steps=2", "-q", cwd="/")
     moved = suite.rename(tmp_path / "moved")
     run = warpgym("runs", "resume", out, "train.steps=3", "-q")
     assert run.status == support.USAGE and "is not a directory" in run.complaint, run

@@ -47,8 +47,7 @@ def judged(warpgym, problems, candidates):
 
 
 def test_problems_cannot_be_gamed(warpgym, problems):
-    run = warpgym("problem", "check", *(problems / end for end in KERNELS))
-    assert run.status == PASSED, run
+    run = warpgym.ok("problem", "check", *(problems / end for end in KERNELS))
     assert run.out.count(" sound ") == len(KERNELS)
 
 

@@ -62,8 +62,9 @@ def undisturbed(module_warpgym, world, tmp_path_factory):
     """The directory of a run that nothing happens to, and how often it asked."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with FakeTinker(world.parent / "base" / "model", folder / "service", key=KEY) as server:
-        run = module_warpgym.finish(train(module_warpgym, server, world, folder / "run"))
-        assert run.status == support.PASSED, run
+        module_warpgym.finish(
+            train(module_warpgym, server, world, folder / "run"), expect=support.PASSED
+        )
         return folder / "run", len(server.calls)
 
 
@@ -114,8 +115,7 @@ def test_engine_and_tinker(warpgym, world, service, tmp_path, name):
     engine, tinker = tmp_path / "engine", tmp_path / "tinker"
     for out, learner in ((engine, ()), (tinker, through(service, world))):
         command = arguments(world, out, *more, *learner)
-        run = warpgym(*command, environment=environment)
-        assert run.status == support.PASSED, run
+        warpgym.ok(*command, environment=environment)
     one, two = metrics(engine), metrics(tinker)
     assert len(one) == len(two) >= 3
     for a, b in zip(one, two, strict=True):
@@ -156,8 +156,8 @@ def test_faults_that_a_run_survives(warpgym, world, service, undisturbed, tmp_pa
         Fault(STEP, "call", call=leave, skip=5),
         Fault(POLL, "status", 410, of="asample", skip=9),
     ]
-    run = warpgym.finish(train(warpgym, service, world, tmp_path / "run", "policy.backoff_ms=10ms"))
-    assert run.status == support.PASSED, run
+    process = train(warpgym, service, world, tmp_path / "run", "policy.backoff_ms=10ms")
+    warpgym.finish(process, expect=support.PASSED)
     assert [fault.path for fault in service.faults if fault.times] == []
     assert_same(tmp_path / "run", undisturbed[0])
 
@@ -167,16 +167,14 @@ def test_checkpoints_that_were_removed(warpgym, world, service, tmp_path):
     out, environment = tmp_path / "run", {"TINKER_API_KEY": KEY}
     for steps in (4, 5):
         more = ("train.keep=1", f"train.steps={steps}")
-        run = warpgym.finish(train(warpgym, service, world, out, *more))
-        assert run.status == support.PASSED, run
+        warpgym.finish(train(warpgym, service, world, out, *more), expect=support.PASSED)
     lines = support.read_lines(out / "checkpoints.jsonl")
     removed = [line["where"] for line in lines if "removed" in line]
     asked = [path for path, _ in service.calls if "/checkpoints/" in path]
     assert len(removed) == len(set(removed)) == len(asked) >= 3
     assert {line["where"] for line in lines} - set(removed) == set(service.held())
     command = ("runs", "eval", out, "-n", 1, "-t", 1, "-q", "plus")
-    run = warpgym(*command, environment=environment)
-    assert run.status == support.PASSED, run
+    warpgym.ok(*command, environment=environment)
 
 
 def detail(text):
@@ -264,8 +262,7 @@ def test_faults_that_end_a_run(warpgym, world, service, undisturbed, tmp_path):
     assert len(set(saved)) > 1, "no run came further than the one before"
     service.come_back()
     service.faults = []
-    run = warpgym.finish(train(warpgym, service, world, out))
-    assert run.status == support.PASSED, run
+    run = warpgym.finish(train(warpgym, service, world, out), expect=support.PASSED)
     assert_same(out, undisturbed[0])
 
 
@@ -293,8 +290,7 @@ def test_killed(warpgym, world, service, undisturbed, tmp_path):
             kills += 1
         running.clear()
     service.faults = []
-    run = warpgym.finish(train(warpgym, service, world, out))
-    assert run.status == support.PASSED, run
+    warpgym.finish(train(warpgym, service, world, out), expect=support.PASSED)
     assert_same(out, expected)
 
 
@@ -331,8 +327,7 @@ def test_interrupted(warpgym, world, service, undisturbed, tmp_path):
         lines = [*support.read_lines(out / "checkpoints.jsonl"), {"step": 0}] if saved else []
         assert not saved or max(line["step"] for line in lines) == len(metrics(out)) > 0, name
     service.faults = []
-    run = warpgym.finish(train(warpgym, service, world, out))
-    assert run.status == support.PASSED, run
+    run = warpgym.finish(train(warpgym, service, world, out), expect=support.PASSED)
     assert metrics(out) == metrics(undisturbed[0])
     assert traces(out) == traces(undisturbed[0])
 
@@ -361,8 +356,7 @@ def test_a_server_that_keeps_everything(warpgym, world, service, tmp_path):
     out = tmp_path / "run"
     service.keeps = True
     more = ("train.steps=3", "train.keep=1", "train.evaluate_every=0")
-    run = warpgym.finish(train(warpgym, service, world, out, *more))
-    assert run.status == support.PASSED, run
+    warpgym.finish(train(warpgym, service, world, out, *more), expect=support.PASSED)
     assert sum("/checkpoints/" in path for path, _ in service.calls) == 2
     assert events(out) == ["began"] + 2 * ["checkpoint was not removed"] + ["finished"]
     lines = support.read_lines(out / "metrics.jsonl")

@@ -10,9 +10,9 @@ import datetime
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import fake_http
 from verdicts import whole
 
 ENDED = ("done", "cancelled")
@@ -40,9 +40,7 @@ class Refusal(Exception):
         self.status, self.retry_after_s = status, retry_after_s
 
 
-class Server:
-    handler_class = None  # Handler
-
+class Server(fake_http.FakeServer):
     def __init__(self, judge=plain_verdict, token=None):
         self.judge, self.token = judge, token
         self.faults, self.requests, self.waits = [], [], []
@@ -50,18 +48,8 @@ class Server:
         self.changed = threading.Condition()
         self.refuse = lambda request: None  # a text: why an evaluation is not taken
         self.hold = False  # nothing is judged while it is set
-        handler = type("Handler", (self.handler_class or Handler,), {"server_": self})
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *ignored):
-        self.http.shutdown()
-        self.http.server_close()
+        self.handler = self.handler or Handler
+        super().__init__()
 
     def put(self, request, batch=None):
         why = self.refuse(request)
@@ -132,23 +120,10 @@ class Server:
         return {"id": name, "count": len(items), **counts, "evaluations": items}
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # header and body are two writes
-    server_ = None
-
-    def log_message(self, *ignored):
-        pass
-
+class Handler(fake_http.Handler):
     def answer(self, status, value, retry_after_s=None):
-        body = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        if retry_after_s is not None:
-            self.send_header("Retry-After", str(retry_after_s))
-        self.end_headers()
-        self.wfile.write(body)
+        headers = [] if retry_after_s is None else [("Retry-After", str(retry_after_s))]
+        self.send_json(value, status, headers)
 
     def fault(self, kind):
         if kind == "cut":
@@ -157,15 +132,13 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"id": ')
             self.close_connection = True
         elif kind == "garbage":
-            self.answer(200, b"<html>it works</html>")
+            self.send_text("<html>it works</html>")
         else:
             text = {"error": {"code": "busy", "message": "busy"}}
             self.answer(kind, text, retry_after_s=1 if kind in (429, 503) else None)
 
     def serve(self):
-        server = self.server_
-        count = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(count)
+        server, body = self.fake, self.body()
         server.requests.append((self.command, self.path))
         if server.faults:
             self.fault(server.faults.pop(0))
@@ -176,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
             parts = urlsplit(self.path)
             path = [unquote(part) for part in parts.path.split("/")[2:]]
             query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-            self.route(path, query, json.loads(body) if body else None)
+            self.route(path, query, body)
         except Refusal as refusal:
             message = {"error": {"code": "refused", "message": str(refusal)}}
             self.answer(refusal.status, message, refusal.retry_after_s)
@@ -184,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_DELETE = serve
 
     def route(self, path, query, body):
-        server, kind, name = self.server_, path[0], path[1] if len(path) > 1 else None
+        server, kind, name = self.fake, path[0], path[1] if len(path) > 1 else None
         if self.command == "POST" and kind == "evaluations":
             server.put(body)
             self.evaluation(body["id"], query)
@@ -213,12 +186,12 @@ class Handler(BaseHTTPRequestHandler):
             self.listing(query)
 
     def evaluation(self, name, query):
-        job = self.server_.jobs[name]
-        self.server_.wait([job], float(query.get("wait_s", 0)))
+        job = self.fake.jobs[name]
+        self.fake.wait([job], float(query.get("wait_s", 0)))
         self.answer(200 if job["state"] in ENDED else 202, job)
 
     def put_batch(self, body):
-        server = self.server_
+        server = self.fake
         for i, request in enumerate(body["evaluations"]):
             why = server.refuse(request)
             if why:
@@ -230,10 +203,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def sequence(self, job):
         """Its place in the order of arrival, from 1 on."""
-        return list(self.server_.jobs).index(job["id"]) + 1
+        return list(self.fake.jobs).index(job["id"]) + 1
 
     def listing(self, query):
-        jobs = list(reversed(self.server_.jobs.values()))
+        jobs = list(reversed(self.fake.jobs.values()))
         for key in ("state", "batch"):
             if key in query:
                 jobs = [job for job in jobs if job[key] == query[key]]
@@ -264,8 +237,8 @@ class Handler(BaseHTTPRequestHandler):
                         self.event("verdict", job)
             if all(state in ENDED for state in reported.values()):
                 return
-            with self.server_.changed:
-                self.server_.changed.wait(0.05)
+            with self.fake.changed:
+                self.fake.changed.wait(0.05)
 
     def event(self, name, value):
         text = f": comment\nevent: {name}\ndata: {json.dumps(value)}\n\n"

@@ -1,0 +1,34 @@
+"""The stand-ins of tests/fake for the parts of a machine with GPUs."""
+
+from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write
+
+SOURCES = ROOT / "tests" / "fake"
+BUILT = CHECKOUT / "build" / "tests" / "fake"
+DRIVEN = {"WARPGYM_GPU_DRIVER": str(BUILT / "cuda.so"), "WARPGYM_GPU_NVML": str(BUILT / "nvml.so")}
+COMPILED = DRIVEN | {"WARPGYM_NVCC": str(SOURCES / "nvcc")}
+
+
+def judged(warpgym, problem, candidate, *arguments, environment, expect=None):
+    """The verdict of one run that the judge ended by itself."""
+    run = warpgym(
+        *("eval", "--json", "--quiet", "--problem", problem, *arguments, candidate),
+        environment=environment,
+        expect=expect,
+    )
+    assert expect is not None or run.status in (PASSED, SOME_FAILED), run
+    return run.verdict
+
+
+def check(verdict, status, words="", code=None):
+    assert verdict["status"] == status, verdict
+    assert words in ((verdict["error"] or {}).get("message") or ""), verdict
+    codes = [violation["code"] for violation in verdict["integrity"]["violations"]]
+    assert codes == ([code] if code else []), verdict
+
+
+def make_problem(folder, yaml, reference, for_gpu=None):
+    write(folder / "problem.yaml", yaml)
+    write(folder / "reference.c", reference)
+    if for_gpu:
+        write(folder / "reference.cu", for_gpu)
+    return folder

@@ -5,6 +5,16 @@
 
 struct suite suite;
 
+static struct suite_test *suite_tests;
+
+void suite_register(struct suite_test *test)
+{
+    struct suite_test **at = &suite_tests;
+    while (*at)
+        at = &(*at)->next;
+    *at = test;
+}
+
 struct queue *queue_suite_open(const struct queue_place *place, const char *url,
                                const struct queue_options *options)
 {
@@ -134,20 +144,12 @@ enum queue_state suite_cancel(const char *id)
 
 int queue_suite_run(const struct queue_place *place)
 {
-    const struct {
-        const char *name;
-        const struct CMUnitTest *tests;
-        size_t count;
-    } parts[] = {{"put", suite_put_tests, suite_put_tests_count},
-                 {"claiming", suite_claim_tests, suite_claim_tests_count},
-                 {"leases and results", suite_lease_tests, suite_lease_tests_count},
-                 {"reading", suite_read_tests, suite_read_tests_count},
-                 {"documents", suite_document_tests, suite_document_tests_count},
-                 {"many at once", suite_many_tests, suite_many_tests_count}};
-    int failed = 0;
+    struct CMUnitTest tests[64];
+    size_t count = 0;
     suite.place = place;
-    for (size_t i = 0; i < COUNT(parts); i++)
-        failed += _cmocka_run_group_tests(parts[i].name, parts[i].tests, parts[i].count, NULL,
-                                          NULL);
-    return failed;
+    for (const struct suite_test *one = suite_tests; one; one = one->next) {
+        assert_true(count < COUNT(tests));
+        tests[count++] = one->test;
+    }
+    return _cmocka_run_group_tests(place->name, tests, count, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-TEST_FUNCTION(claims_follow_priority_then_order)
+SUITE_TEST(claims_follow_priority_then_order)
 {
     static const struct {
         const char *id, *needs;
@@ -45,7 +45,7 @@ TEST_FUNCTION(claims_follow_priority_then_order)
     }
 }
 
-TEST_FUNCTION(refused_claims)
+SUITE_TEST(refused_claims)
 {
     const char *needs[QUEUE_NEEDS_MAX + 1] = {"cpu", "cpu", "cpu", "cpu", "cpu",
                                               "cpu", "cpu", "cpu", "cpu"};
@@ -99,7 +99,7 @@ static void start_waiter(struct waiter *waiter, struct queue *from)
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
-TEST_FUNCTION(a_put_wakes_a_claim)
+SUITE_TEST(a_put_wakes_a_claim)
 {
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
     struct queue *from[] = {suite.queue, other};
@@ -116,7 +116,7 @@ TEST_FUNCTION(a_put_wakes_a_claim)
     queue_close(other);
 }
 
-TEST_FUNCTION(a_returned_job_wakes_a_claim)
+SUITE_TEST(a_returned_job_wakes_a_claim)
 {
     struct waiter waiter;
     suite_put("a");
@@ -128,7 +128,7 @@ TEST_FUNCTION(a_returned_job_wakes_a_claim)
     queue_job_deinit(&waiter.job);
 }
 
-TEST_FUNCTION(a_claim_ends_without_a_job)
+SUITE_TEST(a_claim_ends_without_a_job)
 {
     struct queue_job job;
     int64_t start_ns = clock_now_ns();
@@ -144,12 +144,3 @@ TEST_FUNCTION(a_claim_ends_without_a_job)
     assert_true(suite_claim_with(suite.queue, "worker", "cpu", PATIENCE_MS, &job));
     queue_job_deinit(&job);
 }
-
-const struct CMUnitTest suite_claim_tests[] = {
-    SUITE_TEST(test_claims_follow_priority_then_order),
-    SUITE_TEST(test_refused_claims),
-    SUITE_TEST(test_a_put_wakes_a_claim),
-    SUITE_TEST(test_a_returned_job_wakes_a_claim),
-    SUITE_TEST(test_a_claim_ends_without_a_job),
-};
-const size_t suite_claim_tests_count = COUNT(suite_claim_tests);

@@ -61,7 +61,7 @@ static uint64_t count_all(void)
     return stats.documents;
 }
 
-TEST_FUNCTION(versions)
+SUITE_TEST(versions)
 {
     expect_none("a");
     assert_false(put("a", "no version 7 to replace", 7));
@@ -80,7 +80,7 @@ TEST_FUNCTION(versions)
 }
 
 /* A first write, a later one, and each of them sent again, as after a lost answer. */
-TEST_FUNCTION(a_write_that_is_repeated)
+SUITE_TEST(a_write_that_is_repeated)
 {
     assert_true(put("a", "one", 0));
     int64_t first = expect("a", "one");
@@ -97,7 +97,7 @@ TEST_FUNCTION(a_write_that_is_repeated)
     assert_int_equal(expect("a", "three"), first + 2);
 }
 
-TEST_FUNCTION(removal)
+SUITE_TEST(removal)
 {
     assert_false(drop("a"));
     assert_true(put("a", "one", 0));
@@ -116,7 +116,7 @@ TEST_FUNCTION(removal)
     assert_int_equal(count_all(), 2);
 }
 
-TEST_FUNCTION(times)
+SUITE_TEST(times)
 {
     struct queue_document document;
     int64_t before_ms = clock_wall_ms();
@@ -147,7 +147,7 @@ TEST_FUNCTION(times)
 }
 
 /* What somebody writes over before it was reaped is counted once. */
-TEST_FUNCTION(a_name_that_expired_is_free)
+SUITE_TEST(a_name_that_expired_is_free)
 {
     assert_true(put_kept("a", "one", 0, 10));
     int64_t first = expect("a", "one");
@@ -159,7 +159,7 @@ TEST_FUNCTION(a_name_that_expired_is_free)
     expect("a", "one");
 }
 
-TEST_FUNCTION(refused)
+SUITE_TEST(refused)
 {
     static char byte[1], long_name[QUEUE_ID_BYTES + 1];
     memset(long_name, 'n', QUEUE_ID_BYTES);
@@ -195,7 +195,7 @@ TEST_FUNCTION(refused)
 }
 
 /* Names are what they are, and not those of jobs and notes. */
-TEST_FUNCTION(names)
+SUITE_TEST(names)
 {
     static char longest[QUEUE_ID_BYTES];
     memset(longest, 'n', QUEUE_ID_BYTES - 1);
@@ -214,7 +214,7 @@ TEST_FUNCTION(names)
     suite_claim("a");
 }
 
-TEST_FUNCTION(bytes)
+SUITE_TEST(bytes)
 {
     static const size_t counts[] = {0, 1, 5000, LIMIT_QUEUE_BODY_BYTES};
     char *bytes = mem_alloc(LIMIT_QUEUE_BODY_BYTES);
@@ -241,7 +241,7 @@ TEST_FUNCTION(bytes)
 }
 
 /* One reap is a bounded amount of work. */
-TEST_FUNCTION(many_expire)
+SUITE_TEST(many_expire)
 {
     char name[32];
     struct queue_reaping reaping;
@@ -303,7 +303,7 @@ static void *count_some(void *argument)
     return NULL;
 }
 
-TEST_FUNCTION(no_step_of_many_writers_is_lost)
+SUITE_TEST(no_step_of_many_writers_is_lost)
 {
     struct crowd crowd = {.handles = {suite.queue}};
     struct writer writers[WRITERS];
@@ -323,17 +323,3 @@ TEST_FUNCTION(no_step_of_many_writers_is_lost)
     queue_document_deinit(&document);
     assert_int_equal(count_all(), 1);
 }
-
-const struct CMUnitTest suite_document_tests[] = {
-    SUITE_TEST(test_versions),
-    SUITE_TEST(test_a_write_that_is_repeated),
-    SUITE_TEST(test_removal),
-    SUITE_TEST(test_times),
-    SUITE_TEST(test_a_name_that_expired_is_free),
-    SUITE_TEST(test_refused),
-    SUITE_TEST(test_names),
-    SUITE_TEST(test_bytes),
-    SUITE_TEST(test_many_expire),
-    SUITE_TEST(test_no_step_of_many_writers_is_lost),
-};
-const size_t suite_document_tests_count = COUNT(suite_document_tests);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TEST_FUNCTION(the_first_result_wins)
+SUITE_TEST(the_first_result_wins)
 {
     suite_put("a");
     struct queue_job job = suite_claim("a");
@@ -23,7 +23,7 @@ TEST_FUNCTION(the_first_result_wins)
     queue_job_deinit(&done);
 }
 
-TEST_FUNCTION(only_who_claimed_may_finish)
+SUITE_TEST(only_who_claimed_may_finish)
 {
     suite_put("a");
     struct queue_job job = suite_get("a");
@@ -36,7 +36,7 @@ TEST_FUNCTION(only_who_claimed_may_finish)
     assert_int_equal(suite_get("a").state, QUEUE_QUEUED);
 }
 
-TEST_FUNCTION(a_lost_lease_puts_the_job_back)
+SUITE_TEST(a_lost_lease_puts_the_job_back)
 {
     struct queue_options options = {.lease_ms = 60000, .attempts = 3};
     suite_reopen(&options);
@@ -67,7 +67,7 @@ TEST_FUNCTION(a_lost_lease_puts_the_job_back)
     suite_assert_nothing_to_claim();
 }
 
-TEST_FUNCTION(a_result_for_a_job_that_was_put_back)
+SUITE_TEST(a_result_for_a_job_that_was_put_back)
 {
     suite_put("a");
     struct queue_job job = suite_claim("a");
@@ -78,7 +78,7 @@ TEST_FUNCTION(a_result_for_a_job_that_was_put_back)
     assert_int_equal(suite_get("a").state, QUEUE_DONE);
 }
 
-TEST_FUNCTION(attempts_run_out)
+SUITE_TEST(attempts_run_out)
 {
     suite_put("lost");
     for (int attempt = 1; attempt <= 3; attempt++) {
@@ -107,7 +107,7 @@ TEST_FUNCTION(attempts_run_out)
     assert_int_equal(stats.lost_leases, 3);
 }
 
-TEST_FUNCTION(a_drained_job_keeps_place_and_attempts)
+SUITE_TEST(a_drained_job_keeps_place_and_attempts)
 {
     suite_put("a");
     suite_put("b");
@@ -129,7 +129,7 @@ TEST_FUNCTION(a_drained_job_keeps_place_and_attempts)
     suite_claim("c");
 }
 
-TEST_FUNCTION(renewing_many)
+SUITE_TEST(renewing_many)
 {
     suite_put("a");
     suite_put("b");
@@ -149,7 +149,7 @@ TEST_FUNCTION(renewing_many)
     assert_int_equal(suite_reap().returned, 0);
 }
 
-TEST_FUNCTION(cancelling)
+SUITE_TEST(cancelling)
 {
     enum queue_state unused;
     suite_put("queued");
@@ -189,7 +189,7 @@ TEST_FUNCTION(cancelling)
     }
 }
 
-TEST_FUNCTION(a_returned_job_can_be_cancelled)
+SUITE_TEST(a_returned_job_can_be_cancelled)
 {
     suite_put("a");
     struct queue_job job = suite_claim("a");
@@ -198,16 +198,3 @@ TEST_FUNCTION(a_returned_job_can_be_cancelled)
     suite_assert_nothing_to_claim();
     assert_int_equal(suite_finish(&job, "passed", "late"), QUEUE_REFUSED);
 }
-
-const struct CMUnitTest suite_lease_tests[] = {
-    SUITE_TEST(test_the_first_result_wins),
-    SUITE_TEST(test_only_who_claimed_may_finish),
-    SUITE_TEST(test_a_lost_lease_puts_the_job_back),
-    SUITE_TEST(test_a_result_for_a_job_that_was_put_back),
-    SUITE_TEST(test_attempts_run_out),
-    SUITE_TEST(test_a_drained_job_keeps_place_and_attempts),
-    SUITE_TEST(test_renewing_many),
-    SUITE_TEST(test_cancelling),
-    SUITE_TEST(test_a_returned_job_can_be_cancelled),
-};
-const size_t suite_lease_tests_count = COUNT(suite_lease_tests);

@@ -1,6 +1,5 @@
 #include "queue_suite_parts.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -72,7 +71,7 @@ static struct queue_event await(struct seen *seen, const char *id, enum queue_st
     return copy;
 }
 
-TEST_FUNCTION(watchers_are_notified)
+SUITE_TEST(watchers_are_notified)
 {
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
     struct seen *both[] = {seen_new(suite.queue), seen_new(other)};
@@ -104,7 +103,7 @@ TEST_FUNCTION(watchers_are_notified)
 }
 
 /* A server whose feed is behind must not leave its clients waiting. */
-TEST_FUNCTION(no_end_is_missed)
+SUITE_TEST(no_end_is_missed)
 {
     struct queue_options options = {.keep_jobs = 1};
     suite_reopen(&options);
@@ -193,7 +192,7 @@ static void *work_some(void *argument)
     return NULL;
 }
 
-TEST_FUNCTION(a_crowd)
+SUITE_TEST(a_crowd)
 {
     struct crowd *crowd = mem_alloc(sizeof *crowd);
     pthread_t threads[11];
@@ -217,7 +216,7 @@ TEST_FUNCTION(a_crowd)
     mem_free(crowd);
 }
 
-TEST_FUNCTION(what_was_put_is_there_after_a_reopen)
+SUITE_TEST(what_was_put_is_there_after_a_reopen)
 {
     suite_put("a");
     suite_put("b");
@@ -231,11 +230,3 @@ TEST_FUNCTION(what_was_put_is_there_after_a_reopen)
     assert_true(strncmp(queue_name(suite.queue), suite.place->name, strlen(suite.place->name)) ==
                 0);
 }
-
-const struct CMUnitTest suite_many_tests[] = {
-    SUITE_TEST(test_watchers_are_notified),
-    SUITE_TEST(test_no_end_is_missed),
-    SUITE_TEST(test_a_crowd),
-    SUITE_TEST(test_what_was_put_is_there_after_a_reopen),
-};
-const size_t suite_many_tests_count = COUNT(suite_many_tests);

@@ -25,12 +25,25 @@ extern struct suite suite;
 
 int suite_set_up(void **state);
 int suite_tear_down(void **state);
-#define SUITE_TEST(name) cmocka_unit_test_setup_teardown(name, suite_set_up, suite_tear_down)
 
-extern const struct CMUnitTest suite_put_tests[], suite_claim_tests[], suite_lease_tests[],
-    suite_read_tests[], suite_document_tests[], suite_many_tests[];
-extern const size_t suite_put_tests_count, suite_claim_tests_count, suite_lease_tests_count,
-    suite_read_tests_count, suite_document_tests_count, suite_many_tests_count;
+/* A test of the suite, with a fresh store. */
+#define SUITE_TEST(name)                                                                           \
+    static void test_##name(void **state);                                                         \
+    __attribute__((constructor)) static void register_##name(void)                                 \
+    {                                                                                              \
+        static struct suite_test entry = {{"test_" #name, test_##name, suite_set_up,               \
+                                           suite_tear_down, NULL},                                 \
+                                          NULL};                                                   \
+        suite_register(&entry);                                                                    \
+    }                                                                                              \
+    TEST_FUNCTION(name)
+
+struct suite_test {
+    struct CMUnitTest test;
+    struct suite_test *next;
+};
+
+void suite_register(struct suite_test *test);
 
 /* Another queue on the same store, with other options. */
 void suite_reopen(const struct queue_options *options);

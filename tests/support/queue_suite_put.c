@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TEST_FUNCTION(put_and_get)
+SUITE_TEST(put_and_get)
 {
     static const char payload[] = "a\0b\xff\n";
     struct queue_submission one = {.id = "é id \"with' things",
@@ -41,7 +41,7 @@ TEST_FUNCTION(put_and_get)
     assert_non_null(strstr(suite.err.text, "absent"));
 }
 
-TEST_FUNCTION(made_ids_differ)
+SUITE_TEST(made_ids_differ)
 {
     struct queue_submission two[2] = {{.needs = "cpu"}, {.needs = "cpu"}};
     suite_ok(queue_put(suite.queue, two, 2, &suite.err));
@@ -54,7 +54,7 @@ TEST_FUNCTION(made_ids_differ)
     queue_job_deinit(&job);
 }
 
-TEST_FUNCTION(an_id_in_flight_is_joined)
+SUITE_TEST(an_id_in_flight_is_joined)
 {
     assert_int_equal(suite_put("a"), QUEUE_PUT_NEW);
     int64_t sequence = suite_get("a").sequence;
@@ -72,7 +72,7 @@ TEST_FUNCTION(an_id_in_flight_is_joined)
     assert_int_equal(three[2].put_result, QUEUE_PUT_JOINED);
 }
 
-TEST_FUNCTION(an_ended_id_answers_or_is_replaced)
+SUITE_TEST(an_ended_id_answers_or_is_replaced)
 {
     suite_put("a");
     struct queue_job old = suite_claim("a");
@@ -97,7 +97,7 @@ TEST_FUNCTION(an_ended_id_answers_or_is_replaced)
     assert_int_equal(suite_finish(&job, "wrong", "second"), QUEUE_FINISHED);
 }
 
-TEST_FUNCTION(a_known_result_ends_a_job_as_it_is_put)
+SUITE_TEST(a_known_result_ends_a_job_as_it_is_put)
 {
     struct queue_result known = {.outcome = "passed",
                                  .bytes = "verdict",
@@ -122,7 +122,7 @@ TEST_FUNCTION(a_known_result_ends_a_job_as_it_is_put)
 
 static char long_id[QUEUE_ID_BYTES + 1];
 
-TEST_FUNCTION(refused_arguments)
+SUITE_TEST(refused_arguments)
 {
     static char big[1];
     memset(long_id, 'x', QUEUE_ID_BYTES);
@@ -159,7 +159,7 @@ TEST_FUNCTION(refused_arguments)
     assert_string_equal(suite_get(long_id).id, long_id);
 }
 
-TEST_FUNCTION(the_largest_payload_and_result)
+SUITE_TEST(the_largest_payload_and_result)
 {
     size_t count = LIMIT_QUEUE_BODY_BYTES;
     char *bytes = mem_alloc(count);
@@ -184,14 +184,3 @@ TEST_FUNCTION(the_largest_payload_and_result)
     queue_job_deinit(&job);
     mem_free(bytes);
 }
-
-const struct CMUnitTest suite_put_tests[] = {
-    SUITE_TEST(test_put_and_get),
-    SUITE_TEST(test_made_ids_differ),
-    SUITE_TEST(test_an_id_in_flight_is_joined),
-    SUITE_TEST(test_an_ended_id_answers_or_is_replaced),
-    SUITE_TEST(test_a_known_result_ends_a_job_as_it_is_put),
-    SUITE_TEST(test_refused_arguments),
-    SUITE_TEST(test_the_largest_payload_and_result),
-};
-const size_t suite_put_tests_count = COUNT(suite_put_tests);

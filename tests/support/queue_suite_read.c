@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TEST_FUNCTION(lists)
+SUITE_TEST(lists)
 {
     char id[32];
     struct queue_job jobs[16];
@@ -47,7 +47,7 @@ TEST_FUNCTION(lists)
     }
 }
 
-TEST_FUNCTION(pages)
+SUITE_TEST(pages)
 {
     char id[32];
     struct queue_job jobs[5];
@@ -73,7 +73,7 @@ TEST_FUNCTION(pages)
                      ERR_LIMIT);
 }
 
-TEST_FUNCTION(finding_by_key)
+SUITE_TEST(finding_by_key)
 {
     struct queue_job job;
     static const struct {
@@ -109,7 +109,7 @@ static uint64_t ended(const struct queue_stats *stats, const char *outcome)
     return 0;
 }
 
-TEST_FUNCTION(statistics)
+SUITE_TEST(statistics)
 {
     struct queue_stats stats;
     suite_ok(queue_stats(suite.queue, &stats, &suite.err));
@@ -149,7 +149,7 @@ static void end_many(int count, const char *result)
     }
 }
 
-TEST_FUNCTION(retention_by_count_and_size)
+SUITE_TEST(retention_by_count_and_size)
 {
     struct queue_job job;
     struct queue_options by_count = {.keep_jobs = 5};
@@ -172,7 +172,7 @@ TEST_FUNCTION(retention_by_count_and_size)
     assert_int_equal(stats.kept, 3);
 }
 
-TEST_FUNCTION(retention_by_age)
+SUITE_TEST(retention_by_age)
 {
     struct queue_options options = {.keep_ms = 1};
     suite_reopen(&options);
@@ -188,7 +188,7 @@ TEST_FUNCTION(retention_by_age)
     assert_int_equal(suite_get("waits").state, QUEUE_QUEUED);
 }
 
-TEST_FUNCTION(registrations)
+SUITE_TEST(registrations)
 {
     struct queue_registration *registrations;
     size_t count;
@@ -215,14 +215,3 @@ TEST_FUNCTION(registrations)
     assert_string_equal(registrations[0].name, "node b");
     queue_registrations_free(registrations, count);
 }
-
-const struct CMUnitTest suite_read_tests[] = {
-    SUITE_TEST(test_lists),
-    SUITE_TEST(test_pages),
-    SUITE_TEST(test_finding_by_key),
-    SUITE_TEST(test_statistics),
-    SUITE_TEST(test_retention_by_count_and_size),
-    SUITE_TEST(test_retention_by_age),
-    SUITE_TEST(test_registrations),
-};
-const size_t suite_read_tests_count = COUNT(suite_read_tests);

@@ -23,9 +23,7 @@ void chart_close(struct buf *out)
 
 void chart_legend_item(struct buf *out, const char *class, const char *text)
 {
-    buf_printf(out, "<li><i class=\"key %s\"></i>", class);
-    html_text(out, text);
-    buf_puts(out, "</li>");
+    html_printf(out, "<li><i class=\"key %s\"></i>%s</li>", class, text);
 }
 
 void chart_legend(const struct report *report, struct buf *out, bool pairs)
@@ -41,6 +39,33 @@ void chart_legend(const struct report *report, struct buf *out, bool pairs)
     buf_puts(out, "</ul>");
 }
 
+void chart_estimates(struct plot *plot, const char *class, const double *x,
+                     const struct gym_estimate *estimates, size_t count, bool band)
+{
+    struct plot_point *points = mem_alloc((3 * count + 1) * sizeof *points);
+    struct plot_point *low = points + count, *high = low + count;
+    for (size_t i = 0; i < count; i++) {
+        points[i] = (struct plot_point){x[i], estimates[i].value};
+        low[i] = (struct plot_point){x[i], estimates[i].low};
+        high[i] = (struct plot_point){x[i], estimates[i].high};
+    }
+    if (band)
+        plot_ribbon(plot, plot_words("band %s", class).text, low, high, count);
+    plot_line(plot, plot_words("line %s", class).text, points, count);
+    mem_free(points);
+}
+
+void chart_dot(struct plot *plot, const char *class, double x, const char *name,
+               const struct gym_estimate *estimate)
+{
+    double value = 100 * estimate->value;
+    struct plot_words tip = isnan(estimate->low)
+                                ? plot_words("%.180s: %.1f %%", name, value)
+                                : plot_words("%.180s: %.1f %% (95 %%: %.1f to %.1f)", name, value,
+                                             100 * estimate->low, 100 * estimate->high);
+    plot_dot(plot, plot_words("dot %s", class).text, x, estimate->value, tip.text);
+}
+
 void chart_numbers_open(struct buf *out)
 {
     buf_puts(out, "<details class=\"numbers\"><summary>Numbers</summary><div class=\"scroll\">"
@@ -54,9 +79,7 @@ void chart_numbers_close(struct buf *out)
 
 void chart_head(struct buf *out, const char *text)
 {
-    buf_puts(out, "<th scope=\"col\">");
-    html_text(out, text);
-    buf_puts(out, "</th>");
+    html_printf(out, "<th scope=\"col\">%s</th>", text);
 }
 
 void chart_cell(struct buf *out, const struct gym_estimate *estimate)
@@ -68,14 +91,6 @@ void chart_cell(struct buf *out, const struct gym_estimate *estimate)
     else
         buf_printf(out, "<td>%.1f %% <small>%.1f–%.1f</small></td>", 100 * estimate->value,
                    100 * estimate->low, 100 * estimate->high);
-}
-
-struct plot_words chart_tip(const char *name, const struct gym_estimate *estimate)
-{
-    double value = 100 * estimate->value;
-    return isnan(estimate->low) ? plot_words("%.180s: %.1f %%", name, value)
-                                : plot_words("%.180s: %.1f %% (95 %%: %.1f to %.1f)", name, value,
-                                             100 * estimate->low, 100 * estimate->high);
 }
 
 size_t chart_turns(const struct report *report)

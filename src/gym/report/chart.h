@@ -24,14 +24,19 @@ void chart_legend_item(struct buf *out, const char *class, const char *text);
 /* Each run by its colour; `pairs`: and its dashed line for "at least 1×". */
 void chart_legend(const struct report *report, struct buf *out, bool pairs);
 
+/* A line through estimates of shares; `band`: with their intervals. */
+void chart_estimates(struct plot *plot, const char *class, const double *x,
+                     const struct gym_estimate *estimates, size_t count, bool band);
+/* A dot that says "NAME: 72.5 % (95 %: 60.0 to 82.5)". */
+void chart_dot(struct plot *plot, const char *class, double x, const char *name,
+               const struct gym_estimate *estimate);
+
 /* A table that opens on demand: head cells, then rows. */
 void chart_numbers_open(struct buf *out);
 void chart_numbers_close(struct buf *out);
 void chart_head(struct buf *out, const char *text);
 void chart_cell(struct buf *out, const struct gym_estimate *estimate); /* a share */
 
-/* "NAME: 72.5 % (95 %: 60.0 to 82.5)" */
-struct plot_words chart_tip(const char *name, const struct gym_estimate *estimate);
 /* Turns of the longest sample of all runs. */
 size_t chart_turns(const struct report *report);
 

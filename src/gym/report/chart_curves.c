@@ -3,32 +3,15 @@
 
 #include <math.h>
 
-static void curve(struct plot *plot, const struct gym_estimate *estimates, const char *line,
-                  const char *ribbon)
-{
-    struct plot_point values[REPORT_CURVE], low[REPORT_CURVE], high[REPORT_CURVE];
-    for (size_t i = 0; i < REPORT_CURVE; i++) {
-        double p = report_curve_p(i);
-        values[i] = (struct plot_point){p, estimates[i].value};
-        low[i] = (struct plot_point){p, estimates[i].low};
-        high[i] = (struct plot_point){p, estimates[i].high};
-    }
-    if (ribbon)
-        plot_ribbon(plot, ribbon, low, high, REPORT_CURVE);
-    plot_line(plot, line, values, REPORT_CURVE);
-}
-
 static void curve_dots(const struct report *report, struct plot *plot, size_t run)
 {
     for (size_t i = 0; i < report->options.p_count; i++) {
         double p = report->options.p[i];
-        const struct gym_estimate *estimate =
-            &report->runs[run].all.estimates[report_find(report, GYM_FAST_PROBLEMS, p, 0)];
-        if (p < REPORT_CURVE_LOW || p > REPORT_CURVE_HIGH)
-            continue;
-        struct plot_words name = plot_words("%.100s, fast_%g", report->runs[run].name, p);
-        plot_dot(plot, plot_words("dot s%zu", run).text, p, estimate->value,
-                 chart_tip(name.text, estimate).text);
+        if (p >= REPORT_CURVE_LOW && p <= REPORT_CURVE_HIGH)
+            chart_dot(
+                plot, plot_words("s%zu", run).text, p,
+                plot_words("%.100s, fast_%g", report->runs[run].name, p).text,
+                &report->runs[run].all.estimates[report_find(report, GYM_FAST_PROBLEMS, p, 0)]);
     }
 }
 
@@ -61,6 +44,7 @@ void chart_fast(const struct report *report, struct buf *out)
 {
     struct plot plot = {.x = {REPORT_CURVE_LOW, REPORT_CURVE_HIGH, true}, .y = chart_whole};
     bool one = report->run_count == 1;
+    double p[REPORT_CURVE];
     chart_open(out, "fast<sub>p</sub>",
                "Share of all problems with a correct sample at least <i>p</i> times as fast as the "
                "reference. The band is the 95&nbsp;% interval.",
@@ -79,13 +63,15 @@ void chart_fast(const struct report *report, struct buf *out)
     plot_ticks_y(&plot, chart_shares, CHART_SHARES, PLOT_PERCENT);
     plot_label_x(&plot, "speedup p over the reference");
     plot_rule(&plot, "even", plot_x(&plot, 1), plot.top, plot_x(&plot, 1), plot.bottom);
+    for (size_t i = 0; i < REPORT_CURVE; i++)
+        p[i] = report_curve_p(i);
     for (size_t r = 0; r < report->run_count; r++) {
-        curve(&plot, report->runs[r].curve_problems, plot_words("line s%zu", r).text,
-              plot_words("band s%zu", r).text);
+        chart_estimates(&plot, plot_words("s%zu", r).text, p, report->runs[r].curve_problems,
+                        REPORT_CURVE, true);
         curve_dots(report, &plot, r);
     }
     if (one)
-        curve(&plot, report->runs[0].curve_samples, "line s0 dashed", NULL);
+        chart_estimates(&plot, "s0 dashed", p, report->runs[0].curve_samples, REPORT_CURVE, false);
     plot_close(&plot);
     fast_numbers(report, out);
     chart_close(out);
@@ -94,20 +80,13 @@ void chart_fast(const struct report *report, struct buf *out)
 static void pass_line(struct plot *plot, const struct gym_estimate *estimates, size_t count,
                       const char *class, const char *name)
 {
-    struct plot_point values[REPORT_PASS], low[REPORT_PASS], high[REPORT_PASS];
-    for (size_t i = 0; i < count; i++) {
-        double k = (double)(i + 1);
-        values[i] = (struct plot_point){k, estimates[i].value};
-        low[i] = (struct plot_point){k, estimates[i].low};
-        high[i] = (struct plot_point){k, estimates[i].high};
-    }
-    plot_ribbon(plot, plot_words("band %s", class).text, low, high, count);
-    plot_line(plot, plot_words("line %s", class).text, values, count);
-    for (size_t i = 0; i < count; i++) {
-        struct plot_words label = plot_words("pass@%zu, %.100s", i + 1, name);
-        plot_dot(plot, plot_words("dot %s", class).text, values[i].x, values[i].y,
-                 chart_tip(label.text, &estimates[i]).text);
-    }
+    double k[REPORT_PASS] = {0};
+    for (size_t i = 0; i < count; i++)
+        k[i] = (double)(i + 1);
+    chart_estimates(plot, class, k, estimates, count, true);
+    for (size_t i = 0; i < count; i++)
+        chart_dot(plot, class, k[i], plot_words("pass@%zu, %.100s", i + 1, name).text,
+                  &estimates[i]);
 }
 
 static void pass_numbers(const struct report *report, size_t most, struct buf *out)

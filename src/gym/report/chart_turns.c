@@ -11,25 +11,20 @@
 static double turn_line(const struct report *report, const struct report_run *run,
                         struct plot *plot, size_t which, const char *class)
 {
-    struct plot_point values[CHART_TURNS], low[CHART_TURNS], high[CHART_TURNS];
+    struct gym_estimate estimates[CHART_TURNS] = {0};
     size_t count = run->turn_count < CHART_TURNS ? run->turn_count : CHART_TURNS;
-    double p = report->turn_measures[which].p;
+    double turns[CHART_TURNS] = {0}, p = report->turn_measures[which].p;
     for (size_t t = 0; t < count; t++) {
-        const struct gym_estimate *estimate = &run->turns[t].estimates[which];
-        values[t] = (struct plot_point){(double)t, estimate->value};
-        low[t] = (struct plot_point){(double)t, estimate->low};
-        high[t] = (struct plot_point){(double)t, estimate->high};
+        turns[t] = (double)t;
+        estimates[t] = run->turns[t].estimates[which];
     }
-    if (p == 0)
-        plot_ribbon(plot, plot_words("band %s", class).text, low, high, count);
-    plot_line(plot, plot_words("line %s", class).text, values, count);
-    for (size_t t = 0; t < count; t++) {
-        struct plot_words name = p > 0 ? plot_words("up to turn %zu, at least %g×", t, p)
-                                       : plot_words("up to turn %zu, correct", t);
-        plot_dot(plot, plot_words("dot %s", class).text, values[t].x, values[t].y,
-                 chart_tip(name.text, &run->turns[t].estimates[which]).text);
-    }
-    return count > 0 ? values[count - 1].y : NAN;
+    chart_estimates(plot, class, turns, estimates, count, p == 0);
+    for (size_t t = 0; t < count; t++)
+        chart_dot(plot, class, turns[t],
+                  p > 0 ? plot_words("up to turn %zu, at least %g×", t, p).text
+                        : plot_words("up to turn %zu, correct", t).text,
+                  &estimates[t]);
+    return count > 0 ? estimates[count - 1].value : NAN;
 }
 
 /* Labels at the ends of the lines, far enough apart to be read; values fall. */
@@ -193,9 +188,7 @@ static void mix_numbers(const struct report *report, const bool *seen, struct bu
     buf_puts(out, "</tr></thead><tbody>");
     for (size_t r = 0; r < report->run_count; r++)
         for (size_t t = 0; t < report->runs[r].turn_count; t++) {
-            buf_puts(out, "<tr><th scope=\"row\">");
-            html_text(out, report->runs[r].name);
-            buf_printf(out, "</th><td>%zu</td>", t);
+            html_printf(out, "<tr><th scope=\"row\">%s</th><td>%zu</td>", report->runs[r].name, t);
             for (size_t i = 0; i < ORDER_COUNT; i++)
                 if (seen[order[i]])
                     buf_printf(out, "<td>%zu</td>", report->runs[r].turns[t].mix[order[i]]);

@@ -47,8 +47,7 @@ static void put_run(const struct report *report, size_t r, struct buf *out)
     buf_puts(out, "<div class=\"run\"><h2>");
     if (report->run_count > 1)
         buf_printf(out, "<i class=\"key s%zu\"></i>", r);
-    html_text(out, run->name);
-    buf_puts(out, "</h2><ul class=\"chips\">");
+    html_printf(out, "%s</h2><ul class=\"chips\">", run->name);
     html_chip(out, "episodes", plot_words("%zu", run->episode_count).text);
     html_chip(out, "problems", plot_words("%zu", all->problem_count).text);
     html_chip(out, "samples of each", plot_words("%zu", run->sample_most).text);
@@ -76,12 +75,11 @@ void page_runs(const struct report *report, struct buf *out)
         put_run(report, r, out);
     for (size_t i = 0; i < report->comparison_count; i++) {
         const struct report_comparison *comparison = &report->comparisons[i];
-        buf_puts(out, "<p class=\"more\">Differences of <b>");
-        html_text(out, report->runs[comparison->b].name);
-        buf_puts(out, "</b> are against <b>");
-        html_text(out, report->runs[comparison->a].name);
-        buf_printf(out, "</b>, over the %zu problems that both were asked for",
-                   comparison->problem_count);
+        html_printf(out,
+                    "<p class=\"more\">Differences of <b>%s</b> are against <b>%s"
+                    "</b>, over the %zu problems that both were asked for",
+                    report->runs[comparison->b].name, report->runs[comparison->a].name,
+                    comparison->problem_count);
         if (comparison->other_texts > 0)
             buf_printf(out, " (%zu of these changed in between)", comparison->other_texts);
         buf_puts(out, ".</p>");
@@ -101,10 +99,8 @@ static void put_title(const struct page *page, struct buf *out)
 {
     if (page->frame)
         html_text(out, page->frame->title);
-    for (size_t i = 0; !page->frame && i < page->report->run_count; i++) {
-        buf_puts(out, i > 0 ? " · " : "");
-        html_text(out, page->report->runs[i].name);
-    }
+    for (size_t i = 0; !page->frame && i < page->report->run_count; i++)
+        html_printf(out, "%s%s", i > 0 ? " · " : "", page->report->runs[i].name);
 }
 
 static void put_page_head(const struct page *page, struct buf *out)
@@ -127,70 +123,32 @@ static void put_frame_after(const struct page *page, struct buf *out)
         page->frame->put_after(page->frame->context, out);
 }
 
-static void put_style_hash(const struct page *page, struct buf *out)
-{
-    (void)page;
-    put_source_hash(out, report_page_css);
-}
-
-static void put_script_hash(const struct page *page, struct buf *out)
-{
-    (void)page;
-    put_source_hash(out, report_page_js);
-}
-
-static void put_style(const struct page *page, struct buf *out)
-{
-    (void)page;
-    buf_puts(out, report_page_css);
-}
-
-static void put_script(const struct page *page, struct buf *out)
-{
-    (void)page;
-    buf_puts(out, report_page_js);
-}
-
-static void put_made(const struct page *page, struct buf *out)
-{
-    (void)page;
-    buf_puts(out, "warpgym " WARPGYM_VERSION);
-}
-
-static int put_sections(const struct page *page, struct buf *out, struct err *err)
-{
-    return page->report ? expand_slots(page, report_page_sections, out, err) : 0;
-}
-
-static int put_episodes(const struct page *page, struct buf *out, struct err *err)
-{
-    return page->report ? page_episodes(page->report, out, err) : 0;
-}
-
-/* One of three: of the page, of the report, or one that can fail. */
+/* What fills a slot, one of: a text or its hash, a part of the page or of the report, the episodes,
+ * or a template with slots of its own, which a page without a report lacks. */
 static const struct slot {
     const char *name;
+    const char *text, *hashed, *template;
     void (*put)(const struct page *page, struct buf *out);
     void (*put_report)(const struct report *report, struct buf *out);
-    int (*fill)(const struct page *page, struct buf *out, struct err *err);
+    int (*put_episodes)(const struct report *report, struct buf *out, struct err *err);
 } slots[] = {
-    {"title", put_title, NULL, NULL},
-    {"style_hash", put_style_hash, NULL, NULL},
-    {"script_hash", put_script_hash, NULL, NULL},
-    {"style", put_style, NULL, NULL},
-    {"script", put_script, NULL, NULL},
-    {"header", put_page_head, NULL, NULL},
-    {"before", put_frame_before, NULL, NULL},
-    {"after", put_frame_after, NULL, NULL},
-    {"made", put_made, NULL, NULL},
-    {"tiles", NULL, page_tiles, NULL},
-    {"charts", NULL, page_charts, NULL},
-    {"groups", NULL, page_groups, NULL},
-    {"turns", NULL, page_turns, NULL},
-    {"figures", NULL, page_figures, NULL},
-    {"problems", NULL, page_problems, NULL},
-    {"sections", NULL, NULL, put_sections},
-    {"episodes", NULL, NULL, put_episodes},
+    {"title", .put = put_title},
+    {"style_hash", .hashed = report_page_css},
+    {"script_hash", .hashed = report_page_js},
+    {"style", .text = report_page_css},
+    {"script", .text = report_page_js},
+    {"header", .put = put_page_head},
+    {"before", .put = put_frame_before},
+    {"after", .put = put_frame_after},
+    {"made", .text = "warpgym " WARPGYM_VERSION},
+    {"tiles", .put_report = page_tiles},
+    {"charts", .put_report = page_charts},
+    {"groups", .put_report = page_groups},
+    {"turns", .put_report = page_turns},
+    {"figures", .put_report = page_figures},
+    {"problems", .put_report = page_problems},
+    {"sections", .template = report_page_sections},
+    {"episodes", .put_episodes = page_episodes},
 };
 
 static int fill_slot(const struct page *page, const char *name, size_t length, struct buf *out,
@@ -199,11 +157,17 @@ static int fill_slot(const struct page *page, const char *name, size_t length, s
     for (const struct slot *slot = slots; slot < slots + COUNT(slots); slot++) {
         if (strlen(slot->name) != length || memcmp(slot->name, name, length) != 0)
             continue;
+        if (slot->text)
+            buf_puts(out, slot->text);
+        if (slot->hashed)
+            put_source_hash(out, slot->hashed);
         if (slot->put)
             slot->put(page, out);
         if (slot->put_report)
             slot->put_report(page->report, out);
-        return slot->fill ? slot->fill(page, out, err) : 0;
+        if (slot->put_episodes && page->report)
+            return slot->put_episodes(page->report, out, err);
+        return slot->template && page->report ? expand_slots(page, slot->template, out, err) : 0;
     }
     return err_set(err, ERR_INTERNAL, "the page has a slot that nothing fills: %.*s", (int)length,
                    name);

@@ -10,20 +10,9 @@
 
 static const char *html_entity(char letter)
 {
-    switch (letter) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
+    static const char *const entities[] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+    return (unsigned char)letter < COUNT(entities) ? entities[(unsigned char)letter] : NULL;
 }
 
 /* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they reorder what is read. */
@@ -63,13 +52,51 @@ void html_text(struct buf *out, const char *text)
     }
 }
 
+/* One conversion, the first `length` bytes of `format`. */
+static void put_conversion(struct buf *out, const char *format, size_t length, va_list *args)
+{
+    char one[16];
+    snprintf(one, sizeof one, "%.*s", (int)length, format);
+    switch (format[length - 1]) {
+    case 's':
+        html_text(out, va_arg(*args, const char *));
+        break;
+    case 'd':
+        buf_printf(out, one, va_arg(*args, int));
+        break;
+    case 'u': /* %zu */
+        buf_printf(out, one, va_arg(*args, size_t));
+        break;
+    case 'f':
+    case 'g':
+        buf_printf(out, one, va_arg(*args, double));
+        break;
+    default:
+        buf_puts(out, "%");
+    }
+}
+
+void html_printf(struct buf *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    while (*format) {
+        size_t plain = strcspn(format, "%");
+        buf_append(out, format, plain);
+        format += plain;
+        if (*format) {
+            size_t length = strcspn(format + 1, "sdufg%") + 2;
+            put_conversion(out, format, length, &args);
+            format += length;
+        }
+    }
+    va_end(args);
+}
+
 void html_chip(struct buf *out, const char *label, const char *text)
 {
-    if (!*text)
-        return;
-    buf_printf(out, "<li><span>%s</span> ", label);
-    html_text(out, text);
-    buf_puts(out, "</li>");
+    if (*text)
+        html_printf(out, "<li><span>%s</span> %s</li>", label, text);
 }
 
 struct plot_words plot_words(const char *format, ...)
@@ -97,14 +124,10 @@ void plot_open(struct plot *plot, struct buf *out, double width, double height, 
     plot->right = width - MARGIN_RIGHT;
     plot->top = MARGIN_TOP;
     plot->bottom = height - MARGIN_BOTTOM;
-    buf_printf(out,
-               "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-labelledby=\"%s-title %s-text\">"
-               "<title id=\"%s-title\">",
-               width, height, name, name, name);
-    html_text(out, title);
-    buf_printf(out, "</title><desc id=\"%s-text\">", name);
-    html_text(out, description);
-    buf_puts(out, "</desc>");
+    html_printf(out,
+                "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-labelledby=\"%s-title %s-text\">"
+                "<title id=\"%s-title\">%s</title><desc id=\"%s-text\">%s</desc>",
+                width, height, name, name, name, title, name, description);
 }
 
 void plot_close(struct plot *plot)
@@ -134,15 +157,14 @@ double plot_y(const struct plot *plot, double value)
     return plot->bottom - axis_fraction(&plot->y, value) * (plot->bottom - plot->top);
 }
 
-static void tick_text(double value, enum plot_unit unit, char *text, size_t size)
+static struct plot_words tick_words(double value, enum plot_unit unit)
 {
-    if (unit == PLOT_PERCENT)
-        snprintf(text, size, "%g %%", 100 * value);
-    else
-        snprintf(text, size, unit == PLOT_TIMES ? "%g×" : "%g", value);
+    return unit == PLOT_PERCENT ? plot_words("%g %%", 100 * value)
+           : unit == PLOT_TIMES ? plot_words("%g×", value)
+                                : plot_words("%g", value);
 }
 
-static bool clamp_to_axis(const struct plot_axis *axis, double value)
+static bool is_on_axis(const struct plot_axis *axis, double value)
 {
     return value >= axis->low - 1e-9 * fabs(axis->low) &&
            value <= axis->high + 1e-9 * fabs(axis->high);
@@ -156,9 +178,7 @@ void plot_rule(struct plot *plot, const char *class, double x0, double y0, doubl
 
 void plot_text(struct plot *plot, const char *class, double x, double y, const char *text)
 {
-    buf_printf(plot->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
-    html_text(plot->out, text);
-    buf_puts(plot->out, "</text>");
+    html_printf(plot->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>", class, x, y, text);
 }
 
 size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t most, double *values)
@@ -183,27 +203,23 @@ size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t mos
 
 void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum plot_unit unit)
 {
-    char text[48];
     for (size_t i = 0; i < count; i++) {
-        if (!clamp_to_axis(&plot->x, values[i]))
-            continue;
         double x = plot_x(plot, values[i]);
+        if (!is_on_axis(&plot->x, values[i]))
+            continue;
         plot_rule(plot, "grid", x, plot->top, x, plot->bottom);
-        tick_text(values[i], unit, text, sizeof text);
-        plot_text(plot, "tick middle", x, plot->bottom + 16, text);
+        plot_text(plot, "tick middle", x, plot->bottom + 16, tick_words(values[i], unit).text);
     }
 }
 
 void plot_ticks_y(struct plot *plot, const double *values, size_t count, enum plot_unit unit)
 {
-    char text[48];
     for (size_t i = 0; i < count; i++) {
-        if (!clamp_to_axis(&plot->y, values[i]))
-            continue;
         double y = plot_y(plot, values[i]);
+        if (!is_on_axis(&plot->y, values[i]))
+            continue;
         plot_rule(plot, "grid", plot->left, y, plot->right, y);
-        tick_text(values[i], unit, text, sizeof text);
-        plot_text(plot, "tick end", plot->left - 8, y + 4, text);
+        plot_text(plot, "tick end", plot->left - 8, y + 4, tick_words(values[i], unit).text);
     }
 }
 
@@ -250,26 +266,19 @@ void plot_ribbon(struct plot *plot, const char *class, const struct plot_point *
     buf_puts(plot->out, "\"/>");
 }
 
-static void tip_of(struct plot *plot, const char *tip)
-{
-    buf_puts(plot->out, " data-tip=\"");
-    html_text(plot->out, tip);
-    buf_puts(plot->out, "\"/>");
-}
-
 void plot_dot(struct plot *plot, const char *class, double x, double y, const char *tip)
 {
-    if (isnan(y))
-        return;
-    buf_printf(plot->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", class,
-               plot_x(plot, x), plot_y(plot, y));
-    tip_of(plot, tip);
+    if (!isnan(y))
+        html_printf(plot->out,
+                    "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" data-tip=\"%s\"/>",
+                    class, plot_x(plot, x), plot_y(plot, y), tip);
 }
 
 void plot_rect(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
                const char *tip)
 {
-    buf_printf(plot->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
-               class, fmin(x0, x1), fmin(y0, y1), fabs(x1 - x0), fabs(y1 - y0));
-    tip_of(plot, tip);
+    html_printf(plot->out,
+                "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                "data-tip=\"%s\"/>",
+                class, fmin(x0, x1), fmin(y0, y1), fabs(x1 - x0), fabs(y1 - y0), tip);
 }

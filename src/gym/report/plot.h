@@ -29,7 +29,9 @@ enum plot_unit { PLOT_NUMBER, PLOT_PERCENT, PLOT_TIMES };
 /* Untrusted text as HTML: the five characters escaped; invalid UTF-8, control characters and
  * direction marks become U+FFFD. */
 void html_text(struct buf *out, const char *text);
-/* An item of a header's list; nothing for an empty text. The label is trusted HTML. */
+/* As buf_printf, with each %s so escaped; knows %s, %d, %zu, %f, %g with flags and precision. */
+void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An item of a header's list; nothing for an empty text. */
 void html_chip(struct buf *out, const char *label, const char *text);
 
 /* A short formatted text for one call: plot_dot(…, plot_words("s%zu", i).text, …). */

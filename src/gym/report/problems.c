@@ -113,13 +113,6 @@ static const char *row_state(const struct report *report, const struct row *row)
     return fast ? "fast correct" : correct ? "correct" : "unsolved";
 }
 
-static void put_attribute(struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, " %s=\"", name);
-    html_text(out, value);
-    buf_puts(out, "\"");
-}
-
 static void put_row(const struct report *report, const struct row *row, struct buf *out)
 {
     const struct report_problem *any = NULL;
@@ -127,26 +120,17 @@ static void put_row(const struct report *report, const struct row *row, struct b
         if (row->in[r] && (!any || any->episode_count == 0))
             any = row->in[r];
     const char *name = *any->name ? any->name : "(no name)";
-    buf_printf(out, "<tr data-state=\"%s\"", row_state(report, row));
-    put_attribute(out, "data-level", any->level);
-    put_attribute(out, "data-category", any->category);
-    buf_puts(out, " data-episodes=\"");
+    html_printf(out,
+                "<tr data-state=\"%s\" data-level=\"%s\" data-category=\"%s\" data-episodes=\"",
+                row_state(report, row), any->level, any->category);
     for (size_t r = 0; r < report->run_count; r++)
         for (size_t i = 0; row->in[r] && i < row->in[r]->episode_count; i++)
             buf_printf(out, "%zu-%zu ", r, row->in[r]->episodes[i]->order);
-    buf_puts(out, "\"><th scope=\"row\"");
-    put_attribute(out, "data-v", name);
-    buf_puts(out, "><button type=\"button\" aria-expanded=\"false\">");
-    html_text(out, name);
-    buf_puts(out, "</button></th><td");
-    put_attribute(out, "data-v", any->level);
-    buf_puts(out, ">");
-    html_text(out, any->level);
-    buf_puts(out, "</td><td");
-    put_attribute(out, "data-v", any->category);
-    buf_puts(out, ">");
-    html_text(out, any->category);
-    buf_puts(out, "</td>");
+    html_printf(out,
+                "\"><th scope=\"row\" data-v=\"%s\"><button type=\"button\" "
+                "aria-expanded=\"false\">%s</button></th><td data-v=\"%s\">%s</td>"
+                "<td data-v=\"%s\">%s</td>",
+                name, name, any->level, any->level, any->category, any->category);
     for (size_t r = 0; r < report->run_count; r++)
         cells_of_run(row->in[r], out);
     buf_puts(out, "</tr>\n");

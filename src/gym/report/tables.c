@@ -8,6 +8,8 @@
 
 #define TEXT_BYTES 64
 #define TIMES "×"
+#define HEAD(text) "<th scope=\"col\">" text "</th>"
+#define NUMBER_HEAD(text) "<th scope=\"col\" class=\"number\">" text "</th>"
 
 static void put_value(struct buf *out, double value, enum gym_scale scale)
 {
@@ -122,7 +124,7 @@ void page_tiles(const struct report *report, struct buf *out)
 
 static void figure_head(const struct report *report, struct buf *out)
 {
-    buf_puts(out, "<table><thead><tr><th scope=\"col\">Figure</th><th scope=\"col\">Of</th>");
+    buf_puts(out, "<table><thead><tr>" HEAD("Figure") HEAD("Of"));
     for (size_t r = 0; r < report->run_count; r++) {
         buf_puts(out, "<th scope=\"col\" class=\"number\">");
         if (report->run_count > 1)
@@ -142,8 +144,7 @@ static void figure_row(const struct report *report, size_t i, struct buf *out)
     enum gym_scale scale = gym_measure_scale(measure->kind);
     char label[TEXT_BYTES];
     report_label(measure, label, sizeof label);
-    buf_puts(out, "<tr><th scope=\"row\" title=\"");
-    html_text(out, gym_measure_meaning(measure->kind));
+    html_printf(out, "<tr><th scope=\"row\" title=\"%s", gym_measure_meaning(measure->kind));
     buf_printf(out, "\">%s%s</th><td>", label, measure->judged ? ", judged only" : "");
     if (report->run_count == 1)
         put_count(out, measure, &report->runs[0].all.estimates[i]);
@@ -222,26 +223,18 @@ static void turn_row(const struct report *report, const struct report_run *run, 
 
 static void turn_table(const struct report *report, struct buf *out)
 {
-    buf_puts(out, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th>"
-                  "<th scope=\"col\" class=\"number\">Turn</th>"
-                  "<th scope=\"col\" class=\"number\">Answers</th>"
-                  "<th scope=\"col\" class=\"number\">In form</th>"
-                  "<th scope=\"col\" class=\"number\">Compiled</th>"
-                  "<th scope=\"col\" class=\"number\">Correct</th>"
-                  "<th scope=\"col\" class=\"number\">Violations</th>"
-                  "<th scope=\"col\" class=\"number\">Reward</th>");
+    buf_puts(out, "<div class=\"scroll\"><table><thead><tr>" HEAD("Run") NUMBER_HEAD("Turn")
+                      NUMBER_HEAD("Answers") NUMBER_HEAD("In form") NUMBER_HEAD("Compiled")
+                          NUMBER_HEAD("Correct") NUMBER_HEAD("Violations") NUMBER_HEAD("Reward"));
     for (size_t i = 0; i <= report->options.p_count; i++)
         if (i == 0)
-            buf_puts(out, "<th scope=\"col\" class=\"number\">Correct of all</th>");
+            buf_puts(out, NUMBER_HEAD("Correct of all"));
         else
-            buf_printf(out, "<th scope=\"col\" class=\"number\">≥ %g× of all</th>",
-                       report->options.p[i - 1]);
+            buf_printf(out, NUMBER_HEAD("≥ %g× of all"), report->options.p[i - 1]);
     buf_puts(out, "</tr></thead><tbody>");
     for (size_t r = 0; r < report->run_count; r++)
         for (size_t t = 0; t < report->runs[r].turn_count; t++) {
-            buf_puts(out, "<tr><th scope=\"row\">");
-            html_text(out, report->runs[r].name);
-            buf_puts(out, "</th>");
+            html_printf(out, "<tr><th scope=\"row\">%s</th>", report->runs[r].name);
             turn_row(report, &report->runs[r], t, out);
         }
     buf_puts(out, "</tbody></table></div>");
@@ -258,9 +251,7 @@ static void change_list(const struct report *report, size_t r, struct buf *out)
                  {"worse", "slower", c->slower},         {"worse", "broken", c->broken}};
     buf_puts(out, "<p class=\"changes\">");
     if (report->run_count > 1) {
-        buf_printf(out, "<i class=\"key s%zu\"></i><b>", r);
-        html_text(out, report->runs[r].name);
-        buf_puts(out, "</b> ");
+        html_printf(out, "<i class=\"key s%zu\"></i><b>%s</b> ", r, report->runs[r].name);
     }
     buf_puts(out, "From turn to turn:");
     for (size_t i = 0; i < COUNT(items); i++)
@@ -282,12 +273,10 @@ void page_turns(const struct report *report, struct buf *out)
 static void group_row(const struct report *report, size_t r, const struct report_set *set,
                       const size_t *places, size_t count, struct buf *out)
 {
-    buf_printf(out, "<tr><td><i class=\"key s%zu\"></i>", r);
-    html_text(out, report->runs[r].name);
-    buf_puts(out, "</td><th scope=\"row\">");
-    html_text(out, set->name);
-    buf_printf(out, "</th><td class=\"number\">%zu</td><td class=\"number\">%zu</td>",
-               set->problem_count, set->samples_asked);
+    html_printf(out,
+                "<tr><td><i class=\"key s%zu\"></i>%s</td><th scope=\"row\">%s"
+                "</th><td class=\"number\">%zu</td><td class=\"number\">%zu</td>",
+                r, report->runs[r].name, set->name, set->problem_count, set->samples_asked);
     for (size_t i = 0; i < count; i++) {
         enum gym_scale scale = gym_measure_scale(report->measures[places[i]].kind);
         buf_puts(out, "<td class=\"number\">");
@@ -320,7 +309,7 @@ void page_groups(const struct report *report, struct buf *out)
             continue;
         places[count++] = place;
         report_label(&wanted[i], label, sizeof label);
-        buf_printf(out, "<th scope=\"col\" class=\"number\">%s</th>", label);
+        buf_printf(out, NUMBER_HEAD("%s"), label);
     }
     buf_puts(out, "</tr></thead><tbody>");
     for (size_t r = 0; r < report->run_count; r++)

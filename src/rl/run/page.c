@@ -523,9 +523,7 @@ static void put_page_head(void *context, struct buf *out)
     const struct page *page = context;
     const struct run_view *view = page->view;
     const json_t *last = json_array_get(page->checkpoints, json_array_size(page->checkpoints) - 1);
-    buf_puts(out, "<div class=\"training\"><h2>");
-    html_text(out, view->name);
-    buf_puts(out, "</h2><ul class=\"chips\">");
+    html_printf(out, "<div class=\"training\"><h2>%s</h2><ul class=\"chips\">", view->name);
     html_chip(out, "run", run_state_names[view->state]);
     html_chip(out, "steps",
               view->steps > 0 ? plot_words("%" PRIu64 " of %" PRIu64, view->step, view->steps).text
@@ -561,11 +559,9 @@ static void put_settings(const struct page *page, struct buf *out)
                   "<th scope=\"col\">Value</th></tr></thead><tbody>");
     json_object_foreach((json_t *)page->settings, name, value)
     {
-        buf_puts(out, "<tr><th scope=\"row\"><code>");
-        html_text(out, name);
-        buf_puts(out, "</code></th><td><code>");
-        html_text(out, json_string_value(value));
-        buf_puts(out, "</code></td></tr>\n");
+        html_printf(out,
+                    "<tr><th scope=\"row\"><code>%s</code></th><td><code>%s</code></td></tr>\n",
+                    name, json_string_value(value));
     }
     buf_puts(out, "</tbody></table></div></section>\n");
 }

@@ -166,13 +166,9 @@ static const struct {
     {"\"turns\": 1", {{"passed", 9}}, "turns", 1},
     {"\"turns\": 3", {{"unsupported", 0}}, "error", 1},
     {"\"turns\": 2, \"history\": {\"iterations\": 3, \"remain_turns\": 1}",
-     {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}},
-     "turns",
-     4},
+     .verdicts = {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}}, "turns", 4},
     {"\"turns\": 2, \"history\": {\"iterations\": 2, \"remain_turns\": 0, \"select\": \"top\"}",
-     {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}},
-     "turns",
-     4},
+     .verdicts = {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}}, "turns", 4},
 };
 
 TEST(endings)

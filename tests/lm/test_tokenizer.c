@@ -374,10 +374,7 @@ TEST(encode)
         {"\xFF\xE4\xB8", true, false, 3, {0xFF, 0xE4, 0xB8}},
         {"ab\x80"
          "ab",
-         true,
-         false,
-         3,
-         {256, 0x80, 256}},
+         true, false, 3, .ids = {256, 0x80, 256}},
     };
     struct tokenizer *tokenizer = open_file(&(struct file){.post_processor = TEMPLATE});
     for (size_t i = 0; i < COUNT(rows); i++) {

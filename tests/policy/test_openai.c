@@ -60,54 +60,37 @@ TEST(questions)
 #define DELTA(inside) CHUNK("\"delta\": {" inside "}")
 
 static const struct {
-    const char *events[4];
-    int result; /* of the last */
+    int result; /* of the last event */
     bool whole;
     const char *text, *reasoning, *finish;
     size_t logprobs;
+    const char *events[4];
 } answers[] = {
-    {{DELTA("\"content\": \"a\""), DELTA("\"content\": \"b\"")}, 0, false, "ab", "", "", 0},
-    {{DELTA("\"content\": null, \"reasoning_content\": \"r\""), CHUNK("\"finish_reason\": "
-                                                                      "\"stop\"")},
-     0,
-     true,
-     "",
-     "r",
-     "stop",
-     0},
-    {{DELTA("\"reasoning\": \"r\", \"content\": \"a\""), "[DONE]"}, 0, true, "a", "r", "", 0},
-    {{"[DONE]", DELTA("\"content\": \"late\"")}, 0, true, "", "", "", 0},
-    {{DELTA("\"content\": [{\"type\": \"thinking\", \"thinking\": [{\"text\": \"r\"}]},"
-            " {\"type\": \"text\", \"text\": \"a\"}, 5, null]")},
-     0,
-     false,
-     "a",
-     "r",
-     "",
-     0},
-    {{CHUNK("\"delta\": {\"content\": \"a\"}, \"logprobs\": {\"content\":"
-            " [{\"token\": \"a\", \"logprob\": -1}]}")},
-     0,
-     false,
-     "a",
-     "",
-     "",
-     1},
-    {{CHUNK("\"logprobs\": {\"content\": [{\"token\": \"a\", \"logprob\": -1},"
-            " {\"token\": \"b\", \"logprob\": null}]}")},
-     0,
-     false,
-     "",
-     "",
-     "",
-     0}, /* all or none */
-    {{"{}", "[]", "{\"choices\": null}", "{\"choices\": [{}]}"}, 0, false, "", "", "", 0},
-    {{DELTA("\"content\": 5"), "{\"error\": null}"}, 0, false, "", "", "", 0},
-    {{"{\"error\": {\"message\": \"x\", \"code\": 400}}"}, ERR_IO, false, "", "", "", 0},
-    {{"{\"error\": \"x\"}"}, ERR_IO, false, "", "", "", 0},
-    {{CHUNK("\"finish_reason\": \"error\"")}, ERR_IO, true, "", "", "error", 0},
-    {{"nonsense"}, ERR_PROTOCOL, false, "", "", "", 0},
-    {{"5"}, ERR_PROTOCOL, false, "", "", "", 0},
+    {0, false, "ab", "", "", 0,
+     .events = {DELTA("\"content\": \"a\""), DELTA("\"content\": \"b\"")}},
+    {0, true, "", "r", "stop", 0,
+     .events = {DELTA("\"content\": null, \"reasoning_content\": \"r\""),
+                CHUNK("\"finish_reason\": "
+                      "\"stop\"")}},
+    {0, true, "a", "r", "", 0,
+     .events = {DELTA("\"reasoning\": \"r\", \"content\": \"a\""), "[DONE]"}},
+    {0, true, "", "", "", 0, .events = {"[DONE]", DELTA("\"content\": \"late\"")}},
+    {0, false, "a", "r", "", 0,
+     .events = {DELTA("\"content\": [{\"type\": \"thinking\", \"thinking\": [{\"text\": \"r\"}]},"
+                      " {\"type\": \"text\", \"text\": \"a\"}, 5, null]")}},
+    {0, false, "a", "", "", 1,
+     .events = {CHUNK("\"delta\": {\"content\": \"a\"}, \"logprobs\": {\"content\":"
+                      " [{\"token\": \"a\", \"logprob\": -1}]}")}},
+    {0, false, "", "", "", 0,
+     .events = {CHUNK("\"logprobs\": {\"content\": [{\"token\": \"a\", \"logprob\": -1},"
+                      " {\"token\": \"b\", \"logprob\": null}]}")}}, /* all or none */
+    {0, false, "", "", "", 0, .events = {"{}", "[]", "{\"choices\": null}", "{\"choices\": [{}]}"}},
+    {0, false, "", "", "", 0, .events = {DELTA("\"content\": 5"), "{\"error\": null}"}},
+    {ERR_IO, false, "", "", "", 0, .events = {"{\"error\": {\"message\": \"x\", \"code\": 400}}"}},
+    {ERR_IO, false, "", "", "", 0, .events = {"{\"error\": \"x\"}"}},
+    {ERR_IO, true, "", "", "error", 0, .events = {CHUNK("\"finish_reason\": \"error\"")}},
+    {ERR_PROTOCOL, false, "", "", "", 0, .events = {"nonsense"}},
+    {ERR_PROTOCOL, false, "", "", "", 0, .events = {"5"}},
 };
 
 TEST(answers)

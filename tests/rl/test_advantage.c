@@ -27,13 +27,8 @@ static const struct row {
     {"grpo", false, 4, {0}, {0}, {2, 0, 0, 0}, {1.5, -0.5, -0.5, -0.5}},
     {"rloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
     {"erloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
-    {"grpo_std",
-     false,
-     4,
-     {0},
-     {0},
-     {2, 0, 0, 0},
-     {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
+    {"grpo_std", false, 4, .prompts = {0}, .turns = {0}, .rewards = {2, 0, 0, 0},
+     .advantages = {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
     {"trloo", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"trloo", true, 1, {0}, {0}, {1.3}, {0}},
     {"grpo", false, 1, {0}, {0}, {1.3}, {1.3}},
@@ -41,13 +36,8 @@ static const struct row {
     {"erloo_norm", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"erloo_norm", false, 2, {0}, {0}, {1, 4}, {-3, 3}}, /* deviation of one other: 1 */
     /* Others of the first: 2 and 4, mean 3, deviation √2. */
-    {"erloo_norm",
-     false,
-     3,
-     {0},
-     {0},
-     {0, 2, 4},
-     {-3 / (1.4142135623730951 + 1e-8), 0, 3 / (1.4142135623730951 + 1e-8)}},
+    {"erloo_norm", false, 3, .prompts = {0}, .turns = {0}, .rewards = {0, 2, 4},
+     .advantages = {-3 / (1.4142135623730951 + 1e-8), 0, 3 / (1.4142135623730951 + 1e-8)}},
     /* Two rollouts, two turns and one: the second turn is alone. Returns 3, 2 and 1. */
     {"trloo", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {2, 2, -2}},
     {"trloo", true, 3, {0}, {0, 1, 0}, {1, 2, 1}, {2, 0, -2}},
@@ -59,13 +49,8 @@ static const struct row {
     {"return", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {3, 2, 1}},
     /* Prompts are apart, but for `reinforce`. */
     {"trloo", false, 4, {5, 5, 2, 2}, {0}, {1, 0, 4, 2}, {1, -1, 2, -2}},
-    {"reinforce",
-     false,
-     4,
-     {5, 5, 2, 2},
-     {0},
-     {1, 1, 1, 3},
-     {-0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), 1.5 / (1 + 1e-6)}},
+    {"reinforce", false, 4, .prompts = {5, 5, 2, 2}, .turns = {0}, .rewards = {1, 1, 1, 3},
+     .advantages = {-0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), 1.5 / (1 + 1e-6)}},
 };
 
 TEST(rows)

@@ -1,5 +1,5 @@
-/* Bands, vetoes, weights and metrics against figures of the papers' pages and against sums written
- * out for each token. */
+/* Ratio bounds, vetoes, weights and metrics against figures of the papers' pages and against sums
+ * written out for each token. */
 #include "rl/method/mismatch.h"
 
 #include "../support/rl_batches.h"
@@ -11,124 +11,55 @@
 #define TOKENS 4
 #define CLOSE 1e-6 /* log-probabilities are floats */
 
-/* One rollout of two turns: of the tokens, `first` are the first turn's. */
+/* One rollout of two turns, with a letter for each token: + counts, - is masked; of a turn that is
+ * dropped m (by the bounds), v (by the veto), b (by both). */
 static const struct row {
     const char *what;
     struct rl_ratio_bounds bounds;
-    size_t tokens, first;
+    const char *outcome;
     double log_ratio[TOKENS];
-    uint8_t drop[2];
-    bool mask[TOKENS];
 } rows[] = {
-    {"geometric, inside",
-     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
-     3,
-     2,
-     {0.002, -0.001, 0.0005},
-     {0, 0},
-     {true, true, true}},
-    {"geometric, outside",
-     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
-     3,
-     2,
-     {0.0011, 0.0011, 0.0011},
-     {RL_MISMATCH, RL_MISMATCH},
-     {true, true, true}},
-    {"turn_geo: each for itself",
-     {RL_TURN_GEO, 0.999, 1.001, 0, false},
-     3,
-     2,
-     {0.0018, 0.0018, 0.0005},
-     {RL_MISMATCH, 0},
-     {true, true, true}},
-    {"turn_geo: a mean",
-     {RL_TURN_GEO, 0.999, 1.001, 0, false},
-     3,
-     2,
-     {0.0006, 0.0006, 0.0018},
-     {0, RL_MISMATCH},
-     {true, true, true}},
-    {"geometric: a mean of tokens, not of turns",
-     {RL_GEOMETRIC, 0.999, 1.001, 0, false},
-     3,
-     1,
-     {0.0027, 0, 0},
-     {0, 0},
-     {true, true, true}},
-    {"turn: a sum",
-     {RL_TURN, 0.9, 1.1, 0, false},
-     4,
-     2,
-     {0.06, 0.06, 0.06, -0.06},
-     {RL_MISMATCH, 0},
-     {true, true, true, true}},
-    {"sequence: it comes out even",
-     {RL_SEQUENCE, 0.9, 1.1, 0, false},
-     4,
-     2,
-     {0.3, 0.3, -0.3, -0.3},
-     {0, 0},
-     {true, true, true, true}},
-    {"token",
-     {RL_TOKEN, 0.5, 2, 0, false},
-     4,
-     2,
-     {0.6, 0.8, -0.6, -0.8},
-     {0, 0},
-     {true, false, true, false}},
-    {"token, a band that is one number",
-     {RL_TOKEN, 1, 1, 0, false},
-     3,
-     2,
-     {0, 0.001, -0.001},
-     {0, 0},
-     {true, false, false}},
-    {"none", {RL_NO_LEVEL, 0.5, 2, 0, false}, 4, 2, {9, 9, 9, 9}, {0, 0}, {true, true, true, true}},
-    {"veto of a turn, the code",
-     {RL_NO_LEVEL, 0.5, 2, 1e-4, false},
-     3,
-     2,
-     {0, -9.3, 0},
-     {RL_VETO, 0},
-     {true, true, true}},
-    {"veto of a rollout, the paper",
-     {RL_NO_LEVEL, 0.5, 2, 1e-4, true},
-     3,
-     2,
-     {0, -9.3, 0},
-     {RL_VETO, RL_VETO},
-     {true, true, true}},
-    {"no veto", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, 3, 2, {0, -9.2, 0}, {0, 0}, {true, true, true}},
-    {"both",
-     {RL_TURN, 0.5, 2, 1e-4, true},
-     3,
-     2,
-     {0, 0, -9.3},
-     {RL_VETO, RL_MISMATCH | RL_VETO},
-     {true, true, true}},
-    {"what is no number",
-     {RL_GEOMETRIC, 0.5, 2, 0, false},
-     3,
-     2,
-     {0, NAN, 0},
-     {RL_MISMATCH, RL_MISMATCH},
-     {true, true, true}},
-    {"a clamp, not an infinity",
-     {RL_SEQUENCE, 0, 1e9, 0, false},
-     3,
-     2,
-     {100, 1000, 0},
-     {0, 0},
-     {true, true, true}},
+    {"geometric, inside", .bounds = {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false}, "++|+",
+     .log_ratio = {0.002, -0.001, 0.0005}},
+    {"geometric, outside", .bounds = {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false}, "mm|m",
+     .log_ratio = {0.0011, 0.0011, 0.0011}},
+    {"turn_geo: each for itself", .bounds = {RL_TURN_GEO, 0.999, 1.001, 0, false}, "mm|+",
+     .log_ratio = {0.0018, 0.0018, 0.0005}},
+    {"turn_geo: a mean", {RL_TURN_GEO, 0.999, 1.001, 0, false}, "++|m", {0.0006, 0.0006, 0.0018}},
+    {"geometric: a mean of tokens, not of turns", .bounds = {RL_GEOMETRIC, 0.999, 1.001, 0, false},
+     "+|++", .log_ratio = {0.0027, 0, 0}},
+    {"turn: a sum", {RL_TURN, 0.9, 1.1, 0, false}, "mm|++", {0.06, 0.06, 0.06, -0.06}},
+    {"sequence: it comes out even", .bounds = {RL_SEQUENCE, 0.9, 1.1, 0, false}, "++|++",
+     .log_ratio = {0.3, 0.3, -0.3, -0.3}},
+    {"token", {RL_TOKEN, 0.5, 2, 0, false}, "+-|+-", {0.6, 0.8, -0.6, -0.8}},
+    {"token, bounds that are one number", {RL_TOKEN, 1, 1, 0, false}, "+-|-", {0, 0.001, -0.001}},
+    {"none", {RL_NO_LEVEL, 0.5, 2, 0, false}, "++|++", {9, 9, 9, 9}},
+    {"veto of a turn, the code", {RL_NO_LEVEL, 0.5, 2, 1e-4, false}, "vv|+", {0, -9.3, 0}},
+    {"veto of a rollout, the paper", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, "vv|v", {0, -9.3, 0}},
+    {"no veto", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, "++|+", {0, -9.2, 0}},
+    {"both", {RL_TURN, 0.5, 2, 1e-4, true}, "vv|b", {0, 0, -9.3}},
+    {"what is no number", {RL_GEOMETRIC, 0.5, 2, 0, false}, "mm|m", {0, NAN, 0}},
+    {"a clamp, not an infinity", {RL_SEQUENCE, 0, 1e9, 0, false}, "++|+", {100, 1000, 0}},
 };
+
+static size_t first_tokens(const struct row *row)
+{
+    return strcspn(row->outcome, "|");
+}
+
+static char letter_of(const struct row *row, size_t token)
+{
+    return row->outcome[token + (token >= first_tokens(row))];
+}
 
 static void two_turns(const struct row *row, struct rl_batch *batch, struct arena *arena)
 {
-    rl_batch_alloc(batch, arena, 2, row->tokens);
+    size_t tokens = strlen(row->outcome) - 1;
+    rl_batch_alloc(batch, arena, 2, tokens);
     batch->turn[1] = 1;
-    batch->first[1] = row->first;
-    batch->first[2] = row->tokens;
-    for (size_t i = 0; i < row->tokens; i++)
+    batch->first[1] = first_tokens(row);
+    batch->first[2] = tokens;
+    for (size_t i = 0; i < tokens; i++)
         batch->trained[i] = (float)row->log_ratio[i];
 }
 
@@ -146,13 +77,19 @@ TEST(rows)
             fail_msg("%s: %s", rows[i].what, err.text);
         rl_mismatch_measure(&batch, &bounds, &metrics);
         rl_mismatch_reject(&batch, &bounds);
-        if (memcmp(batch.drop, rows[i].drop, 2) != 0)
-            fail_msg("%s: %d and %d", rows[i].what, batch.drop[0], batch.drop[1]);
-        if (memcmp(batch.mask, rows[i].mask, rows[i].tokens * sizeof *batch.mask) != 0)
-            fail_msg("%s: masks of tokens", rows[i].what);
-        for (size_t t = 0; t < rows[i].tokens; t++)
-            rejected += batch.drop[t >= rows[i].first] || !batch.mask[t];
-        if (fabs(metrics.rollout_rs_masked_fraction - rejected / (double)rows[i].tokens) > CLOSE)
+        for (size_t t = 0; t < batch.tokens; t++) {
+            uint8_t drop = batch.drop[t >= batch.first[1]];
+            char letter = drop == (RL_MISMATCH | RL_VETO) ? 'b'
+                          : drop == RL_MISMATCH           ? 'm'
+                          : drop == RL_VETO               ? 'v'
+                          : drop                          ? '?'
+                          : batch.mask[t]                 ? '+'
+                                                          : '-';
+            if (letter != letter_of(&rows[i], t) || (drop && !batch.mask[t]))
+                fail_msg("%s: token %zu: %c, bits %d", rows[i].what, t, letter, drop);
+            rejected += letter != '+';
+        }
+        if (fabs(metrics.rollout_rs_masked_fraction - rejected / (double)batch.tokens) > CLOSE)
             fail_msg("%s: %g", rows[i].what, metrics.rollout_rs_masked_fraction);
         arena_deinit(&arena);
     }
@@ -199,7 +136,7 @@ TEST(bounds)
 
 TEST(importance)
 {
-    static const struct row row = {.tokens = 4, .first = 2, .log_ratio = {0.5, 0.25, 1, -0.5}};
+    static const struct row row = {.outcome = "++|++", .log_ratio = {0.5, 0.25, 1, -0.5}};
     static const struct {
         enum rl_level level;
         double upper;
@@ -325,11 +262,10 @@ TEST(monitoring)
     }
 }
 
-/* Ratios 1/4, 1, 2 and 8 in two turns, band 1/2 to 4. */
+/* Ratios 1/4, 1, 2 and 8 in two turns, bounds 1/2 to 4. */
 TEST(rejection_metrics)
 {
-    static const struct row row = {.tokens = 4,
-                                   .first = 2,
+    static const struct row row = {.outcome = "++|++",
                                    .log_ratio = {-1.3862943611198906, 0, 0.6931471805599453,
                                                  2.0794415416798357}};
     struct rl_ratio_bounds bounds = {RL_TOKEN, 0.5, 4, 0.26, false};

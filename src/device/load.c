@@ -80,10 +80,8 @@ struct group_kind {
 
 static const struct group_kind group_kinds[2] = {
     {"/sys/fs/cgroup", "memory.max", "memory.current", {"\ninactive_file ", "\nactive_file "}},
-    {"/sys/fs/cgroup/memory",
-     "memory.limit_in_bytes",
-     "memory.usage_in_bytes",
-     {"\ntotal_inactive_file ", "\ntotal_active_file "}},
+    {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     .caches = {"\ntotal_inactive_file ", "\ntotal_active_file "}},
 };
 
 /* DIRECTORY/name (mem_free); NULL: it is not there. */

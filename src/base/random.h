@@ -15,6 +15,12 @@ static inline uint64_t random_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
+/* The next number of a stream; *state begins as the seed. */
+static inline uint64_t random_next(uint64_t *state)
+{
+    return random_mix(*state += RANDOM_GOLDEN);
+}
+
 /* In [0, 1): the upper 53 bits. */
 static inline double random_uniform(uint64_t bits)
 {

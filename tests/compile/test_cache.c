@@ -3,6 +3,7 @@
 #include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -349,14 +350,13 @@ TEST(full_disk)
 }
 
 /* Reads and writes a few entries over and over; whatever is found has to be whole. */
-static int hammer(unsigned seed)
+static int hammer(uint64_t seed)
 {
     for (int i = 0; i < 150; i++) {
         char key[HASH_HEX_BYTES];
         char object[64];
         struct cache_entry entry;
-        seed = seed * 1103515245 + 12345;
-        unsigned which = seed >> 16 & 3;
+        unsigned which = random_next(&seed) & 3;
         memcpy(key, KEY, sizeof key);
         key[63] = (char)('0' + which);
         snprintf(object, sizeof object, "object number %u", which);

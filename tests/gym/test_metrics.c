@@ -1,4 +1,5 @@
 #include "../support/test.h"
+#include "base/random.h"
 #include "gym/report/metrics.h"
 
 #include <math.h>
@@ -229,14 +230,6 @@ TEST(statuses)
         assert_non_null(gym_status_name(status));
 }
 
-static uint64_t splitmix64(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -253,7 +246,7 @@ static void slow_bootstrap(const struct gym_term *a, const struct gym_term *b, s
     for (size_t i = 0; i < ROUNDS; i++) {
         double over[2] = {0, 0}, under[2] = {0, 0};
         for (size_t j = 0; j < n; j++) {
-            size_t draw = (size_t)((unsigned __int128)splitmix64(&seed) * n >> 64);
+            size_t draw = (size_t)((unsigned __int128)random_next(&seed) * n >> 64);
             over[0] += a[draw].over;
             under[0] += a[draw].under;
             over[1] += b ? b[draw].over : 0;
@@ -277,8 +270,8 @@ TEST(intervals_against_slow_bootstrap)
     struct gym_term a[N], b[N];
     uint64_t seed = 7;
     for (size_t i = 0; i < N; i++) {
-        a[i] = (struct gym_term){(double)(splitmix64(&seed) % 5), 4};
-        b[i] = (struct gym_term){(double)(splitmix64(&seed) % 5), 4};
+        a[i] = (struct gym_term){(double)(random_next(&seed) % 5), 4};
+        b[i] = (struct gym_term){(double)(random_next(&seed) % 5), 4};
     }
     struct gym_resamples *resamples = gym_resamples_new(N, 500, 42);
     double low, high;

@@ -2,6 +2,7 @@
 
 #include "../support/test.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <float.h>
 #include <math.h>
@@ -10,18 +11,9 @@
 static const double inf = INFINITY;
 static const double nan_value = NAN;
 
-/* A small generator with a fixed seed (SplitMix64), so that a failure repeats. */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 static double uniform(uint64_t *state)
 {
-    return (double)(next(state) >> 11) * 0x1p-53;
+    return random_uniform(random_next(state));
 }
 
 static bool same(double a, double b, double relative)
@@ -194,13 +186,13 @@ static double draw(uint64_t *state, bool special)
 {
     static const double specials[] = {0,       -0.0,  1e-45,  -1e-40,  FLT_MAX, -FLT_MAX, 65504,
                                       65519.9, 65520, 3.4e38, 3.41e38, DBL_MAX, DBL_MIN,  5e-324};
-    if (special && next(state) % 16 == 0) {
-        uint64_t pick = next(state) % (COUNT(specials) + 3);
+    if (special && random_next(state) % 16 == 0) {
+        uint64_t pick = random_next(state) % (COUNT(specials) + 3);
         if (pick < 3)
             return pick == 0 ? nan_value : pick == 1 ? inf : -inf;
         return specials[pick - 3];
     }
-    double size = next(state) % 8 ? 1 : 100;
+    double size = random_next(state) % 8 ? 1 : 100;
     return (uniform(state) - 0.5) * size;
 }
 
@@ -209,21 +201,21 @@ static void random_case(uint64_t seed, double *expected_value, double *got_value
 {
     static const double errors[] = {0, 1e-8, 1e-4, 1};
     uint64_t state = seed;
-    struct comparison spec = {.count = next(&state) % 1500};
-    spec.dtype = next(&state) % DTYPE_COUNT;
+    struct comparison spec = {.count = random_next(&state) % 1500};
+    spec.dtype = random_next(&state) % DTYPE_COUNT;
     bool floating = dtype_facts(spec.dtype)->floating;
-    spec.expected_dtype = floating && next(&state) % 2 ? DTYPE_F64 : spec.dtype;
-    spec.tolerance.exact = next(&state) % 4 == 0;
-    spec.tolerance.scale = next(&state) % 2 ? SCALE_RMS : SCALE_NONE;
-    spec.tolerance.relative = next(&state) % 2 ? 1e-3 : 1e-6;
-    spec.tolerance.absolute = next(&state) % 2 ? 0 : 1e-5;
-    spec.slack = next(&state) % 2 ? 0 : 1e-4;
-    bool special = next(&state) % 2;
-    double error = errors[next(&state) % 4];
+    spec.expected_dtype = floating && random_next(&state) % 2 ? DTYPE_F64 : spec.dtype;
+    spec.tolerance.exact = random_next(&state) % 4 == 0;
+    spec.tolerance.scale = random_next(&state) % 2 ? SCALE_RMS : SCALE_NONE;
+    spec.tolerance.relative = random_next(&state) % 2 ? 1e-3 : 1e-6;
+    spec.tolerance.absolute = random_next(&state) % 2 ? 0 : 1e-5;
+    spec.slack = random_next(&state) % 2 ? 0 : 1e-4;
+    bool special = random_next(&state) % 2;
+    double error = errors[random_next(&state) % 4];
     for (uint64_t i = 0; i < spec.count; i++) {
         expected_value[i] = draw(&state, special);
         got_value[i] = expected_value[i] * (1 + error * (uniform(&state) - 0.5));
-        if (next(&state) % 512 == 0)
+        if (random_next(&state) % 512 == 0)
             got_value[i] = draw(&state, special);
         dtype_store(spec.expected_dtype, expected, i, expected_value[i]);
         dtype_store(spec.dtype, got, i, got_value[i]);

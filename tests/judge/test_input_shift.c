@@ -1,6 +1,7 @@
 #include "judge/measure/input_shift.h"
 
 #include "../support/test.h"
+#include "base/random.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ TEST(sums_do_not_drift)
     double worst = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fill_slot(&layout, seed, slot.bytes);
-        input_shift_apply(&layout, slot.bytes, seed * 0x9e3779b97f4a7c15U);
+        input_shift_apply(&layout, slot.bytes, seed * RANDOM_GOLDEN);
         for (size_t row = 0; row < ELEMENTS; row += ROW) {
             float sum = 0;
             double exact = 0;

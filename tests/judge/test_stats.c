@@ -1,4 +1,5 @@
 #include "../support/test.h"
+#include "base/random.h"
 #include "judge/measure/stats.h"
 
 #include <math.h>
@@ -135,18 +136,10 @@ TEST(tight)
     assert_false(stats_tight(&(struct interval){NAN, 0, INFINITY, 0}, 1000));
 }
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 static double normal(uint64_t *state)
 {
-    double u = ((double)(next(state) >> 11) + 0.5) * 0x1p-53;
-    double v = (double)(next(state) >> 11) * 0x1p-53;
+    double u = ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53;
+    double v = random_uniform(random_next(state));
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
@@ -155,7 +148,7 @@ static double timing(uint64_t *state, double typical, bool tail)
 {
     double noise = 0.03 * normal(state);
     if (tail)
-        noise += -0.2 * log(((double)(next(state) >> 11) + 0.5) * 0x1p-53);
+        noise += -0.2 * log(((double)(random_next(state) >> 11) + 0.5) * 0x1p-53);
     return typical * exp(noise);
 }
 

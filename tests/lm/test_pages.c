@@ -1,6 +1,7 @@
 /* Pages: references, prefixes that are found again, who is given away first; and many random
  * operations against a plain list of what each page should hold. */
 #include "../support/test.h"
+#include "base/random.h"
 #include "lm/sample/pages.h"
 
 #define SIZE 2
@@ -96,12 +97,6 @@ TEST(eviction)
 #define PAGES 7
 #define ROUNDS 20000
 
-static uint64_t next(uint64_t *random)
-{
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *random >> 33;
-}
-
 TEST(random)
 {
     struct pages *pages = pages_new(PAGES, SIZE);
@@ -109,10 +104,10 @@ TEST(random)
     uint64_t random = 1, marks[4] = {PAGES_START}, newest = 0;
     bool kept[PAGES] = {false};
     for (size_t round = 0; round < ROUNDS; round++) {
-        const int32_t tokens[SIZE] = {(int32_t)(next(&random) % 3), 0};
-        int32_t page = (int32_t)(next(&random) % PAGES);
-        uint64_t before = marks[next(&random) % 4], mark = 0;
-        switch (next(&random) % 8) {
+        const int32_t tokens[SIZE] = {(int32_t)(random_next(&random) % 3), 0};
+        int32_t page = (int32_t)(random_next(&random) % PAGES);
+        uint64_t before = marks[random_next(&random) % 4], mark = 0;
+        switch (random_next(&random) % 8) {
         case 0:
         case 1:
             page = pages_take(pages);
@@ -128,7 +123,7 @@ TEST(random)
                 found++;
                 held[page]++;
                 assert_true(mark != PAGES_START);
-                marks[1 + next(&random) % 3] = mark;
+                marks[1 + random_next(&random) % 3] = mark;
             }
             break;
         case 3:
@@ -136,7 +131,7 @@ TEST(random)
                 mark = pages_keep(pages, before, page, tokens);
                 kept[page] = mark > newest; /* else there was one */
                 newest = kept[page] ? mark : newest;
-                marks[1 + next(&random) % 3] = mark;
+                marks[1 + random_next(&random) % 3] = mark;
             }
             break;
         case 4:

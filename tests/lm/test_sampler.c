@@ -4,6 +4,7 @@
 
 #include "../support/test.h"
 #include "../support/tiny_model.h"
+#include "base/random.h"
 #include "lm/model/pass.h"
 #include "lm/sample/sampler_internal.h"
 
@@ -592,12 +593,6 @@ TEST(ragged_on_cpu)
 #define KINDS 6
 #define CROWD 40
 
-static uint64_t next(uint64_t *random)
-{
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *random >> 33;
-}
-
 /* Some prompts begin alike, lengths differ, all ways to sample occur. */
 static struct lm_request kind_of(const struct fixture *fixture, size_t kind,
                                  struct tiny_answer *answer)
@@ -654,12 +649,12 @@ TEST(crowd)
         tight.cache_tokens = cancelling < 2 ? 64 : 128;
         open_fixture(&fixture, &tight);
         for (size_t i = 0; i < CROWD; i++) {
-            kinds[i] = next(&random) % KINDS;
+            kinds[i] = random_next(&random) % KINDS;
             struct lm_request request = kind_of(&fixture, kinds[i], &answers[i]);
             ids[i] = submit(&fixture, &request);
-            for (size_t n = cancelling ? next(&random) % 8 : 0; n > 0; n--)
+            for (size_t n = cancelling ? random_next(&random) % 8 : 0; n > 0; n--)
                 step(&fixture);
-            size_t victim = next(&random) % CROWD;
+            size_t victim = random_next(&random) % CROWD;
             if (cancelling && victim <= i && victim % 4 == 0) {
                 lm_sampler_cancel(fixture.sampler, ids[victim]);
                 cancelled[victim] = true;

@@ -3,6 +3,7 @@
 
 #include "../support/test.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "lm/tokenizer/learn.h"
 
 #include <stdlib.h>
@@ -25,12 +26,6 @@ static struct tokenizer *make_tokenizer(void)
     assert_ok(tokenizer_open(&tokenizer, directory, &err), &err);
     file_remove_tree(directory);
     return tokenizer;
-}
-
-static uint64_t next(uint64_t *random)
-{
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *random >> 33;
 }
 
 TEST(pure)
@@ -77,12 +72,12 @@ static size_t run_stream(struct tokenizer *tokenizer, const char *const *stops, 
     stop_scan_init(&scan, tokenizer, stops, count);
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < TOKENS && !scan.found; i++) {
-        int32_t id = (int32_t)(size - 1 - next(random) % 24);
+        int32_t id = (int32_t)(size - 1 - random_next(random) % 24);
         struct tokens ids = {0};
-        if (next(random) % 3 == 0) {
+        if (random_next(random) % 3 == 0) {
             const struct tokenizer_encoding how = {0};
-            assert_int_equal(tokenizer_encode(tokenizer, letters + next(random) % 4, 1, &how, &ids,
-                                              NULL),
+            assert_int_equal(tokenizer_encode(tokenizer, letters + random_next(random) % 4, 1, &how,
+                                              &ids, NULL),
                              0);
             id = ids.ids[0];
         }
@@ -113,7 +108,7 @@ TEST(streams)
     uint64_t random = 3;
     size_t found = 0;
     for (size_t i = 0; i < STREAMS; i++) {
-        const size_t from = next(&random) % 7, count = 1 + next(&random) % (7 - from);
+        const size_t from = random_next(&random) % 7, count = 1 + random_next(&random) % (7 - from);
         found += run_stream(tokenizer, stops + from, count, &random);
     }
     assert_true(found > STREAMS / 10 && found < STREAMS - STREAMS / 10);

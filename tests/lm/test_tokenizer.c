@@ -115,28 +115,23 @@ TEST(letters)
         assert_int_equal(byte_unicode_bytes(others[i], strlen(others[i]), back), -1);
 }
 
-static uint32_t draw(uint32_t *seed)
-{
-    *seed = *seed * 1664525U + 1013904223U;
-    return *seed >> 8;
-}
-
 /* The same merges, whatever way they are found. */
 TEST(merging_fast_and_plain)
 {
     struct bpe_work work = {0};
-    uint32_t seed = 1;
+    uint64_t seed = 1;
     for (int table = 0; table < 200; table++) {
         struct bpe bpe;
         bpe_init(&bpe, 64, seed);
         for (uint32_t rank = 0; rank < 64; rank++)
-            bpe_put(&bpe, (int32_t)(draw(&seed) % (4 + rank)), (int32_t)(draw(&seed) % (4 + rank)),
+            bpe_put(&bpe, (int32_t)(random_next(&seed) % (4 + rank)),
+                    (int32_t)(random_next(&seed) % (4 + rank)),
                     (struct bpe_merge_to){rank, (int32_t)(4 + rank)});
         for (int word = 0; word < 40; word++) {
             int32_t fast[300], plain[300];
-            size_t count = draw(&seed) % (word % 2 ? 60 : 300);
+            size_t count = random_next(&seed) % (word % 2 ? 60 : 300);
             for (size_t i = 0; i < count; i++)
-                fast[i] = plain[i] = (int32_t)(draw(&seed) % 4);
+                fast[i] = plain[i] = (int32_t)(random_next(&seed) % 4);
             size_t expected = bpe_merge_plain(&bpe, plain, count);
             assert_int_equal(bpe_merge(&bpe, &work, fast, count), expected);
             assert_memory_equal(fast, plain, expected * sizeof *fast);
@@ -644,10 +639,10 @@ static void *encode_much(void *argument)
 {
     struct tokenizer *tokenizer = argument;
     char text[64];
-    uint32_t seed = 3;
+    uint64_t seed = 3;
     for (int i = 0; i < 2000; i++) {
         for (size_t k = 0; k < sizeof text; k++)
-            text[k] = "ab c"[draw(&seed) % 4];
+            text[k] = "ab c"[random_next(&seed) % 4];
         assert_comes_back(tokenizer, text, sizeof text);
     }
     return NULL;

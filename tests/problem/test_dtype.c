@@ -1,4 +1,5 @@
 #include "../support/test.h"
+#include "base/random.h"
 #include "problem/dtype.h"
 
 #include <math.h>
@@ -67,8 +68,7 @@ TEST(rounding_16)
             uint16_t here = (uint16_t)bits, next = (uint16_t)(bits + 1);
             double a = dtype_load(types[t], &here, 0), b = dtype_load(types[t], &next, 0);
             b = isinf(b) ? a : b;
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            double share = (double)(random >> 40) * 0x1p-24;
+            double share = random_uniform(random_next(&random));
             const double tries[] = {a / 2 + b / 2, nextafter(a / 2 + b / 2, 0),
                                     nextafter(a / 2 + b / 2, INFINITY), a + (b - a) * share,
                                     -(a / 2 + b / 2)};

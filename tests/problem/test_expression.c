@@ -1,5 +1,6 @@
 #include "../support/test.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "problem/expression.h"
 
 #include <math.h>
@@ -236,10 +237,9 @@ TEST(numbers)
     struct arena arena = {0};
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
         char text[64];
-        uint64_t digits = (random >> 20) % 1000000000000000u;
-        int exponent = (int)(random >> 59) % 19 - 9;
+        uint64_t digits = random_next(&random) % 1000000000000000u;
+        int exponent = (int)(random_next(&random) % 19) - 9;
         snprintf(text, sizeof text, "%llu.%03ue%d", (unsigned long long)(digits / 1000),
                  (unsigned)(digits % 1000), exponent);
         const struct expression *expression;

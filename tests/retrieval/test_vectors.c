@@ -3,6 +3,7 @@
 
 #include "../support/test.h"
 #include "base/file.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +11,6 @@
 #include <unistd.h>
 
 enum { ROWS = 97, DIMENSION = 37 };
-
-static float draw(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (float)((int32_t)(*state >> 33) - (1 << 30)) / (1 << 30);
-}
 
 /* The reference: one product after the other, and the best row of those not yet taken. */
 static float plain_product(const float *a, const float *b)
@@ -32,9 +27,9 @@ TEST(nearest)
     uint64_t random = 7;
     struct vectors vectors = {data, ROWS, DIMENSION, sizeof data};
     for (size_t i = 0; i < ROWS * DIMENSION; i++)
-        data[i] = draw(&random);
+        data[i] = (float)(2 * random_uniform(random_next(&random)) - 1);
     for (size_t i = 0; i < DIMENSION; i++)
-        query[i] = draw(&random);
+        query[i] = (float)(2 * random_uniform(random_next(&random)) - 1);
     static const struct {
         uint64_t first, end;
         size_t count, found;

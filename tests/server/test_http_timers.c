@@ -1,4 +1,5 @@
 #include "../support/test.h"
+#include "base/random.h"
 #include "server/http/timers.h"
 
 #include <stdlib.h>
@@ -69,12 +70,12 @@ TEST(against_list)
         http_timer_init(&many[i]);
     for (int64_t now_ns = 0; now_ns < 20000; now_ns++) {
         int64_t next_ns;
-        seed = seed * 6364136223846793005U + 1442695040888963407U;
-        struct http_timer *moved = &many[(seed >> 33) % MANY];
-        if ((seed >> 60) == 0)
+        const uint64_t random = random_next(&seed);
+        struct http_timer *moved = &many[(random >> 33) % MANY];
+        if ((random >> 60) == 0)
             http_timers_remove(&timers, moved);
         else
-            http_timers_set(&timers, moved, now_ns + (int64_t)((seed >> 20) % 500));
+            http_timers_set(&timers, moved, now_ns + (int64_t)((random >> 20) % 500));
         int64_t earliest_ns = HTTP_TIMER_NEVER;
         for (size_t i = 0; i < MANY; i++)
             earliest_ns = many[i].due_ns < earliest_ns ? many[i].due_ns : earliest_ns;

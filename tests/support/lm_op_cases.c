@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "lm/model/value.h"
 
 #include <math.h>
@@ -17,13 +18,11 @@ struct row {
     int flags;
 };
 
-/* Between -1 and 1; mixed as SplitMix64 does. */
+/* Between -1 and 1. */
 static double noise(const struct lm_op_case *c, size_t i)
 {
-    uint64_t x = (c->count * 1000003 + i + c->sizes[0] * 31 + c->sizes[1]) * 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return (double)(int32_t)((x ^ x >> 31) >> 32) * 0x1p-31;
+    uint64_t place = c->count * 1000003 + i + c->sizes[0] * 31 + c->sizes[1];
+    return (double)(int32_t)(random_mix(place * RANDOM_GOLDEN) >> 32) * 0x1p-31;
 }
 
 /* Values around `middle`, rounded to what every element type holds. */

@@ -1,12 +1,13 @@
 #include "rl_batches.h"
 
+#include "base/random.h"
+
 #include <math.h>
 #include <string.h>
 
 double rl_test_number(uint64_t *state)
 {
-    *state = *state * 6364136223846793005U + 1442695040888963407U;
-    return (double)(*state >> 11) * 0x1p-53;
+    return random_uniform(random_next(state));
 }
 
 size_t rl_test_below(uint64_t *state, size_t bound)

@@ -1,6 +1,7 @@
 #include "tiny_lm.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "small_model.h"
 
 struct lm_config tiny_lm_config(size_t vocab)
@@ -58,18 +59,9 @@ float *tiny_lm_values(const struct tiny_lm *tiny, bool gradients, size_t *count)
     return all;
 }
 
-/* Numbers for tests (Steele et al. 2014: SplitMix64). */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
 static float part(uint64_t *state)
 {
-    return (float)(next(state) >> 40) / (float)(1 << 24);
+    return (float)(random_next(state) >> 40) / (float)(1 << 24);
 }
 
 struct lm_datum tiny_datum(uint64_t seed, size_t count, size_t targets_per_row)
@@ -81,12 +73,12 @@ struct lm_datum tiny_datum(uint64_t seed, size_t count, size_t targets_per_row)
     float *sampled = mem_alloc(count * sizeof *sampled);
     float *advantages = mem_alloc(count * sizeof *advantages);
     for (size_t i = 0; i < count; i++) {
-        tokens[i] = (int32_t)(next(&seed) % TINY_VOCAB);
+        tokens[i] = (int32_t)(random_next(&seed) % TINY_VOCAB);
         sampled[i] = -3 - 2 * part(&seed);
         advantages[i] = i == 0 ? 0 : 2 * part(&seed) - 1;
     }
     for (size_t i = 0; i < cells; i++) {
-        targets[i] = (int32_t)(next(&seed) % TINY_VOCAB);
+        targets[i] = (int32_t)(random_next(&seed) % TINY_VOCAB);
         weights[i] = i % 3 == 0 ? 0 : part(&seed);
     }
     return (struct lm_datum){.count = count,

@@ -1,4 +1,5 @@
 #include "judge/measure/input_shift.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,11 @@ static void input_shift_argument(const struct layout_argument *argument, char *d
     uint64_t tail = count < TAIL ? 1 : count / TAIL;
     size_t bytes = dtype_facts(argument->dtype)->bytes;
     uint64_t threshold = (seed >> 8) % 160 + 48; /* of 256: bias between 0.19 and 0.81 */
-    uint64_t state = seed | 1;
+    uint64_t state = seed;
     for (uint64_t i = 0; i < argument->count; i++) {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        bool large = state >> 56 >= threshold;
-        uint64_t rank = (state >> 32 & 0xffffff) * tail >> 24;
+        uint64_t random = random_next(&state);
+        bool large = random >> 56 >= threshold;
+        uint64_t rank = (random >> 32 & 0xffffff) * tail >> 24;
         memcpy(data + i * bytes, &sampled[large ? count - 1 - rank : rank].bits, bytes);
     }
 }
@@ -56,6 +57,6 @@ void input_shift_apply(const struct layout *layout, char *slot, uint64_t seed)
                      argument->fill == FILL_NONE;
         if ((argument->role == ROLE_IN || argument->role == ROLE_INOUT) && drawn &&
             dtype_facts(argument->dtype)->floating && argument->count > 1)
-            input_shift_argument(argument, slot + argument->offset, seed + i * 0x9e3779b97f4a7c15U);
+            input_shift_argument(argument, slot + argument->offset, seed + i * RANDOM_GOLDEN);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "judge/process/child.h"
 
 #include <string.h>
@@ -106,15 +107,12 @@ void child_take_samples(struct child *child)
         sample->taken = false;
         if (count == 0)
             continue;
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        sample->output = (uint32_t)((state >> 33) % count);
-        state = state * 6364136223846793005U + 1442695040888963407U;
+        sample->output = (uint32_t)(random_next(&state) % count);
         uint64_t bytes = outputs[sample->output].bytes;
         uint64_t lines = bytes / CHILD_SAMPLE_BYTES;
-        sample->offset = lines ? (state >> 20) % lines * CHILD_SAMPLE_BYTES : 0;
-        state = state * 6364136223846793005U + 1442695040888963407U;
+        sample->offset = lines ? random_next(&state) % lines * CHILD_SAMPLE_BYTES : 0;
         if (child_has_slot_outputs(child))
-            sample->offset += (state >> 33) % child->slots * child->layout.bytes;
+            sample->offset += random_next(&state) % child->slots * child->layout.bytes;
         sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
         sample->taken = sample->bytes > 0;
         if (!child->gpu && sample->taken)

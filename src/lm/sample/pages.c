@@ -1,6 +1,7 @@
 #include "lm/sample/pages.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <string.h>
 
@@ -70,7 +71,7 @@ static int32_t *bucket_of(const struct pages *pages, uint64_t before, const int3
 {
     uint64_t hash = before;
     for (size_t i = 0; i < pages->size; i++) {
-        hash = (hash ^ (uint32_t)tokens[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ (uint32_t)tokens[i]) * RANDOM_GOLDEN;
         hash ^= hash >> 29;
     }
     return &pages->buckets[hash & pages->bucket_mask];

@@ -8,6 +8,7 @@
  * entry in the heap is put right when it comes to the top. A pair that spells a token which is
  * there already is left alone: each token has one way to be made.
  */
+#include "base/random.h"
 #include "lm/tokenizer/learn_internal.h"
 
 #include <string.h>
@@ -102,7 +103,7 @@ static struct entry pop(struct learner *learner)
 static size_t slot_of(const struct learner *learner, uint64_t key)
 {
     size_t mask = learner->slot_count - 1;
-    size_t slot = (size_t)((key * 0x9e3779b97f4a7c15) >> 20) & mask;
+    size_t slot = (size_t)((key * RANDOM_GOLDEN) >> 20) & mask;
     while (learner->slots[slot] && learner->pairs[learner->slots[slot] - 1].key != key)
         slot = (slot + 1) & mask;
     return slot;

@@ -67,12 +67,16 @@ static void report_tools(struct report *report, const struct capabilities *found
 {
     char text[700];
     buf_puts(report->out, "Compilers\n");
-    if (found->cc[0])
-        snprintf(text, sizeof text, "%s, %s", found->cc, found->cc_version);
-    else
-        snprintf(text, sizeof text,
-                 "no C compiler: install gcc, or set WARPGYM_CC; C candidates cannot be judged");
-    doctor_line(report, found->cc[0], "C", text);
+    snprintf(text, sizeof text, "%s, %s", found->cc, found->cc_version);
+    doctor_line(report, found->cc[0], "C",
+                found->cc[0] ? text
+                             : "no C compiler: install gcc, or set WARPGYM_CC; native problems "
+                               "cannot be judged");
+    snprintf(text, sizeof text, "%s, %s", found->cxx, found->cxx_version);
+    doctor_line(report, found->cxx[0], "C++",
+                found->cxx[0] ? text
+                              : "no C++ compiler: install g++, or set WARPGYM_CXX; C++ candidates "
+                                "cannot be judged");
     doctor_line(report, found->nvcc[0], "CUDA",
                 found->nvcc[0] ? found->nvcc
                                : "no nvcc: CUDA candidates are not even compiled here");
@@ -149,6 +153,7 @@ static json_t *as_json(const struct capabilities *found)
              json_text(found->sandbox_error[0] ? found->sandbox_error : NULL));
     json_put(object, "native_ready_ms", json_number(found->native_ms));
     json_put(object, "cc", json_text(found->cc[0] ? found->cc : NULL));
+    json_put(object, "cxx", json_text(found->cxx[0] ? found->cxx : NULL));
     json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
     json_put(object, "nvrtc", json_text(found->nvrtc[0] ? found->nvrtc : NULL));
     json_put(object, "nvrtc_error", json_text(found->nvrtc_error[0] ? found->nvrtc_error : NULL));

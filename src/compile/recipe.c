@@ -137,8 +137,9 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum
     const char *compiler = cpp ? toolchain->cxx : toolchain->cc;
     const char *version = cpp ? toolchain->cxx_version : toolchain->cc_version;
     if (!compiler)
-        return err_set(err, ERR_MISSING, "there is no %s compiler: install %s, or name one in %s",
-                       cpp ? "C++" : "C", cpp ? "g++" : "gcc", cpp ? "WARPGYM_CXX" : "WARPGYM_CC");
+        return err_set(err, ERR_MISSING, "%s",
+                       cpp ? "there is no C++ compiler: install g++, or name one in WARPGYM_CXX"
+                           : "there is no C compiler: install gcc, or name one in WARPGYM_CC");
     const char *bundled = cpp ? "/usr/bin/g++" : "/usr/bin/gcc";
     const char *program = toolchain->root && process ? bundled : compiler;
     bool clang = strstr(version, "clang") != NULL;

@@ -162,6 +162,8 @@ int capabilities_find(const struct settings *settings, struct capabilities *foun
     found->landlock_abi = sandbox_landlock_abi();
     copy_text(found->cc, sizeof found->cc, judge->toolchain.cc);
     copy_text(found->cc_version, sizeof found->cc_version, judge->toolchain.cc_version);
+    copy_text(found->cxx, sizeof found->cxx, judge->toolchain.cxx);
+    copy_text(found->cxx_version, sizeof found->cxx_version, judge->toolchain.cxx_version);
     copy_text(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
     copy_text(found->python, sizeof found->python, judge->python);
     copy_text(found->cache, sizeof found->cache, judge->cache);

@@ -32,7 +32,8 @@ struct capabilities {
     double native_ms; /* request to ready, median of five */
     double torch_load_ms, torch_ms;
     char sandbox_error[768], torch_error[768]; /* "" where it works */
-    char cc[256], cc_version[256], nvcc[256], nvrtc[256], python[256], cache[256];
+    char cc[256], cc_version[256], cxx[256], cxx_version[256], nvcc[256], nvrtc[256], python[256],
+        cache[256];
     int nvrtc_version;     /* 13005 is 13.5 */
     char nvrtc_error[768]; /* "" where it works */
     struct language_capabilities languages[LIMIT_LANGUAGES];

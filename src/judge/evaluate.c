@@ -63,10 +63,10 @@ static int admit_candidate(struct session *session)
         return 0;
     bool torch = session->job.problem->format == PROBLEM_TORCH;
     language_titles(PROBLEM_NATIVE, titles, sizeof titles);
-    snprintf(message, sizeof message, "problem %s takes %s%s, and %s is %s",
-             session->job.problem->id, torch ? "a Python module" : titles,
-             torch ? " with ModelNew" : " source with `solution`", text->path,
-             torch ? language->title : "Python");
+    snprintf(message, sizeof message,
+             torch ? "problem %s takes a Python module with ModelNew, and %s is %s"
+                   : "problem %s takes source with `solution`, and %s is Python, not %s",
+             session->job.problem->id, text->path, torch ? language->title : titles);
     verdict_fail(verdict, STATUS_UNSUPPORTED, "format", message, NULL);
     return -1;
 }

@@ -63,7 +63,7 @@ SHAPE(problem, "VerdictProblem", NULL);
 static const struct verdict_field candidate_fields[] = {
     ROW("path", FIELD_TEXT, 0, V(candidate_path), "as it was named"),
     ROW("language", FIELD_TEXT, 0, V(candidate_language),
-        "a row of the [languages](../guide/problems.md#languages); empty if it is not known"),
+        "a row of the [languages](languages.md); empty if it is not known"),
     ROW("hash", FIELD_HASH, 0, V(candidate_hash), "of its text"),
 };
 SHAPE(candidate, "VerdictCandidate", NULL);

@@ -33,7 +33,7 @@ def test_json(warpgym):
     assert all(isinstance(held, bool) for held in found["sandbox"].values())
     assert found["limits_missing"] == []
     assert found["sandbox_error"] is None and found["native_ready_ms"] > 0
-    assert found["cc"].startswith("/")
+    assert found["cc"].startswith("/") and found["cxx"].startswith("/")
     if PYTHON.exists():
         assert found["torch_error"] is None and found["torch_ready_ms"] > 0
         assert found["python"].startswith(str(CHECKOUT))
@@ -50,6 +50,16 @@ def test_verdicts_name_the_same_layers(warpgym):
 def test_missing_compiler_is_named(warpgym):
     run = warpgym("doctor", environment={"WARPGYM_CC": "/nowhere/cc"}, expect=SOME_FAILED)
     assert "no C compiler" in run.out and "WARPGYM_CC" in run.out
+
+
+def test_missing_cpp_compiler_is_named_and_no_failure(warpgym):
+    environment = {"WARPGYM_CXX": "/nowhere/g++"}
+    run = warpgym("doctor", environment=environment)
+    assert run.status == PASSED and "no C++ compiler" in run.out and "WARPGYM_CXX" in run.out
+    example = CHECKOUT / "prompts" / "cpp" / "example1.cpp"
+    verdict = warpgym.eval("-p", "row_sum", example, environment=environment).verdict
+    assert verdict["status"] == "unsupported" and not verdict["compiled"]
+    assert "no C++ compiler" in verdict["error"]["message"]
 
 
 def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):

@@ -254,8 +254,12 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
         return -1;
     }
     if (native_build(&session->builds.context, kind, name, text->text, text->bytes, artifact,
-                     &err) < 0)
-        return fault_judge(session, &err);
+                     &err) < 0) {
+        if (kind != COMPILE_CPP || err.code != ERR_MISSING)
+            return fault_judge(session, &err);
+        verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
+        return -1;
+    }
     verdict->build_cached = artifact->cached;
     if (!artifact->ok) {
         char line[512];

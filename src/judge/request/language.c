@@ -153,6 +153,13 @@ const struct language *language_at(size_t index)
     return index < ROWS ? &rows[index] : NULL;
 }
 
+const struct language *language_any(const struct languages *more, size_t index)
+{
+    if (index < ROWS)
+        return &rows[index];
+    return more && index - ROWS < more->count ? &more->rows[index - ROWS] : NULL;
+}
+
 const struct language *language_standard(enum problem_format format)
 {
     const struct language *row = rows;
@@ -169,14 +176,31 @@ bool language_owns(const char *ending)
     return false;
 }
 
+static const struct language *first_with(const struct languages *more, const char *ending)
+{
+    size_t i = 0;
+    while (!is_listed(language_any(more, i)->endings, ending))
+        i++;
+    return language_any(more, i);
+}
+
+void language_endings(const struct languages *more, char *text, size_t text_bytes)
+{
+    const struct language *row;
+    size_t used = 0;
+    for (size_t i = 0; (row = language_any(more, i)); i++)
+        for (const char *const *ending = row->endings; *ending && used < text_bytes; ending++)
+            if (first_with(more, *ending) == row)
+                used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? ", " : "",
+                                         *ending);
+}
+
 bool language_has_ending(const struct languages *more, const char *path)
 {
     const char *ending = ending_of(path);
-    for (size_t i = 0; more && i < more->count; i++)
-        if (is_listed(more->rows[i].endings, ending))
-            return true;
-    for (size_t i = 0; i < ROWS; i++)
-        if (is_listed(rows[i].endings, ending))
+    const struct language *row;
+    for (size_t i = 0; (row = language_any(more, i)); i++)
+        if (is_listed(row->endings, ending))
             return true;
     return false;
 }
@@ -187,6 +211,14 @@ void language_names(char *text, size_t text_bytes)
     for (size_t i = 0; i < ROWS && used < text_bytes; i++)
         used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", i ? ", " : "",
                                  rows[i].name);
+}
+
+json_t *language_names_json(void)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < ROWS; i++)
+        json_array_append_new(names, json_string(rows[i].name));
+    return names;
 }
 
 void language_titles(enum problem_format format, char *text, size_t text_bytes)

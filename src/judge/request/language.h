@@ -14,6 +14,7 @@
 #include "compile/compile.h"
 #include "problem/problem.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -73,14 +74,20 @@ const char *language_foreign_ending(const struct language *row, const char *path
 const struct language *language_named(const char *name);
 /* Ours, from 0 on; NULL behind the last one. */
 const struct language *language_at(size_t index);
+/* Likewise, with those of the configuration behind ours. */
+const struct language *language_any(const struct languages *more, size_t index);
 /* What problems of a format are answered in unless a language is named. */
 const struct language *language_standard(enum problem_format format);
 /* Whether an ending (".py") is one of ours'. */
 bool language_owns(const char *ending);
-/* Whether a file's name ends as a candidate's does, in any language. */
+/* ".c, .cpp, …": of candidates in any language. */
+void language_endings(const struct languages *more, char *text, size_t text_bytes);
+/* Whether a file's name has one of them. */
 bool language_has_ending(const struct languages *more, const char *path);
 /* "c, cpp, …": ours. */
 void language_names(char *text, size_t text_bytes);
+/* ["c", "cpp", …]; a new reference. */
+json_t *language_names_json(void);
 /* "C, C++ or CUDA": ours that solve problems of a format. */
 void language_titles(enum problem_format format, char *text, size_t text_bytes);
 /* The error for a name that is none of ours. Returns ERR_INPUT. */

@@ -13,8 +13,8 @@
  *                        {"format": "simple", "entry_point": "ModelNew", "cases": …,
  *                            "compare": true}: no reference; cases are a module with get_cases() or
  *                            get_inputs(), a list of cases, or absent: the candidate brings them
- *   candidate    yes     {"source": text, "name": how diagnostics call it, "language": c, cuda,
- *                            python, triton or torch-cuda; by the name or the problem}
+ *   candidate    yes     {"source": text, "name": how diagnostics call it, "language": a name
+ *                            of language.h; absent: by the name or the problem}
  *   id           no      1 to 255 bytes without control characters; the same id in flight is the
  *                        same evaluation; absent: the server draws one
  *   settings     no      {"check.trials": 5}: those of docs/reference/settings.md that a

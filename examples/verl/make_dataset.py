@@ -28,7 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description="Makes a dataset for verl.")
     parser.add_argument("problems", nargs="*", help="ids; none: all that the server has")
     parser.add_argument("--url", help="of the gym's server")
-    parser.add_argument("--language", help="what is to be written: c, cuda, torch-cuda, triton")
+    parser.add_argument("--language", help="of the answers (gym.language)")
     parser.add_argument("--shots", type=int, default=1, help="worked examples in each prompt")
     parser.add_argument("--out", default="train.parquet")
     arguments = parser.parse_args()

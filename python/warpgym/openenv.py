@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--problem", action="append", help="offer it (default: all the server has)")
     parser.add_argument("--turns", type=int, help="the largest number of answers in an episode")
-    parser.add_argument("--language", help="of the answers: c, cuda, torch-cuda, triton")
+    parser.add_argument("--language", help="of the answers (gym.language)")
     arguments = parser.parse_args()
     app = make_app(
         arguments.url, arguments.problem, turns=arguments.turns, language=arguments.language

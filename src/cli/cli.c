@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "cli/table.h"
+#include "judge/request/language.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -217,6 +218,13 @@ int cli_run_with_settings(const struct cli_words *assignments, const struct cli_
     int status = run(arguments, &settings);
     settings_deinit(&settings);
     return status;
+}
+
+const char *cli_languages(const char *what, char text[CLI_LANGUAGES_BYTES])
+{
+    size_t used = (size_t)snprintf(text, CLI_LANGUAGES_BYTES, "%s: ", what);
+    language_names(text + used, CLI_LANGUAGES_BYTES - used);
+    return text;
 }
 
 int cli_unexpected_argument(const char *command, const char *argument)

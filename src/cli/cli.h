@@ -19,6 +19,7 @@ int problem_show_main(int argc, char **argv);
 int problem_check_main(int argc, char **argv);
 int prompt_main(int argc, char **argv);
 int verdict_main(int argc, char **argv);
+int languages_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int settings_main(int argc, char **argv);
 int worker_main(int argc, char **argv);
@@ -89,6 +90,11 @@ int cli_run_with_settings(const struct cli_words *assignments, const struct cli_
                           size_t count, bool service,
                           int (*run)(const void *arguments, const struct settings *settings),
                           const void *arguments);
+
+#define CLI_LANGUAGES_BYTES 256
+/* The help of an option that takes a language: "WHAT: c, cpp, …". Returns text. */
+const char *cli_languages(const char *what, char text[CLI_LANGUAGES_BYTES]);
+
 /* The error of a command that takes no arguments; returns EXIT_USAGE. */
 int cli_unexpected_argument(const char *command, const char *argument);
 

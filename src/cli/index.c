@@ -394,11 +394,12 @@ int index_search_main(int argc, char **argv)
 {
     struct index_command command = {.arguments = {.count = 3}};
     struct arguments *arguments = &command.arguments;
+    char languages[CLI_LANGUAGES_BYTES];
     const struct cli_option options[] = {
         OPTION_GROUP("Question"),
         OPTION_STRING(0, "problem", &arguments->problem, "ID", "examples similar to this problem"),
         OPTION_STRING(0, "language", &arguments->language, "NAME",
-                      "of the solutions: c, cuda, triton, torch-cuda, python"),
+                      cli_languages("of the solutions", languages)),
         OPTION_INT('n', "count", &arguments->count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
         OPTION_FLAG(0, "unguarded", &arguments->unguarded,
                     "also solutions of the same problem: for inspection, never for prompts"),

@@ -168,10 +168,10 @@ static int prompt_run(const struct arguments *arguments, struct settings *settin
 int prompt_main(int argc, char **argv)
 {
     struct arguments arguments = {.shots = -1, .budget = -1, .retrieve = -1};
+    char languages[CLI_LANGUAGES_BYTES];
     struct cli_option options[] = {
         OPTION_STRING('l', "language", &arguments.language, "NAME",
-                      "language of the solution: c, cuda, torch-cuda, triton; default: c or "
-                      "triton, by the problem"),
+                      cli_languages("of the solution (gym.language)", languages)),
         OPTION_STRING(0, "style", &arguments.style, "NAME",
                       "style of the prompt: warpgym, kevin, drkernel, or your own (gym.style)"),
         OPTION_INT(0, "shots", &arguments.shots, 0, PROMPT_SHOTS_MAX, "N",

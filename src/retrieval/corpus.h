@@ -31,7 +31,7 @@ struct example {
     const char *name;     /* "" if unnamed; so are the other texts */
     const char *summary;  /* what it computes, in words */
     const char *source;   /* "kernelbook", … */
-    const char *language; /* of the solution: "c", "cuda", "torch-cuda", "triton", "python" */
+    const char *language; /* of the solution: a name of language.h */
     const char *category;
     const char *problem; /* id of the problem that it solves */
     const char *reference, *solution;

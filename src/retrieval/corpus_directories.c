@@ -1,5 +1,4 @@
 /* corpus_directories: the forms whose examples are files. */
-#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -63,7 +62,6 @@ static int visit_solution(struct reading *reading, const struct problem *problem
 
 static int visit_problem(struct reading *reading, const struct problem *problem)
 {
-    static const char *const native[] = {"fast.c", "fast.cu", "device.cu"};
     char *path;
     int result = 0;
     if (problem->format == PROBLEM_TORCH) {
@@ -72,11 +70,18 @@ static int visit_problem(struct reading *reading, const struct problem *problem)
         mem_free(path);
         return result;
     }
-    for (size_t i = 0; i < COUNT(native) && result == 0; i++) {
-        path = mem_printf("%s/tests/%s", problem->directory, native[i]);
+    const struct language *language;
+    for (size_t i = 0; (language = language_at(i)) && result == 0; i++) {
+        if (language->format != PROBLEM_NATIVE)
+            continue;
+        path = mem_printf("%s/tests/fast%s", problem->directory, language->endings[0]);
         result = visit_solution(reading, problem, path);
         mem_free(path);
     }
+    path = mem_printf("%s/tests/device.cu", problem->directory);
+    if (result == 0)
+        result = visit_solution(reading, problem, path);
+    mem_free(path);
     return result;
 }
 

@@ -31,7 +31,7 @@ struct retrieval;
 struct retrieval_query {
     const char *text;       /* the problem's reference, or words */
     const char *title;      /* its name and summary, which refine the search; NULL: none */
-    const char *language;   /* of the solutions: "c", "cuda", "triton", "torch-cuda"; NULL: any */
+    const char *language;   /* of the solutions: a name of language.h; NULL: any */
     const char *problem_id; /* excluded from the results; NULL: none */
     size_t count;
     bool anywhere;  /* text is words: search solutions, too */

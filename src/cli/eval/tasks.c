@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"
 
@@ -365,7 +366,9 @@ static void add_directory(struct eval_tasks *tasks, const char *problem, const c
     if (count >= 0)
         free(names);
     if (depth == 0 && tasks->count + tasks->complaints == before) {
-        err_set(&err, ERR_INPUT, "%s: holds no candidate (.c, .cu or .py)", path);
+        char endings[256];
+        language_endings(&tasks->languages, endings, sizeof endings);
+        err_set(&err, ERR_INPUT, "%s: holds no candidate (%s)", path, endings);
         report_task_error(tasks, &err);
     }
 }

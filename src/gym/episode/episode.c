@@ -9,6 +9,7 @@
 #include "gym/episode/config.h"
 #include "gym/episode/record.h"
 #include "gym/feedback/feedback.h"
+#include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "retrieval/retrieval.h"
 
@@ -113,11 +114,10 @@ static void prompt_turn_of(const struct episode *episode, int64_t place, struct 
     if (place == START_PLACE) {
         const json_t *start = episode->config.start;
         const json_t *verdict = json_object_get(start, "verdict");
-        const char *language = episode->config.prompt.language;
+        const struct language *language = language_named(episode->config.prompt.language);
         turn->code = json_string_value(json_object_get(start, "code"));
         turn->answer = arena_printf(scratch, "<KERNEL>\n```%s\n%s\n```\n</KERNEL>",
-                                    episode->problem.format == PROBLEM_TORCH ? "python" : language,
-                                    turn->code);
+                                    language ? language->fence : "", turn->code);
         turn->facts = feedback_facts(json_is_object(verdict) ? verdict : NULL, turn->code);
         json_array_append_new(facts, (json_t *)turn->facts);
         return;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/request/language.h"
 #include "server/mcp/catalogue.h"
 
 #include <string.h>
@@ -55,6 +56,20 @@ static void end_idle_sessions(void *context)
     mcp_agent_session_end_idle(context);
 }
 
+/* The languages that a tool's argument may be. */
+static void put_languages(json_t *catalogue)
+{
+    size_t i;
+    json_t *tool;
+    json_array_foreach(json_object_get(catalogue, "tools"), i, tool)
+    {
+        json_t *schema = json_object_get(tool, "inputSchema");
+        json_t *argument = json_object_get(json_object_get(schema, "properties"), "language");
+        if (argument)
+            json_put(argument, "enum", language_names_json());
+    }
+}
+
 int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, struct err *err)
 {
     struct mcp_gym *mcp_gym = mem_alloc(sizeof *mcp_gym);
@@ -71,6 +86,7 @@ int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, st
                                             .tick = end_idle_sessions};
     int result = json_parse("catalogue.json", mcp_catalogue_json, strlen(mcp_catalogue_json),
                             &mcp_gym->catalogue, err);
+    put_languages(mcp_gym->catalogue);
     mcp_gym->service.catalogue = mcp_gym->catalogue;
     if (result == 0 && options->record)
         result = mcp_record_open(&mcp_gym->record, options->record, options->gym, err);

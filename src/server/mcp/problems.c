@@ -1,5 +1,4 @@
 /* Problems as tools, resources and prompts present them; similar examples. */
-#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -17,8 +16,6 @@
 #define PAGE 50
 #define EXAMPLES 3
 #define TEXT_BYTES ((size_t)8 << 20)
-
-static const char *const known_languages[] = {"c", "cuda", "triton", "torch-cuda", "python"};
 
 int mcp_problem_load(struct mcp_gym *mcp_gym, const char *id, struct problem *problem,
                      struct err *err)
@@ -181,9 +178,10 @@ static char *join_messages(const json_t *messages)
 static json_t *languages_of(enum problem_format format)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < COUNT(known_languages); i++)
-        if (language_named(known_languages[i])->format == format)
-            json_array_append_new(list, json_string(known_languages[i]));
+    const struct language *row;
+    for (size_t i = 0; (row = language_at(i)); i++)
+        if (row->format == format)
+            json_array_append_new(list, json_string(row->name));
     return list;
 }
 

@@ -34,10 +34,9 @@ static char *fence_source(const char *source, const char *language)
 {
     size_t run = longest_run(source, '`') + 1;
     int ticks = run < 3 ? 3 : (int)run;
-    bool python = language_named(language)->format == PROBLEM_TORCH;
     char *fence = mem_alloc((size_t)ticks + 1);
     memset(fence, '`', (size_t)ticks);
-    char *text = mem_printf("%s%s\n%s%s%s\n", fence, python ? "python" : language, source,
+    char *text = mem_printf("%s%s\n%s%s%s\n", fence, language_named(language)->fence, source,
                             source[strlen(source) - 1] == '\n' ? "" : "\n", fence);
     mem_free(fence);
     return text;

@@ -1,0 +1,125 @@
+/* languages: what candidates may be written in. */
+#include "base/array.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+#include "judge/request/external_language.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)1 << 16)
+#define TEXT_BYTES 256
+
+/* ".c, .cpp"; with `mark` around each. */
+static const char *join_words(const char *const *words, const char *mark, char text[TEXT_BYTES])
+{
+    struct buf out;
+    buf_init(&out, TEXT_BYTES);
+    for (; *words; words++)
+        buf_printf(&out, "%s%s%s%s", out.len ? ", " : "", mark, *words, mark);
+    snprintf(text, TEXT_BYTES, "%s", out.data);
+    buf_deinit(&out);
+    return text;
+}
+
+static const char *format_of(const struct language *row)
+{
+    return row->format == PROBLEM_NATIVE ? "native" : "torch";
+}
+
+static void show_table(const struct languages *more, struct buf *out)
+{
+    char endings[TEXT_BYTES];
+    struct table *table = table_new();
+    static const char *const columns[] = {"language", "", "problems", "files", ""};
+    for (size_t i = 0; i < COUNT(columns); i++)
+        table_column(table, columns[i], TABLE_LEFT);
+    const struct language *row;
+    for (size_t i = 0; (row = language_any(more, i)); i++) {
+        table_cell(table, STYLE_STRONG, "%s", row->name);
+        table_cell(table, STYLE_NONE, "%s", row->title);
+        table_cell(table, STYLE_NONE, "%s", format_of(row));
+        table_cell(table, STYLE_NONE, "%s", join_words(row->endings, "", endings));
+        table_cell(table, STYLE_FAINT, "%s",
+                   row->external ? row->external->run[0]
+                   : row->gpu    ? "needs a GPU"
+                                 : "");
+    }
+    table_render(table, style_wanted(STDOUT_FILENO), out);
+    table_free(table);
+}
+
+/* Labels as the row has them, between blanks, without `but`. */
+static void put_labels(struct buf *out, const char *labels, const char *but)
+{
+    const char *before = "";
+    for (const char *at = labels + strspn(labels, " "); *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (strlen(but) != length || memcmp(at, but, length) != 0) {
+            buf_printf(out, "%s%.*s", before, (int)length, at);
+            before = ", ";
+        }
+        at += length;
+    }
+}
+
+static void show_markdown(struct buf *out)
+{
+    char endings[TEXT_BYTES];
+    const struct language *row;
+    buf_puts(out, "| Language | Title | Problems | Files | Label of a block | Other labels of its "
+                  "own | Related labels |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; (row = language_at(i)); i++) {
+        buf_printf(out, "| `%s` | %s | %s%s | %s | `%s` | ", row->name, row->title, format_of(row),
+                   row->standard ? ", unless another is named" : "",
+                   join_words(row->endings, "`", endings), row->fence);
+        put_labels(out, row->labels, row->fence);
+        buf_puts(out, " | ");
+        put_labels(out, row->near, "");
+        buf_puts(out, " |\n");
+    }
+}
+
+static int show(const struct cli_words *sets, bool markdown)
+{
+    struct settings settings;
+    struct languages more = {0};
+    struct arena arena = {0};
+    struct buf out;
+    struct err err;
+    int result = cli_settings(&settings, sets, &err);
+    if (result < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    result = external_load(&more, &arena, settings.languages_path, &err);
+    buf_init(&out, OUT_BYTES);
+    if (result == 0 && markdown)
+        show_markdown(&out);
+    else if (result == 0)
+        show_table(&more, &out);
+    cli_print(&out);
+    buf_deinit(&out);
+    arena_deinit(&arena);
+    settings_deinit(&settings);
+    return result < 0 ? cli_fail(EXIT_USAGE, "%s", err.text) : EXIT_PASSED;
+}
+
+int languages_main(int argc, char **argv)
+{
+    bool markdown = false;
+    struct cli_words sets = {0}, words = {0};
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "markdown", &markdown,
+                    "the built-in ones as Markdown (docs/reference/languages.md)"),
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
+        OPTION_END,
+    };
+    int status;
+    if (!cli_parse(languages_main, options, argc, argv, &words, &status))
+        return status;
+    status = words.count > 0 ? cli_unexpected_argument("languages", words.items[0])
+                             : show(&sets, markdown);
+    cli_words_deinit(&words);
+    cli_words_deinit(&sets);
+    return status;
+}

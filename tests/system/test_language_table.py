@@ -15,7 +15,6 @@ OWN_REASONS = {
     "src/retrieval/corpus_lines.c",  # what the solutions of two data sets are written in
     "src/server/kernelgym/request.c",  # the two backends of KernelGYM's protocol
     "src/server/kernelgym/result.c",
-    "src/retrieval/analyzer.c",  # words that say nothing in a search
     "python/warpgym/triton_build.py",  # the package
     "src/base/settings.h",
 }
@@ -58,9 +57,7 @@ def test_page_is_the_table(warpgym):
 
 def test_openapi(idle):
     document = json.loads(idle.get("/openapi.json").text)
-    schemas = document["components"]["schemas"]
-    assert schemas["Language"]["enum"] == NAMES
-    assert json.dumps(document).count('"#/components/schemas/Language"') == 2
+    assert json.dumps(document).count(json.dumps({"enum": NAMES})) == 2
 
 
 def ask_mcp(*calls):

@@ -17,6 +17,7 @@ from fake_http import FakeServer, Handler
 USAGE = {
     "prompt_tokens": 1000,
     "completion_tokens": 200,
+    "total_tokens": 1200,
     "prompt_tokens_details": {"cached_tokens": 400},
 }
 SSE = "text/event-stream"
@@ -152,7 +153,8 @@ def whole(text, **message):
     def step(handler, _body):
         choice = {"index": 0, "message": {"role": "assistant", "content": text} | message,
                   "finish_reason": "stop"}
-        handler.send_json({"model": "fake-1-snapshot", "choices": [choice], "usage": USAGE})
+        one = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake-1-snapshot"}
+        handler.send_json(one | {"choices": [choice], "usage": USAGE})
 
     return step
 

@@ -4,15 +4,19 @@ A fenced block says in its info string what it is:
 
     ```sh                     typed, block after block, in a folder of the page's own
     ```sh exit: 1             the same; the last command ends with that status
+    ```sh serves: URL         typed; it prints its URL and runs until the page ends. URL, in later
+                              blocks, leads to it
     ```sh no-run: REASON      not typed; commands and options have to exist
     ```sh head|node|client    typed by test_deploy_page.py; commands and options have to exist
     ```LANGUAGE file=NAME     written to that file before the page's first command
     ```LANGUAGE               neither; must not hold a command of warpgym
 
 The folder looks like a checkout (links to demo, configs, problems, ...). One server, one model
-endpoint and one small training run are shared by all pages; addresses in commands lead to them.
+endpoint, one Tinker service and one small training run are shared by all pages; addresses in
+commands lead to them. Models and numbers of steps are small.
 """
 
+import contextlib
 import os
 import re
 import shlex
@@ -23,6 +27,7 @@ import pytest
 import serving
 import tiny_world
 from fake_openai import FakeOpenAI, streamed
+from fake_tinker import BASE, KEY, FakeTinker
 from support import PYTHON, ROOT, WARPGYM, write
 
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
@@ -37,7 +42,24 @@ QUICK = {
     "WARPGYM_TIMING_BUDGET_MS": "5",
     "WARPGYM_TIMING_MIN_SAMPLES": "4",
     "WARPGYM_TIMING_MAX_SAMPLES": "8",
+    "WARPGYM_POLICY_MAX_TOKENS": "64",
+    "WARPGYM_TRAIN_STEPS": "2",
+    "WARPGYM_TRAIN_PROMPTS": "2",
+    "WARPGYM_TRAIN_SAMPLES": "2",
+    "WARPGYM_TRAIN_MAX_TOKENS": "64",
+    "WARPGYM_TRAIN_CONTEXT": "8192",
+    "WARPGYM_TRAIN_BATCH_TOKENS": "2048",
+    "WARPGYM_TRAIN_SFT_MAX_TOKENS": "8192",
+    "WARPGYM_TRAIN_PROBLEMS": "relu row_sum gemv",
+    "WARPGYM_TRAIN_HELD_OUT": "softmax",
+    "WARPGYM_TRAIN_EVALUATE_SAMPLES": "1",
+    "WARPGYM_TRAIN_TIMING": "false",
+    "WARPGYM_GYM_TOKEN_BUDGET": "0",
 }
+POSITIONS = 8192  # of the model: as many characters as a prompt has, and more
+SERVERS = ("http://gpu-host:10907", "http://127.0.0.1:10907", "http://localhost:10907")
+# What takes hours, and less that does the same.
+LESS = {"train.steps=400": "train.steps=3", "train.steps=20 ": "train.steps=3 "}
 BLOCK_S = 60
 
 ANSWER = """```c
@@ -68,8 +90,10 @@ class Block:
         self.shell = language == "sh"
         self.reason = rest.removeprefix("no-run:").strip() if rest.startswith("no-run:") else None
         self.status = int(rest.removeprefix("exit:")) if rest.startswith("exit:") else 0
+        self.serves = rest.removeprefix("serves:").strip() if rest.startswith("serves:") else None
         self.role = rest if rest in ROLES else None
-        known = self.file or self.reason or self.role or rest.startswith("exit:") or not rest
+        known = self.file or self.reason or self.role or self.serves or rest.startswith("exit:")
+        known = known or not rest
         assert known, f"unknown info string: {match[3]}"
         assert not rest.startswith("no-run:") or self.reason, "no-run needs a reason"
 
@@ -165,7 +189,7 @@ def server(module_warpgym):
 def trained(module_warpgym):
     """A model of a few thousand parameters and a training run of two steps."""
     folder = module_warpgym.folder / "world"
-    world = tiny_world.make(module_warpgym, folder, epochs=4)
+    world = tiny_world.make(module_warpgym, folder, epochs=4, positions=POSITIONS)
     module_warpgym.ok(
         *tiny_world.arguments(world, folder / "first"), "train.steps=2", "train.prompts=2",
         "train.problems=plus minus twice half", "train.held_out=minus", "train.evaluate_every=1",
@@ -187,15 +211,51 @@ def user(module_warpgym):
     return module_warpgym.environment | QUICK | {"PATH": path, "PYTHONPATH": str(ROOT / "python")}
 
 
+@pytest.fixture(scope="module")
+def addresses(trained, endpoint, server):
+    """What pages write, and what it leads to."""
+    with FakeTinker(trained / "base" / "model", trained, key=KEY) as tinker:
+        yield dict.fromkeys(SERVERS, server) | {
+            "http://localhost:8000/v1": endpoint.url,
+            "https://…": tinker.url,
+            "tml-…": KEY,
+            "Qwen/Qwen3-8B": BASE,
+        }
+
+
 @pytest.fixture
 def folder(tmp_path, trained):
     """The page's own: a checkout, as far as pages go, a model and a run."""
     for name in LINKED:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "warpgym").symlink_to(WARPGYM)
-    shutil.copytree(trained / "base" / "model", tmp_path / "models" / "Qwen3-0.6B")
+    for name in ("Qwen3-0.6B", "Qwen3-8B", "Qwen2.5-Coder-0.5B-Instruct"):
+        shutil.copytree(trained / "base" / "model", tmp_path / "models" / name)
     shutil.copytree(trained / "first", tmp_path / "runs" / "first")
+    shutil.copytree(trained / "prompts", tmp_path / "terse")
+    write(tmp_path / "my.yaml", "train: {model: models/Qwen3-0.6B, lora_rank: 4}\n")
     return tmp_path
+
+
+@contextlib.contextmanager
+def started(text, folder, environment):
+    """A block that serves, on a free port: its URL."""
+    command = re.sub(r"\s+#.*$", "", text.strip())
+    command = re.sub(r" --listen \S+", "", command) + " --listen 127.0.0.1:0"
+    process = subprocess.Popen(
+        ["bash", "-euc", f"exec {command}"], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=(folder / "serves.log").open("wb"), text=True,
+    )  # fmt: skip
+    line = process.stdout.readline()
+    try:
+        found = re.search(r"http://[^ ,\n]+", line)
+        assert found, line + (folder / "serves.log").read_text()
+        yield found[0]
+    finally:
+        process.terminate()
+        status = process.wait(BLOCK_S)
+        process.stdout.close()
+    assert status == 0, (folder / "serves.log").read_text()
 
 
 @pytest.mark.parametrize(
@@ -203,40 +263,43 @@ def folder(tmp_path, trained):
     [page for page in GUIDES if any(b.typed for b in blocks(page))],
     ids=lambda page: page.stem,
 )
-def test_commands_work(page, user, folder, endpoint, server):
+def test_commands_work(page, user, folder, addresses):
     if not PYTHON.exists():
         pytest.skip("no Python with PyTorch: `make setup` makes one")
-    addresses = {
-        "http://gpu-host:10907": server,
-        "http://127.0.0.1:10907": server,
-        "http://localhost:10907": server,
-        "http://localhost:8000/v1": endpoint.url,
-    }
+    meant = addresses | LESS
+    if page.stem == "train":  # its model would read a whole prompt for a minute
+        user = user | {"WARPGYM_PROMPTS_PATH": str(folder / "terse"), "WARPGYM_GYM_STYLE": "terse"}
 
     def led(text):
-        for written, meant in addresses.items():
-            text = text.replace(written, meant)
+        for written, other in meant.items():
+            text = text.replace(written, other)
         return text
 
     for block in blocks(page):
         if block.file:
             write(folder / block.file, led(block.text))
-    for block in blocks(page):
-        if not block.typed:
-            continue
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", led(block.text)],
-            cwd=folder,
-            env=user,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=BLOCK_S,
-            check=False,
-        )
-        assert done.returncode == block.status, (
-            f"{page.name}: status {done.returncode}\n{block.text}\n{done.stdout}\n{done.stderr}"
-        )
+    with contextlib.ExitStack() as stack:
+        for block in blocks(page):
+            if block.serves:
+                url = stack.enter_context(started(led(block.text), folder, user))
+                meant[block.serves] = url
+            elif block.typed:
+                type_block(page, block, led(block.text), cwd=folder, env=user)
+
+
+def type_block(page, block, text, **options):
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=BLOCK_S,
+        check=False,
+        **options,
+    )
+    assert done.returncode == block.status, (
+        f"{page.name}: status {done.returncode}\n{text}\n{done.stdout}\n{done.stderr}"
+    )
 
 
 def test_words_of_a_block():

@@ -148,7 +148,7 @@ static int question_print(const struct question *question)
     if (question->result == ERR_CANCELLED)
         return EXIT_INTERRUPTED;
     if (question->result < 0)
-        return cli_fail(cli_status(&question->err), "%s", question->err.text);
+        return cli_fail_err(&question->err);
     if (arguments->json)
         print_json(question);
     else if (!arguments->check) {
@@ -255,8 +255,7 @@ static int open_and_ask(const struct arguments *arguments, const struct settings
     if (result == 0)
         result = policy_open(&ask_context.policy, &options, &err);
     if (result < 0)
-        status = result == ERR_CANCELLED ? EXIT_INTERRUPTED
-                                         : cli_fail(cli_status(&err), "%s", err.text);
+        status = result == ERR_CANCELLED ? EXIT_INTERRUPTED : cli_fail_err(&err);
     else if (arguments->check)
         say_models(&ask_context);
     if (result == 0)
@@ -301,8 +300,7 @@ int ask_main(int argc, char **argv)
                       "http://HOST:PORT/v1, https://… or scripted:FILE; policy.url"),
         OPTION_STRING('m', "model", &arguments.model, "NAME",
                       "which model; policy.model, or the only one"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_SET(&arguments.sets),
         OPTION_GROUP("Question"),
         OPTION_FLAG(0, "check", &arguments.check, "list the models and make a round trip"),
         OPTION_STRING(0, "system", &arguments.system, "TEXT", "a system message before it"),
@@ -319,8 +317,5 @@ int ask_main(int argc, char **argv)
     };
     if (!cli_parse(ask_main, options, argc, argv, &arguments.words, &status))
         return status;
-    status = ask_run(&arguments);
-    cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.sets);
-    return status;
+    return cli_end(options, &arguments.words, ask_run(&arguments));
 }

@@ -77,6 +77,27 @@ int cli_fail(int status, const char *format, ...)
     return status;
 }
 
+int cli_fail_err(const struct err *err)
+{
+    return cli_fail(cli_status(err), "%s", err->text);
+}
+
+int cli_result(int result, const struct err *err)
+{
+    return result < 0 ? cli_fail_err(err) : EXIT_PASSED;
+}
+
+int cli_usage(int (*run)(int argc, char **argv), const char *format, ...)
+{
+    const char *name = cli_command_of(run)->name;
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return cli_fail(EXIT_USAGE, "%s: %s; try `warpgym %s --help`", name, text, name);
+}
+
 int cli_status(const struct err *err)
 {
     switch (err->code) {
@@ -113,23 +134,38 @@ bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *optio
                char **argv, struct cli_words *words, int *status)
 {
     struct err err;
+    struct cli_words none = {0}, *found = words ? words : &none;
     struct cli_option *all = with_common(options);
-    int result = options_parse(all, argc, argv, words, &err);
+    int result = options_parse(all, argc, argv, found, &err);
+    *status = EXIT_PASSED;
     if (result == OPTIONS_HELP) {
         struct buf help;
         buf_init(&help, HELP_BYTES);
         options_help(cli_command_of(run), all, "warpgym", style_width(STDOUT_FILENO), &help);
         cli_print(&help);
         buf_deinit(&help);
-        *status = EXIT_PASSED;
     } else if (result < 0) {
         *status = cli_fail(EXIT_USAGE, "%s; try `warpgym %s --help`", err.text,
                            cli_command_of(run)->name);
+    } else if (none.count > 0) {
+        *status = cli_usage(run, "unexpected argument '%.100s'", none.items[0]);
     }
+    bool goes_on = result == 0 && none.count == 0;
     mem_free(all);
-    if (result != 0)
+    cli_words_deinit(&none);
+    if (!goes_on)
+        cli_end(options, words, EXIT_USAGE);
+    return goes_on;
+}
+
+int cli_end(const struct cli_option *options, struct cli_words *words, int status)
+{
+    for (; options->kind != CLI_OPTION_END; options++)
+        if (options->kind == CLI_OPTION_LIST)
+            cli_words_deinit(options->value);
+    if (words)
         cli_words_deinit(words);
-    return result == 0;
+    return status;
 }
 
 static int index_of(const char *const *names, const char *name)
@@ -225,12 +261,6 @@ const char *cli_languages(const char *what, char text[CLI_LANGUAGES_BYTES])
     size_t used = (size_t)snprintf(text, CLI_LANGUAGES_BYTES, "%s: ", what);
     language_names(text + used, CLI_LANGUAGES_BYTES - used);
     return text;
-}
-
-int cli_unexpected_argument(const char *command, const char *argument)
-{
-    return cli_fail(EXIT_USAGE, "%s: unexpected argument '%.100s'; try `warpgym %s --help`",
-                    command, argument, command);
 }
 
 static void on_signal(int signal)

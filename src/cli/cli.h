@@ -64,10 +64,19 @@ extern const struct cli_command cli_commands[];
 /* The command's entry in the table, for its help. */
 const struct cli_command *cli_command_of(int (*run)(int argc, char **argv));
 
-/* Parses; prints help (then *status is 0) or an error (2) itself. True: continue. A command with
- * --set has --config, too. */
+/* Parses; prints help (then *status is 0) or an error (2) itself. True: continue, until cli_end.
+ * `words` NULL: the command takes no arguments. A command with --set has --config, too. */
 bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
                char **argv, struct cli_words *words, int *status);
+/* Frees the words and every list of the options; returns `status`. */
+int cli_end(const struct cli_option *options, struct cli_words *words, int status);
+
+/* Options that several commands have; each value is a struct cli_words *. */
+#define OPTION_SET(v)                                                                              \
+    OPTION_LIST('s', "set", v, "KEY=VALUE",                                                        \
+                "change a setting (`warpgym settings`); may be repeated")
+#define OPTION_PROBLEMS(v)                                                                         \
+    OPTION_LIST(0, "problems", v, "DIR", "search problems here first; may be repeated")
 
 /* Defaults, file, environment, then each --set; also configures the log. */
 NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
@@ -95,11 +104,15 @@ int cli_run_with_settings(const struct cli_words *assignments, const struct cli_
 /* The help of an option that takes a language: "WHAT: c, cpp, …". Returns text. */
 const char *cli_languages(const char *what, char text[CLI_LANGUAGES_BYTES]);
 
-/* The error of a command that takes no arguments; returns EXIT_USAGE. */
-int cli_unexpected_argument(const char *command, const char *argument);
-
 /* "warpgym: TEXT" on standard error; returns the status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same with an error's text and status. */
+int cli_fail_err(const struct err *err);
+/* The same if `result` is negative; else EXIT_PASSED. */
+int cli_result(int result, const struct err *err);
+/* What is wrong with a command line, with a hint to the command's help; returns EXIT_USAGE. */
+int cli_usage(int (*run)(int argc, char **argv), const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The exit status for an error's code. */
 int cli_status(const struct err *err);
 

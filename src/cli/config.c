@@ -116,12 +116,11 @@ int config_init_main(int argc, char **argv)
     if (!file)
         status = EXIT_USAGE;
     else if (config_init(file, force, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         status = EXIT_PASSED;
     mem_free(standard);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }
 
 static int check_listen(const struct settings *settings, const char *listen, struct err *err)
@@ -188,10 +187,9 @@ int config_check_main(int argc, char **argv)
     if (!file)
         status = EXIT_USAGE;
     else if (config_check(file, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         status = printf("%s: good\n", file) < 0 ? EXIT_INFRASTRUCTURE : EXIT_PASSED;
     mem_free(standard);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

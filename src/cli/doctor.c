@@ -171,10 +171,9 @@ int doctor_main(int argc, char **argv)
 {
     bool json = false;
     struct cli_words sets = {0};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "json", &json, "one JSON object"),
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_SET(&sets),
         OPTION_END,
     };
     struct settings settings;
@@ -182,17 +181,13 @@ int doctor_main(int argc, char **argv)
     struct err err;
     struct buf out;
     int status;
-    if (!cli_parse(doctor_main, options, argc, argv, &words, &status))
+    if (!cli_parse(doctor_main, options, argc, argv, NULL, &status))
         return status;
-    cli_words_deinit(&words);
-    if (cli_settings(&settings, &sets, &err) < 0) {
-        cli_words_deinit(&sets);
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    }
-    status = EXIT_PASSED;
+    if (cli_settings(&settings, &sets, &err) < 0)
+        return cli_end(options, NULL, cli_fail(EXIT_USAGE, "%s", err.text));
     buf_init(&out, OUT_BYTES);
     if (capabilities_find(&settings, &found, &err) < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     } else if (json) {
         json_t *object = as_json(&found);
         (void)!json_line_write(object, &out, &err);
@@ -209,6 +204,5 @@ int doctor_main(int argc, char **argv)
     cli_print(&out);
     buf_deinit(&out);
     settings_deinit(&settings);
-    cli_words_deinit(&sets);
-    return status;
+    return cli_end(options, NULL, status);
 }

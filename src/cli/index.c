@@ -37,50 +37,34 @@ struct index_command {
     int status;
 };
 
-static void words_deinit(struct arguments *arguments)
-{
-    cli_words_deinit(&arguments->search_paths);
-    cli_words_deinit(&arguments->sets);
-    cli_words_deinit(&arguments->words);
-    cli_words_deinit(&arguments->levels);
-}
-
 /* False: end with `status`. */
 static bool command_begin(struct index_command *command, int (*run)(int, char **),
                           const struct cli_option *options, int argc, char **argv)
 {
     struct arguments *arguments = &command->arguments;
     struct err err;
-    command->status = EXIT_USAGE;
     if (!cli_parse(run, options, argc, argv, &arguments->words, &command->status))
         return false;
     if (arguments->words.count == 0) {
-        cli_fail(0, "%s: name an index", cli_command_of(run)->name);
+        command->status = cli_usage(run, "name an index");
     } else if (cli_settings(&command->settings, &arguments->sets, &err) < 0) {
-        cli_fail(0, "%s", err.text);
+        command->status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
         if (cli_search_paths(&arguments->search_paths, &command->settings, &command->search_paths,
                              &err) == 0)
             return true;
-        cli_fail(0, "%s", err.text);
+        command->status = cli_fail(EXIT_USAGE, "%s", err.text);
         settings_deinit(&command->settings);
     }
-    words_deinit(arguments);
+    cli_end(options, &arguments->words, command->status);
     return false;
 }
 
-static int command_end(struct index_command *command)
+static int command_end(struct index_command *command, const struct cli_option *options)
 {
     paths_list_deinit(&command->search_paths);
     settings_deinit(&command->settings);
-    words_deinit(&command->arguments);
-    return command->status;
-}
-
-static int index_fail(const struct err *err)
-{
-    return err->code == ERR_CANCELLED ? cli_fail(EXIT_INTERRUPTED, "%s", err->text)
-                                      : cli_fail(cli_status(err), "%s", err->text);
+    return cli_end(options, &command->arguments.words, command->status);
 }
 
 static void print_counts(const json_t *stats, const char *key, struct buf *out)
@@ -148,7 +132,7 @@ static int stats_of(const char *directory, bool json)
     json_t *stats;
     struct err err;
     if (index_stats(directory, &stats, &err) < 0)
-        return index_fail(&err);
+        return cli_fail_err(&err);
     if (json)
         cli_print_json(stats, OUT_BYTES);
     else
@@ -163,7 +147,7 @@ int index_stats_main(int argc, char **argv)
     struct arguments *arguments = &command.arguments;
     const struct cli_option options[] = {
         OPTION_FLAG(0, "json", &arguments->json, "one JSON object"),
-        OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_SET(&arguments->sets),
         OPTION_END,
     };
     if (!command_begin(&command, index_stats_main, options, argc, argv))
@@ -171,7 +155,7 @@ int index_stats_main(int argc, char **argv)
     command.status = arguments->words.count == 1
                          ? stats_of(arguments->words.items[0], arguments->json)
                          : cli_fail(EXIT_USAGE, "index stats: name one index");
-    return command_end(&command);
+    return command_end(&command, options);
 }
 
 /* One line on a terminal that redraws itself; nothing elsewhere. */
@@ -244,7 +228,7 @@ static int index_build_run(struct index_command *command, const struct index_sou
     if (ticker.shown)
         fputs("\r\033[K", stderr);
     if (result < 0)
-        return index_fail(&err);
+        return cli_fail_err(&err);
     return arguments->quiet ? EXIT_PASSED : stats_of(wanted.directory, arguments->json);
 }
 
@@ -266,7 +250,7 @@ int index_build_main(int argc, char **argv)
         OPTION_GROUP("Index"),
         OPTION_FLAG(0, "embeddings", &arguments->embeddings,
                     "with embeddings of retrieval.embeddings_url"),
-        OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_SET(&arguments->sets),
         OPTION_GROUP("Output"),
         OPTION_FLAG('q', "quiet", &arguments->quiet, "print nothing but errors"),
         OPTION_FLAG(0, "json", &arguments->json, "what `index stats --json` prints"),
@@ -290,7 +274,7 @@ int index_build_main(int argc, char **argv)
     else
         command.status = index_build_run(&command, sources, count);
     mem_free(sources);
-    return command_end(&command);
+    return command_end(&command, options);
 }
 
 static void print_excerpt(const char *text, struct buf *out)
@@ -326,11 +310,11 @@ static int index_search_run(struct index_command *command, const struct retrieva
     struct buf out;
     size_t i;
     if (retrieval_open(&retrieval, command->arguments.words.items[0], &command->settings, &err) < 0)
-        return index_fail(&err);
+        return cli_fail_err(&err);
     int result = retrieval_search(retrieval, query, &examples, &err);
     retrieval_close(retrieval);
     if (result < 0)
-        return index_fail(&err);
+        return cli_fail_err(&err);
     buf_init(&out, OUT_BYTES);
     json_array_foreach(examples, i, example)
     {
@@ -356,7 +340,7 @@ static int search_problem(struct index_command *command, struct retrieval_query 
     struct err err;
     if (suite_load(command->search_paths.items, command->search_paths.count,
                    command->arguments.problem, &problem, &err) < 0)
-        return index_fail(&err);
+        return cli_fail_err(&err);
     char *title = retrieval_title(&problem);
     query->text = problem.reference_text;
     query->title = title;
@@ -380,7 +364,7 @@ static int search_text(struct index_command *command, struct retrieval_query *qu
         if (file_read(word, LIMIT_SOURCE_BYTES, &text, &count, &err) < 0 ||
             file_check_text(word, text, count, &err) < 0) {
             mem_free(text);
-            return index_fail(&err);
+            return cli_fail_err(&err);
         }
         query->text = text;
         query->anywhere = false;
@@ -403,9 +387,8 @@ int index_search_main(int argc, char **argv)
         OPTION_INT('n', "count", &arguments->count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
         OPTION_FLAG(0, "unguarded", &arguments->unguarded,
                     "also solutions of the same problem: for inspection, never for prompts"),
-        OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
-                    "search problems here first; may be repeated"),
-        OPTION_LIST('s', "set", &arguments->sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_PROBLEMS(&arguments->search_paths),
+        OPTION_SET(&arguments->sets),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments->json, "one example a line, complete"),
         OPTION_END,
@@ -421,5 +404,5 @@ int index_search_main(int argc, char **argv)
         command.status = search_problem(&command, &query);
     else
         command.status = search_text(&command, &query);
-    return command_end(&command);
+    return command_end(&command, options);
 }

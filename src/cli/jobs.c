@@ -33,9 +33,6 @@ struct jobs {
 #define SERVER_OPTION(a)                                                                           \
     OPTION_STRING(0, "server", &(a)->server, "URL",                                                \
                   "the server; client.url, or http://127.0.0.1:10907")
-#define SET_OPTION(a)                                                                              \
-    OPTION_LIST('s', "set", &(a)->sets, "KEY=VALUE",                                               \
-                "change a setting (`warpgym settings`); may be repeated")
 
 /* False: end with *status. */
 static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct cli_option *options,
@@ -43,36 +40,29 @@ static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct 
 {
     struct arguments *arguments = &jobs->arguments;
     struct err err;
-    jobs->status = EXIT_USAGE;
-    if (!cli_parse(run, options, argc, argv, &arguments->ids, &jobs->status))
+    if (!cli_parse(run, options, argc, argv, wants_ids ? &arguments->ids : NULL, &jobs->status))
         return false;
-    const char *name = cli_command_of(run)->name;
-    if (wants_ids && arguments->ids.count == 0)
-        cli_fail(0, "%s: name at least one evaluation; `warpgym jobs list` shows them", name);
-    else if (!wants_ids && arguments->ids.count > 0)
-        cli_fail(0, "%s: unexpected argument '%.100s'", name, arguments->ids.items[0]);
-    else if (cli_settings(&jobs->settings, &arguments->sets, &err) < 0)
-        cli_fail(0, "%s", err.text);
-    else {
+    if (wants_ids && arguments->ids.count == 0) {
+        jobs->status = cli_usage(run, "name at least one evaluation (`warpgym jobs list`)");
+    } else if (cli_settings(&jobs->settings, &arguments->sets, &err) < 0) {
+        jobs->status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
         cli_catch_signals();
         if (remote_open(&jobs->remote, &jobs->settings, arguments->server, &cli_cancelled, &err) ==
             0)
             return true;
         settings_deinit(&jobs->settings);
-        jobs->status = cli_fail(cli_status(&err), "%s", err.text);
+        jobs->status = cli_fail_err(&err);
     }
-    cli_words_deinit(&arguments->ids);
-    cli_words_deinit(&arguments->sets);
+    cli_end(options, &arguments->ids, jobs->status);
     return false;
 }
 
-static int jobs_close(struct jobs *jobs)
+static int jobs_close(struct jobs *jobs, const struct cli_option *options)
 {
     remote_close(jobs->remote);
     settings_deinit(&jobs->settings);
-    cli_words_deinit(&jobs->arguments.ids);
-    cli_words_deinit(&jobs->arguments.sets);
-    return jobs->status;
+    return cli_end(options, &jobs->arguments.ids, jobs->status);
 }
 
 /* The worse of the two: an interrupt first, then a failure of the judge or the server. */
@@ -91,8 +81,7 @@ static void add_status(struct jobs *jobs, int status)
 
 static void jobs_fail(struct jobs *jobs, const struct err *err)
 {
-    add_status(jobs, err->code == ERR_CANCELLED ? EXIT_INTERRUPTED
-                                                : cli_fail(cli_status(err), "%s", err->text));
+    add_status(jobs, err->code == ERR_CANCELLED ? EXIT_INTERRUPTED : cli_fail_err(err));
 }
 
 static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *page, size_t *left)
@@ -138,7 +127,7 @@ int jobs_list_main(int argc, char **argv)
     struct err err;
     const struct cli_option options[] = {
         SERVER_OPTION(arguments),
-        SET_OPTION(arguments),
+        OPTION_SET(&arguments->sets),
         OPTION_STRING(0, "state", &arguments->state, "STATE", "queued, running, done or cancelled"),
         OPTION_STRING(0, "batch", &arguments->batch, "ID", "those of one batch"),
         OPTION_INT('n', "limit", &arguments->limit, 1, 100000, "N", "how many, the newest"),
@@ -148,13 +137,12 @@ int jobs_list_main(int argc, char **argv)
     if (!jobs_open(&jobs, jobs_list_main, options, argc, argv, false))
         return jobs.status;
     struct jobs_table *table = jobs_table_new();
-    jobs.status = EXIT_PASSED;
     if (list_all(&jobs, table, &err) < 0)
         jobs_fail(&jobs, &err);
     else if (!arguments->json)
         jobs_table_print(table);
     jobs_table_free(table);
-    return jobs_close(&jobs);
+    return jobs_close(&jobs, options);
 }
 
 /* Evaluations that have ended, as eval prints them. */
@@ -217,14 +205,13 @@ int jobs_show_main(int argc, char **argv)
     struct err err;
     const struct cli_option options[] = {
         SERVER_OPTION(arguments),
-        SET_OPTION(arguments),
+        OPTION_SET(&arguments->sets),
         OPTION_FLAG(0, "json", &arguments->json, "the server's own objects, one a line"),
         OPTION_END,
     };
     if (!jobs_open(&jobs, jobs_show_main, options, argc, argv, true))
         return jobs.status;
     struct jobs_table *waiting = jobs_table_new();
-    jobs.status = EXIT_PASSED;
     if (endings_init(&endings, false, &err) < 0)
         jobs_fail(&jobs, &err);
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
@@ -232,7 +219,7 @@ int jobs_show_main(int argc, char **argv)
     jobs_table_print(waiting);
     endings_print(&jobs, &endings);
     jobs_table_free(waiting);
-    return jobs_close(&jobs);
+    return jobs_close(&jobs, options);
 }
 
 static void say_state(const struct remote_evaluation *evaluation)
@@ -248,21 +235,21 @@ static void say_state(const struct remote_evaluation *evaluation)
 /* Prints each state once; 0 when it has ended. */
 static int watch_one(struct jobs *jobs, struct endings *endings, const char *id, struct err *err)
 {
-    enum remote_state told = REMOTE_STATE_COUNT;
+    enum remote_state shown = REMOTE_STATE_COUNT;
     for (int64_t wait_ms = 0;;) {
         struct remote_evaluation evaluation;
         json_t *object = NULL;
         int result = remote_get(jobs->remote, id, wait_ms, &object, err);
         if (result == 0)
             result = remote_read(object, &evaluation, err);
-        if (result == 0 && evaluation.state != told && !jobs->arguments.json)
+        if (result == 0 && evaluation.state != shown && !jobs->arguments.json)
             say_state(&evaluation);
         bool ended = result == 0 && remote_is_ended(&evaluation);
         if (ended)
             add_ending(endings, &evaluation);
         if (result == 0) {
-            told = evaluation.state;
-            wait_ms = told == REMOTE_QUEUED ? FIRST_WAIT_MS : REMOTE_WAIT_MS;
+            shown = evaluation.state;
+            wait_ms = shown == REMOTE_QUEUED ? FIRST_WAIT_MS : REMOTE_WAIT_MS;
         }
         json_decref(object);
         if (result < 0 || ended)
@@ -278,20 +265,19 @@ int jobs_watch_main(int argc, char **argv)
     struct err err;
     const struct cli_option options[] = {
         SERVER_OPTION(arguments),
-        SET_OPTION(arguments),
+        OPTION_SET(&arguments->sets),
         OPTION_FLAG(0, "json", &arguments->json, "one verdict a line instead of the table"),
         OPTION_END,
     };
     if (!jobs_open(&jobs, jobs_watch_main, options, argc, argv, true))
         return jobs.status;
-    jobs.status = EXIT_PASSED;
     if (endings_init(&endings, arguments->json, &err) < 0)
         jobs_fail(&jobs, &err);
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
         if (watch_one(&jobs, &endings, arguments->ids.items[i], &err) < 0)
             jobs_fail(&jobs, &err);
     endings_print(&jobs, &endings);
-    return jobs_close(&jobs);
+    return jobs_close(&jobs, options);
 }
 
 int jobs_cancel_main(int argc, char **argv)
@@ -302,17 +288,16 @@ int jobs_cancel_main(int argc, char **argv)
     bool batch = false;
     const struct cli_option options[] = {
         SERVER_OPTION(arguments),
-        SET_OPTION(arguments),
+        OPTION_SET(&arguments->sets),
         OPTION_FLAG(0, "batch", &batch, "each ID is a batch: cancel its unfinished evaluations"),
         OPTION_END,
     };
     if (!jobs_open(&jobs, jobs_cancel_main, options, argc, argv, true))
         return jobs.status;
-    jobs.status = EXIT_PASSED;
     for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++) {
         const char *id = arguments->ids.items[i];
         if ((batch ? remote_cancel_batch : remote_cancel)(jobs.remote, id, &err) < 0)
             jobs_fail(&jobs, &err);
     }
-    return jobs_close(&jobs);
+    return jobs_close(&jobs, options);
 }

@@ -107,19 +107,15 @@ static int show(const struct cli_words *sets, bool markdown)
 int languages_main(int argc, char **argv)
 {
     bool markdown = false;
-    struct cli_words sets = {0}, words = {0};
+    struct cli_words sets = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "markdown", &markdown,
                     "the built-in ones as Markdown (docs/reference/languages.md)"),
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
+        OPTION_SET(&sets),
         OPTION_END,
     };
     int status;
-    if (!cli_parse(languages_main, options, argc, argv, &words, &status))
+    if (!cli_parse(languages_main, options, argc, argv, NULL, &status))
         return status;
-    status = words.count > 0 ? cli_unexpected_argument("languages", words.items[0])
-                             : show(&sets, markdown);
-    cli_words_deinit(&words);
-    cli_words_deinit(&sets);
-    return status;
+    return cli_end(options, NULL, show(&sets, markdown));
 }

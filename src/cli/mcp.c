@@ -124,7 +124,7 @@ static int mcp_run(const void *context, const struct settings *settings)
     struct err err = {0};
     int result = cli_search_paths(&arguments->search_paths, settings, &server.search_paths, &err);
     if (result < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     result = mcp_context_open(arguments, settings, &server, &err);
     if (result == 0)
         result = arguments->listen ? serve_http(&server, &err) : serve_stdio(&server, &err);
@@ -135,7 +135,7 @@ static int mcp_run(const void *context, const struct settings *settings)
     evaluator_close(server.evaluator);
     gym_close(server.gym);
     paths_list_deinit(&server.search_paths);
-    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+    return cli_result(result, &err);
 }
 
 static int mcp_with_settings(const struct arguments *arguments)
@@ -151,7 +151,6 @@ static int mcp_with_settings(const struct arguments *arguments)
 int mcp_main(int argc, char **argv)
 {
     struct arguments arguments = {.listen = NULL};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "serve streamable HTTP at /mcp there (server.listen) instead of standard "
@@ -160,10 +159,8 @@ int mcp_main(int argc, char **argv)
                       "append every session's episodes to DIR/trajectories.jsonl"),
         OPTION_STRING(0, "index", &arguments.index, "DIR",
                       "solved examples to search (retrieval.directory; `warpgym index`)"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_SET(&arguments.sets),
         OPTION_GROUP("Where submissions are judged"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "on a server (http://HOST:PORT); default client.url"),
@@ -172,15 +169,8 @@ int mcp_main(int argc, char **argv)
                    "submissions judged at the same time; here one per CPU, on a server 64"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
-    if (!cli_parse(mcp_main, options, argc, argv, &words, &status))
+    int status;
+    if (!cli_parse(mcp_main, options, argc, argv, NULL, &status))
         return status;
-    if (words.count > 0)
-        status = cli_unexpected_argument("mcp", words.items[0]);
-    else
-        status = mcp_with_settings(&arguments);
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, NULL, mcp_with_settings(&arguments));
 }

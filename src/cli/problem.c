@@ -20,13 +20,6 @@ struct arguments {
     bool json, all, verbose;
 };
 
-static void arguments_deinit(struct arguments *arguments)
-{
-    cli_words_deinit(&arguments->search_paths);
-    cli_words_deinit(&arguments->sets);
-    cli_words_deinit(&arguments->words);
-}
-
 static const char *format_name(enum problem_format format)
 {
     return format == PROBLEM_NATIVE ? "native" : "torch";
@@ -277,7 +270,7 @@ static int run_check(const struct arguments *arguments, const struct settings *s
     if (arguments->words.count == 0 && !arguments->all)
         return cli_fail(EXIT_USAGE, "problem check: name a problem, or give --all");
     if (judge_open(&judge, &options, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     cli_catch_signals();
     if (arguments->all)
         status = check_all(judge, arguments, search_paths);
@@ -297,14 +290,11 @@ static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int a
     struct settings settings;
     struct paths_list search_paths;
     struct err err;
-    int status = EXIT_USAGE;
+    int status;
     struct cli_option options[8];
     size_t count = 0;
-    options[count++] = (struct cli_option)
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first (a KernelBench checkout, say); may be repeated");
-    options[count++] = (struct cli_option)OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                                                      "change a setting; may be repeated");
+    options[count++] = (struct cli_option)OPTION_PROBLEMS(&arguments.search_paths);
+    options[count++] = (struct cli_option)OPTION_SET(&arguments.sets);
     if (verb != VERB_SHOW)
         options[count++] = (struct cli_option)OPTION_FLAG(0, "json", &arguments.json,
                                                           "one JSON object a line");
@@ -321,7 +311,7 @@ static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int a
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
         if (cli_search_paths(&arguments.search_paths, &settings, &search_paths, &err) < 0) {
-            status = cli_fail(cli_status(&err), "%s", err.text);
+            status = cli_fail_err(&err);
         } else {
             status = verb == VERB_LIST   ? problem_list(&arguments, &search_paths)
                      : verb == VERB_SHOW ? problem_show(&arguments, &search_paths)
@@ -330,8 +320,7 @@ static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int a
         }
         settings_deinit(&settings);
     }
-    arguments_deinit(&arguments);
-    return status;
+    return cli_end(options, &arguments.words, status);
 }
 
 int problem_list_main(int argc, char **argv)

@@ -81,7 +81,7 @@ static int show_messages(const struct arguments *arguments, struct gym *gym,
     buf_init(&out, OUT_BYTES);
     if (episode_new(&episode, gym, "prompt", configuration, &err) < 0 ||
         episode_messages(episode, &messages, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else if (arguments->json)
         print_json(messages, &out);
     else
@@ -124,7 +124,7 @@ static int prompt_show(const struct arguments *arguments, const struct settings 
     if (arguments->words.count != 1)
         return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     int status = show_in(arguments, settings, &search_paths);
     paths_list_deinit(&search_paths);
     return status;
@@ -184,14 +184,13 @@ int prompt_main(int argc, char **argv)
         OPTION_STRING(0, "check", &arguments.check, "DIR",
                       "test the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_SET(&arguments.sets),
         OPTION_END,
     };
     struct settings settings;
     struct err err;
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(prompt_main, options, argc, argv, &arguments.words, &status))
         return status;
     if (cli_settings(&settings, &arguments.sets, &err) < 0) {
@@ -200,8 +199,5 @@ int prompt_main(int argc, char **argv)
         status = prompt_run(&arguments, &settings);
         settings_deinit(&settings);
     }
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&arguments.words);
-    return status;
+    return cli_end(options, &arguments.words, status);
 }

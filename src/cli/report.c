@@ -261,12 +261,10 @@ int report_main(int argc, char **argv)
     if (!cli_parse(report_main, options, argc, argv, &arguments.runs, &status))
         return status;
     if (arguments.runs.count == 0)
-        status = cli_fail(
-            EXIT_USAGE,
-            "report: name at least one run: a directory with trajectories.jsonl, or such a file");
+        status =
+            cli_usage(report_main,
+                      "name at least one run: a directory with trajectories.jsonl, or such a file");
     else
-        status = report_runs(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
-                                                   : EXIT_PASSED;
-    cli_words_deinit(&arguments.runs);
-    return status;
+        status = cli_result(report_runs(&arguments, &err), &err);
+    return cli_end(options, &arguments.runs, status);
 }

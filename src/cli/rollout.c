@@ -175,7 +175,7 @@ static int rollout_play(const struct arguments *arguments, struct rollout_option
         return EXIT_INTERRUPTED;
     }
     if (result < 0)
-        return cli_fail(cli_status(err), "%s", err->text);
+        return cli_fail_err(err);
     return counts.failed > 0 || totals.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
@@ -223,7 +223,7 @@ static int rollout_with_arguments(const struct arguments *arguments,
     if (result == 0)
         result = open_evaluator(arguments, settings, search_paths, &options.evaluator, &err);
     if (result < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     } else {
         options.tasks = tasks;
         options.configuration = configuration;
@@ -259,7 +259,7 @@ static int run_with_search_paths(const struct arguments *arguments, const struct
         chosen.out = standard;
     }
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     int status = rollout_with_arguments(&chosen, settings, &search_paths);
     paths_list_deinit(&search_paths);
     return status;
@@ -282,8 +282,7 @@ int rollout_main(int argc, char **argv)
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 4096, "N", "episodes at the same time; 32"),
         OPTION_FLAG(0, "timing", &arguments.timing,
                     "time candidates, too; --no-timing: correctness only"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
                     "(`warpgym settings`); may be repeated"),
@@ -299,7 +298,7 @@ int rollout_main(int argc, char **argv)
     };
     struct settings settings;
     struct err err = {0};
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(rollout_main, options, argc, argv, &arguments.problems, &status))
         return status;
     if (cli_settings(&settings, &arguments.sets, &err) < 0)
@@ -309,8 +308,5 @@ int rollout_main(int argc, char **argv)
         status = run_with_search_paths(&arguments, &settings);
         settings_deinit(&settings);
     }
-    cli_words_deinit(&arguments.problems);
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    return status;
+    return cli_end(options, &arguments.problems, status);
 }

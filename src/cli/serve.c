@@ -87,7 +87,7 @@ static int serve_until_signal(struct serve_context *serve, bool no_worker)
     int result = serve_start(serve, no_worker, &err);
     int status = EXIT_PASSED;
     if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         cli_wait_for_signal();
     if (result == 0)
@@ -103,11 +103,11 @@ static int serve_run(const void *context, const struct settings *settings)
     struct queue_options options;
     struct err err;
     if (cli_search_paths(&arguments->search_paths, settings, &serve.search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     int status;
     queue_options_read(&options, settings);
     if (queue_open(&serve.queue, settings->queue_url, &options, &err) < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     } else {
         serve.metrics = metrics_new();
         status = serve_until_signal(&serve, arguments->no_worker);
@@ -133,7 +133,6 @@ static int serve_with_settings(struct arguments *arguments)
 int serve_main(int argc, char **argv)
 {
     struct arguments arguments = {.workers = NULL};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "the address to serve at (server.listen); port 0: a free one"),
@@ -142,22 +141,12 @@ int serve_main(int argc, char **argv)
         OPTION_STRING('w', "workers", &arguments.workers, "N|none",
                       "jobs judged here at a time (worker.slots); none: serve only, and `warpgym "
                       "worker` judges"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_SET(&arguments.sets),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
-    if (!cli_parse(serve_main, options, argc, argv, &words, &status))
+    int status;
+    if (!cli_parse(serve_main, options, argc, argv, NULL, &status))
         return status;
-    if (words.count > 0) {
-        status = cli_unexpected_argument("serve", words.items[0]);
-    } else {
-        status = serve_with_settings(&arguments);
-    }
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, NULL, serve_with_settings(&arguments));
 }

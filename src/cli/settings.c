@@ -38,38 +38,31 @@ int settings_main(int argc, char **argv)
     bool describe = false;
     bool markdown = false;
     struct cli_words sets = {0};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "describe", &describe, "the table: types, defaults, bounds"),
         OPTION_FLAG(0, "markdown", &markdown, "the table as Markdown (docs/reference/settings.md)"),
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
+        OPTION_SET(&sets),
         OPTION_END,
     };
     int status;
-    if (!cli_parse(settings_main, options, argc, argv, &words, &status))
+    if (!cli_parse(settings_main, options, argc, argv, NULL, &status))
         return status;
     if (describe || markdown)
         status = show_table(markdown ? settings_describe_markdown : settings_describe);
     else
         status = show_values(&sets, false);
-    cli_words_deinit(&words);
-    cli_words_deinit(&sets);
-    return status;
+    return cli_end(options, NULL, status);
 }
 
 int config_show_main(int argc, char **argv)
 {
     struct cli_words sets = {0};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as for other commands"),
+        OPTION_SET(&sets),
         OPTION_END,
     };
     int status;
-    if (!cli_parse(config_show_main, options, argc, argv, &words, &status))
+    if (!cli_parse(config_show_main, options, argc, argv, NULL, &status))
         return status;
-    status = show_values(&sets, true);
-    cli_words_deinit(&words);
-    cli_words_deinit(&sets);
-    return status;
+    return cli_end(options, NULL, show_values(&sets, true));
 }

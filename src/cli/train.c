@@ -53,11 +53,8 @@ int train_main(int argc, char **argv)
     if (!cli_parse(train_main, options, argc, argv, &arguments.words, &status))
         return status;
     if (arguments.words.count == 0)
-        status = cli_fail(EXIT_USAGE, "train: name a configuration (configs/ has some); try "
-                                      "`warpgym train --help`");
+        status = cli_usage(train_main, "name a configuration (configs/ has some)");
     else
         status = train_start(&arguments);
-    cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.search_paths);
-    return status;
+    return cli_end(options, &arguments.words, status);
 }

@@ -90,7 +90,7 @@ static int say_end(const struct train_run *run, int result, const struct trainer
                    const struct run_progress *run_progress, const struct err *err)
 {
     if (result < 0) {
-        int status = cli_fail(cli_status(err), "%s", err->text);
+        int status = cli_fail_err(err);
         if (end->saved > 0)
             fprintf(stderr, "warpgym: step %" PRIu64 " is saved; `%s` resumes\n", end->saved,
                     run->again);
@@ -130,7 +130,7 @@ int train_run(const struct train_run *run, struct settings *settings)
     struct err err = {0};
     if (save_settings(run, settings, &err) < 0 ||
         cli_search_paths(&none, settings, &search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     const struct trainer_options options = {.settings = settings,
                                             .directory = run->directory,
                                             .search_paths = search_paths.items,

@@ -92,6 +92,5 @@ int verdict_main(int argc, char **argv)
         buf_deinit(&out);
         status = wrong > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
     }
-    cli_words_deinit(&files);
-    return status;
+    return cli_end(options, &files, status);
 }

@@ -11,7 +11,7 @@
 
 struct arguments {
     const char *queue, *name, *listen, *slots;
-    struct cli_words search_paths, sets, rest;
+    struct cli_words search_paths, sets;
 };
 
 static int worker_health(void *context, struct err *err)
@@ -44,9 +44,9 @@ static int work_until_signal(const struct worker_options *options)
     struct err err = {0};
     int status = EXIT_PASSED;
     if (worker_start(&worker, options, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     if (worker_announce(worker, options, &exporter, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         cli_wait_for_signal();
     log_write(LOG_LEVEL_INFO, "worker", "claiming no more jobs; running ones have %g s",
@@ -65,11 +65,11 @@ static int worker_run(const void *context, const struct settings *settings)
     struct queue *queue;
     struct err err = {0};
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     queue_options_read(&options, settings);
     int status;
     if (queue_open(&queue, settings->queue_url, &options, &err) < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     } else {
         struct worker_options worker = {.settings = settings,
                                         .queue = queue,
@@ -105,19 +105,12 @@ int worker_main(int argc, char **argv)
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "serve /metrics and /health there (setting worker.listen)"),
         OPTION_STRING(0, "name", &arguments.name, "NAME", "its name in the queue; must be unique"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_SET(&arguments.sets),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
-    if (!cli_parse(worker_main, options, argc, argv, &arguments.rest, &status))
+    int status;
+    if (!cli_parse(worker_main, options, argc, argv, NULL, &status))
         return status;
-    status = arguments.rest.count > 0 ? cli_unexpected_argument("worker", arguments.rest.items[0])
-                                      : worker_with_settings(&arguments);
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&arguments.rest);
-    return status;
+    return cli_end(options, NULL, worker_with_settings(&arguments));
 }

@@ -113,11 +113,11 @@ static int eval_run(const struct arguments *arguments, const struct settings *se
     struct err err = {0};
     int status = EXIT_USAGE;
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     eval_tasks_init(&tasks, &search_paths, report_error);
     tasks.remote = is_remote(arguments, settings);
     if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
         goto out;
     }
     for (size_t i = 0; i < arguments->candidates.count; i++)
@@ -141,13 +141,11 @@ int eval_main(int argc, char **argv)
         OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
                       "KernelBench-style module"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first (a KernelBench checkout, say); may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
                    "evaluations at the same time; 1, with a server 1000"),
         OPTION_FLAG(0, "timing", &arguments.timing, "time it, too; --no-timing: correctness only"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_SET(&arguments.sets),
         OPTION_GROUP("Where"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "judge on a server (http://HOST:PORT); default client.url"),
@@ -163,12 +161,11 @@ int eval_main(int argc, char **argv)
     };
     struct settings settings;
     struct err err = {0};
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
         return status;
     if (arguments.candidates.count == 0)
-        status = cli_fail(EXIT_USAGE,
-                          "eval: name at least one candidate; try `warpgym eval --help`");
+        status = cli_usage(eval_main, "name at least one candidate");
     else if (cli_settings(&settings, &arguments.sets, &err) < 0)
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     else {
@@ -176,8 +173,5 @@ int eval_main(int argc, char **argv)
         status = eval_run(&arguments, &settings);
         settings_deinit(&settings);
     }
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&arguments.candidates);
-    return status;
+    return cli_end(options, &arguments.candidates, status);
 }

@@ -238,7 +238,7 @@ static int bench_run(const struct arguments *arguments, struct report *report)
     lm_backend_close(backend);
     if (result == ERR_CANCELLED)
         return EXIT_INTERRUPTED;
-    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+    return cli_result(result, &err);
 }
 
 static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan, struct err *err)
@@ -297,7 +297,7 @@ int lm_bench_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     struct err err;
     struct report *report = mem_alloc(sizeof *report);
     if (!cli_parse(lm_bench_main, options, argc, argv, &a->models, &status)) {
@@ -305,16 +305,14 @@ int lm_bench_main(int argc, char **argv)
         return status;
     }
     if (a->models.count > 1 || (a->models.count == 1 && a->config))
-        status = cli_fail(EXIT_USAGE, "lm bench: name one model directory, or a --config");
+        status = cli_usage(lm_bench_main, "name one model directory, or a --config");
     else if (plan_of(a, &report->plan, &err) < 0)
-        status = cli_fail(EXIT_USAGE, "lm bench: %s", err.text);
+        status = cli_usage(lm_bench_main, "%s", err.text);
     else {
         cli_catch_signals();
         name_figures(report);
         status = bench_run(a, report);
     }
-    cli_words_deinit(&a->models);
-    cli_words_deinit(&a->batches);
     mem_free(report);
-    return status;
+    return cli_end(options, &a->models, status);
 }

@@ -315,7 +315,7 @@ static int chat_run(struct arguments *arguments)
     struct err err;
     int status;
     if (open_talk(&talk, &err) < 0) {
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     } else {
         catch_signals(&talk); /* until here a signal may end the program */
         status = talk_run(&talk);
@@ -342,17 +342,14 @@ int lm_chat_main(int argc, char **argv)
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_chat_main, options, argc, argv, &arguments.words, &status))
         return status;
     if (arguments.words.count == 1) {
         arguments.where.directory = arguments.words.items[0];
         status = chat_run(&arguments);
     } else {
-        status = cli_fail(EXIT_USAGE, "lm chat: name one model's directory; try `warpgym lm chat "
-                                      "--help`");
+        status = cli_usage(lm_chat_main, "name one model's directory");
     }
-    cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.manner.stops);
-    return status;
+    return cli_end(options, &arguments.words, status);
 }

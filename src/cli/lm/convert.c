@@ -143,7 +143,7 @@ static int convert_run(const struct conversion *conversion)
     mem_free(beside);
     lm_model_close(model);
     lm_backend_close(backend);
-    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+    return cli_result(result, &err);
 }
 
 /* Why the arguments are invalid, or NULL. */
@@ -177,17 +177,16 @@ int lm_convert_main(int argc, char **argv)
         OPTION_INT(0, "seed", &conversion.seed, 0, (int64_t)1 << 53, "N", "of fresh weights (0)"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_convert_main, options, argc, argv, &words, &status))
         return status;
     const char *why = arguments_error(&conversion, words.count);
     if (why) {
-        status = cli_fail(EXIT_USAGE, "lm convert: %s; try `warpgym lm convert --help`", why);
+        status = cli_usage(lm_convert_main, "%s", why);
     } else {
         conversion.model = conversion.fresh ? NULL : words.items[0];
         conversion.out = words.items[words.count - 1];
         status = convert_run(&conversion);
     }
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

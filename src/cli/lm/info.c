@@ -342,7 +342,7 @@ static int info_run(struct info *info, const char *adapter, bool json)
     struct buf out;
     struct err err;
     if (info_read(info, adapter, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     int status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
     if (json) {
@@ -374,17 +374,16 @@ int lm_info_main(int argc, char **argv)
         OPTION_FLAG(0, "json", &json, "one JSON object"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_info_main, options, argc, argv, &words, &status))
         return status;
     info.tokens = (size_t)tokens;
     info.lora.rank = (size_t)rank;
     if (words.count != 1) {
-        status = cli_fail(EXIT_USAGE, "lm info: name one directory; try `warpgym lm info --help`");
+        status = cli_usage(lm_info_main, "name one directory");
     } else {
         info.directory = words.items[0];
         status = info_run(&info, adapter, json);
     }
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

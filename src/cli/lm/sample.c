@@ -294,7 +294,7 @@ static int sample_run(struct arguments *arguments)
         result = generate_samples(&task, &err);
     }
     if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else if (task.failed > 0)
         status = lm_fail_numbers();
     else if (cli_cancelled)
@@ -352,17 +352,15 @@ int lm_sample_main(int argc, char **argv)
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_sample_main, options, argc, argv, &arguments.words, &status))
         return status;
     const char *why = arguments_error(&arguments);
     if (why) {
-        status = cli_fail(EXIT_USAGE, "lm sample: %s; try `warpgym lm sample --help`", why);
+        status = cli_usage(lm_sample_main, "%s", why);
     } else {
         arguments.where.directory = arguments.words.items[0];
         status = sample_run(&arguments);
     }
-    cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.manner.stops);
-    return status;
+    return cli_end(options, &arguments.words, status);
 }

@@ -124,7 +124,7 @@ static int lm_serve_run(const void *context, const struct settings *settings)
     if (result == 0)
         result = open_api(arguments, settings, &serve, &err);
     if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         cli_wait_for_signal();
     serve_stop(arguments, &serve);
@@ -161,21 +161,17 @@ int lm_serve_main(int argc, char **argv)
                    "how long answers may continue after SIGTERM (60)"),
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_GROUP("Settings"),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_SET(&arguments.sets),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_serve_main, options, argc, argv, &words, &status))
         return status;
     if (words.count == 1) {
         arguments.where.directory = words.items[0];
         status = serve_with_settings(&arguments);
     } else {
-        status = cli_fail(EXIT_USAGE, "lm serve: name one model's directory; try `warpgym lm serve "
-                                      "--help`");
+        status = cli_usage(lm_serve_main, "name one model's directory");
     }
-    cli_words_deinit(&arguments.sets);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

@@ -54,7 +54,7 @@ static int learn_from_files(const struct cli_words *paths, const char *out,
         result = tokenizer_learn(out, (const char *const *)corpus.texts, corpus.counts,
                                  corpus.count, options, &err);
     if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         printf("%s/tokenizer.json: learned from %.1f MB in %.1f s\n", out,
                (double)corpus.bytes * 1e-6, clock_ms_since(began_ns) * 1e-3);
@@ -78,20 +78,18 @@ int lm_tokenizer_main(int argc, char **argv)
             "special tokens instead of <|endoftext|>, <|im_start|>, <|im_end|>; may be repeated"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_tokenizer_main, options, argc, argv, &paths, &status))
         return status;
     const struct learn_options how = {.vocab = (size_t)vocab,
                                       .least = (uint64_t)least,
                                       .special = special.items};
     if (!vocab || !out || paths.count == 0)
-        status = cli_fail(EXIT_USAGE, "lm tokenizer: %s; try `warpgym lm tokenizer --help`",
-                          !vocab ? "--vocab is missing"
-                          : !out ? "--out is missing"
-                                 : "name the files to learn from");
+        status = cli_usage(lm_tokenizer_main, "%s",
+                           !vocab ? "--vocab is missing"
+                           : !out ? "--out is missing"
+                                  : "name the files to learn from");
     else
         status = learn_from_files(&paths, out, &how);
-    cli_words_deinit(&paths);
-    cli_words_deinit(&special);
-    return status;
+    return cli_end(options, &paths, status);
 }

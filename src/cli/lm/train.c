@@ -130,7 +130,7 @@ static int say_end(const struct training *training, int result, const struct err
         return EXIT_INTERRUPTED;
     }
     if (result < 0)
-        return cli_fail(cli_status(err), "%s", err->text);
+        return cli_fail_err(err);
     if (training->step == training->began)
         printf("all %" PRIu64 " steps were done already", training->step);
     else
@@ -402,15 +402,10 @@ int lm_train_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),
         OPTION_END,
     };
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(lm_train_main, options, argc, argv, &a->models, &status))
         return status;
     const char *missing = what_is_missing(a);
-    status = missing ? cli_fail(EXIT_USAGE, "lm train: %s; try `warpgym lm train --help`", missing)
-                     : lm_train_run(a);
-    cli_words_deinit(&a->models);
-    cli_words_deinit(&a->data);
-    cli_words_deinit(&a->evaluations);
-    cli_words_deinit(&a->targets);
-    return status;
+    status = missing ? cli_usage(lm_train_main, "%s", missing) : lm_train_run(a);
+    return cli_end(options, &a->models, status);
 }

@@ -328,22 +328,18 @@ int runs_compare_main(int argc, char **argv)
         OPTION_END,
     };
     if (!cli_parse(runs_compare_main, options, argc, argv, &runs, &status)) {
-        cli_words_deinit(&comparison->metrics);
         mem_free(comparison);
         return status;
     }
     comparison->over = (size_t)over;
     if (runs.count < 2 || runs.count > RUNS_MOST)
-        status = cli_fail(EXIT_USAGE, "runs compare: name 2 to %d runs", RUNS_MOST);
+        status = cli_usage(runs_compare_main, "name 2 to %d runs", RUNS_MOST);
     else if (compare_runs(comparison, &runs, all, step, json, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
-    else
-        status = EXIT_PASSED;
+        status = cli_fail_err(&err);
     for (size_t i = 0; i < comparison->count; i++)
         run_view_close(&comparison->views[i]);
     report_close(comparison->held_out);
-    cli_words_deinit(&comparison->metrics);
-    cli_words_deinit(&runs);
+    cli_end(options, &runs, status);
     mem_free(comparison);
     return status;
 }

@@ -215,8 +215,7 @@ int runs_eval_main(int argc, char **argv)
                      "of answers; train.evaluate_temperature"),
         OPTION_STRING('o', "out", &arguments.out, "DIR",
                       "the directory of the trajectories; RUN/evaluations/CHECKPOINT"),
-        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
-                    "search problems here first; may be repeated"),
+        OPTION_PROBLEMS(&arguments.search_paths),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "judge on a server (http://HOST:PORT); default client.url"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
@@ -228,13 +227,8 @@ int runs_eval_main(int argc, char **argv)
     if (!cli_parse(runs_eval_main, options, argc, argv, &arguments.words, &status))
         return status;
     if (arguments.words.count == 0)
-        status = cli_fail(EXIT_USAGE, "runs eval: name a run or a checkpoint; try `warpgym runs "
-                                      "eval --help`");
+        status = cli_usage(runs_eval_main, "name a run or a checkpoint");
     else
-        status = run_eval(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
-                                                : EXIT_PASSED;
-    cli_words_deinit(&arguments.words);
-    cli_words_deinit(&arguments.search_paths);
-    cli_words_deinit(&arguments.sets);
-    return status;
+        status = cli_result(run_eval(&arguments, &err), &err);
+    return cli_end(options, &arguments.words, status);
 }

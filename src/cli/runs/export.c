@@ -230,7 +230,5 @@ int runs_export_main(int argc, char **argv)
         result = export_run(&view, &export, &err);
         run_view_close(&view);
     }
-    status = result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, cli_result(result, &err));
 }

@@ -86,7 +86,7 @@ static int list_one(struct table *table, const char *path, bool json)
     struct run_view view;
     struct err err;
     if (runs_open(&view, path, TAIL_BYTES, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
+        return cli_fail_err(&err);
     if (json) {
         json_t *object = view_json(&view);
         json_put(object, "last", last_json(&view.series));
@@ -138,16 +138,15 @@ int runs_list_main(int argc, char **argv)
     if (result == ERR_MISSING && directories.count == 0)
         result = 0;
     if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else if (paths.count == 0 && !json)
         status = cli_fail(EXIT_PASSED, "no runs in %s",
                           directories.count ? "there" : "./" RUNS_HOME);
     else
         status = list_all(&paths, json);
-    cli_words_deinit(&directories);
     cli_words_deinit(&paths);
     arena_deinit(&arena);
-    return status;
+    return cli_end(options, &directories, status);
 }
 
 static void print_head(const struct run_view *view)
@@ -252,21 +251,17 @@ int runs_show_main(int argc, char **argv)
     struct run_view view;
     struct err err;
     bool json = false;
-    int status = EXIT_PASSED;
+    int status;
     const struct cli_option options[] = {
         OPTION_FLAG(0, "json", &json, "one JSON object"),
         OPTION_END,
     };
     if (!runs_one(runs_show_main, options, argc, argv, &words, &status))
         return status;
-    status = EXIT_PASSED;
     int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
     if (result == 0) {
         result = show_run(&view, json, &err);
         run_view_close(&view);
     }
-    if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, cli_result(result, &err));
 }

@@ -148,7 +148,7 @@ int runs_logs_main(int argc, char **argv)
     struct err err;
     bool follow = false, json = false;
     int64_t wanted = 0;
-    int status = EXIT_PASSED;
+    int status;
     const struct cli_option options[] = {
         OPTION_FLAG('f', "follow", &follow, "print new lines until Ctrl-C"),
         OPTION_INT('n', "lines", &wanted, 1, 1000000000, "N", "only the last N; all"),
@@ -157,15 +157,11 @@ int runs_logs_main(int argc, char **argv)
     };
     if (!runs_one(runs_logs_main, options, argc, argv, &words, &status))
         return status;
-    status = EXIT_PASSED;
     cli_catch_signals();
     int result = runs_open(&view, words.items[0], 0, &err);
     if (result == 0) {
         result = print_log(&view, (size_t)wanted, follow, json, &err);
         run_view_close(&view);
     }
-    if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, cli_result(result, &err));
 }

@@ -27,7 +27,7 @@ int runs_report_main(int argc, char **argv)
     struct run_view view;
     struct err err;
     const char *out = NULL;
-    int status = EXIT_PASSED;
+    int status;
     const struct cli_option options[] = {
         OPTION_STRING('o', "out", &out, "FILE", "the page; - is standard output; RUN/report.html"),
         OPTION_END,
@@ -41,7 +41,5 @@ int runs_report_main(int argc, char **argv)
         mem_free(standard);
         run_view_close(&view);
     }
-    status = result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, cli_result(result, &err));
 }

@@ -47,12 +47,10 @@ int runs_resume_main(int argc, char **argv)
     if (!cli_parse(runs_resume_main, options, argc, argv, &words, &status))
         return status;
     if (words.count == 0) {
-        status = cli_fail(EXIT_USAGE, "runs resume: name a run; try `warpgym runs resume --help`");
+        status = cli_usage(runs_resume_main, "name a run");
     } else {
         const struct cli_words changes = {.items = words.items + 1, .count = words.count - 1};
         status = resume_run(words.items[0], &run, &changes);
     }
-    cli_words_deinit(&words);
-    cli_words_deinit(&search_paths);
-    return status;
+    return cli_end(options, &words, status);
 }

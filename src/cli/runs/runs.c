@@ -120,9 +120,8 @@ bool runs_one(int (*run)(int, char **), const struct cli_option *options, int ar
         return false;
     if (words->count == 1)
         return true;
-    *status = cli_fail(EXIT_USAGE, "%s: name one run: its directory, or its name in ./" RUNS_HOME,
-                       cli_command_of(run)->name);
-    cli_words_deinit(words);
+    *status = cli_usage(run, "name one run: its directory, or its name in ./" RUNS_HOME);
+    cli_end(options, words, *status);
     return false;
 }
 

@@ -103,14 +103,12 @@ int runs_stop_main(int argc, char **argv)
     };
     if (!cli_parse(runs_stop_main, options, argc, argv, &words, &status))
         return status;
-    status = words.count > 0 ? EXIT_PASSED
-                             : cli_fail(EXIT_USAGE, "runs stop: name at least one run");
+    status = words.count > 0 ? EXIT_PASSED : cli_usage(runs_stop_main, "name at least one run");
     cli_catch_signals();
     for (size_t i = 0; i < words.count && !cli_cancelled; i++) {
         struct err err;
         if (stop_run(words.items[i], timeout_s, &err) < 0)
-            status = cli_fail(cli_status(&err), "%s", err.text);
+            status = cli_fail_err(&err);
     }
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

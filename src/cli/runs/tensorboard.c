@@ -114,10 +114,9 @@ int runs_tensorboard_main(int argc, char **argv)
         return status;
     buf_init(&where, COMMAND_BYTES);
     if (where_to_look(&words, &where, &err) < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
+        status = cli_fail_err(&err);
     else
         status = start_tensorboard(where.data, port, print);
     buf_deinit(&where);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, status);
 }

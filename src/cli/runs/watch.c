@@ -181,7 +181,7 @@ int runs_watch_main(int argc, char **argv)
     struct run_view view;
     struct err err;
     bool plain = false;
-    int status = EXIT_PASSED;
+    int status;
     const char *terminal = getenv("TERM");
     const struct cli_option options[] = {
         OPTION_FLAG(0, "plain", &plain, "a line for each step, as in a pipe"),
@@ -189,7 +189,6 @@ int runs_watch_main(int argc, char **argv)
     };
     if (!runs_one(runs_watch_main, options, argc, argv, &words, &status))
         return status;
-    status = EXIT_PASSED;
     cli_catch_signals();
     plain = plain || !isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0;
     int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
@@ -197,8 +196,5 @@ int runs_watch_main(int argc, char **argv)
         result = plain ? watch_pipe(&view, &err) : watch_terminal(&view, &err);
         run_view_close(&view);
     }
-    if (result < 0)
-        status = cli_fail(cli_status(&err), "%s", err.text);
-    cli_words_deinit(&words);
-    return status;
+    return cli_end(options, &words, cli_result(result, &err));
 }

@@ -48,7 +48,7 @@ CLI_SOURCES := $(call sources,src/cli)
 # never instrumented: a sanitizer's shadow memory does not fit its limits.
 CHILD_SOURCES := $(wildcard src/judge/child/*.c)
 CHILD_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/process/wire.c \
-	src/judge/reference/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
+	src/judge/numeric/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
 	nvrtc nvrtc_headers))
 # A library of its own beside the candidate: it needs libc and libgcc alone.
 TRACE_SOURCES := $(wildcard src/judge/trace/*.c)

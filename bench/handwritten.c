@@ -9,7 +9,7 @@
  */
 #include "base/clock.h"
 #include "judge/child/invoke.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 #include "problem/fill.h"
 #include "problem/load.h"
 

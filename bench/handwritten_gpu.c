@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "device/gpu_context.h"
 #include "judge/child/invoke.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 #include "problem/fill.h"
 #include "problem/load.h"
 

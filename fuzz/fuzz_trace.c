@@ -2,9 +2,9 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "judge/measure/profile_text.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
+#include "judge/profile_text.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -91,7 +91,7 @@ def _failure_of(error, default, file_name):
 def _shift(tensor):
     """One of its smallest or one of its largest values for each element, as a biased coin says: the
     mean, the spread and the order of magnitude of what a candidate has seen so far are no help
-    (catalogue H10). Why of either kind there are many: src/judge/measure/input_shift.h."""
+    (catalogue H10). Why of either kind there are many: src/judge/numeric/input_shift.h."""
     if not tensor.is_floating_point() or tensor.numel() < 2:
         return
     sampled = tensor.reshape(-1)[:SAMPLE].sort().values

@@ -5,7 +5,7 @@
 #include "device/nvrtc.h"
 #include "judge/build/device_code.h"
 #include "judge/judge_internal.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 #include "judge/process/standby_servers.h"
 #include "judge/process/start.h"
 #include "judge/request/external_language.h"

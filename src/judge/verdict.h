@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "device/gpu_state.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 #include "problem/layout.h"
 
 #include <jansson.h>

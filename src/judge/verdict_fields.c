@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "judge/measure/profile_text.h"
+#include "judge/profile_text.h"
 #include "sandbox/sandbox.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  * is right is the candidate's own word.
  *
  * The text is read here, never run: a separate sandboxed process runs it, which ends
- * before anybody is timed (judge/request/cases.h).
+ * before anybody is timed (judge/reference/cases.h).
  */
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "judge/gpu/devices.h"
+#include "judge/devices.h"
 
 #include <limits.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "judge/gpu/devices.h"
+#include "judge/devices.h"
 #include "judge/request/request.h"
 #include "worker/internal.h"
 

@@ -1,7 +1,7 @@
 /* worker_metrics: the worker's metrics. */
 #include "worker/internal.h"
 
-#include "judge/gpu/devices.h"
+#include "judge/devices.h"
 
 #include <stdio.h>
 #include <string.h>

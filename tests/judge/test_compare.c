@@ -1,4 +1,4 @@
-#include "judge/measure/compare.h"
+#include "judge/numeric/compare.h"
 
 #include "../support/test.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "judge/measure/input_shift.h"
+#include "judge/numeric/input_shift.h"
 
 #include "../support/test.h"
 #include "base/random.h"

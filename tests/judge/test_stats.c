@@ -1,6 +1,6 @@
 #include "../support/test.h"
 #include "base/random.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 
 #include <math.h>
 #include <stdbool.h>

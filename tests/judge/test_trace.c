@@ -2,9 +2,9 @@
 #include "../support/test.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "judge/measure/profile_text.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_stream.h"
+#include "judge/profile_text.h"
 
 #include <math.h>
 #include <stdio.h>

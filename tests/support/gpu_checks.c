@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
-#include "judge/measure/compare.h"
+#include "judge/numeric/compare.h"
 #include "problem/fill.h"
 
 #include <float.h>

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "cli/cli.h"
-#include "judge/measure/profile_text.h"
+#include "judge/profile_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

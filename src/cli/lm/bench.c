@@ -10,7 +10,7 @@
 #include "cli/lm/config_file.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -73,7 +73,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Linear between order statistics, as everywhere (judge/measure/stats.c). */
+/* Linear between order statistics, as everywhere (judge/numeric/stats.c). */
 static double quantile(const double *sorted, size_t count, double part)
 {
     double place = part * (double)(count - 1);

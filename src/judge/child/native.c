@@ -5,8 +5,8 @@
 #include "judge/child/exceptions.h"
 #include "judge/child/invoke.h"
 #include "judge/child/launcher.h"
+#include "judge/numeric/oracle.h"
 #include "judge/process/wire.h"
-#include "judge/reference/oracle.h"
 
 #include <dlfcn.h>
 #include <errno.h>

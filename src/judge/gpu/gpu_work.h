@@ -11,7 +11,7 @@
 #pragma once
 
 #include "device/gpu_context.h"
-#include "judge/measure/compare.h"
+#include "judge/numeric/compare.h"
 #include "problem/fill_plan.h"
 
 extern const char gpu_work_source[]; /* gpu_work.cu */

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "judge/fault.h"
-#include "judge/measure/input_shift.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
+#include "judge/numeric/input_shift.h"
 #include "judge/session_internal.h"
 #include "problem/fill.h"
 

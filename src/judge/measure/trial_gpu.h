@@ -15,8 +15,8 @@
  */
 #pragma once
 
-#include "judge/measure/compare.h"
 #include "judge/measure/trial.h"
+#include "judge/numeric/compare.h"
 
 /* Whether nothing of such a trial needs the host. */
 bool trial_gpu_suits(const struct session *session, const struct trial *trial);

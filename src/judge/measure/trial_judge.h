@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "judge/measure/compare.h"
 #include "judge/measure/trial.h"
+#include "judge/numeric/compare.h"
 
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
  * bytes for whole numbers. */

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "judge/numeric/oracle.h"
 #include "judge/process/external_program.h"
-#include "judge/reference/oracle.h"
 
 #include <errno.h>
 #include <poll.h>

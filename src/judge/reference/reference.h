@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "compile/compile.h"
 #include "judge/process/child.h"
-#include "judge/request/cases.h"
+#include "judge/reference/cases.h"
 #include "judge/verdict.h"
 
 #include <pthread.h>

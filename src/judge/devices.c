@@ -1,4 +1,4 @@
-#include "judge/gpu/devices.h"
+#include "judge/devices.h"
 
 #include "device/cpu.h"
 #include "judge/judge_internal.h"

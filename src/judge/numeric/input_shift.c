@@ -1,4 +1,5 @@
-#include "judge/measure/input_shift.h"
+#include "judge/numeric/input_shift.h"
+
 #include "base/random.h"
 
 #include <stdlib.h>

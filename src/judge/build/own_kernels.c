@@ -1,4 +1,4 @@
-#include "judge/gpu/own_kernels.h"
+#include "judge/build/own_kernels.h"
 
 #include "base/file.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "judge/measure/compare.h"
+#include "judge/numeric/compare.h"
 
 #include <float.h>
 #include <math.h>
@@ -164,18 +164,18 @@ bool compare_tensor_plainly(const struct comparison *spec, const void *expected,
 #define VARIANT_NAME(name) name##_plain
 #define VARIANT_TARGET
 #define VARIANT_LANES 2
-#include "judge/measure/compare_variant.h"
+#include "judge/numeric/compare_variant.h"
 
 #if defined(__x86_64__)
 #define VARIANT_NAME(name) name##_avx2
 #define VARIANT_TARGET __attribute__((target("avx2,fma")))
 #define VARIANT_LANES 4
-#include "judge/measure/compare_variant.h"
+#include "judge/numeric/compare_variant.h"
 
 #define VARIANT_NAME(name) name##_avx512
 #define VARIANT_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 #define VARIANT_LANES 8
-#include "judge/measure/compare_variant.h"
+#include "judge/numeric/compare_variant.h"
 #endif
 
 /* One variant. */

@@ -1,4 +1,4 @@
-#include "judge/request/cases.h"
+#include "judge/reference/cases.h"
 
 #include "base/json.h"
 

@@ -1,4 +1,4 @@
-#include "judge/measure/stats.h"
+#include "judge/numeric/stats.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-#include "judge/reference/oracle.h"
+#include "judge/numeric/oracle.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "judge/measure/profile_text.h"
+#include "judge/profile_text.h"
 
 #include <inttypes.h>
 #include <math.h>

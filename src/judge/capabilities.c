@@ -3,11 +3,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "device/nvrtc.h"
-#include "judge/build/device_code.h"
 #include "judge/judge_internal.h"
 #include "judge/numeric/stats.h"
-#include "judge/process/standby_servers.h"
-#include "judge/process/start.h"
 #include "judge/request/external_language.h"
 
 #include <math.h>
@@ -54,7 +51,7 @@ static int try_spawns(struct standby *standby, enum sandbox_kind kind,
     return result;
 }
 
-/* With a scratch of its own where sandboxes cannot mount one: judge_start_child sees to that. */
+/* With a scratch of its own where sandboxes cannot mount one: spawner_start sees to that. */
 static void try_layers(struct judge *judge, struct capabilities *found)
 {
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
@@ -66,8 +63,8 @@ static void try_layers(struct judge *judge, struct capabilities *found)
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
                                 .timeout_ms = SPAWN_TIMEOUT_MS};
-    if (artifact >= 0 && judge_start_child(judge, NULL, SANDBOX_NATIVE, 0, &child, &start, NULL,
-                                           NULL, &err) == ERR_INPUT)
+    if (artifact >= 0 && spawner_start(&judge->spawner, NULL, SANDBOX_NATIVE, 0, &child, &start,
+                                       NULL, NULL, &err) == ERR_INPUT)
         found->layers |= child.failed.layers;
     if (artifact >= 0)
         child_close(&child);
@@ -79,7 +76,7 @@ static void try_torch(struct judge *judge, const struct settings *settings,
     struct standby *standby;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
-    int result = judge_standby(judge, SANDBOX_TORCH, &standby, &err);
+    int result = spawner_standby(&judge->spawner, SANDBOX_TORCH, &standby, &err);
     if (result == 0)
         result = standby_ready(standby, &err);
     found->torch_load_ms = clock_ms_since(start_ns);
@@ -94,7 +91,7 @@ static void examine_gpus(struct judge *judge, struct capabilities *found)
 {
     struct gpu_pool *pool = &judge->gpus;
     struct err err;
-    optional_libraries_find(found->libraries, judge->toolchain.nvcc, judge->python);
+    optional_libraries_find(found->libraries, judge->toolchain.nvcc, judge->installation.python);
     if (gpu_pool_list(pool, &err) < 0) {
         memcpy(found->gpu_error, err.text, sizeof found->gpu_error);
         return;
@@ -111,7 +108,7 @@ static void examine_gpus(struct judge *judge, struct capabilities *found)
         if (gpu_pool_try(pool, unit, &err) < 0)
             copy_text(gpu->problem, sizeof gpu->problem, err.text);
         else
-            (void)!gpu_peaks_recall(&gpu->peaks, gpu_unit_context(unit), judge->state);
+            (void)!gpu_peaks_recall(&gpu->peaks, gpu_unit_context(unit), judge->installation.state);
         gpu_sensor_read(&unit->sensor, &gpu->now);
     }
 }
@@ -132,7 +129,7 @@ static void try_nvrtc(struct judge *judge, struct capabilities *found)
     if (result == 0) {
         found->nvrtc_version = nvrtc.major * 1000 + nvrtc.minor;
         nvrtc_close(&nvrtc);
-        result = judge_nvrtc(judge, &standby, &err);
+        result = spawner_nvrtc(&judge->spawner, &standby, &err);
     }
     if (result == 0)
         result = standby_ready(standby, &err);
@@ -165,9 +162,9 @@ int capabilities_find(const struct settings *settings, struct capabilities *foun
     copy_text(found->cxx, sizeof found->cxx, judge->toolchain.cxx);
     copy_text(found->cxx_version, sizeof found->cxx_version, judge->toolchain.cxx_version);
     copy_text(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
-    copy_text(found->python, sizeof found->python, judge->python);
-    copy_text(found->cache, sizeof found->cache, judge->cache);
-    if (judge_standby(judge, SANDBOX_NATIVE, &standby, &why) < 0 ||
+    copy_text(found->python, sizeof found->python, judge->installation.python);
+    copy_text(found->cache, sizeof found->cache, judge->installation.cache);
+    if (spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, &why) < 0 ||
         try_spawns(standby, SANDBOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
         copy_text(found->sandbox_error, sizeof found->sandbox_error, why.text);
     else

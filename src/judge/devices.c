@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void tell_use(struct busy_time *busy, struct judge_device *device)
+static void read_busy_time(struct busy_time *busy, struct judge_device *device)
 {
     struct busy_times times = busy_time_read(busy);
     device->busy_s = times.busy_s;
@@ -25,7 +25,7 @@ static void describe_gpu(struct gpu_pool *pool, struct gpu_unit *unit, struct ju
     if (!device->good)
         snprintf(device->why, sizeof device->why, "%.250s", unit->why.text);
     pthread_mutex_unlock(&pool->lock);
-    tell_use(&unit->busy, device);
+    read_busy_time(&unit->busy, device);
     for (int kind = 0; kind < SANDBOX_BUILD; kind++)
         device->ready += warm_pool_count(unit->warm[kind]);
 }
@@ -49,25 +49,20 @@ size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVI
             count++;
         }
     describe_cpu(&devices[count]);
-    tell_use(&judge->cpu_busy, &devices[count]);
+    read_busy_time(&judge->cpu_busy, &devices[count]);
     return count + 1;
 }
+
+_Static_assert(JUDGE_STANDBYS == SERVER_COUNT, "one place for each server");
 
 size_t judge_standbys(struct judge *judge, struct judge_standby standbys[JUDGE_STANDBYS])
 {
     size_t count = 0;
-    pthread_mutex_lock(&judge->lock);
-    const struct {
-        const char *name;
+    for (enum server_kind kind = 0; kind < SERVER_COUNT; kind++) {
         struct standby *server;
-    } all[JUDGE_STANDBYS] = {{"native", judge->native},
-                             {"torch", judge->torch},
-                             {"cuda", judge->cuda},
-                             {"torch_cuda", judge->torch_cuda},
-                             {"nvrtc", judge->nvrtc}};
-    pthread_mutex_unlock(&judge->lock);
-    for (size_t i = 0; i < JUDGE_STANDBYS; i++)
-        if (all[i].server)
-            standbys[count++] = (struct judge_standby){all[i].name, standby_look(all[i].server)};
+        const char *name = spawner_server(&judge->spawner, kind, &server);
+        if (server)
+            standbys[count++] = (struct judge_standby){name, standby_look(server)};
+    }
     return count;
 }

@@ -4,17 +4,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/build/device_code.h"
-#include "judge/build/own_kernels.h"
-#include "judge/fault.h"
+#include "judge/fault_verdict.h"
 #include "judge/measure/check.h"
 #include "judge/measure/confirm.h"
 #include "judge/measure/profile.h"
 #include "judge/measure/timing.h"
-#include "judge/measure/trial_gpu.h"
-#include "judge/process/standby_servers.h"
-#include "judge/process/start.h"
-#include "judge/reference/native.h"
-#include "judge/reference/session_reference.h"
+#include "judge/open.h"
 #include "judge/session_internal.h"
 
 #include <math.h>
@@ -76,8 +71,8 @@ static int use_gpu(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct device_lease *lease = &session->lease;
-    if (device_lease_take_gpu(lease, &lease->no_gpu) < 0)
-        return fault_judge(session, &lease->no_gpu);
+    if (device_lease_take_gpu(lease, &session->no_gpu) < 0)
+        return fault_verdict_of_judge(session, &session->no_gpu);
     verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", lease->unit->facts.ordinal,
                                    lease->unit->facts.name);
     return 0;
@@ -88,18 +83,17 @@ static int choose_for_native(struct session *session)
 {
     const struct problem *problem = session->job.problem;
     const char *reference = problem->cuda_text;
-    if (!session->job.language->gpu ||
-        gpu_pool_list(&session->judge->gpus, &session->lease.no_gpu) < 0 ||
-        device_compiler(session->judge, device_only(problem, session->job.candidate->text),
-                        &session->lease.no_gpu) < 0)
+    if (!session->job.language->gpu || gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
+        device_compiler(&session->judge->toolchain,
+                        device_only(problem, session->job.candidate->text), &session->no_gpu) < 0)
         return 0;
     if (!reference) {
-        err_set(&session->lease.no_gpu, ERR_UNSUPPORTED,
+        err_set(&session->no_gpu, ERR_UNSUPPORTED,
                 "problem %s has no reference.cu to hold them against", problem->id);
         return 0;
     }
-    if (device_compiler(session->judge, device_only(problem, reference), &session->lease.no_gpu) <
-        0)
+    if (device_compiler(&session->judge->toolchain, device_only(problem, reference),
+                        &session->no_gpu) < 0)
         return 0;
     return use_gpu(session);
 }
@@ -170,18 +164,47 @@ static int choose_device(struct session *session)
                                                           : choose_for_torch(session);
 }
 
+static int run_stage(struct session *session, enum verdict_stage stage,
+                     int (*measure)(struct trials *trials), const struct peaks *peaks)
+{
+    struct trials trials = session_trials(session);
+    trials.peaks = peaks;
+    int64_t start_ns = clock_now_ns();
+    int result = measure(&trials);
+    (void)fault_verdict(session);
+    session_end_stage(session, stage, start_ns);
+    return result;
+}
+
+/* Peaks are measured once for each machine: 0.1 s. */
+static int time_candidate(struct session *session)
+{
+    struct judge *judge = session->judge;
+    struct device_lease *lease = &session->lease;
+    struct peaks peaks;
+    struct err ignored;
+    bool known = false;
+    if (session_lock_device_for_timing(session) < 0)
+        return -1;
+    if (lease->unit)
+        gpu_unit_peaks(lease->unit, judge->installation.state);
+    else
+        known = judge_peaks(judge, &peaks, &ignored) == 0;
+    int result = run_stage(session, STAGE_TIME, timing_stage, known ? &peaks : NULL);
+    if (!lease->gpu) /* what a candidate has there would disturb others as long as it lives */
+        device_lease_unlock(lease);
+    return result;
+}
+
 static int run_stages(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     bool interpreted = !session->lease.gpu && session->job.language->interpreted;
-    int result = session->job.language->open(session);
-    if (result == 0 && session->lease.gpu)
-        session->reference.child.work = session->candidate.work =
-            own_kernels_get(&session->builds.context, session->lease.unit);
+    int result = open_children(session);
     if (result == 0)
-        result = check_stage(session);
-    if (result == 0 && interpreted)
-        result = profile_stage(session); /* before it is timed: a decoy's time means nothing */
+        result = run_stage(session, STAGE_CHECK, check_stage, NULL);
+    if (result == 0 && interpreted) /* before it is timed: a decoy's time means nothing */
+        result = run_stage(session, STAGE_PROFILE, profile_stage, NULL);
     if (result < 0)
         return result;
     verdict->correct = true;
@@ -191,11 +214,11 @@ static int run_stages(struct session *session)
     } else if (session->job.no_timing) {
         verdict->timing_note = VERDICT_NOT_TIMED;
     } else {
-        result = timing_stage(session);
+        result = time_candidate(session);
         if (result == 0)
-            result = profile_stage(session);
+            result = run_stage(session, STAGE_PROFILE, profile_stage, NULL);
         if (result == 0)
-            result = confirm_stage(session);
+            result = run_stage(session, STAGE_TIME, confirm_stage, NULL);
     }
     verdict->correct = result == 0;
     return result;
@@ -213,9 +236,10 @@ static bool attempt_evaluation(struct session *session)
     session->lease.crowded = false;
     session->lease.waited_ms = 0;
     int result = admit_candidate(session);
-    if (result == 0 && (judge_standby(session->judge, SANDBOX_NATIVE, &standby, &err) < 0 ||
-                        judge_probe_sandbox(session->judge, standby, &err) < 0))
-        result = fault_judge(session, &err);
+    if (result == 0 &&
+        (spawner_standby(&session->judge->spawner, SANDBOX_NATIVE, &standby, &err) < 0 ||
+         spawner_probe(&session->judge->spawner, standby, &err) < 0))
+        result = fault_verdict_of_judge(session, &err);
     if (result == 0)
         result = choose_device(session);
     if (result == 0 && !session->lease.gpu)
@@ -228,11 +252,12 @@ static bool attempt_evaluation(struct session *session)
     if (result == 0 && !verdict->error_class)
         verdict->status = STATUS_PASSED;
     unlock_early(session);
-    session_end_candidate(session);
-    session_free_gpu_memory(session);
+    struct trials trials = session_trials(session);
+    trial_end_candidate(&trials);
+    trial_state_free_gpu(&session->trials);
     bool crowded = was_crowded(session);
     session_rest_reference(session); /* before its slots and its GPU are another session's */
-    device_lease_release(&session->lease);
+    session_release_device(session);
     verdict->stages_ms[STAGE_QUEUE] += session->lease.waited_ms;
     return leave_device(session, crowded);
 }

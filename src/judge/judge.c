@@ -3,25 +3,66 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "device/awake.h"
-#include "judge/build/device_code.h"
-#include "judge/gpu/probe.h"
-#include "judge/process/standby_servers.h"
-#include "judge/process/start.h"
 #include "judge/request/external_language.h"
 
 #include <glob.h>
 #include <string.h>
+#include <unistd.h>
+
+static void give_up_gpu(void *context, struct gpu_unit *unit)
+{
+    (void)context;
+    for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
+        warm_pool_drop(unit->warm[kind]); /* made before it failed, or while it did not work */
+}
+
+/* Cached references in a context that is about to be given up. */
+static void clear_references(struct judge *judge, const struct gpu *facts)
+{
+    for (int i = 0; i < judge->gpus.count; i++) {
+        const struct gpu_unit *unit = &judge->gpus.units[i];
+        if (&unit->facts == facts && unit->opened)
+            (void)reference_cache_clear(&judge->references, gpu_unit_context(unit));
+    }
+}
+
+int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
+{
+    struct judge *judge = context;
+    clear_references(judge, facts);
+    struct wire_open open = {.type = WIRE_OPEN,
+                             .role = WIRE_CANDIDATE,
+                             .threads = 1,
+                             .gpu = spawner_wire_gpu(&judge->spawner, facts)};
+    struct child child = {0};
+    int nothing = file_memory_from("nothing", "x", 1, err);
+    if (nothing < 0)
+        return nothing;
+    struct child_start start = {.message = &open,
+                                .kind = CHILD_NATIVE,
+                                .descriptors = &nothing,
+                                .descriptor_count = 1,
+                                .timeout_ms = judge->options.settings->run_load_timeout_ms,
+                                .cancelled = judge->options.cancelled};
+    int result = spawner_start(&judge->spawner, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL,
+                               err);
+    bool worked = result == ERR_INPUT && child.failed.failure == FAILED_LOAD;
+    child_close(&child);
+    close(nothing);
+    return worked ? 0 : result < 0 ? ERR_IO : err_set(err, ERR_INTERNAL, "it loaded nothing");
+}
 
 /* What is found of GPUs is found when the first candidate wants one. */
 static void prepare_gpus(struct judge *judge)
 {
     const struct settings *settings = judge->options.settings;
-    struct gpu_pool_options options = {.driver = judge_driver_library(judge),
+    struct gpu_pool_options options = {.driver = spawner_driver(settings),
                                        .nvml = settings->gpu_nvml[0] ? settings->gpu_nvml : NULL,
                                        .devices = settings->gpu_devices,
                                        .quarantine_ms = settings->gpu_quarantine_ms,
+                                       .slots = (int)settings->gpu_at_once,
+                                       .give_up = give_up_gpu,
                                        .probe = judge_probe_gpu,
                                        .context = judge};
     gpu_pool_init(&judge->gpus, &options);
@@ -30,46 +71,39 @@ static void prepare_gpus(struct judge *judge)
 int judge_open(struct judge **judge, const struct judge_options *options, struct err *err)
 {
     struct judge *made = mem_alloc(sizeof *made);
-    struct err why = {0};
-    int result = 0;
+    int result;
     made->options = *options;
     made->awake = awake_begin();
     prepare_gpus(made);
+    made->spawner = (struct spawner){.settings = options->settings,
+                                     .cancelled = options->cancelled,
+                                     .installation = &made->installation,
+                                     .toolchain = &made->toolchain,
+                                     .gpus = &made->gpus};
+    spawner_init(&made->spawner);
+    made->tools = (struct build_tools){.settings = options->settings,
+                                       .toolchain = &made->toolchain,
+                                       .installation = &made->installation,
+                                       .spawner = &made->spawner};
+    build_tools_init(&made->tools);
     pthread_mutex_init(&made->lock, NULL);
     busy_time_init(&made->cpu_busy);
-    pthread_mutex_init(&made->work_lock, NULL);
     reference_cache_init(&made->references);
     made->weight_secret = clock_secret();
-    made->root = paths_root();
-    made->child_program = paths_side_program(err);
     result = external_load(&made->languages, &made->languages_arena,
                            options->settings->languages_path, err);
-    if (result < 0)
-        goto out;
-    made->locks = made->child_program ? paths_lock_directory(err) : NULL;
-    if (!made->child_program || !made->locks) {
-        result = ERR_MISSING;
-        goto out;
+    if (result == 0)
+        result = installation_find(&made->installation, options->settings, err);
+    if (result < 0) {
+        judge_close(made);
+        return result;
     }
-    made->cache = paths_cache(options->settings->cache_directory, &why);
-    if (!made->cache)
-        log_write(LOG_LEVEL_WARN, "judge", "builds are not kept: %s", why.text);
-    made->state = paths_state(&why);
-    made->python_package = paths_python_package(&why);
-    result = paths_python(options->settings->python_path, &made->python, err);
-    if (result < 0 && options->settings->python_path[0])
-        goto out;
-    if (result < 0) /* WARPGYM_PYTHON, which stands in many a profile: torch problems will say so */
-        made->python_problem = mem_strdup(err->text);
-    char *bundled = mem_printf("%s/toolchain", made->root);
+    char *bundled = mem_printf("%s/toolchain", made->installation.root);
     toolchain_init(&made->toolchain, file_is_directory(bundled) ? bundled : NULL);
     mem_free(bundled);
-    toolchain_find_nvrtc(&made->toolchain, options->settings->gpu_nvrtc, made->python);
+    toolchain_find_nvrtc(&made->toolchain, options->settings->gpu_nvrtc, made->installation.python);
     *judge = made;
     return 0;
-out:
-    judge_close(made);
-    return result;
 }
 
 void judge_close(struct judge *judge)
@@ -81,27 +115,14 @@ void judge_close(struct judge *judge)
     for (int i = 0; i < judge->gpus.count; i++)
         for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
             warm_pool_close(judge->gpus.units[i].warm[kind]);
-    standby_close(judge->native);
-    standby_close(judge->torch);
-    standby_close(judge->cuda);
-    standby_close(judge->torch_cuda);
-    standby_close(judge->nvrtc);
+    spawner_deinit(&judge->spawner);
     gpu_pool_deinit(&judge->gpus);
     toolchain_deinit(&judge->toolchain);
     arena_deinit(&judge->languages_arena);
     pthread_mutex_destroy(&judge->lock);
     busy_time_deinit(&judge->cpu_busy);
-    pthread_mutex_destroy(&judge->work_lock);
-    mem_free(judge->root);
-    mem_free(judge->cache);
-    mem_free(judge->state);
-    mem_free(judge->locks);
-    mem_free(judge->child_program);
-    mem_free(judge->python);
-    mem_free(judge->python_problem);
-    mem_free(judge->python_package);
-    mem_free(judge->torch_paths);
-    mem_free(judge->triton_paths);
+    build_tools_deinit(&judge->tools);
+    installation_deinit(&judge->installation);
     mem_free(judge);
 }
 
@@ -110,12 +131,13 @@ void judge_close(struct judge *judge)
 static bool has_torch_without_cuda(const struct judge *judge)
 {
     static const char pattern[] = "%.*s/../lib/python3*/site-packages/torch/lib/libtorch%s.so";
-    const char *slash = judge->python ? strrchr(judge->python, '/') : NULL;
+    const char *slash = judge->installation.python ? strrchr(judge->installation.python, '/')
+                                                   : NULL;
     bool found[2] = {false};
     for (int i = 0; slash && i < 2; i++) {
         glob_t matches;
-        char *path = mem_printf(pattern, (int)(slash - judge->python), judge->python,
-                                i ? "_cuda" : "_cpu");
+        char *path = mem_printf(pattern, (int)(slash - judge->installation.python),
+                                judge->installation.python, i ? "_cuda" : "_cpu");
         found[i] = glob(path, 0, NULL, &matches) == 0;
         globfree(&matches);
         mem_free(path);
@@ -140,7 +162,7 @@ static void warm_gpu(struct judge *judge, enum sandbox_kind kind)
     struct err err;
     if (gpu_pool_take(&judge->gpus, NULL, &unit, &err) < 0)
         return;
-    warm_pool_expect(judge_warm_pool(judge, unit, kind), 2);
+    warm_pool_expect(spawner_warm_pool(&judge->spawner, unit, kind), 2);
     gpu_pool_give_back(&judge->gpus, unit);
 }
 
@@ -162,11 +184,11 @@ void judge_warm(struct judge *judge, enum problem_format format, const char *pat
     struct standby *ignored;
     struct err err;
     enum sandbox_kind kind = kind_of(judge, format, path);
-    if (judge_standby(judge, kind, &ignored, &err) < 0)
+    if (spawner_standby(&judge->spawner, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
     if (kind == SANDBOX_TORCH_CUDA || kind == SANDBOX_CUDA)
         warm_gpu(judge, kind);
-    judge_warm_nvrtc(judge);
+    spawner_warm_nvrtc(&judge->spawner);
 }
 
 int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)
@@ -174,7 +196,7 @@ int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)
     int result = 0;
     pthread_mutex_lock(&judge->lock);
     if (!judge->have_peaks)
-        result = peaks_get(&judge->peaks, judge->state, err);
+        result = peaks_get(&judge->peaks, judge->installation.state, err);
     judge->have_peaks = result == 0;
     *peaks = judge->peaks;
     pthread_mutex_unlock(&judge->lock);

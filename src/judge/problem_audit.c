@@ -3,14 +3,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "judge/fault.h"
+#include "judge/fault_verdict.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/compare.h"
-#include "judge/process/standby_servers.h"
-#include "judge/process/start.h"
-#include "judge/reference/native.h"
-#include "judge/reference/session_reference.h"
-#include "judge/reference/torch.h"
+#include "judge/open.h"
 #include "judge/session_internal.h"
 #include "problem/fill.h"
 
@@ -27,6 +23,7 @@
 /* One trial: the true answer, and room to make false ones. */
 struct probe {
     struct session *session;
+    struct trials trials;
     struct problem_audit *audit;
     struct trial trial;
     int64_t shapes[LIMIT_ARGUMENTS][LIMIT_DIMENSIONS];
@@ -64,7 +61,7 @@ static struct attempt *attempt_of(struct problem_audit *audit, const char *code,
 
 static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
 {
-    return trial_tolerance(probe->session, output, probe->truth[output].dtype);
+    return trial_tolerance(&probe->trials, output, probe->truth[output].dtype);
 }
 
 /* Whether `data` would pass as this output; *error: the largest error in tolerances. */
@@ -178,11 +175,11 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
                                     .noise = noise,
                                     .timeout_ms = probe->trial.timeout_ms};
     if (child_call(child, &call, &ignored, &err) < 0)
-        return fault_reference(session, &err);
+        return fault_set(&session->fault, FAULT_REFERENCE, &err);
     for (uint32_t i = 0; i < probe->outputs; i++) {
         struct tensor tensor;
         if (child_output(child, 0, i, &tensor, &err) < 0)
-            return fault_reference(session, &err);
+            return fault_set(&session->fault, FAULT_REFERENCE, &err);
         passed = tensor.bytes == probe->truth[i].bytes && passes(probe, i, tensor.data, &error) &&
                  passed;
     }
@@ -284,7 +281,7 @@ static int try_deaf(struct probe *probe)
         fill_slot(layout, clock_secret(), session->reference.child.slot.data);
     } else if (child_fill(&session->reference.child, clock_secret(), WIRE_UNSHIFTED,
                           probe->trial.timeout_ms, &err) < 0) {
-        result = fault_reference(session, &err);
+        result = fault_set(&session->fault, FAULT_REFERENCE, &err);
         goto out;
     }
     memcpy(other, session->reference.child.slot.data, layout->bytes);
@@ -315,7 +312,7 @@ static int learn_truth(struct probe *probe)
 {
     struct session *session = probe->session;
     struct child_time ignored;
-    if (trial_reference(session, &probe->trial, &ignored) < 0)
+    if (trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
         return -1;
     probe->outputs = session->trials.answer.count;
     for (uint32_t i = 0; i < probe->outputs; i++) {
@@ -333,7 +330,7 @@ static int learn_truth(struct probe *probe)
                                            session->trials.answer.own_error[i] / allowed);
     }
     restore(probe); /* an inout argument holds the answer now */
-    if (trial_reference(session, &probe->trial, &ignored) < 0)
+    if (trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
         return -1;
     for (uint32_t i = 0; i < probe->outputs; i++) {
         double error = 0;
@@ -354,10 +351,10 @@ static int run_probe(struct probe *probe)
         fill_slot(&probe->trial.layout, seed, session->reference.child.slot.data);
     else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.timeout_ms,
                         &err) < 0)
-        return fault_reference(session, &err);
+        return fault_set(&session->fault, FAULT_REFERENCE, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
     memcpy(probe->inputs, session->reference.child.slot.data, probe->trial.layout.bytes);
-    trial_stage(session);
+    trial_stage(&probe->trials);
     if (learn_truth(probe) < 0)
         return -1;
     probe->audit->trials++;
@@ -375,7 +372,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
     const struct problem *problem = session->job.problem;
     struct err err;
     if (problem_layout(problem, sizes, &probe->trial.layout, &err) < 0)
-        return fault_judge(session, &err);
+        return fault_set(&session->fault, FAULT_JUDGE, &err);
     for (uint32_t i = 0; i < problem->argument_count; i++) {
         probe->dimensions[i] = problem->arguments[i].dimensions;
         for (uint32_t d = 0; d < probe->dimensions[i]; d++)
@@ -384,7 +381,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
     }
     if (child_map(&session->reference.child, &probe->trial.layout, &session->job.largest, 1,
                   session->reference.oracle, 60000, &err) < 0)
-        return fault_reference(session, &err);
+        return fault_set(&session->fault, FAULT_REFERENCE, &err);
     return run_probe(probe);
 }
 
@@ -439,7 +436,7 @@ static int probe_torch(struct probe *probe)
     if (read_description(probe, &err) < 0 ||
         child_map(&session->reference.child, &probe->trial.layout, &probe->trial.layout, 1, false,
                   60000, &err) < 0)
-        return fault_reference(session, &err);
+        return fault_set(&session->fault, FAULT_REFERENCE, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if (run_probe(probe) < 0)
             return -1;
@@ -461,15 +458,16 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     *audit = (struct problem_audit){.own_error = NAN, .deterministic = true};
     session_take_problem(session, problem);
     session->verdict = &verdict;
-    int result = judge_standby(judge, SANDBOX_NATIVE, &standby, err);
+    int result = spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, err);
     if (result == 0)
-        result = judge_probe_sandbox(judge, standby, err);
+        result = spawner_probe(&judge->spawner, standby, err);
     if (result == 0) {
         session_prepare_builds(session, standby);
-        bool native = problem->format == PROBLEM_NATIVE;
-        result = native ? native_open_reference(session) : torch_open_reference(session);
+        probe.trials = session_trials(session);
+        result = open_reference(session);
         if (result == 0)
-            result = native ? probe_native(&probe) : probe_torch(&probe);
+            result = problem->format == PROBLEM_NATIVE ? probe_native(&probe) : probe_torch(&probe);
+        (void)fault_verdict(session);
         if (result < 0)
             result = err_set(err, verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
                              "%.700s", verdict.error_message ? verdict.error_message : "failed");

@@ -1,13 +1,16 @@
-/* session_internal: the inside of struct session, and what session.c defines for the stages.
+/* session_internal: the inside of struct session, and what session.c defines for the top floor.
  *
- * Each member belongs to one floor:
+ * Each member belongs to one floor. A floor gets a view of what it reads (struct opening, struct
+ * trials), never the session.
  *
  *   job         request/evaluation.h    what is judged
  *   lease       gpu/device_lease.h      the device that it is judged on
+ *   reserve     process/spawner.h       processes with a context there, for the next children
  *   builds      build/build.h           what its torch processes asked to be compiled
  *   reference   reference/reference.h   the process that knows the answer
  *   candidate   process/child.h         the process that is judged
  *   trials      measure/trial.h         inputs and answers of the trial at hand
+ *   fault       process/fault.h         why a stage failed
  *   verdict     verdict.h               what was found
  */
 #pragma once
@@ -16,6 +19,7 @@
 #include "judge/gpu/device_lease.h"
 #include "judge/judge_internal.h"
 #include "judge/measure/trial.h"
+#include "judge/reference/opening.h"
 #include "judge/request/evaluation.h"
 #include "judge/session.h"
 #include "judge/verdict.h"
@@ -25,19 +29,24 @@ struct session {
     struct evaluation_job job;
     struct verdict *verdict; /* the caller's */
     struct device_lease lease;
+    struct err no_gpu; /* why a CUDA candidate has none */
+    struct spawner_reserve reserve;
     struct builds builds;
     struct child_builder builder; /* for its torch processes */
     struct reference reference;
     struct child candidate;
-    struct trials trials;
+    struct trial_state trials;
+    struct fault fault;
 };
 
-/* Frees the GPU memory that the judge itself made for this evaluation. */
-void session_free_gpu_memory(struct session *session);
-/* Ends the candidate's process. Its layers and peak memory go into the verdict. */
-void session_end_candidate(struct session *session);
-/* How many threads a child may use. */
-int session_threads(const struct session *session);
+/* What the floors see of it, for the evaluation at hand. */
+struct opening session_opening(struct session *session);
+struct trials session_trials(struct session *session);
+
+/* What is judged next, by the session's settings. */
+void session_take_problem(struct session *session, const struct problem *problem);
+/* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
+void session_rest_reference(struct session *session);
 
 /* The lease, with processes of that kind reserved for candidate and reference. On the CPU nothing
  * happens: it is locked from the start, because compiling disturbs timing. 0 or -1 (the verdict
@@ -47,10 +56,8 @@ int session_enter_device(struct session *session, enum sandbox_kind kind);
 int session_lock_device(struct session *session);
 /* The lock for timing: exclusive, and kept while something compiles. 0 or -1, likewise. */
 int session_lock_device_for_timing(struct session *session);
-/* Gives a GPU back while something is compiled, unless it is being timed, and with it a reference
- * that has not been called yet. Returns how it was held; session_resume_device takes it again. */
-enum lease_mode session_pause_device(struct session *session);
-void session_resume_device(struct session *session, enum lease_mode mode);
+/* Lock, slots and reserved processes; not the GPU. */
+void session_release_device(struct session *session);
 
 /* Prepares `builds` for an attempt on the lease's device. */
 void session_prepare_builds(struct session *session, struct standby *standby);

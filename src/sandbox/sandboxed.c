@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #define FREEZE_TIMEOUT_NS INT64_C(2000000000)
 #define YIELD_NS INT64_C(10000)
+#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
 
 /* waitid's answer as waitpid would have given it. */
 static int status_of(const siginfo_t *info)
@@ -142,6 +144,16 @@ void sandboxed_status_text(const struct sandboxed *process, char *text, size_t t
                  sigdescr_np(signal));
     else
         snprintf(text, text_bytes, "was killed by signal %d", signal); /* a real-time one */
+}
+
+int sandboxed_explain_end(struct sandboxed *process, struct err *err)
+{
+    struct pollfd wait = {.fd = process->pid_fd, .events = POLLIN};
+    char how[96];
+    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !sandboxed_ended(process))
+        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
+    sandboxed_status_text(process, how, sizeof how);
+    return err_set(err, ERR_CRASH, "the process %s", how);
 }
 
 void sandboxed_close(struct sandboxed *process)

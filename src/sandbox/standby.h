@@ -76,6 +76,8 @@ bool sandboxed_killed(const struct sandboxed *process);
 /* How it ended, for people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)".
    */
 void sandboxed_status_text(const struct sandboxed *process, char *text, size_t text_bytes);
+/* Its channel is at its end: ERR_CRASH with how it ended, or ERR_PROTOCOL if it lives. */
+int sandboxed_explain_end(struct sandboxed *process, struct err *err);
 
 /* Kills it and all in its namespace, reaps it, closes descriptors. Safe on a zeroed struct. */
 void sandboxed_close(struct sandboxed *process);

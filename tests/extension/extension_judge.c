@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "judge/build/build.h"
 #include "judge/judge_internal.h"
-#include "judge/process/standby_servers.h"
 #include "judge/process/wire.h"
 
 #include <stdio.h>
@@ -84,11 +83,11 @@ int main(int count, char **arguments)
     must(settings_assign(&settings, setting, &err), &err);
     must(settings_assign(&settings, "run.load_timeout_ms=300s", &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
-    must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
+    must(spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, &err), &err);
     struct builds builds;
     gpu->facts.major = (int)strtol(arguments[2], NULL, 10);
     gpu->facts.minor = (int)strtol(arguments[3], NULL, 10);
-    builds_init(&builds, judge, &settings, gpu->facts.major ? gpu : NULL);
+    builds_init(&builds, &judge->tools, &settings, gpu->facts.major ? gpu : NULL);
     sandbox_runner_init(&builds.context.runner, standby, true, NULL, NULL);
     serve(&builds);
     judge_close(judge);

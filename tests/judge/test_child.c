@@ -1,5 +1,6 @@
 /* One child at a time: what a native candidate's process can do, and what the judge makes of what
  * it says. tests/sandbox/probe.c is the candidate; its input and output are texts. */
+#include "judge/process/call.h"
 #include "judge/process/child.h"
 
 #include "../support/judging.h"

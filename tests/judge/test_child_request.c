@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "judge/child/segments.h"
+#include "judge/process/call.h"
 #include "judge/process/child.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* A GPU is leased and given back: whatever becomes of a candidate, nothing of it stays behind. The
  * driver and the compiler only look like NVIDIA's (tests/fake). */
-#include "judge/gpu/probe.h"
 #include "judge/session_internal.h"
 
 #include "../support/fake_cuda.h"
@@ -137,7 +136,7 @@ static enum verdict_status judge_text(struct session *session, const char *text)
 static void assert_left(const struct session *session, int evaluations)
 {
     assert_true(session->lease.lock.room < 0 && !session->lease.unit && !session->lease.gpu);
-    assert_int_equal(session->lease.slots | (int)session->lease.reserved_count, 0);
+    assert_int_equal(session->lease.slots | (int)session->reserve.count, 0);
     assert_false(session->reference.open || session->trials.gpu.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
@@ -200,7 +199,7 @@ TEST(cancelled_while_it_waits)
     open_judge();
     struct session *session = session_new(judge);
     assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, &err), 0);
-    assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, 3, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, NULL, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&none), 0);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define MOST 3
+
 static struct gpu_pool pool;
 static int probes, probe_fails;
 
@@ -24,6 +26,7 @@ static void open_pool(const char *devices, int64_t quarantine_ms)
                                        .nvml = fake_nvml,
                                        .devices = devices,
                                        .quarantine_ms = quarantine_ms,
+                                       .slots = MOST,
                                        .probe = probe};
     gpu_pool_init(&pool, &options);
 }
@@ -277,14 +280,11 @@ struct guest {
     int result;
 };
 
-#define MOST 3
-
 static void *visit(void *argument)
 {
     struct guest *guest = argument;
     struct err err;
-    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, MOST, &guest->cancelled,
-                                        &err);
+    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, &guest->cancelled, &err);
     if (guest->result < 0)
         return NULL;
     guest->inside = 1;
@@ -355,7 +355,7 @@ TEST(cancelled_outside)
     struct guest waiting[2];
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
-    assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, MOST, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, NULL, &err), 0);
     begin(&waiting[0], unit, 1);
     begin(&waiting[1], unit, MOST);
     nap();
@@ -367,7 +367,7 @@ TEST(cancelled_outside)
     }
     gpu_pool_free_slots(&pool, unit, MOST);
     assert_int_equal(unit->slots_used | unit->wanting_several, 0);
-    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, MOST, NULL, &err), 0); /* freed again */
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, NULL, &err), 0); /* freed again */
     gpu_pool_free_slots(&pool, unit, 1);
 }
 
@@ -402,7 +402,7 @@ static void *come_and_go(void *argument)
     struct guest *guest = argument;
     struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
-        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, MOST, NULL, &err);
+        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, NULL, &err);
         if (guest->result == 0 && guest->unit->slots_used > MOST)
             guest->result = ERR_INTERNAL;
         gpu_pool_free_slots(&pool, guest->unit, guest->slots);

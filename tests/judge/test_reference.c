@@ -1,7 +1,6 @@
 /* The cache of references. Most of them are processes here that do nothing; some are real ones,
  * which a judge left there. */
 #include "judge/judge_internal.h"
-#include "judge/process/standby_servers.h"
 
 #include "../support/judging.h"
 #include "../support/test.h"
@@ -341,7 +340,7 @@ TEST(sessions_share_one_of_torch)
     settings.run_threads = 1;
     if (problem_load(&problem, path, NULL, &err) < 0)
         fail_msg("%s", err.text);
-    bool there = judge_standby(judge, SANDBOX_TORCH, &standby, &err) == 0 &&
+    bool there = spawner_standby(&judge->spawner, SANDBOX_TORCH, &standby, &err) == 0 &&
                  standby_ready(standby, &err) == 0;
     if (there)
         judge_in_turn("candidate.py", candidate, wrong);

@@ -10,7 +10,6 @@
 #include "judge/build/scratch.h"
 #include "judge/build/triton.h"
 #include "judge/judge_internal.h"
-#include "judge/process/standby_servers.h"
 #include "judge/process/wire.h"
 
 #include <stdio.h>
@@ -97,8 +96,8 @@ int main(int count, char **arguments)
     snprintf(cache, sizeof cache, "cache.directory=%s", arguments[1]);
     must(settings_assign(&settings, cache, &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
-    must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
-    struct build_context context = {.judge = judge, .settings = &settings};
+    must(spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, &err), &err);
+    struct build_context context = {.tools = &judge->tools, .settings = &settings};
     sandbox_runner_init(&context.runner, standby, true, NULL, NULL);
     serve(&context);
     judge_close(judge);

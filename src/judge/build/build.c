@@ -39,10 +39,10 @@ static build_function *find_kind(const char *name)
     return NULL;
 }
 
-void builds_init(struct builds *builds, struct judge *judge, const struct settings *settings,
+void builds_init(struct builds *builds, struct build_tools *tools, const struct settings *settings,
                  const struct gpu_context *gpu)
 {
-    *builds = (struct builds){.context = {.judge = judge, .settings = settings, .gpu = gpu}};
+    *builds = (struct builds){.context = {.tools = tools, .settings = settings, .gpu = gpu}};
 }
 
 int builds_run(struct builds *builds, const char *request, size_t bytes, char *text,

@@ -23,7 +23,7 @@ struct builds {
 };
 
 /* The context's runner is the caller's to fill in. */
-void builds_init(struct builds *builds, struct judge *judge, const struct settings *settings,
+void builds_init(struct builds *builds, struct build_tools *tools, const struct settings *settings,
                  const struct gpu_context *gpu);
 /* Answers a request. As struct child_builder has it. */
 NODISCARD int builds_run(struct builds *builds, const char *request, size_t bytes, char *text,

@@ -1,4 +1,4 @@
-/* device_code: device-only CUDA: the standby server that has NVRTC loaded, and launch lines.
+/* device_code: device-only CUDA: launch lines, and what compiles it.
  *
  * Threads: any.
  */
@@ -6,19 +6,14 @@
 
 #include "base/err.h"
 #include "problem/problem.h"
-#include "sandbox/standby.h"
 
-struct judge;
+struct toolchain;
 
-/* The server for commands that NVRTC runs; *standby NULL: there is no NVRTC. */
-NODISCARD int judge_nvrtc(struct judge *judge, struct standby **standby, struct err *err);
-/* Starts it, without waiting, if the machine seems to have a GPU. */
-void judge_warm_nvrtc(struct judge *judge);
 /* Whether a CUDA source has kernels only, which are started as a launch line says. */
 bool device_only(const struct problem *problem, const char *source);
 /* Whether this machine compiles such a source (`only`), or one with a host function. ERR_MISSING:
  * it does not. */
-NODISCARD int device_compiler(const struct judge *judge, bool only, struct err *err);
+NODISCARD int device_compiler(const struct toolchain *toolchain, bool only, struct err *err);
 /* Whether its launch lines make sense. ERR_INPUT: in the words of a compiler, about file `name`. */
 NODISCARD int device_check(const struct problem *problem, const char *name, const char *source,
                            struct err *err);

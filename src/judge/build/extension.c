@@ -6,7 +6,6 @@
 #include "judge/build/extension_script.h"
 #include "judge/build/scratch.h"
 #include "judge/build/slim.h"
-#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@ struct work {
  * called nvcc may be a script somewhere else. */
 static const char *find_toolkit(struct work *work)
 {
-    char *const *path = work->context->judge->toolchain.readable;
+    char *const *path = work->context->tools->toolchain->readable;
     for (; path && *path; path++) {
         const char *header = arena_printf(&work->arena, "%s/include/cuda_runtime_api.h", *path);
         if (file_exists(header))
@@ -54,7 +53,7 @@ static int find_cuda(struct work *work, struct err *err)
     if (!context->gpu)
         return err_set(err, ERR_UNSUPPORTED,
                        "a CUDA extension needs a GPU, and this machine has none");
-    tools->nvcc = context->judge->toolchain.nvcc;
+    tools->nvcc = context->tools->toolchain->nvcc;
     if (!tools->nvcc)
         return err_set(err, ERR_UNSUPPORTED, "a CUDA extension needs nvcc, which is not there");
     /* 90 and later have instructions of their own only under an `a`. */
@@ -70,7 +69,7 @@ static int find_cuda(struct work *work, struct err *err)
 
 static int find_tools(struct work *work, struct err *err)
 {
-    struct judge *judge = work->context->judge;
+    struct build_tools *shared = work->context->tools;
     struct extension_tools *tools = &work->tools;
     tools->gcc = "/usr/bin/g++";
     int result = find_cuda(work, err);
@@ -78,9 +77,9 @@ static int find_tools(struct work *work, struct err *err)
         result = err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
                          tools->gcc);
     if (result == 0)
-        result = torch_paths_init(&tools->place, judge, err);
+        result = torch_paths_init(&tools->place, shared, err);
     if (result == 0)
-        result = slim_open(&work->slim, judge->python_package, err);
+        result = slim_open(&work->slim, shared->installation->python_package, err);
     if (result < 0)
         return result;
     const char *packages = tools->place.packages;
@@ -102,7 +101,7 @@ static void hash_flags(struct hash *hash, const struct extension_flags *flags)
 /* What every object here depends on. */
 static void hash_tools(const struct work *work, struct hash *hash)
 {
-    const struct toolchain *toolchain = &work->context->judge->toolchain;
+    const struct toolchain *toolchain = work->context->tools->toolchain;
     const struct extension_tools *tools = &work->tools;
     hash_update_string(hash, "torch extension 2");
     hash_update_string(hash, toolchain->cc_version);
@@ -122,7 +121,7 @@ static void request_key(const struct work *work, char key[HASH_HEX_BYTES])
     hash_update_string(hash, request->headers ? "headers" : "");
     if (request->cuda) {
         hash_update_string(hash, work->tools.nvcc);
-        hash_update_string(hash, work->context->judge->toolchain.nvcc_version);
+        hash_update_string(hash, work->context->tools->toolchain->nvcc_version);
         hash_update_string(hash, work->architecture);
     }
     for (size_t i = 0; i < request->count; i++) {

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "judge/build/device_code.h"
-#include "judge/judge_internal.h"
 
 #include <stdio.h>
 
@@ -23,11 +22,13 @@ int native_build(const struct build_context *context, enum compile_kind kind, co
                                       .timeout_ms = settings->compile_timeout_ms,
                                       .memory_bytes = settings->compile_memory_bytes,
                                       .cache_max_bytes = settings->cache_max_bytes};
-    const char *cache = settings->cache_max_bytes ? context->judge->cache : NULL;
-    int result = kind == COMPILE_CUBIN ? judge_nvrtc(context->judge, &runner.resident, err) : 0;
+    const char *cache = settings->cache_max_bytes ? context->tools->installation->cache : NULL;
+    int result = kind == COMPILE_CUBIN
+                     ? spawner_nvrtc(context->tools->spawner, &runner.resident, err)
+                     : 0;
     if (result < 0)
         return result;
-    result = compile_source(&context->judge->toolchain, &runner.runner, cache, &request, artifact,
+    result = compile_source(context->tools->toolchain, &runner.runner, cache, &request, artifact,
                             err);
     if (result == 0 && artifact->cache_problem)
         log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);

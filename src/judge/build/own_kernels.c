@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/build/native_build.h"
-#include "judge/judge_internal.h"
 
 #include <string.h>
 
@@ -34,7 +33,8 @@ static void compile_once(const struct build_context *context, struct gpu_unit *u
     if (!image || gpu_work_open(&unit->work, context->gpu, image, &err) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
     mem_free(image);
-    if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, context->gpu, context->judge->state))
+    if (!unit->have_peaks &&
+        !gpu_peaks_recall(&unit->peaks, context->gpu, context->tools->installation->state))
         unit->peaks_image = compile_kernels(context, "gpu_peaks.cu", gpu_peaks_source, &err);
 }
 
@@ -42,8 +42,8 @@ const struct gpu_work *own_kernels_get(const struct build_context *context, stru
 {
     if (!unit)
         return NULL;
-    pthread_mutex_lock(&context->judge->work_lock);
+    pthread_mutex_lock(&context->tools->kernels_lock);
     compile_once(context, unit);
-    pthread_mutex_unlock(&context->judge->work_lock);
+    pthread_mutex_unlock(&context->tools->kernels_lock);
     return unit->work.gpu == context->gpu ? &unit->work : NULL;
 }

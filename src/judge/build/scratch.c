@@ -1,7 +1,6 @@
 #include "judge/build/scratch.h"
 
 #include "base/file.h"
-#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +9,20 @@
 #include <unistd.h>
 
 #define READABLE 96
+
+void build_tools_init(struct build_tools *tools)
+{
+    pthread_mutex_init(&tools->lock, NULL);
+    pthread_mutex_init(&tools->kernels_lock, NULL);
+}
+
+void build_tools_deinit(struct build_tools *tools)
+{
+    pthread_mutex_destroy(&tools->lock);
+    pthread_mutex_destroy(&tools->kernels_lock);
+    mem_free(tools->torch_paths);
+    mem_free(tools->triton_paths);
+}
 
 int build_scratch_open(struct build_scratch *scratch, const struct build_context *context,
                        struct err *err)
@@ -64,7 +77,7 @@ int build_scratch_script(const struct build_scratch *scratch, const char *script
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     const char *all[READABLE];
     size_t count = 0;
-    for (char **path = scratch->context->judge->toolchain.readable;
+    for (char **path = scratch->context->tools->toolchain->readable;
          path && *path && count < READABLE / 2; path++)
         all[count++] = *path;
     for (; *readable && count < READABLE - 1; readable++)
@@ -93,7 +106,7 @@ int build_scratch_result(const struct build_scratch *scratch, const char *name)
 /* NULL: nothing is kept. */
 static const char *cache_of(const struct build_context *context)
 {
-    return context->judge->options.settings->cache_max_bytes ? context->judge->cache : NULL;
+    return context->tools->settings->cache_max_bytes ? context->tools->installation->cache : NULL;
 }
 
 bool build_scratch_find(const struct build_context *context, const char key[HASH_HEX_BYTES],
@@ -113,7 +126,7 @@ void build_scratch_keep(const struct build_context *context, const char key[HASH
         return;
     if (cache_put(cache, key, object, words, &kept, &ignored) == 0)
         mem_free(kept);
-    (void)cache_tend(cache, context->judge->options.settings->cache_max_bytes);
+    (void)cache_tend(cache, context->tools->settings->cache_max_bytes);
 }
 
 int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)

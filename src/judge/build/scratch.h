@@ -11,13 +11,28 @@
 #include "base/settings.h"
 #include "compile/cache.h"
 #include "device/gpu_context.h"
+#include "judge/process/spawner.h"
 #include "sandbox/command.h"
 
-struct judge;
+#include <pthread.h>
+
+/* What all builds of a judge share. */
+struct build_tools {
+    /* the caller's, set before build_tools_init */
+    const struct settings *settings;
+    const struct toolchain *toolchain;
+    const struct installation *installation;
+    struct spawner *spawner;
+    /* its own, made when first needed, under `lock` */
+    pthread_mutex_t lock;
+    char *torch_paths;            /* where PyTorch's headers and libraries are: torch_paths.c */
+    char *triton_paths;           /* the same of Triton: triton.c */
+    pthread_mutex_t kernels_lock; /* while the judge's own kernels are compiled: own_kernels.c */
+};
 
 /* On whose behalf something is built. */
 struct build_context {
-    struct judge *judge;
+    struct build_tools *tools;
     const struct settings *settings; /* of the evaluation */
     const struct gpu_context *gpu;   /* that it computes on; NULL: the CPU */
     struct sandbox_runner runner;
@@ -27,6 +42,9 @@ struct build_scratch {
     const struct build_context *context; /* the caller's */
     char *directory;
 };
+
+void build_tools_init(struct build_tools *tools);
+void build_tools_deinit(struct build_tools *tools);
 
 NODISCARD int build_scratch_open(struct build_scratch *scratch, const struct build_context *context,
                                  struct err *err);

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "judge/build/scratch.h"
-#include "judge/judge_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "judge/judge_internal.h"
+#include "judge/build/scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define ANSWER_BYTES 16384
 
 /* Debian's default scheme is not where headers are. */
-static int query_python(struct judge *judge, struct err *err)
+static int query_python(struct build_tools *tools, struct err *err)
 {
     static const char query[] =
         "import importlib.metadata as m, importlib.util as u, os, sysconfig\n"
@@ -20,29 +20,30 @@ static int query_python(struct judge *judge, struct err *err)
         "print(os.path.dirname(os.path.dirname(u.find_spec('torch').origin)))\n"
         "print(sysconfig.get_paths(scheme)['include'])\n"
         "print(m.version('torch'))\n";
-    const char *argv[] = {judge->python, "-I", "-c", query, NULL};
+    const char *argv[] = {tools->installation->python, "-I", "-c", query, NULL};
     struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
-    if (!judge->python)
+    if (!tools->installation->python)
         return err_set(err, ERR_MISSING, "there is no Python with PyTorch");
     outcome_init(&outcome, ANSWER_BYTES);
     int result = process_runner.run(&process_runner, &command, &outcome, err);
     if (result == 0 && outcome.exit_code != 0)
-        result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
+        result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is",
+                         tools->installation->python);
     if (result == 0)
-        judge->torch_paths = mem_strdup(outcome.output.data);
+        tools->torch_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
     return result;
 }
 
-int torch_paths_init(struct torch_paths *place, struct judge *judge, struct err *err)
+int torch_paths_init(struct torch_paths *place, struct build_tools *tools, struct err *err)
 {
     char **lines[] = {&place->packages, &place->include, &place->version};
     *place = (struct torch_paths){0};
-    pthread_mutex_lock(&judge->lock);
-    int result = judge->torch_paths ? 0 : query_python(judge, err);
-    pthread_mutex_unlock(&judge->lock);
-    const char *at = judge->torch_paths;
+    pthread_mutex_lock(&tools->lock);
+    int result = tools->torch_paths ? 0 : query_python(tools, err);
+    pthread_mutex_unlock(&tools->lock);
+    const char *at = tools->torch_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-struct judge;
+struct build_tools;
 
 struct torch_paths {
     char *packages; /* holds torch/ */
@@ -14,7 +14,8 @@ struct torch_paths {
 
 /* Asks once for each judge (60 ms). `place` is the caller's: torch_paths_deinit, also after a
  * failure. */
-NODISCARD int torch_paths_init(struct torch_paths *place, struct judge *judge, struct err *err);
+NODISCARD int torch_paths_init(struct torch_paths *place, struct build_tools *tools,
+                               struct err *err);
 void torch_paths_deinit(struct torch_paths *place);
 /* 211 for "2.11.0". */
 int torch_paths_version(const struct torch_paths *place);

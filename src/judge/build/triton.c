@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "judge/build/scratch.h"
-#include "judge/judge_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -147,7 +146,7 @@ static void place_deinit(struct place *place)
 }
 
 /* Asks Python once for each judge: 40 ms. Debian's default scheme is not where headers are. */
-static int query_python(struct judge *judge, struct err *err)
+static int query_python(struct build_tools *tools, struct err *err)
 {
     static const char query[] =
         "import importlib.util, os, sysconfig\n"
@@ -155,33 +154,35 @@ static int query_python(struct judge *judge, struct err *err)
         "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
         "print(os.path.dirname(spec.origin) if spec else '')\n"
         "print(sysconfig.get_paths(scheme)['include'])\n";
-    const char *argv[] = {judge->python, "-I", "-c", query, NULL};
+    const char *argv[] = {tools->installation->python, "-I", "-c", query, NULL};
     struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
     outcome_init(&outcome, QUERY_BYTES);
     int result = process_runner.run(&process_runner, &command, &outcome, err);
     if (result == 0 && outcome.exit_code != 0)
-        result = err_set(err, ERR_MISSING, "%s does not say where Triton is", judge->python);
+        result = err_set(err, ERR_MISSING, "%s does not say where Triton is",
+                         tools->installation->python);
     if (result == 0)
-        judge->triton_paths = mem_strdup(outcome.output.data);
+        tools->triton_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
     return result;
 }
 
-static int find_triton(struct judge *judge, struct place *place, struct err *err)
+static int find_triton(struct build_tools *tools, struct place *place, struct err *err)
 {
     char **lines[] = {&place->triton, &place->include};
-    pthread_mutex_lock(&judge->lock);
-    int result = judge->triton_paths ? 0 : query_python(judge, err);
-    pthread_mutex_unlock(&judge->lock);
-    const char *at = judge->triton_paths;
+    pthread_mutex_lock(&tools->lock);
+    int result = tools->triton_paths ? 0 : query_python(tools, err);
+    pthread_mutex_unlock(&tools->lock);
+    const char *at = tools->triton_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);
         at += length + (at[length] != '\0');
     }
     if (result == 0 && !place->triton[0])
-        result = err_set(err, ERR_MISSING, "the Python %s has no Triton", judge->python);
+        result = err_set(err, ERR_MISSING, "the Python %s has no Triton",
+                         tools->installation->python);
     return result;
 }
 
@@ -251,7 +252,7 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
     if (result == 0)
         result = get_options(request, argv, &arena, err);
     if (result == 0)
-        result = find_triton(context->judge, &place, err);
+        result = find_triton(context->tools, &place, err);
     if (result == 0) {
         const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", place.triton, tool);
         const char *readable[] = {libraries[0], libraries[1], libraries[2],
@@ -274,10 +275,10 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
 }
 
 /* A sentence for each thing that may be missing. */
-static int check_headers(const struct judge *judge, const char *python, const char *cuda,
+static int check_headers(const struct build_tools *tools, const char *python, const char *cuda,
                          struct err *err)
 {
-    if (!judge->toolchain.cc || judge->toolchain.root)
+    if (!tools->toolchain->cc || tools->toolchain->root)
         return err_set(err, ERR_MISSING, "Triton's launchers need a C compiler of the system");
     if (!file_exists(python))
         return err_set(err, ERR_MISSING,
@@ -293,21 +294,21 @@ static int check_headers(const struct judge *judge, const char *python, const ch
 int triton_build_launcher(const struct build_context *context, const json_t *request,
                           struct buf *words, struct err *err)
 {
-    struct judge *judge = context->judge;
+    struct build_tools *tools = context->tools;
     struct arena arena = {0};
     struct place place = {0};
     struct build_step step = {.source_name = "launcher.c", .result_name = "launcher.so"};
     int result = get_source(request, LIMIT_SOURCE_BYTES, &step.source, err);
     if (result == 0)
-        result = find_triton(judge, &place, err);
+        result = find_triton(tools, &place, err);
     const char *cuda = arena_printf(&arena, "%s/backends/nvidia/include", place.triton);
     const char *cuda_header = arena_printf(&arena, "%s/cuda.h", cuda);
     const char *python_header = arena_printf(&arena, "%s/Python.h", place.include);
     if (result == 0)
-        result = check_headers(judge, python_header, cuda_header, err);
+        result = check_headers(tools, python_header, cuda_header, err);
     if (result == 0) {
         /* A launcher's time is Python's; more than -O1 costs 40 ms and gains nothing. */
-        const char *argv[] = {judge->toolchain.cc,
+        const char *argv[] = {tools->toolchain->cc,
                               "-O1",
                               "-shared",
                               "-fPIC",
@@ -319,10 +320,10 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
                               step.result_name,
                               step.source_name,
                               NULL};
-        const char *identity[] = {judge->toolchain.cc, cuda_header, python_header, NULL};
+        const char *identity[] = {tools->toolchain->cc, cuda_header, python_header, NULL};
         const char *readable[64];
         size_t count = 0;
-        for (char **path = judge->toolchain.readable; path && *path && count < 60; path++)
+        for (char **path = tools->toolchain->readable; path && *path && count < 60; path++)
             readable[count++] = *path;
         readable[count++] = cuda;
         readable[count++] = place.include;

@@ -1,6 +1,6 @@
 /* device_lease: the device that one session's evaluation runs on.
  *
- *   a GPU    take_gpu ─► slots (gpu.slots) ─► reserved processes with a context ─► its lock
+ *   a GPU    take_gpu ─► slots (gpu.at_once) ─► processes with a context (spawner.h) ─► its lock
  *   the CPU  its lock
  *
  * A session that holds the lock never waits for a context to be made or to end; a session that
@@ -8,15 +8,13 @@
  * to the reference cache with its process, so a session that holds all slots has the GPU's memory
  * to itself.
  *
- * Ownership: the session's storage; LEASE_INIT before the first use, device_lease_release after
+ * Ownership: the session's storage; device_lease_init before the first use, device_lease_release after
  * each. Threads: the session's. Errors: ERR_CANCELLED while waiting, else the lock's.
  */
 #pragma once
 
 #include "device/lock.h"
 #include "judge/gpu/gpu_pool.h"
-
-struct judge;
 
 enum lease_mode {
     LEASE_NONE,
@@ -25,28 +23,25 @@ enum lease_mode {
     LEASE_TIMED,  /* without others; kept whatever happens */
 };
 
-#define LEASE_PROCESSES 2 /* candidate and reference */
-
 struct device_lease {
-    struct judge *judge;           /* the caller's */
+    struct gpu_pool *gpus;         /* the caller's, like the next two */
+    struct busy_time *cpu_busy;    /* how long the CPU was leased */
+    const char *locks;             /* directory */
     const _Atomic int *cancelled;  /* of the evaluation */
     struct gpu_unit *unit;         /* NULL: the CPU */
     const struct gpu_unit *before; /* that the last evaluation had */
     const struct gpu_context *gpu; /* of `unit`: both children compute on it; NULL: the CPU */
-    struct err no_gpu;             /* why a CUDA candidate has none */
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
     bool crowded; /* memory or quiet was missing: another attempt is worth it, alone */
     int slots;    /* held of the GPU's */
     struct device_lock lock;
-    int64_t locked_ns;      /* since when */
-    double waited_ms;       /* for slots, processes and the lock, in this attempt */
-    enum sandbox_kind kind; /* of its processes on the GPU */
-    struct sandboxed reserved[LEASE_PROCESSES]; /* with a context, for the next children */
-    uint32_t reserved_count;
+    int64_t locked_ns; /* since when */
+    double waited_ms;  /* for slots, processes and the lock, in this attempt */
 };
 
-void device_lease_init(struct device_lease *lease, struct judge *judge);
+void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
+                       struct busy_time *cpu_busy, const char *locks);
 /* The least loaded GPU. */
 NODISCARD int device_lease_take_gpu(struct device_lease *lease, struct err *err);
 void device_lease_return_gpu(struct device_lease *lease);
@@ -56,13 +51,8 @@ const char *device_lease_name(const struct device_lease *lease);
 /* One slot, or all of them if it is wanted alone, unless it has some. */
 NODISCARD int device_lease_take_slots(struct device_lease *lease, struct err *err);
 void device_lease_free_slots(struct device_lease *lease);
-/* Takes processes of lease->kind from the warm pool until `processes` are reserved. Fewer are no
- * error: the next child is then started without the pool. */
-void device_lease_reserve(struct device_lease *lease, uint32_t processes);
-/* One of those, which the caller takes over; NULL: none is left. */
-const struct sandboxed *device_lease_next_process(struct device_lease *lease);
 /* The device's lock; exclusive but for LEASE_SHARED. */
 NODISCARD int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct err *err);
 void device_lease_unlock(struct device_lease *lease);
-/* Reserved processes, lock and slots; not the GPU. */
+/* Lock and slots; not the GPU. */
 void device_lease_release(struct device_lease *lease);

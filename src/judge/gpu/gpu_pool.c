@@ -180,7 +180,7 @@ static int use_context(const struct gpu_context *gpu, struct err *err)
     return result == ERR_LIMIT ? 0 : result; /* others fill it up: that is no fault */
 }
 
-static int capabilities_find(struct gpu_unit *unit, struct err *err)
+static int examine_health(struct gpu_unit *unit, struct err *err)
 {
     struct gpu_health health;
     gpu_sensor_examine(&unit->sensor, &health);
@@ -197,11 +197,11 @@ static int capabilities_find(struct gpu_unit *unit, struct err *err)
 static int open_context(struct gpu_pool *pool, struct gpu_unit *unit, struct err *err)
 {
     struct gpu_opened *opened = mem_alloc(sizeof *opened);
-    int result = capabilities_find(unit, err);
+    int result = examine_health(unit, err);
     if (unit->opened)
         gpu_context_close(&unit->opened->context);
-    for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
-        warm_pool_drop(unit->warm[kind]); /* made before it failed, or while it did not work */
+    if (pool->options.give_up)
+        pool->options.give_up(pool->options.context, unit);
     opened->before = unit->opened;
     unit->opened = opened;
     unit->work = (struct gpu_work){0};
@@ -329,22 +329,23 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
 
 /* With the lock. A session that wants several slots would never get them if new ones could overtake
  * it: contexts end sooner or later, but there would always be another. */
-static bool has_slots(const struct gpu_unit *unit, int slots, int most)
+static bool has_slots(const struct gpu_pool *pool, const struct gpu_unit *unit, int slots)
 {
-    return unit->slots_used + slots <= most && (slots > 1 || unit->wanting_several == 0);
+    return unit->slots_used + slots <= pool->options.slots &&
+           (slots > 1 || unit->wanting_several == 0);
 }
 
-int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots, int most,
+int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
                         const _Atomic int *cancelled, struct err *err)
 {
     int result = 0;
     pthread_mutex_lock(&pool->lock);
     unit->wanting_several += slots > 1;
-    while (!has_slots(unit, slots, most) && !(cancelled && *cancelled)) {
+    while (!has_slots(pool, unit, slots) && !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
     }
-    if (has_slots(unit, slots, most))
+    if (has_slots(pool, unit, slots))
         unit->slots_used += slots;
     else
         result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a slot of the GPU");
@@ -374,7 +375,7 @@ bool gpu_pool_suspect(struct gpu_pool *pool, struct gpu_unit *unit, struct err *
     struct err why = {0};
     int used = use_context(gpu_unit_context(unit), &why);
     pthread_mutex_lock(&pool->lock);
-    bool bad = used < 0 || capabilities_find(unit, &why) < 0;
+    bool bad = used < 0 || examine_health(unit, &why) < 0;
     if (bad && unit->state == GPU_GOOD)
         quarantine(pool, unit, &why);
     bad |= unit->state == GPU_QUARANTINED; /* another evaluation has found out */

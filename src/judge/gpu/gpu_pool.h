@@ -25,9 +25,11 @@
 #include "device/gpu_state.h"
 #include "judge/gpu/busy_time.h"
 #include "judge/gpu/gpu_work.h"
-#include "judge/process/warm_pool.h"
+#include "sandbox/sandbox.h"
 
 #include <pthread.h>
+
+struct warm_pool;
 
 enum gpu_unit_state { GPU_CLOSED, GPU_BUSY /* opening, trying */, GPU_GOOD, GPU_QUARANTINED };
 
@@ -55,13 +57,16 @@ struct gpu_unit {
     char *peaks_image; /* gpu_peaks.cu compiled, until they are measured */
     struct gpu_peaks peaks;
     bool have_peaks;
-    struct warm_pool *warm[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none */
+    struct warm_pool *warm[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none: process/spawner.h */
 };
 
 struct gpu_pool_options {
     const char *driver, *nvml; /* libraries */
     const char *devices;       /* "all", or a list */
     int64_t quarantine_ms;
+    int slots; /* evaluations at a time on one GPU */
+    /* Ends what was made on a unit before: its context is given up. */
+    void (*give_up)(void *context, struct gpu_unit *unit);
     /* Uses the GPU in a fresh process; 0: it works. */
     int (*probe)(void *context, const struct gpu *facts, struct err *err);
     void *context;
@@ -93,10 +98,10 @@ NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before
                             struct gpu_unit **unit, struct err *err);
 /* Whether another evaluation has it as well. */
 bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
-/* Waits until so many of its `most` slots are free, and takes them: an evaluation with all slots is
+/* Waits until so many of its slots are free, and takes them: an evaluation with all slots is
  * alone there. A request for one slot never overtakes one that waits for several. ERR_CANCELLED:
  * *cancelled (may be NULL). */
-NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots, int most,
+NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
                                   const _Atomic int *cancelled, struct err *err);
 void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-struct session;
+#include "judge/measure/trial.h"
 
-/* 0 or -1 (the verdict says why). */
-int check_stage(struct session *session);
+/* 0 or -1, as trial.h has it. */
+int check_stage(struct trials *trials);

@@ -1,10 +1,7 @@
 #include "judge/measure/confirm.h"
 
 #include "base/array.h"
-#include "base/clock.h"
-#include "judge/fault.h"
 #include "judge/measure/trial_gpu.h"
-#include "judge/session_internal.h"
 
 #include <math.h>
 
@@ -19,11 +16,11 @@ static double most_ms(const struct reference_pace *pace)
 }
 
 /* Whether it was as fast as can be; faster than was known, that is known now. */
-static bool is_confirmed(struct session *session)
+static bool is_confirmed(struct trials *trials)
 {
-    const struct verdict *verdict = session->verdict;
+    const struct verdict *verdict = trials->verdict;
     for (uint32_t at = 0; at < verdict->case_count; at++) {
-        struct reference_pace *pace = &session->reference.paces[at];
+        struct reference_pace *pace = &trials->reference->paces[at];
         double seen_ms = verdict->cases[at].reference.median;
         if (pace->alone_ms == 0 || seen_ms > most_ms(pace))
             return false;
@@ -33,14 +30,13 @@ static bool is_confirmed(struct session *session)
 }
 
 /* Intervals as they were timed, of the reference's own clock. */
-static int call_alone(struct session *session, const struct trial *trial,
-                      struct reference_pace *pace)
+static int call_alone(struct trials *trials, const struct trial *trial, struct reference_pace *pace)
 {
     double times[ROUNDS];
     struct summary summary;
     for (int i = -1; i < ROUNDS; i++) { /* the first is not the one that counts */
         struct child_time time;
-        if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &time) < 0)
+        if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &time) < 0)
             return -1;
         if (i >= 0)
             times[i] = time.own_ms / trial->slots;
@@ -51,26 +47,26 @@ static int call_alone(struct session *session, const struct trial *trial,
     return 0;
 }
 
-static int time_alone(struct session *session, uint32_t at)
+static int time_alone(struct trials *trials, uint32_t at)
 {
-    struct trial trial = {.slots = session->verdict->cases[at].calls,
-                          .timeout_ms = session->job.settings->run_timeout_ms};
+    struct trial trial = {.slots = trials->verdict->cases[at].calls,
+                          .timeout_ms = trials->job->settings->run_timeout_ms};
     double ignored;
     struct err err;
-    if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
-        return fault_judge(session, &err);
-    if (trial_map_reference(session, &trial, false) < 0)
+    if (trial_layout(trials, at, &trial.layout, &ignored, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
+    if (trial_map_reference(trials, &trial, false) < 0)
         return -1;
-    trial.on_gpu = trial_gpu_begin(session, &trial);
-    return call_alone(session, &trial, &session->reference.paces[at]);
+    trial.on_gpu = trial_gpu_begin(trials, &trial);
+    return call_alone(trials, &trial, &trials->reference->paces[at]);
 }
 
 /* Its time alone is what counts. Other work may have been on the GPU just then, so this is no
  * violation; but the candidate gains nothing by it. */
-static void correct_case(struct session *session, uint32_t at)
+static void correct_case(struct trials *trials, uint32_t at)
 {
-    struct timed_case *timed = &session->verdict->cases[at];
-    double alone_ms = session->reference.paces[at].alone_ms;
+    struct timed_case *timed = &trials->verdict->cases[at];
+    double alone_ms = trials->reference->paces[at].alone_ms;
     double seen_ms = timed->reference.median;
     double part = alone_ms / seen_ms;
     double *times[] = {&timed->reference.median,    &timed->reference.quartile1,
@@ -79,34 +75,32 @@ static void correct_case(struct session *session, uint32_t at)
                        &timed->speedup.low,         &timed->speedup.high};
     for (size_t i = 0; i < COUNT(times); i++)
         *times[i] *= part;
-    verdict_warning(session->verdict, "H29",
+    verdict_warning(trials->verdict, "H29",
                     "the GPU was busy with something else while the reference was timed: its call "
                     "took %.4g ms, and %.4g once the candidate was gone, which is what counts",
                     seen_ms, alone_ms);
 }
 
-static int confirm_cases(struct session *session)
+static int confirm_cases(struct trials *trials)
 {
     int result = 0;
-    for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
-        result = time_alone(session, at);
-    for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
-        if (session->verdict->cases[at].reference.median >
-            most_ms(&session->reference.paces[at]) + session->reference.paces[at].scatter_ms)
-            correct_case(session, at);
+    for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
+        result = time_alone(trials, at);
+    for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
+        if (trials->verdict->cases[at].reference.median >
+            most_ms(&trials->reference->paces[at]) + trials->reference->paces[at].scatter_ms)
+            correct_case(trials, at);
     return result;
 }
 
-int confirm_stage(struct session *session)
+int confirm_stage(struct trials *trials)
 {
-    int64_t start_ns = clock_now_ns();
-    if (!session->lease.gpu || session->job.problem->cases_from ||
-        !session->verdict->timing_meaningful || is_confirmed(session))
+    if (!trials->gpu || trials->job->problem->cases_from || !trials->verdict->timing_meaningful ||
+        is_confirmed(trials))
         return 0;
-    session_end_candidate(session);
-    trial_begin(session);
-    int result = confirm_cases(session);
-    trial_end(session);
-    session->verdict->stages_ms[STAGE_TIME] += clock_ms_since(start_ns);
+    trial_end_candidate(trials);
+    trial_begin(trials);
+    int result = confirm_cases(trials);
+    trial_end(trials);
     return result;
 }

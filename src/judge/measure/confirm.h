@@ -10,7 +10,7 @@
  */
 #pragma once
 
-struct session;
+#include "judge/measure/trial.h"
 
 /* 0 or -1 (the verdict says why). The candidate's process may be gone then. */
-int confirm_stage(struct session *session);
+int confirm_stage(struct trials *trials);

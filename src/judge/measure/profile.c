@@ -2,12 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "judge/fault.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
-#include "judge/session_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,28 +20,30 @@
  * It does not happen each time. */
 #define INTERVALS 2
 
-static int ablate_kernels(struct session *session)
+static int ablate_kernels(struct trials *trials)
 {
-    const struct settings *settings = session->job.settings;
-    struct verdict *verdict = session->verdict;
-    struct trial trial = {.layout = session->reference.torch_layout,
+    const struct settings *settings = trials->job->settings;
+    struct verdict *verdict = trials->verdict;
+    struct trial trial = {.layout = trials->reference->torch_layout,
                           .timeout_ms = settings->run_timeout_ms};
     struct child_time time;
     struct err err = {0};
-    if (session->job.problem->cases_from && session->reference.cases.compared == 0)
+    if (trials->job->problem->cases_from && trials->reference->cases.compared == 0)
         return 0; /* its right answer is unknown */
-    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
-        trial_reference(session, &trial, &time) < 0)
+    if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0 ||
+        trial_reference(trials, &trial, &time) < 0)
         return -1;
-    int result = trial_in(session, &trial, &session->candidate, WIRE_ABLATE, &time, &err);
+    int result = trial_in(trials, &trial, trials->candidate, WIRE_ABLATE, &time, &err);
     /* Without its kernels a candidate may well raise or crash: they mattered. */
     if (result < 0)
-        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;
+        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err) : 0;
     struct verdict scratch;
+    struct fault ignored = {0};
+    struct trials unseen = *trials;
     verdict_init(&scratch);
-    session->verdict = &scratch;
-    enum trial_result same = trial_judge(session, &trial);
-    session->verdict = verdict;
+    unseen.verdict = &scratch;
+    unseen.fault = &ignored;
+    enum trial_result same = trial_judge(&unseen, &trial);
     verdict_deinit(&scratch);
     if (same != TRIAL_GOOD)
         return 0;
@@ -60,13 +60,13 @@ static uint32_t traced_size(const struct problem *problem)
 }
 
 /* A candidate that cannot be traced where others can has no kernels of its own to show. */
-static int note_untraced(struct session *session, const char *why)
+static int note_untraced(struct trials *trials, const char *why)
 {
-    struct verdict *verdict = session->verdict;
-    double share = session->judge->tracing > 0 ? 0 : NAN;
-    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->job.candidate->path, why);
+    struct verdict *verdict = trials->verdict;
+    double share = *trials->tracing > 0 ? 0 : NAN;
+    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", trials->job->candidate->path, why);
     verdict->own_time_fraction = verdict->own_launch_fraction = share;
-    if (session->judge->tracing > 0)
+    if (*trials->tracing > 0)
         verdict_warning(verdict, "H41",
                         "its launches could not be traced, where others' can be: none counts as "
                         "its own (%s)",
@@ -75,18 +75,18 @@ static int note_untraced(struct session *session, const char *why)
 }
 
 /* Finds out, once for each judge, with a child that has nothing to hide. */
-static void try_tracing(struct session *session, const struct trial *trial)
+static void try_tracing(struct trials *trials, const struct trial *trial)
 {
     int fd = trial->trace;
     struct child_time ignored;
     struct err err;
     struct stat facts = {0};
-    if (session->judge->tracing != 0)
+    if (*trials->tracing != 0)
         return;
-    bool traced = trial_in(session, trial, &session->reference.child, WIRE_TRACE, &ignored, &err) ==
+    bool traced = trial_in(trials, trial, &trials->reference->child, WIRE_TRACE, &ignored, &err) ==
                       0 &&
                   fstat(fd, &facts) == 0 && facts.st_size > 0;
-    session->judge->tracing = traced ? 1 : -1;
+    *trials->tracing = traced ? 1 : -1;
     if (traced && ftruncate(fd, 0) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "a trace cannot be emptied");
 }
@@ -106,28 +106,28 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 }
 
 /* One call whose launches are recorded. Its answer is checked like any other. */
-static int trace_call(struct session *session, int fd, struct trace_interval *alone)
+static int trace_call(struct trials *trials, int fd, struct trace_interval *alone)
 {
-    struct verdict *verdict = session->verdict;
-    struct trial trial = {.trace = fd, .timeout_ms = session->job.settings->run_timeout_ms};
-    struct trace_pass pass = {.gpu = &session->lease.gpu->facts, .calls = 1, .timed_ms = NAN};
+    struct verdict *verdict = trials->verdict;
+    struct trial trial = {.trace = fd, .timeout_ms = trials->job->settings->run_timeout_ms};
+    struct trace_pass pass = {.gpu = &trials->gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
     struct err err = {0};
-    if (trial_layout(session, traced_size(session->job.problem), &trial.layout, &pass.bytes, &err) <
+    if (trial_layout(trials, traced_size(trials->job->problem), &trial.layout, &pass.bytes, &err) <
         0)
-        return fault_judge(session, &err);
-    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
+    if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0)
         return -1;
-    try_tracing(session, &trial);
-    if (session->judge->tracing < 0)
-        return note_untraced(session, "this machine has no CUPTI that works");
-    if (trial_reference(session, &trial, &reference) < 0)
+    try_tracing(trials, &trial);
+    if (*trials->tracing < 0)
+        return note_untraced(trials, "this machine has no CUPTI that works");
+    if (trial_reference(trials, &trial, &reference) < 0)
         return -1;
-    if (trial_in(session, &trial, &session->candidate, WIRE_TRACE, &traced, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_judge(session, &err)
-                                         : note_untraced(session, err.text);
-    if (trial_judge(session, &trial) != TRIAL_GOOD)
+    if (trial_in(trials, &trial, trials->candidate, WIRE_TRACE, &traced, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
+                                         : note_untraced(trials, err.text);
+    if (trial_judge(trials, &trial) != TRIAL_GOOD)
         return -1;
     pass.wall_ms = traced.ms;
     if (verdict->case_count > 0)
@@ -135,7 +135,7 @@ static int trace_call(struct session *session, int fd, struct trace_interval *al
     alone->calls = pass.calls;
     if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
         alone->calls = 0;
-        return note_untraced(session, err.text);
+        return note_untraced(trials, err.text);
     }
     weigh_duration(verdict, &pass);
     return verdict->violation_count > 0 ? -1 : 0;
@@ -143,116 +143,114 @@ static int trace_call(struct session *session, int fd, struct trace_interval *al
 
 /* The longest that one launch of a call may take, traced: of the size of which a call was traced
  * alone, that call says it; and a call is no shorter than what it consists of. */
-static double call_us(const struct session *session, uint32_t at,
-                      const struct trace_interval *alone)
+static double call_us(const struct trials *trials, uint32_t at, const struct trace_interval *alone)
 {
-    double alone_us = at == traced_size(session->job.problem) ? alone->longest_us : INFINITY;
-    double timed_us = session->verdict->cases[at].candidate.median * 1e3;
+    double alone_us = at == traced_size(trials->job->problem) ? alone->longest_us : INFINITY;
+    double timed_us = trials->verdict->cases[at].candidate.median * 1e3;
     return fmin(alone_us, timed_us * TRACE_SLACK + TRACE_SLACK_US);
 }
 
 /* One interval as it was timed, whose launches are recorded, and whose answers are checked. */
-static int trace_calls(struct session *session, const struct trial *trial,
+static int trace_calls(struct trials *trials, const struct trial *trial,
                        struct trace_interval *interval)
 {
     int fd = trial->trace;
     struct child_time ignored;
     struct err err = {0};
-    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0)
+    if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &ignored) < 0)
         return -1;
     if (ftruncate(fd, 0) < 0) {
         (void)!err_sys(&err, errno, "cannot empty a trace");
-        return fault_judge(session, &err);
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     }
-    if (trial_in(session, trial, &session->candidate, WIRE_TRACE, &ignored, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_judge(session, &err)
-                                         : note_untraced(session, err.text);
-    if (trial_judge(session, trial) != TRIAL_GOOD)
+    if (trial_in(trials, trial, trials->candidate, WIRE_TRACE, &ignored, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
+                                         : note_untraced(trials, err.text);
+    if (trial_judge(trials, trial) != TRIAL_GOOD)
         return -1;
     if (trace_interval_read(fd, interval, &err) < 0)
-        return note_untraced(session, err.text);
+        return note_untraced(trials, err.text);
     if (interval->unseen > 0)
         log_write(LOG_LEVEL_INFO, "judge",
                   "%s: %u calls have more launches than are recorded: what the others did is not "
                   "judged",
-                  session->job.candidate->path, interval->calls);
+                  trials->job->candidate->path, interval->calls);
     return 0;
 }
 
 /* Whether the calls of one timed size do their own work each (catalogue H06). */
-static int weigh_interval(struct session *session, const struct trial *trial, double longest_us)
+static int weigh_interval(struct trials *trials, const struct trial *trial, double longest_us)
 {
     char evidence[TRACE_INTERVAL_TEXT];
     for (int i = 0; i < INTERVALS; i++) {
         struct trace_interval interval = {.calls = trial->slots};
-        int result = trace_calls(session, trial, &interval);
+        int result = trace_calls(trials, trial, &interval);
         if (result < 0)
             return result;
         if (!trace_interval_shared(&interval, longest_us, evidence))
             return 0;
     }
-    verdict_violation(session->verdict, "H06", "%s", evidence);
+    verdict_violation(trials->verdict, "H06", "%s", evidence);
     return -1;
 }
 
-static int trace_interval(struct session *session, uint32_t at, int fd,
+static int trace_interval(struct trials *trials, uint32_t at, int fd,
                           const struct trace_interval *alone)
 {
-    struct trial trial = {.slots = session->verdict->cases[at].calls,
+    struct trial trial = {.slots = trials->verdict->cases[at].calls,
                           .alike = true,
                           .trace = fd,
-                          .timeout_ms = session->job.settings->run_timeout_ms};
+                          .timeout_ms = trials->job->settings->run_timeout_ms};
     double ignored;
     struct err err;
-    if (trial.slots < 2 || sandboxed_ended(&session->candidate.process))
+    if (trial.slots < 2 || sandboxed_ended(&trials->candidate->process))
         return 0;
-    if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
-        return fault_judge(session, &err);
-    if (trial_map(session, &trial, false) < 0)
+    if (trial_layout(trials, at, &trial.layout, &ignored, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
+    if (trial_map(trials, &trial, false) < 0)
         return -1;
-    trial.on_gpu = trial_gpu_begin(session, &trial);
+    trial.on_gpu = trial_gpu_begin(trials, &trial);
     /* As when it is timed, the first interval is not the one that counts. */
-    int result = trial_run(session, &trial) == TRIAL_GOOD ? 0 : -1;
+    int result = trial_run(trials, &trial) == TRIAL_GOOD ? 0 : -1;
     if (result == 0)
-        result = weigh_interval(session, &trial, call_us(session, at, alone));
+        result = weigh_interval(trials, &trial, call_us(trials, at, alone));
     return result;
 }
 
 /* A candidate that could not be traced in one call is not traced in many. */
-static int trace_intervals(struct session *session, int fd, const struct trace_interval *alone)
+static int trace_intervals(struct trials *trials, int fd, const struct trace_interval *alone)
 {
     int result = 0;
-    for (uint32_t at = 0; alone->calls > 0 && result == 0 && at < session->verdict->case_count;
-         at++)
-        result = trace_interval(session, at, fd, alone);
+    for (uint32_t at = 0; alone->calls > 0 && result == 0 && at < trials->verdict->case_count; at++)
+        result = trace_interval(trials, at, fd, alone);
     return result;
 }
 
-static int profile_on_gpu(struct session *session)
+static int profile_on_gpu(struct trials *trials)
 {
     struct err err;
-    bool decoys = session->job.language->decoys;
+    bool decoys = trials->job->language->decoys;
     int fd = memfd_create("trace", MFD_CLOEXEC);
     if (fd < 0) {
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
-        return fault_judge(session, &err);
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     }
-    trial_begin(session);
+    trial_begin(trials);
     struct trace_interval alone = {.calls = 0};
-    int result = trace_call(session, fd, &alone);
+    int result = trace_call(trials, fd, &alone);
     if (result == 0)
-        result = trace_intervals(session, fd, &alone);
-    if (result == 0 && decoys && !sandboxed_ended(&session->candidate.process))
-        result = ablate_kernels(session);
-    trial_end(session);
+        result = trace_intervals(trials, fd, &alone);
+    if (result == 0 && decoys && !sandboxed_ended(&trials->candidate->process))
+        result = ablate_kernels(trials);
+    trial_end(trials);
     close(fd);
     return result;
 }
 
-static int profile_on_cpu(struct session *session)
+static int profile_on_cpu(struct trials *trials)
 {
-    struct verdict *verdict = session->verdict;
-    if (session->job.problem->format == PROBLEM_NATIVE) {
+    struct verdict *verdict = trials->verdict;
+    if (trials->job->problem->format == PROBLEM_NATIVE) {
         verdict->kernels[0] = (struct kernel_share){
             .name = "solution",
             .launches = 1,
@@ -263,18 +261,15 @@ static int profile_on_cpu(struct session *session)
         verdict->own_time_fraction = verdict->own_launch_fraction = 1;
         return 0;
     }
-    if (session->job.language->decoys)
-        return ablate_kernels(session);
+    if (trials->job->language->decoys)
+        return ablate_kernels(trials);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41",
                     "it brings no kernel of its own: library operators do all of the work");
     return 0;
 }
 
-int profile_stage(struct session *session)
+int profile_stage(struct trials *trials)
 {
-    int64_t start_ns = clock_now_ns();
-    int result = session->lease.gpu ? profile_on_gpu(session) : profile_on_cpu(session);
-    session_end_stage(session, STAGE_PROFILE, start_ns);
-    return result;
+    return trials->gpu ? profile_on_gpu(trials) : profile_on_cpu(trials);
 }

@@ -2,12 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "judge/fault.h"
 #include "judge/gpu/clocks.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
-#include "judge/session_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,24 +39,24 @@ struct sampling {
 };
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
-static int call_pair(struct session *session, const struct trial *trial, bool candidate_first,
+static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,
                      struct child_time *reference, struct child_time *candidate)
 {
     int64_t start_ns = clock_now_ns();
-    if (trial_prepare(session, trial) < 0)
+    if (trial_prepare(trials, trial) < 0)
         return -1;
     int64_t prepared_ns = clock_now_ns();
-    if (trial->on_gpu && trial_gpu_idle(session) < 0)
+    if (trial->on_gpu && trial_gpu_idle(trials) < 0)
         return -1;
     int64_t idle_ns = clock_now_ns();
-    if (candidate_first && trial_candidate(session, trial, candidate) < 0)
+    if (candidate_first && trial_candidate(trials, trial, candidate) < 0)
         return -1;
-    if (trial_reference(session, trial, reference) < 0)
+    if (trial_reference(trials, trial, reference) < 0)
         return -1;
-    if (!candidate_first && trial_candidate(session, trial, candidate) < 0)
+    if (!candidate_first && trial_candidate(trials, trial, candidate) < 0)
         return -1;
     int64_t called_ns = clock_now_ns();
-    bool good = trial_judge(session, trial) == TRIAL_GOOD;
+    bool good = trial_judge(trials, trial) == TRIAL_GOOD;
     log_write(LOG_LEVEL_DEBUG, "timing", "ms: prepare %.2f, idle %.2f, calls %.2f, judge %.2f",
               (double)(prepared_ns - start_ns) * 1e-6, (double)(idle_ns - prepared_ns) * 1e-6,
               (double)(called_ns - idle_ns) * 1e-6, clock_ms_since(called_ns));
@@ -66,14 +64,13 @@ static int call_pair(struct session *session, const struct trial *trial, bool ca
 }
 
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
-static int sample_pair(struct session *session, const struct trial *trial,
-                       struct sampling *sampling)
+static int sample_pair(struct trials *trials, const struct trial *trial, struct sampling *sampling)
 {
     size_t at = sampling->count;
     bool candidate_first = at % 2 ? !sampling->candidate_first[at - 1] : clock_secret() & 1;
     struct child_time reference;
     struct child_time candidate;
-    if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
+    if (call_pair(trials, trial, candidate_first, &reference, &candidate) < 0)
         return -1;
     double calls = trial->slots;
     sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
@@ -146,24 +143,24 @@ static bool overhead_is_plausible(const struct sampling *sampling)
 /* Intervals that end before their last slots: a candidate that answers several calls at once has
  * written where no call was made (catalogue H06). Two neighbouring numbers of calls, because a
  * group of calls that ends with the one doesn't end with the other. */
-static int stop_short(struct session *session, const struct trial *trial)
+static int stop_short(struct trials *trials, const struct trial *trial)
 {
     struct trial some = *trial;
     struct child_time ignored;
     uint32_t most = trial->slots > 2 ? trial->slots - 2 : 1;
     uint32_t first = 1 + (uint32_t)(clock_secret() % most);
     for (some.calls = first; some.calls <= first + 1 && some.calls < trial->slots; some.calls++)
-        if (call_pair(session, &some, clock_secret() & 1, &ignored, &ignored) < 0)
+        if (call_pair(trials, &some, clock_secret() & 1, &ignored, &ignored) < 0)
             return -1;
     return 0;
 }
 
 /* Tight for the time that it took, and of use: a machine that is too busy now may not be in a
  * moment. */
-static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
+static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets)
 {
-    const struct settings *settings = session->job.settings;
-    double target = session->lease.gpu ? settings->timing_gpu_target : settings->timing_target;
+    const struct settings *settings = trials->job->settings;
+    double target = trials->gpu ? settings->timing_gpu_target : settings->timing_target;
     struct interval speedup;
     const double *reference;
     const double *candidate;
@@ -177,24 +174,24 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
 
 /* It is random before which pair intervals end early: once among the fewest that are taken, and
  * then less and less often. */
-static int sample_case(struct session *session, const struct trial *trial,
-                       struct sampling *sampling, double budget_ms)
+static int sample_case(struct trials *trials, const struct trial *trial, struct sampling *sampling,
+                       double budget_ms)
 {
-    size_t fewest = (size_t)session->job.settings->timing_min_samples;
-    bool shortens = session->job.problem->format == PROBLEM_NATIVE && trial->slots > 1;
+    size_t fewest = (size_t)trials->job->settings->timing_min_samples;
+    bool shortens = trials->job->problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
     int64_t start_ns = clock_now_ns();
     bool enough = false;
     while (!enough && sampling->count < sampling->capacity) {
-        if (sample_pair(session, trial, sampling) < 0)
+        if (sample_pair(trials, trial, sampling) < 0)
             return -1;
         if (shortens && sampling->count == short_at) {
             short_at += 1 + clock_secret() % (short_at + fewest);
-            if (stop_short(session, trial) < 0)
+            if (stop_short(trials, trial) < 0)
                 return -1;
         }
         clocks_look(sampling->clocks);
-        enough = is_enough(session, sampling, clock_ms_since(start_ns) / budget_ms);
+        enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms);
     }
     return 0;
 }
@@ -209,35 +206,33 @@ static bool is_narrow(const struct problem *problem)
 }
 
 /* What no honest call can be faster than. */
-static double floor_ms(const struct session *session, const struct size_set *sizes)
+static double floor_ms(const struct trials *trials, const struct size_set *sizes)
 {
-    struct peaks peaks;
-    struct err ignored;
-    const struct problem *problem = session->job.problem;
+    const struct problem *problem = trials->job->problem;
     bool narrow = is_narrow(problem);
     double flops = 0;
     double bytes = 0;
     if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
-        for (uint32_t i = 0; i < session->trials.answer.count; i++)
-            bytes += (double)session->trials.answer.reference[i].bytes;
+        for (uint32_t i = 0; i < trials->state->answer.count; i++)
+            bytes += (double)trials->state->answer.reference[i].bytes;
     } else {
         flops = problem_flops(problem, sizes);
         bytes = problem_bytes(problem, sizes);
     }
-    if (session->lease.unit)
-        return gpu_peaks_floor_ms(&session->lease.unit->peaks, flops, bytes, narrow);
-    if (judge_peaks(session->judge, &peaks, &ignored) < 0)
+    if (trials->unit)
+        return gpu_peaks_floor_ms(&trials->unit->peaks, flops, bytes, narrow);
+    if (!trials->peaks)
         return 0;
-    return narrow ? peaks_floor_narrow_ms(&peaks, flops, bytes)
-                  : peaks_floor_ms(&peaks, flops, bytes);
+    return narrow ? peaks_floor_narrow_ms(trials->peaks, flops, bytes)
+                  : peaks_floor_ms(trials->peaks, flops, bytes);
 }
 
 /* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
  * even that took longer than a whole call, because then something else was running. */
-static int judge_case(struct session *session, const struct sampling *sampling,
+static int judge_case(struct trials *trials, const struct sampling *sampling,
                       const struct timed_case *timed)
 {
-    struct verdict *verdict = session->verdict;
+    struct verdict *verdict = trials->verdict;
     struct summary raw;
     stats_summary(sampling->candidate, sampling->count, &raw);
     double cost_ms = sampling->cost.min < raw.min ? sampling->cost.min : 0;
@@ -261,57 +256,57 @@ static int judge_case(struct session *session, const struct sampling *sampling,
     return 0;
 }
 
-static void summarise_case(struct session *session, struct sampling *sampling,
+static void summarise_case(struct trials *trials, struct sampling *sampling,
                            const struct size_set *sizes, struct timed_case *timed)
 {
     const double *reference;
     const double *candidate;
     char text[256] = "";
-    struct verdict *verdict = session->verdict;
+    struct verdict *verdict = trials->verdict;
     if (sizes)
-        problem_sizes_text(session->job.problem, sizes, text, sizeof text);
+        problem_sizes_text(trials->job->problem, sizes, text, sizeof text);
     timed->sizes = arena_strdup(&verdict->arena, text);
     take_off_overhead(sampling, &reference, &candidate);
     stats_summary(reference, sampling->count, &timed->reference);
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
-    timed->floor_ms = floor_ms(session, sizes);
+    timed->floor_ms = floor_ms(trials, sizes);
     verdict->dispatch_overhead_us = sampling->cost.median * 1e3;
     verdict->case_count++;
 }
 
 /* GPU memory that one call takes: arguments of both children, their image, and torch outputs;
  * native outputs are among the arguments. */
-static double call_bytes(const struct session *session, const struct trial *trial)
+static double call_bytes(const struct trials *trials, const struct trial *trial)
 {
-    bool image = trial_gpu_suits(session, trial);
+    bool image = trial_gpu_suits(trials, trial);
     double copies = image ? MEMORY_BUDGET_CHILDREN + 1 : MEMORY_BUDGET_CHILDREN;
     double bytes = (double)trial->layout.bytes * copies;
-    if (trial_is_torch_on_gpu(session))
-        for (uint32_t i = 0; i < session->trials.answer.count; i++)
-            bytes += (double)session->trials.answer.reference[i].bytes * MEMORY_BUDGET_CHILDREN;
+    if (trial_is_torch_on_gpu(trials))
+        for (uint32_t i = 0; i < trials->state->answer.count; i++)
+            bytes += (double)trials->state->answer.reference[i].bytes * MEMORY_BUDGET_CHILDREN;
     return bytes;
 }
 
 /* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
  * than many a kernel. */
-static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
+static uint32_t slots_for(const struct trials *trials, const struct trial *trial, double call_ms)
 {
-    uint32_t outputs = session->trials.answer.count ? session->trials.answer.count : 1;
-    uint32_t most = session->job.problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs
+    uint32_t outputs = trials->state->answer.count ? trials->state->answer.count : 1;
+    uint32_t most = trials->job->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs
                                                                   : WIRE_SLOTS;
-    if (!session->lease.gpu)
+    if (!trials->gpu)
         return 1;
-    double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
-    bool torch = session->job.problem->format == PROBLEM_TORCH;
-    double budget_ms = (double)session->job.settings->timing_gpu_budget_ms;
+    double bytes = trial_gpu_suits(trials, trial) ? BATCH_BYTES : HOST_BYTES;
+    bool torch = trials->job->problem->format == PROBLEM_TORCH;
+    double budget_ms = (double)trials->job->settings->timing_gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
     double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
     if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
-    wanted = fmin(wanted, memory_budget_calls(session->lease.gpu, call_bytes(session, trial)));
+    wanted = fmin(wanted, memory_budget_calls(trials->gpu, call_bytes(trials, trial)));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
@@ -331,69 +326,69 @@ static bool outputs_overlap(const struct child *child)
 
 /* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
  * where a child keeps its output and gives the same one to each call. */
-static int make_slots(struct session *session, struct trial *trial, double *call_ms)
+static int make_slots(struct trials *trials, struct trial *trial, double *call_ms)
 {
     struct child_time reference;
     struct child_time ignored;
     int64_t start_ns = clock_now_ns();
-    if (trial->slots > 1 && trial_map(session, trial, true) < 0)
+    if (trial->slots > 1 && trial_map(trials, trial, true) < 0)
         return -1;
     int64_t mapped_ns = clock_now_ns();
-    trial->on_gpu = trial_gpu_begin(session, trial);
+    trial->on_gpu = trial_gpu_begin(trials, trial);
     log_write(LOG_LEVEL_DEBUG, "timing", "%u slots mapped in %.1f ms, begun in %.1f", trial->slots,
               (double)(mapped_ns - start_ns) * 1e-6, clock_ms_since(mapped_ns));
-    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &reference) < 0 ||
-        trial_candidate(session, trial, &ignored) < 0)
+    if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &reference) < 0 ||
+        trial_candidate(trials, trial, &ignored) < 0)
         return -1;
     *call_ms = reference.own_ms / trial->slots;
     if (trial->slots == 1 ||
-        (!outputs_overlap(&session->reference.child) && !outputs_overlap(&session->candidate)))
-        return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
-    trial_gpu_end(session);
+        (!outputs_overlap(&trials->reference->child) && !outputs_overlap(trials->candidate)))
+        return trial_judge(trials, trial) == TRIAL_GOOD ? 0 : -1;
+    trial_gpu_end(trials);
     trial->slots = 1;
-    if (trial_map(session, trial, true) < 0)
+    if (trial_map(trials, trial, true) < 0)
         return -1;
-    trial->on_gpu = trial_gpu_begin(session, trial);
-    return call_pair(session, trial, true, &ignored, &ignored);
+    trial->on_gpu = trial_gpu_begin(trials, trial);
+    return call_pair(trials, trial, true, &ignored, &ignored);
 }
 
 /* As many slots as the reference's calls want. One call alone says that roughly, because much of
  * its time is its start; several say it, and it is kept for the next candidate. */
-static int find_slots(struct session *session, struct trial *trial, double first_ms)
+static int find_slots(struct trials *trials, struct trial *trial, double first_ms)
 {
-    double *known_ms = &session->reference.paces[session->verdict->case_count].call_ms;
+    double *known_ms = &trials->reference->paces[trials->verdict->case_count].call_ms;
     double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
-    trial->slots = slots_for(session, trial, call_ms);
-    if (make_slots(session, trial, &call_ms) < 0)
+    trial->slots = slots_for(trials, trial, call_ms);
+    if (make_slots(trials, trial, &call_ms) < 0)
         return -1;
-    uint32_t slots = slots_for(session, trial, call_ms);
+    uint32_t slots = slots_for(trials, trial, call_ms);
     bool known = *known_ms > 0;
     *known_ms = call_ms;
     if (known || trial->slots == 1 || slots < FEWER * trial->slots)
         return 0;
     trial->slots = slots;
-    return make_slots(session, trial, &call_ms);
+    return make_slots(trials, trial, &call_ms);
 }
 
 /* One pair that is held against the oracle; then the slots of the trial. */
-static int warm_up(struct session *session, struct trial *trial)
+static int warm_up(struct trials *trials, struct trial *trial)
 {
     struct trial once = *trial;
     struct child_time reference;
     struct child_time candidate;
     once.oracle = once.untouched = true;
     once.slots = trial->slots = 1;
-    if (trial_map(session, &once, true) < 0 ||
-        call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
+    if (trial_map(trials, &once, true) < 0 ||
+        call_pair(trials, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
-    return session->lease.gpu ? find_slots(session, trial, reference.own_ms) : 0;
+    return trials->gpu ? find_slots(trials, trial, reference.own_ms) : 0;
 }
 
-static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
+static int time_case(struct trials *trials, struct trial *trial, const struct size_set *sizes,
                      double budget_ms, struct clocks *clocks)
 {
-    struct verdict *verdict = session->verdict;
-    size_t capacity = (size_t)session->job.settings->timing_max_samples;
+    struct verdict *verdict = trials->verdict;
+    size_t capacity = (size_t)trials->job->settings->timing_max_samples;
     double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
@@ -403,17 +398,17 @@ static int time_case(struct session *session, struct trial *trial, const struct 
                                 .scratch = memory + 5 * capacity,
                                 .candidate_first = (bool *)(memory + 7 * capacity),
                                 .capacity = capacity,
-                                .drifts = session->lease.gpu != NULL,
+                                .drifts = trials->gpu != NULL,
                                 .clocks = clocks};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
-    int result = warm_up(session, trial);
+    int result = warm_up(trials, trial);
     if (result == 0)
-        result = sample_case(session, trial, &sampling, budget_ms);
+        result = sample_case(trials, trial, &sampling, budget_ms);
     if (result == 0) {
         timed->calls = trial->slots;
-        summarise_case(session, &sampling, sizes, timed);
-        result = judge_case(session, &sampling, timed);
-        if (session->job.problem->cases_from) { /* what answered there computed nothing */
+        summarise_case(trials, &sampling, sizes, timed);
+        result = judge_case(trials, &sampling, timed);
+        if (trials->job->problem->cases_from) { /* what answered there computed nothing */
             timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};
             timed->speedup = (struct interval){.value = NAN, .low = NAN, .high = NAN};
         }
@@ -423,51 +418,37 @@ static int time_case(struct session *session, struct trial *trial, const struct 
     return result;
 }
 
-static int time_all(struct session *session, struct clocks *clocks)
+static int time_all(struct trials *trials, struct clocks *clocks)
 {
     double ignored;
-    const struct problem *problem = session->job.problem;
-    const struct settings *settings = session->job.settings;
+    const struct problem *problem = trials->job->problem;
+    const struct settings *settings = trials->job->settings;
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
     struct err err;
-    double budget_ms = (double)(session->lease.gpu ? settings->timing_gpu_budget_ms
-                                                   : settings->timing_budget_ms);
+    double budget_ms = (double)(trials->gpu ? settings->timing_gpu_budget_ms
+                                            : settings->timing_budget_ms);
     if (problem->format == PROBLEM_TORCH) {
-        if (trial_layout(session, 0, &trial.layout, &ignored, &err) < 0)
-            return fault_judge(session, &err);
-        return time_case(session, &trial, NULL, budget_ms, clocks);
+        if (trial_layout(trials, 0, &trial.layout, &ignored, &err) < 0)
+            return fault_set(trials->fault, FAULT_JUDGE, &err);
+        return time_case(trials, &trial, NULL, budget_ms, clocks);
     }
     for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
         if (problem_layout(problem, &problem->time[i], &trial.layout, &err) < 0)
-            return fault_judge(session, &err);
-        if (time_case(session, &trial, &problem->time[i], budget_ms / problem->time_count, clocks) <
+            return fault_set(trials->fault, FAULT_JUDGE, &err);
+        if (time_case(trials, &trial, &problem->time[i], budget_ms / problem->time_count, clocks) <
             0)
             return -1;
     }
     return 0;
 }
 
-int timing_stage(struct session *session)
+int timing_stage(struct trials *trials)
 {
-    struct err err;
-    struct verdict *verdict = session->verdict;
-    struct peaks ignored;
     struct clocks clocks;
-    if (session_lock_device_for_timing(session) < 0)
-        return -1;
-    if (session->lease.unit) /* once for each machine: 0.1 s */
-        gpu_unit_peaks(session->lease.unit, session->judge->state);
-    else
-        (void)!judge_peaks(session->judge, &ignored, &err);
-    int64_t start_ns = clock_now_ns();
-    trial_begin(session);
-    clocks_begin(&clocks, session->lease.unit, verdict);
-    int result = time_all(session, &clocks);
-    clocks_end(&clocks, verdict);
-    trial_end(session);
-    verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
-    if (!session->lease
-             .gpu) /* what a candidate has there would disturb others as long as it lives */
-        device_lease_unlock(&session->lease);
+    trial_begin(trials);
+    clocks_begin(&clocks, trials->unit, trials->verdict);
+    int result = time_all(trials, &clocks);
+    clocks_end(&clocks, trials->verdict);
+    trial_end(trials);
     return result;
 }

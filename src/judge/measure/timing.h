@@ -25,7 +25,7 @@
  */
 #pragma once
 
-struct session;
+#include "judge/measure/trial.h"
 
-/* 0 or -1 (the verdict says why). */
-int timing_stage(struct session *session);
+/* 0 or -1, as trial.h has it. */
+int timing_stage(struct trials *trials);

@@ -1,11 +1,10 @@
 #include "judge/measure/trial.h"
 
 #include "base/clock.h"
-#include "judge/fault.h"
+#include "base/log.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/input_shift.h"
-#include "judge/session_internal.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -13,38 +12,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-void trials_deinit(struct trials *trials)
+void trial_state_free_gpu(struct trial_state *state)
 {
     for (int i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free(trials->answer.kept[i]);
-    mem_free(trials->staging);
+        gpu_memory_free(&state->answer.kept_on_gpu[i]);
+    gpu_memory_free(&state->gpu.image);
+    gpu_memory_free(&state->gpu.findings);
 }
 
-bool trial_is_torch_on_gpu(const struct session *session)
+void trial_state_deinit(struct trial_state *state)
 {
-    return session->lease.gpu && session->job.problem->format == PROBLEM_TORCH;
+    trial_state_free_gpu(state);
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        mem_free(state->answer.kept[i]);
+    mem_free(state->staging);
 }
 
-void trial_begin(struct session *session)
+/* Peak resident memory of a live process, from /proc. */
+static uint64_t peak_memory(const struct sandboxed *process)
 {
-    cpu_affinity_pin(&session->trials.affinity, session->trials.place);
-    session->reference.child.affinity = session->candidate.affinity = &session->trials.affinity;
+    char path[64];
+    char line[256];
+    uint64_t kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
+    FILE *file = process->pid > 0 ? fopen(path, "re") : NULL;
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kilobytes = strtoull(line + 6, NULL, 10);
+    fclose(file);
+    return kilobytes * 1024;
 }
 
-void trial_end(struct session *session)
+void trial_end_candidate(struct trials *trials)
 {
-    session->reference.child.affinity = session->candidate.affinity = NULL;
-    cpu_affinity_unpin(&session->trials.affinity);
+    struct verdict *verdict = trials->verdict;
+    const struct sandboxed *process = &trials->candidate->process;
+    if (process->layers)
+        verdict->layers = process->layers;
+    if (process->pid > 0)
+        verdict->peak_memory_bytes = peak_memory(process);
+    int64_t start_ns = clock_now_ns();
+    child_close(trials->candidate);
+    log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
+              clock_ms_since(start_ns));
 }
 
-int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
+bool trial_is_torch_on_gpu(const struct trials *trials)
+{
+    return trials->gpu && trials->job->problem->format == PROBLEM_TORCH;
+}
+
+void trial_begin(struct trials *trials)
+{
+    cpu_affinity_pin(&trials->state->affinity, trials->state->place);
+    trials->reference->child.affinity = trials->candidate->affinity = &trials->state->affinity;
+}
+
+void trial_end(struct trials *trials)
+{
+    trials->reference->child.affinity = trials->candidate->affinity = NULL;
+    cpu_affinity_unpin(&trials->state->affinity);
+}
+
+int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
                  struct err *err)
 {
-    const struct problem *problem = session->job.problem;
-    *layout = session->reference.torch_layout;
+    const struct problem *problem = trials->job->problem;
+    *layout = trials->reference->torch_layout;
     *bytes = 0;
-    if (session->reference.cases.count > 1) { /* the first one is timed, and traced */
-        layout->count = session->reference.cases.first_tensors;
+    if (trials->reference->cases.count > 1) { /* the first one is timed, and traced */
+        layout->count = trials->reference->cases.first_tensors;
         layout->cases = 1;
     }
     if (problem->format == PROBLEM_TORCH)
@@ -56,35 +95,35 @@ int trial_layout(const struct session *session, uint32_t at, struct layout *layo
 }
 
 /* Memory for the trial's slots, and the child stopped. */
-static int map_child(struct session *session, const struct trial *trial, struct child *child,
+static int map_child(struct trials *trials, const struct trial *trial, struct child *child,
                      bool oracle, struct err *err)
 {
-    int result = child_map(child, &trial->layout, &session->job.largest,
+    int result = child_map(child, &trial->layout, &trials->job->largest,
                            trial->slots ? trial->slots : 1, oracle,
-                           session->job.settings->run_load_timeout_ms, err);
+                           trials->job->settings->run_load_timeout_ms, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 
-int trial_map_reference(struct session *session, const struct trial *trial, bool oracle)
+int trial_map_reference(struct trials *trials, const struct trial *trial, bool oracle)
 {
     struct err err;
-    oracle = oracle && session->reference.oracle && session->job.problem->format == PROBLEM_NATIVE;
-    if (map_child(session, trial, &session->reference.child, oracle, &err) < 0)
-        return fault_reference(session, &err);
-    if (trial_is_torch_on_gpu(session) && trial_gpu_make_image(session, trial, &err) < 0)
-        return fault_judge(session, &err);
+    oracle = oracle && trials->reference->oracle && trials->job->problem->format == PROBLEM_NATIVE;
+    if (map_child(trials, trial, &trials->reference->child, oracle, &err) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    if (trial_is_torch_on_gpu(trials) && trial_gpu_make_image(trials, trial, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     return 0;
 }
 
-int trial_map(struct session *session, const struct trial *trial, bool oracle)
+int trial_map(struct trials *trials, const struct trial *trial, bool oracle)
 {
     struct err err;
     if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
-        memset(session->trials.answer.own_error, 0, sizeof session->trials.answer.own_error);
-    if (trial_map_reference(session, trial, oracle) < 0)
+        memset(trials->state->answer.own_error, 0, sizeof trials->state->answer.own_error);
+    if (trial_map_reference(trials, trial, oracle) < 0)
         return -1;
-    return map_child(session, trial, &session->candidate, false, &err) < 0
-               ? fault_candidate(session, &err)
+    return map_child(trials, trial, trials->candidate, false, &err) < 0
+               ? fault_set(trials->fault, FAULT_CANDIDATE, &err)
                : 0;
 }
 
@@ -114,81 +153,81 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
 
 /* Gives one child the staged inputs, and poisons its outputs. Both children get theirs right before
  * their call, by the same steps, so that the caches hold the same, too. */
-static int lay_out(const struct session *session, const struct trial *trial, struct child *child,
+static int lay_out(const struct trials *trials, const struct trial *trial, struct child *child,
                    struct child_call *call, struct err *err)
 {
-    if (trial->on_gpu || trial_is_torch_on_gpu(session)) {
-        int result = trial_gpu_lay_out(session, child, err);
+    if (trial->on_gpu || trial_is_torch_on_gpu(trials)) {
+        int result = trial_gpu_lay_out(trials, child, err);
         call->inputs_ns = clock_now_ns();
         return result;
     }
     for (uint32_t slot = 0; slot < child->slots; slot++)
-        lay_out_slot(&child->layout, session->trials.staging + slot * child->layout.bytes,
+        lay_out_slot(&child->layout, trials->state->staging + slot * child->layout.bytes,
                      child->slot.data + slot * child->layout.bytes);
     return child_push(child, err);
 }
 
-void trial_make_staging(struct session *session)
+void trial_make_staging(struct trials *trials)
 {
-    uint64_t bytes = session->reference.child.slots * session->reference.child.layout.bytes;
-    if (session->trials.staging_bytes >= bytes)
+    uint64_t bytes = trials->reference->child.slots * trials->reference->child.layout.bytes;
+    if (trials->state->staging_bytes >= bytes)
         return;
-    mem_free(session->trials.staging);
-    session->trials.staging = mem_alloc(bytes);
-    session->trials.staging_bytes = bytes;
+    mem_free(trials->state->staging);
+    trials->state->staging = mem_alloc(bytes);
+    trials->state->staging_bytes = bytes;
 }
 
-void trial_stage(struct session *session)
+void trial_stage(struct trials *trials)
 {
-    trial_make_staging(session);
-    memcpy(session->trials.staging, session->reference.child.slot.data,
-           session->reference.child.layout.bytes);
+    trial_make_staging(trials);
+    memcpy(trials->state->staging, trials->reference->child.slot.data,
+           trials->reference->child.layout.bytes);
 }
 
-static void fill_slots(struct session *session, uint64_t seed)
+static void fill_slots(struct trials *trials, uint64_t seed)
 {
-    const struct layout *layout = &session->reference.child.layout;
-    for (uint32_t slot = 0; slot < session->reference.child.slots; slot++)
+    const struct layout *layout = &trials->reference->child.layout;
+    for (uint32_t slot = 0; slot < trials->reference->child.slots; slot++)
         fill_slot(layout, slot ? clock_secret() : seed,
-                  session->trials.staging + slot * layout->bytes);
+                  trials->state->staging + slot * layout->bytes);
 }
 
-static int prepare_torch(struct session *session, const struct trial *trial, uint64_t seed)
+static int prepare_torch(struct trials *trials, const struct trial *trial, uint64_t seed)
 {
     struct err err;
-    bool one = trial->slots > 1 && session->trials.shift_passed && !trial->alike;
+    bool one = trial->slots > 1 && trials->state->shift_passed && !trial->alike;
     enum wire_shift bias = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
-    if (child_fill(&session->reference.child, seed, bias, trial->timeout_ms, &err) < 0 ||
-        sandboxed_freeze(&session->reference.child.process, &err) < 0)
-        return fault_reference(session, &err);
-    if (!session->lease.gpu)
-        trial_stage(session);
-    else if (trial_gpu_stage(session, &err) < 0)
-        return fault_judge(session, &err);
+    if (child_fill(&trials->reference->child, seed, bias, trial->timeout_ms, &err) < 0 ||
+        sandboxed_freeze(&trials->reference->child.process, &err) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    if (!trials->gpu)
+        trial_stage(trials);
+    else if (trial_gpu_stage(trials, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     return 0;
 }
 
-int trial_prepare(struct session *session, const struct trial *trial)
+int trial_prepare(struct trials *trials, const struct trial *trial)
 {
     struct err err;
     uint64_t seed = clock_secret();
-    session->trials.noise = clock_secret();
-    bool gone = session->candidate.process.pid <= 0; /* confirm.c ended it */
-    if (!gone && sandboxed_freeze(&session->candidate.process, &err) < 0)
-        return fault_candidate(session, &err);
-    if (session->job.problem->format == PROBLEM_TORCH)
-        return prepare_torch(session, trial, seed);
+    trials->state->noise = clock_secret();
+    bool gone = trials->candidate->process.pid <= 0; /* confirm.c ended it */
+    if (!gone && sandboxed_freeze(&trials->candidate->process, &err) < 0)
+        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
+    if (trials->job->problem->format == PROBLEM_TORCH)
+        return prepare_torch(trials, trial, seed);
     if (trial->on_gpu)
-        return trial_gpu_prepare(session);
-    trial_make_staging(session);
-    fill_slots(session, seed);
+        return trial_gpu_prepare(trials);
+    trial_make_staging(trials);
+    fill_slots(trials, seed);
     if (trial->shifted)
-        input_shift_apply(&session->reference.child.layout, session->trials.staging,
+        input_shift_apply(&trials->reference->child.layout, trials->state->staging,
                           seed ^ clock_secret());
     return 0;
 }
 
-static void keep_on_host(struct answer *answer, uint32_t output, struct tensor *tensor)
+static void keep_on_host(struct trial_answer *answer, uint32_t output, struct tensor *tensor)
 {
     if (answer->kept_bytes[output] < tensor->bytes) {
         answer->kept[output] = mem_resize(answer->kept[output], tensor->bytes);
@@ -200,16 +239,16 @@ static void keep_on_host(struct answer *answer, uint32_t output, struct tensor *
 }
 
 /* The copy has ended when it returns: the child's next call writes where it reads. */
-static int keep_on_gpu(struct session *session, uint32_t output, struct tensor *tensor,
+static int keep_on_gpu(struct trials *trials, uint32_t output, struct tensor *tensor,
                        struct err *err)
 {
-    struct gpu_memory *memory = &session->trials.answer.kept_on_gpu[output];
-    const struct cuda *cuda = &session->lease.gpu->cuda;
+    struct gpu_memory *memory = &trials->state->answer.kept_on_gpu[output];
+    const struct cuda *cuda = &trials->gpu->cuda;
     cuda_result copied = 0;
     int result = 0;
-    if (memory->bytes < tensor->bytes || memory->gpu != session->lease.gpu) {
+    if (memory->bytes < tensor->bytes || memory->gpu != trials->gpu) {
         gpu_memory_free(memory);
-        result = gpu_memory_make(memory, session->lease.gpu, tensor->bytes, err);
+        result = gpu_memory_make(memory, trials->gpu, tensor->bytes, err);
     }
     if (result < 0)
         return result;
@@ -222,17 +261,17 @@ static int keep_on_gpu(struct session *session, uint32_t output, struct tensor *
 }
 
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */
-static int keep_oracle(struct session *session, struct err *err)
+static int keep_oracle(struct trials *trials, struct err *err)
 {
-    struct answer *answer = &session->trials.answer;
-    struct child *child = &session->reference.child;
+    struct trial_answer *answer = &trials->state->answer;
+    struct child *child = &trials->reference->child;
     uint32_t count = child_output_count(child);
     for (uint32_t i = 0; i < count; i++) {
         struct tensor tensor;
         int result = child_output(child, 0, i, &tensor, err);
         if (result < 0)
             return result;
-        result = child->gpu ? keep_on_gpu(session, i, &tensor, err) : 0;
+        result = child->gpu ? keep_on_gpu(trials, i, &tensor, err) : 0;
         if (result < 0)
             return result;
         if (!child->gpu)
@@ -243,15 +282,15 @@ static int keep_oracle(struct session *session, struct err *err)
 }
 
 /* Native: the oracle's outputs lie in its own memory. */
-static void point_to_oracle(struct session *session)
+static void point_to_oracle(struct trials *trials)
 {
-    const struct child *child = &session->reference.child;
+    const struct child *child = &trials->reference->child;
     uint32_t output = 0;
     for (uint32_t i = 0; i < child->layout.count; i++) {
         const struct layout_argument *argument = &child->oracle_layout.arguments[i];
         if (!layout_is_output(argument))
             continue;
-        session->trials.answer.oracle[output++] = (struct tensor){
+        trials->state->answer.oracle[output++] = (struct tensor){
             .dtype = argument->dtype,
             .count = argument->count,
             .bytes = layout_argument_bytes(argument),
@@ -261,21 +300,21 @@ static void point_to_oracle(struct session *session)
 }
 
 /* How far the reference itself is from its oracle: no candidate has to be nearer. */
-static int measure_own_error(struct session *session, struct err *err)
+static int measure_own_error(struct trials *trials, struct err *err)
 {
-    struct answer *answer = &session->trials.answer;
+    struct trial_answer *answer = &trials->state->answer;
     for (uint32_t i = 0; i < answer->count; i++) {
         struct comparison spec = {
             .dtype = answer->reference[i].dtype,
             .expected_dtype = answer->oracle[i].dtype,
             .count = answer->reference[i].count,
-            .tolerance = trial_tolerance(session, i, answer->reference[i].dtype),
+            .tolerance = trial_tolerance(trials, i, answer->reference[i].dtype),
         };
         struct difference difference;
         answer->own_error[i] = 0;
         if (spec.tolerance.exact || answer->oracle[i].count != spec.count)
             continue;
-        int result = trial_compare(session, &spec, &answer->oracle[i], &answer->reference[i],
+        int result = trial_compare(trials, &spec, &answer->oracle[i], &answer->reference[i],
                                    &difference, err);
         if (result < 0)
             return result;
@@ -302,13 +341,13 @@ static bool untouched(const struct tensor *tensor)
 
 /* A reference that writes nothing (a kernel that cannot be launched, say) would agree with a
  * candidate that writes nothing. */
-static int check_written(struct session *session)
+static int check_written(struct trials *trials)
 {
     struct err err;
-    for (uint32_t i = 0; i < session->trials.answer.count; i++)
-        if (untouched(&session->trials.answer.reference[i])) {
+    for (uint32_t i = 0; i < trials->state->answer.count; i++)
+        if (untouched(&trials->state->answer.reference[i])) {
             (void)!err_set(&err, ERR_INPUT, "it did not write its output %u", i);
-            return fault_reference(session, &err);
+            return fault_set(trials->fault, FAULT_REFERENCE, &err);
         }
     return 0;
 }
@@ -322,96 +361,96 @@ static int start_clock(struct child *child, struct child_call *call, struct err 
     return result;
 }
 
-static struct child_call describe_call(const struct session *session, const struct trial *trial,
+static struct child_call describe_call(const struct trials *trials, const struct trial *trial,
                                        uint32_t mode)
 {
     return (struct child_call){.mode = mode,
                                .calls = trial->calls,
-                               .noise = session->trials.noise,
+                               .noise = trials->state->noise,
                                .timeout_ms = trial->timeout_ms,
                                .trace = trial->trace,
                                .stays_on_gpu = trial->on_gpu};
 }
 
 /* The oracle's answer to the inputs that the reference's slot holds. */
-static int call_oracle(struct session *session, struct child_call call)
+static int call_oracle(struct trials *trials, struct child_call call)
 {
     struct err err;
     struct child_time time;
     call.mode = WIRE_DOUBLE;
-    if (child_call(&session->reference.child, &call, &time, &err) < 0)
-        return fault_reference(session, &err);
-    session->verdict->reference_ms += time.ms;
-    if (session->job.problem->format == PROBLEM_TORCH && keep_oracle(session, &err) < 0)
-        return fault_reference(session, &err);
+    if (child_call(&trials->reference->child, &call, &time, &err) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    trials->verdict->reference_ms += time.ms;
+    if (trials->job->problem->format == PROBLEM_TORCH && keep_oracle(trials, &err) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
     return 0;
 }
 
-int trial_reference(struct session *session, const struct trial *trial, struct child_time *time)
+int trial_reference(struct trials *trials, const struct trial *trial, struct child_time *time)
 {
     struct err err;
-    struct child *child = &session->reference.child;
-    struct answer *answer = &session->trials.answer;
-    struct child_call call = describe_call(session, trial, WIRE_RUN);
-    bool torch = session->job.problem->format == PROBLEM_TORCH;
+    struct child *child = &trials->reference->child;
+    struct trial_answer *answer = &trials->state->answer;
+    struct child_call call = describe_call(trials, trial, WIRE_RUN);
+    bool torch = trials->job->problem->format == PROBLEM_TORCH;
     if (trial->on_gpu && start_clock(child, &call, &err) < 0)
-        return fault_reference(session, &err);
-    if (lay_out(session, trial, child, &call, &err) < 0)
-        return fault_judge(session, &err);
-    answer->has_oracle = trial->oracle && session->reference.oracle;
-    if (answer->has_oracle && call_oracle(session, call) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    if (lay_out(trials, trial, child, &call, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
+    answer->has_oracle = trial->oracle && trials->reference->oracle;
+    if (answer->has_oracle && call_oracle(trials, call) < 0)
         return -1;
     if (answer->has_oracle) /* its call took that clock */
         call.clock_ns = 0;
     if (child_call(child, &call, time, &err) < 0)
-        return fault_reference(session, &err);
-    session->verdict->reference_ms += time->ms;
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    trials->verdict->reference_ms += time->ms;
     answer->count = child_output_count(child);
     for (uint32_t i = 0; i < answer->count; i++)
         if (child_output(child, 0, i, &answer->reference[i], &err) < 0)
-            return fault_reference(session, &err);
-    if (!torch && !trial->on_gpu && check_written(session) < 0)
+            return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    if (!torch && !trial->on_gpu && check_written(trials) < 0)
         return -1;
     if (answer->has_oracle && !torch)
-        point_to_oracle(session);
-    if (answer->has_oracle && measure_own_error(session, &err) < 0)
-        return fault_judge(session, &err);
+        point_to_oracle(trials);
+    if (answer->has_oracle && measure_own_error(trials, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     return 0;
 }
 
-int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time)
+int trial_candidate(struct trials *trials, const struct trial *trial, struct child_time *time)
 {
     struct err err;
-    struct child *child = &session->candidate;
-    struct child_call call = describe_call(session, trial, WIRE_RUN);
+    struct child *child = trials->candidate;
+    struct child_call call = describe_call(trials, trial, WIRE_RUN);
     if (trial->on_gpu && start_clock(child, &call, &err) < 0)
-        return fault_candidate(session, &err);
-    if (lay_out(session, trial, child, &call, &err) < 0)
-        return fault_judge(session, &err);
+        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
+    if (lay_out(trials, trial, child, &call, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     if (child_call(child, &call, time, &err) < 0)
-        return fault_candidate(session, &err);
-    session->verdict->candidate_ms += time->ms;
+        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
+    trials->verdict->candidate_ms += time->ms;
     if (child->breach == CHILD_LATE) {
-        verdict_violation(session->verdict, "H21",
+        verdict_violation(trials->verdict, "H21",
                           "its outputs still changed after it had said that it was done");
         return -1;
     }
     return 0;
 }
 
-int trial_in(struct session *session, const struct trial *trial, struct child *child, uint32_t mode,
+int trial_in(struct trials *trials, const struct trial *trial, struct child *child, uint32_t mode,
              struct child_time *time, struct err *err)
 {
-    struct child_call call = describe_call(session, trial, mode);
-    int result = lay_out(session, trial, child, &call, err);
+    struct child_call call = describe_call(trials, trial, mode);
+    int result = lay_out(trials, trial, child, &call, err);
     return result < 0 ? result : child_call(child, &call, time, err);
 }
 
-enum trial_result trial_run(struct session *session, const struct trial *trial)
+enum trial_result trial_run(struct trials *trials, const struct trial *trial)
 {
     struct child_time ignored;
-    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0 ||
-        trial_candidate(session, trial, &ignored) < 0)
+    if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &ignored) < 0 ||
+        trial_candidate(trials, trial, &ignored) < 0)
         return TRIAL_ENDED;
-    return trial_judge(session, trial);
+    return trial_judge(trials, trial);
 }

@@ -6,14 +6,19 @@
  * The judge makes native inputs itself; the reference child makes torch inputs (its get_inputs). On
  * a GPU staging lies there, too, if nothing on the host is needed: trial_gpu.h.
  *
- * Ownership: struct trials is the session's storage. Threads: the session's. Errors: functions that
- * return int return 0 or -1, and then the verdict has an end, unless they take an `err`.
+ * Ownership: struct trial_state is the session's. Threads: the session's. Errors: functions that
+ * return int return 0, or -1 if trials->fault was set or the verdict has an end, unless they take
+ * an `err`.
  */
 #pragma once
 
-#include "judge/process/child.h"
-
-struct session;
+#include "device/peaks.h"
+#include "judge/gpu/gpu_pool.h"
+#include "judge/process/call.h"
+#include "judge/process/fault.h"
+#include "judge/reference/reference.h"
+#include "judge/request/evaluation.h"
+#include "judge/verdict.h"
 
 #define TRIAL_GUARD_BYTE 0xA5
 #define TRIAL_POISON_BYTE 0xFF /* a NaN in every floating type */
@@ -34,7 +39,7 @@ struct trial {
 enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
 
 /* Expected outputs of one trial. */
-struct answer {
+struct trial_answer {
     uint32_t count;
     bool has_oracle;
     struct tensor reference[WIRE_OUTPUTS];
@@ -52,8 +57,8 @@ struct gpu_staging {
 };
 
 /* What trials leave for the next ones. */
-struct trials {
-    struct answer answer;
+struct trial_state {
+    struct trial_answer answer;
     char *staging; /* inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu;
@@ -63,35 +68,53 @@ struct trials {
     int place; /* sessions with other places use other processors, if there are enough */
 };
 
-void trials_deinit(struct trials *trials);
+/* What measuring reads, and where it writes what it finds. All is the caller's. */
+struct trials {
+    const struct evaluation_job *job;
+    const struct gpu_context *gpu; /* that both children compute on; NULL: the CPU */
+    const struct gpu_unit *unit;   /* the same with its readings and peaks */
+    const struct peaks *peaks;     /* of the CPU; NULL: not known */
+    _Atomic int *tracing;          /* 1: launches can be traced here; -1: they cannot; 0: unknown */
+    struct reference *reference;
+    struct child *candidate;
+    struct trial_state *state;
+    struct verdict *verdict;
+    struct fault *fault; /* why a function failed, unless the verdict says it */
+};
+
+/* Frees the GPU memory that the judge itself made for an evaluation. */
+void trial_state_free_gpu(struct trial_state *state);
+void trial_state_deinit(struct trial_state *state);
+/* Ends the candidate's process. Its layers and peak memory go into the verdict. */
+void trial_end_candidate(struct trials *trials);
 
 /* Whether arguments and outputs of both children never leave the GPU. */
-bool trial_is_torch_on_gpu(const struct session *session);
+bool trial_is_torch_on_gpu(const struct trials *trials);
 
 /* Between these the children are called on the session's processors (cpu_affinity.h). */
-void trial_begin(struct session *session);
-void trial_end(struct session *session);
+void trial_begin(struct trials *trials);
+void trial_end(struct trials *trials);
 
 /* Of the problem's timed size number `at`, and the bytes that a call of it moves (native; else 0);
  * of the first size that is checked if none is timed. */
-int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
+int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
                  struct err *err);
 /* Prepares both children for the layout; the second function only the reference. */
-int trial_map(struct session *session, const struct trial *trial, bool oracle);
-int trial_map_reference(struct session *session, const struct trial *trial, bool oracle);
+int trial_map(struct trials *trials, const struct trial *trial, bool oracle);
+int trial_map_reference(struct trials *trials, const struct trial *trial, bool oracle);
 
 /* Makes the staging large enough for all slots. */
-void trial_make_staging(struct session *session);
+void trial_make_staging(struct trials *trials);
 /* Stages what lies in the reference's slot now. */
-void trial_stage(struct session *session);
+void trial_stage(struct trials *trials);
 /* Fresh inputs, staged for both. */
-int trial_prepare(struct session *session, const struct trial *trial);
+int trial_prepare(struct trials *trials, const struct trial *trial);
 
 /* Each lays out its child's inputs and poisoned outputs, and calls it. */
-int trial_reference(struct session *session, const struct trial *trial, struct child_time *time);
-int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time);
+int trial_reference(struct trials *trials, const struct trial *trial, struct child_time *time);
+int trial_candidate(struct trials *trials, const struct trial *trial, struct child_time *time);
 /* One child in another mode (wire.h); the caller weighs errors. */
-NODISCARD int trial_in(struct session *session, const struct trial *trial, struct child *child,
+NODISCARD int trial_in(struct trials *trials, const struct trial *trial, struct child *child,
                        uint32_t mode, struct child_time *time, struct err *err);
 /* Prepares, calls both, the reference first, and compares. */
-enum trial_result trial_run(struct session *session, const struct trial *trial);
+enum trial_result trial_run(struct trials *trials, const struct trial *trial);

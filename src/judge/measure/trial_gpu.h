@@ -19,26 +19,25 @@
 #include "judge/numeric/compare.h"
 
 /* Whether nothing of such a trial needs the host. */
-bool trial_gpu_suits(const struct session *session, const struct trial *trial);
+bool trial_gpu_suits(const struct trials *trials, const struct trial *trial);
 /* Torch: room for the image of the inputs, on the host if the GPU has too little; what lies in the
  * reference's slots becomes that image. */
-NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
+NODISCARD int trial_gpu_make_image(struct trials *trials, const struct trial *trial,
                                    struct err *err);
-NODISCARD int trial_gpu_stage(struct session *session, struct err *err);
+NODISCARD int trial_gpu_stage(struct trials *trials, struct err *err);
 /* Between these two, trials may be `on_gpu`. False: they may not. */
-bool trial_gpu_begin(struct session *session, const struct trial *trial);
-void trial_gpu_end(struct session *session);
-int trial_gpu_prepare(struct session *session);
-NODISCARD int trial_gpu_lay_out(const struct session *session, struct child *child,
-                                struct err *err);
+bool trial_gpu_begin(struct trials *trials, const struct trial *trial);
+void trial_gpu_end(struct trials *trials);
+int trial_gpu_prepare(struct trials *trials);
+NODISCARD int trial_gpu_lay_out(const struct trials *trials, struct child *child, struct err *err);
 /* *agrees is false if something may be wrong; trial_compare says what exactly. */
-int trial_gpu_agrees(struct session *session, bool *agrees);
+int trial_gpu_agrees(struct trials *trials, bool *agrees);
 /* As compare_tensor, of tensors on the GPU. */
-NODISCARD int trial_gpu_compare(struct session *session, const struct comparison *spec,
+NODISCARD int trial_gpu_compare(struct trials *trials, const struct comparison *spec,
                                 const struct tensor *expected, const struct tensor *got,
                                 struct difference *difference, struct err *err);
-NODISCARD int trial_gpu_all_finite(struct session *session, const struct tensor *tensor,
-                                   bool *finite, struct err *err);
+NODISCARD int trial_gpu_all_finite(struct trials *trials, const struct tensor *tensor, bool *finite,
+                                   struct err *err);
 /* Checks that the GPU is idle while both children are stopped. If the candidate left something
  * running, the verdict has an end. */
-int trial_gpu_idle(struct session *session);
+int trial_gpu_idle(struct trials *trials);

@@ -1,9 +1,7 @@
 #include "judge/measure/trial_judge.h"
 
-#include "judge/fault.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/process/child.h"
-#include "judge/session_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,10 +26,10 @@ static double least_relative(uint32_t dtype)
     return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : 0;
 }
 
-struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype)
+struct tolerance trial_tolerance(const struct trials *trials, uint32_t output, uint32_t dtype)
 {
-    const struct problem *problem = session->job.problem;
-    const struct cases *cases = &session->reference.cases;
+    const struct problem *problem = trials->job->problem;
+    const struct cases *cases = &trials->reference->cases;
     const struct argument *argument = output_argument(problem, output);
     uint32_t ignored;
     if (!dtype_facts(dtype)->floating)
@@ -44,62 +42,62 @@ struct tolerance trial_tolerance(const struct session *session, uint32_t output,
     return tolerance;
 }
 
-struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
+struct comparison trial_comparison(const struct trials *trials, uint32_t output, uint32_t dtype,
                                    uint32_t expected_dtype, uint64_t count)
 {
     /* Held against the reference itself, both are as far from the truth as it may be. */
-    int children = session->trials.answer.has_oracle ? 1 : 2;
+    int children = trials->state->answer.has_oracle ? 1 : 2;
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
-                               .tolerance = trial_tolerance(session, output, dtype),
-                               .slack = children * session->trials.answer.own_error[output]};
+                               .tolerance = trial_tolerance(trials, output, dtype),
+                               .slack = children * trials->state->answer.own_error[output]};
 }
 
-int trial_compare(struct session *session, const struct comparison *spec,
+int trial_compare(struct trials *trials, const struct comparison *spec,
                   const struct tensor *expected, const struct tensor *got,
                   struct difference *difference, struct err *err)
 {
-    if (session->lease.gpu && !got->data && got->bytes > 0)
-        return trial_gpu_compare(session, spec, expected, got, difference, err);
+    if (trials->gpu && !got->data && got->bytes > 0)
+        return trial_gpu_compare(trials, spec, expected, got, difference, err);
     compare_tensor(spec, expected->data, got->data, difference);
     return 0;
 }
 
 /* Bytes that no argument owns must be as the judge left them. */
-static const char *overrun(const struct session *session, uint32_t slot)
+static const char *overrun(const struct trials *trials, uint32_t slot)
 {
-    const struct layout *layout = &session->candidate.layout;
-    const char *data = session->candidate.slot.data + slot * layout->bytes;
+    const struct layout *layout = &trials->candidate->layout;
+    const char *data = trials->candidate->slot.data + slot * layout->bytes;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         const unsigned char *guard = (const unsigned char *)data + argument->offset +
                                      layout_argument_bytes(argument);
         for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
             if (guard[at] != TRIAL_GUARD_BYTE)
-                return session->job.problem->arguments[i].name;
+                return trials->job->problem->arguments[i].name;
     }
     return NULL;
 }
 
-static const char *modified_input(const struct session *session, uint32_t slot)
+static const char *modified_input(const struct trials *trials, uint32_t slot)
 {
-    const struct layout *layout = &session->candidate.layout;
+    const struct layout *layout = &trials->candidate->layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t at = slot * layout->bytes + argument->offset;
         if (argument->role == ROLE_IN &&
-            memcmp(session->candidate.slot.data + at, session->trials.staging + at,
+            memcmp(trials->candidate->slot.data + at, trials->state->staging + at,
                    layout_argument_bytes(argument)) != 0)
-            return session->job.problem->arguments[i].name;
+            return trials->job->problem->arguments[i].name;
     }
     return NULL;
 }
 
-static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
+static void output_name(const struct trials *trials, uint32_t output, char *name, size_t bytes)
 {
-    const struct argument *argument = output_argument(session->job.problem, output);
-    const struct cases *cases = &session->reference.cases;
+    const struct argument *argument = output_argument(trials->job->problem, output);
+    const struct cases *cases = &trials->reference->cases;
     uint32_t within;
     if (argument)
         snprintf(name, bytes, "%s", argument->name);
@@ -122,25 +120,25 @@ static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
         snprintf(text + used, bytes - used, "]");
 }
 
-static enum trial_result wrong(struct session *session, const char *message)
+static enum trial_result wrong(struct trials *trials, const char *message)
 {
-    verdict_fail(session->verdict, STATUS_WRONG, "wrong", message, NULL);
+    verdict_fail(trials->verdict, STATUS_WRONG, "wrong", message, NULL);
     return TRIAL_ENDED;
 }
 
-static enum trial_result wrong_with_code(struct session *session, const char *code,
+static enum trial_result wrong_with_code(struct trials *trials, const char *code,
                                          const char *message)
 {
-    wrong(session, message); /* first: the status stays `wrong` */
-    verdict_violation(session->verdict, code, "%s", message);
+    wrong(trials, message); /* first: the status stays `wrong` */
+    verdict_violation(trials->verdict, code, "%s", message);
     return TRIAL_ENDED;
 }
 
 /* The verdict keeps which one it was. */
-static void wrong_case(struct session *session, uint32_t output)
+static void wrong_case(struct trials *trials, uint32_t output)
 {
-    const struct cases *cases = &session->reference.cases;
-    struct verdict *verdict = session->verdict;
+    const struct cases *cases = &trials->reference->cases;
+    struct verdict *verdict = trials->verdict;
     uint32_t ignored;
     if (cases->count > 0)
         verdict->failed_case = arena_strdup(&verdict->arena,
@@ -154,9 +152,9 @@ bool trial_same_form(const struct tensor *expected, const struct tensor *got)
 }
 
 /* Dtype and shape first: a torch child reports them, native ones are fixed by the slot. */
-static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
+static bool same_form(struct trials *trials, uint32_t output, const struct tensor *got)
 {
-    const struct tensor *expected = &session->trials.answer.reference[output];
+    const struct tensor *expected = &trials->state->answer.reference[output];
     char want[160];
     char have[160];
     char name[LIMIT_NAME_BYTES];
@@ -165,23 +163,23 @@ static bool same_form(struct session *session, uint32_t output, const struct ten
         return true;
     shape_text(expected, want, sizeof want);
     shape_text(got, have, sizeof have);
-    output_name(session, output, name, sizeof name);
+    output_name(trials, output, name, sizeof name);
     snprintf(text, sizeof text, "%s is %s, the reference's is %s", name, have, want);
-    wrong_case(session, output);
-    wrong(session, text);
+    wrong_case(trials, output);
+    wrong(trials, text);
     return false;
 }
 
 /* Inputs that the problem never promised are used only where they make sense. */
-static int expected_is_finite(struct session *session, bool *finite, struct err *err)
+static int expected_is_finite(struct trials *trials, bool *finite, struct err *err)
 {
-    const struct answer *answer = &session->trials.answer;
+    const struct trial_answer *answer = &trials->state->answer;
     int result = 0;
     *finite = true;
     for (uint32_t i = 0; result == 0 && *finite && i < answer->count; i++) {
         const struct tensor *tensor = &answer->reference[i];
         if (!tensor->data && tensor->bytes > 0)
-            result = trial_gpu_all_finite(session, tensor, finite, err);
+            result = trial_gpu_all_finite(trials, tensor, finite, err);
         for (uint64_t at = 0; tensor->data && *finite && at < tensor->count; at++)
             *finite = isfinite(dtype_load(tensor->dtype, tensor->data, at));
     }
@@ -207,22 +205,22 @@ static void read_through(const struct tensor *tensor)
 }
 
 /* What is held against an output of a slot: the oracle computes the first one only. */
-static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
+static struct tensor expected_tensor(const struct trials *trials, uint32_t slot, uint32_t output)
 {
-    const struct answer *answer = &session->trials.answer;
+    const struct trial_answer *answer = &trials->state->answer;
     struct tensor expected = answer->has_oracle ? answer->oracle[output]
                                                 : answer->reference[output];
     struct err ignored;
     if (slot > 0)
-        (void)!child_output_form(&session->reference.child, slot, output, &expected, &ignored);
+        (void)!child_output_form(&trials->reference->child, slot, output, &expected, &ignored);
     return expected;
 }
 
 /* The two values of a mismatch, of tensors on the GPU. */
-static void read_mismatch(const struct session *session, const struct tensor *expected,
+static void read_mismatch(const struct trials *trials, const struct tensor *expected,
                           const struct tensor *got, struct difference *difference)
 {
-    const struct cuda *cuda = &session->lease.gpu->cuda;
+    const struct cuda *cuda = &trials->gpu->cuda;
     const struct {
         const struct tensor *tensor;
         double *value;
@@ -236,38 +234,38 @@ static void read_mismatch(const struct session *session, const struct tensor *ex
     }
 }
 
-static enum trial_result judge_failed(struct session *session, const struct err *err)
+static enum trial_result judge_failed(struct trials *trials, const struct err *err)
 {
-    fault_judge(session, err);
+    fault_set(trials->fault, FAULT_JUDGE, err);
     return TRIAL_ENDED;
 }
 
-static enum trial_result judge_output(struct session *session, uint32_t slot, uint32_t output,
+static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint32_t output,
                                       const struct tensor *got)
 {
-    struct verdict *verdict = session->verdict;
-    struct tensor expected = expected_tensor(session, slot, output);
-    struct comparison spec = trial_comparison(session, output, got->dtype, expected.dtype,
+    struct verdict *verdict = trials->verdict;
+    struct tensor expected = expected_tensor(trials, slot, output);
+    struct comparison spec = trial_comparison(trials, output, got->dtype, expected.dtype,
                                               got->count);
     struct difference difference;
     char name[LIMIT_NAME_BYTES];
     char text[512];
     struct err err;
     read_through(got);
-    if (trial_compare(session, &spec, &expected, got, &difference, &err) < 0)
-        return judge_failed(session, &err);
+    if (trial_compare(trials, &spec, &expected, got, &difference, &err) < 0)
+        return judge_failed(trials, &err);
     verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
     if (difference.mismatches == 0)
         return TRIAL_GOOD;
     if (!got->data)
-        read_mismatch(session, &expected, got, &difference);
+        read_mismatch(trials, &expected, got, &difference);
     char got_space[32];
     char expected_space[32];
     const char *got_text = number_text(difference.got, got_space);
     const char *expected_text = number_text(difference.expected, expected_space);
-    output_name(session, output, name, sizeof name);
-    wrong_case(session, output);
+    output_name(trials, output, name, sizeof name);
+    wrong_case(trials, output);
     verdict->mismatch = (struct mismatch){.any = true,
                                           .output = arena_strdup(&verdict->arena, name),
                                           .index = difference.first_index,
@@ -277,75 +275,74 @@ static enum trial_result judge_output(struct session *session, uint32_t slot, ui
              "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s", name,
              (unsigned long long)difference.mismatches, (unsigned long long)got->count,
              (unsigned long long)difference.first_index, got_text, expected_text);
-    return wrong(session, text);
+    return wrong(trials, text);
 }
 
-static enum trial_result judge_outputs(struct session *session, uint32_t slot)
+static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
 {
-    struct answer *answer = &session->trials.answer;
+    struct trial_answer *answer = &trials->state->answer;
     struct err err;
     char text[256];
-    uint32_t count = child_output_count(&session->candidate);
+    uint32_t count = child_output_count(trials->candidate);
     if (count != answer->count) {
         snprintf(text, sizeof text, "it returned %u tensors, the reference returns %u", count,
                  answer->count);
-        return wrong(session, text);
+        return wrong(trials, text);
     }
     for (uint32_t i = 0; i < count; i++) {
         struct tensor got;
-        if (child_output_form(&session->candidate, slot, i, &got, &err) == 0 &&
-            !same_form(session, i, &got))
+        if (child_output_form(trials->candidate, slot, i, &got, &err) == 0 &&
+            !same_form(trials, i, &got))
             return TRIAL_ENDED;
-        if (child_output(&session->candidate, slot, i, &got, &err) < 0) {
-            fault_candidate(session, &err);
+        if (child_output(trials->candidate, slot, i, &got, &err) < 0) {
+            fault_set(trials->fault, FAULT_CANDIDATE, &err);
             return TRIAL_ENDED;
         }
-        enum trial_result result = judge_output(session, slot, i, &got);
+        enum trial_result result = judge_output(trials, slot, i, &got);
         if (result != TRIAL_GOOD)
             return result;
     }
     return TRIAL_GOOD;
 }
 
-static enum trial_result judge_slot(struct session *session, const struct trial *trial,
-                                    uint32_t slot)
+static enum trial_result judge_slot(struct trials *trials, const struct trial *trial, uint32_t slot)
 {
     const char *name;
     char text[256];
-    bool native = session->job.problem->format == PROBLEM_NATIVE;
-    if (native && (name = overrun(session, slot))) {
+    bool native = trials->job->problem->format == PROBLEM_NATIVE;
+    if (native && (name = overrun(trials, slot))) {
         snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
-        return wrong_with_code(session, "H15", text);
+        return wrong_with_code(trials, "H15", text);
     }
-    if (trial->untouched && native && (name = modified_input(session, slot))) {
+    if (trial->untouched && native && (name = modified_input(trials, slot))) {
         snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
-        return wrong_with_code(session, "H08", text);
+        return wrong_with_code(trials, "H08", text);
     }
-    return judge_outputs(session, slot);
+    return judge_outputs(trials, slot);
 }
 
 /* Whether the candidate wrote there without being called. The reference's slot is as the judge left
  * it. */
-static bool is_written(const struct session *session, uint32_t slot)
+static bool is_written(const struct trials *trials, uint32_t slot)
 {
-    const struct layout *layout = &session->candidate.layout;
+    const struct layout *layout = &trials->candidate->layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t at = slot * layout->bytes + argument->offset;
         if (layout_is_output(argument) &&
-            memcmp(session->candidate.slot.data + at, session->reference.child.slot.data + at,
+            memcmp(trials->candidate->slot.data + at, trials->reference->child.slot.data + at,
                    layout_argument_bytes(argument)) != 0)
             return true;
     }
     return false;
 }
 
-static enum trial_result judge_rest(struct session *session, const struct trial *trial)
+static enum trial_result judge_rest(struct trials *trials, const struct trial *trial)
 {
-    uint32_t slots = session->candidate.slots;
+    uint32_t slots = trials->candidate->slots;
     for (uint32_t slot = trial->calls; slot < slots; slot++)
-        if (is_written(session, slot)) {
-            verdict_violation(session->verdict, "H06",
+        if (is_written(trials, slot)) {
+            verdict_violation(trials->verdict, "H06",
                               "only %u of %u calls were made, and it wrote the output of number %u",
                               trial->calls, slots, slot + 1);
             return TRIAL_ENDED;
@@ -355,49 +352,48 @@ static enum trial_result judge_rest(struct session *session, const struct trial 
 
 /* 1: all is well; 0: something is not, and everything is where the next look finds it (native: in
  * the mirrors); -1: the end. */
-static int judge_on_gpu(struct session *session)
+static int judge_on_gpu(struct trials *trials)
 {
     bool agrees = false;
     struct err err;
-    if (trial_gpu_agrees(session, &agrees) < 0)
+    if (trial_gpu_agrees(trials, &agrees) < 0)
         return -1;
-    if (child_samples_changed(&session->candidate, true)) {
-        verdict_violation(session->verdict, "H21",
+    if (child_samples_changed(trials->candidate, true)) {
+        verdict_violation(trials->verdict, "H21",
                           "its outputs still changed after it had said that it was done");
         return -1;
     }
     if (agrees)
         return 1;
-    if (trial_is_torch_on_gpu(session))
+    if (trial_is_torch_on_gpu(trials))
         return 0;
-    if (child_pull(&session->reference.child, &err) < 0 ||
-        child_pull(&session->candidate, &err) < 0)
-        return fault_judge(session, &err);
+    if (child_pull(&trials->reference->child, &err) < 0 || child_pull(trials->candidate, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     return 0;
 }
 
-enum trial_result trial_judge(struct session *session, const struct trial *trial)
+enum trial_result trial_judge(struct trials *trials, const struct trial *trial)
 {
-    int known = trial->on_gpu ? judge_on_gpu(session) : 0;
+    int known = trial->on_gpu ? judge_on_gpu(trials) : 0;
     if (known < 0)
         return TRIAL_ENDED;
     if (trial->shifted) {
         bool finite;
         struct err err;
-        if (expected_is_finite(session, &finite, &err) < 0)
-            return judge_failed(session, &err);
+        if (expected_is_finite(trials, &finite, &err) < 0)
+            return judge_failed(trials, &err);
         if (!finite)
             return TRIAL_VOID;
     }
-    session->verdict->trials++;
-    uint32_t called = trial->calls ? trial->calls : session->candidate.slots;
-    enum trial_result result = known || called == session->candidate.slots
+    trials->verdict->trials++;
+    uint32_t called = trial->calls ? trial->calls : trials->candidate->slots;
+    enum trial_result result = known || called == trials->candidate->slots
                                    ? TRIAL_GOOD
-                                   : judge_rest(session, trial);
+                                   : judge_rest(trials, trial);
     for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < called; slot++)
-        result = judge_slot(session, trial, slot);
+        result = judge_slot(trials, trial, slot);
     if (result == TRIAL_GOOD)
-        session->verdict->trials_passed++;
-    session->trials.shift_passed |= result == TRIAL_GOOD && trial->shifted;
+        trials->verdict->trials_passed++;
+    trials->state->shift_passed |= result == TRIAL_GOOD && trial->shifted;
     return result;
 }

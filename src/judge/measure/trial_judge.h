@@ -8,14 +8,14 @@
 
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
  * bytes for whole numbers. */
-struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype);
+struct tolerance trial_tolerance(const struct trials *trials, uint32_t output, uint32_t dtype);
 /* The same as a rule for one output. */
-struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
+struct comparison trial_comparison(const struct trials *trials, uint32_t output, uint32_t dtype,
                                    uint32_t expected_dtype, uint64_t count);
 /* Wherever the two lie. */
-NODISCARD int trial_compare(struct session *session, const struct comparison *spec,
+NODISCARD int trial_compare(struct trials *trials, const struct comparison *spec,
                             const struct tensor *expected, const struct tensor *got,
                             struct difference *difference, struct err *err);
 bool trial_same_form(const struct tensor *expected, const struct tensor *got);
 /* Compares. TRIAL_ENDED: the verdict has an end. */
-enum trial_result trial_judge(struct session *session, const struct trial *trial);
+enum trial_result trial_judge(struct trials *trials, const struct trial *trial);

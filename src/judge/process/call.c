@@ -21,7 +21,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
     struct pollfd wait = {.fd = child->process.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, child_watch_ms(child, left_ms)) > 0) {
+        if (poll(&wait, 1, memory_limit_wait_ms(&child->limit, left_ms)) > 0) {
             if (!child_pending_request(child))
                 return 0;
             int result = child_serve_request(child, &deadline_ns, err);
@@ -33,7 +33,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() >= deadline_ns)
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
-        int result = child_watch_memory(child, err);
+        int result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
         if (result < 0)
             return result;
     }
@@ -48,7 +48,7 @@ static int read_answer(struct child *child, union wire_message *message, struct 
         if (descriptors[i] >= 0)
             close(descriptors[i]);
     if (result == ERR_CRASH || result == ERR_IO)
-        return child_explain_end(child, err);
+        return sandboxed_explain_end(&child->process, err);
     if (result < 0)
         return result;
     if (message->type == WIRE_DONE) {
@@ -101,7 +101,7 @@ static int send_call(struct child *child, const struct child_call *call, struct 
     int result = wire_send(child->process.channel, &message, sizeof message, &call->trace,
                            call->mode == WIRE_TRACE, err);
     if (result < 0)
-        return result == ERR_CRASH ? child_explain_end(child, err) : result;
+        return result == ERR_CRASH ? sandboxed_explain_end(&child->process, err) : result;
     if (child->affinity)
         cpu_affinity_place(child->affinity, child->process.pid);
     return 0;
@@ -174,6 +174,6 @@ int child_call(struct child *child, const struct child_call *call, struct child_
     if (result == 0)
         result = freeze_again(child, call, &watch, time, err);
     if (result == 0)
-        result = child_check_memory(child, err);
+        result = memory_limit_check(&child->limit, &child->process, &child->failed, err);
     return result == 0 ? check_late_writes(child, call, err) : result;
 }

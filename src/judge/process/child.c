@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "judge/numeric/oracle.h"
 #include "judge/process/external_program.h"
+#include "sandbox/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,17 +15,6 @@
 #include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 20000
-#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
-
-int child_explain_end(struct child *child, struct err *err)
-{
-    struct pollfd wait = {.fd = child->process.pid_fd, .events = POLLIN};
-    char how[96];
-    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !sandboxed_ended(&child->process))
-        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
-    sandboxed_status_text(&child->process, how, sizeof how);
-    return err_set(err, ERR_CRASH, "the process %s", how);
-}
 
 /* Waits for a message, the process's end, the deadline or a cancellation. */
 static int await_message(struct child *child, int64_t deadline_ns, struct err *err)
@@ -33,18 +23,18 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
                               {.fd = child->process.pid_fd, .events = POLLIN}};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, child_watch_ms(child, left_ms));
+        int ready = poll(waits, 2, memory_limit_wait_ms(&child->limit, left_ms));
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for a child");
         if (ready > 0 && (waits[0].revents & POLLIN))
             return 0;
         if (ready > 0)
-            return child_explain_end(child, err);
+            return sandboxed_explain_end(&child->process, err);
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
             return err_set(err, ERR_TIMEOUT, "no answer in time");
-        int result = child_watch_memory(child, err);
+        int result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
         if (result < 0)
             return result;
     }
@@ -81,7 +71,7 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
         return result;
     result = wire_receive(child->process.channel, message, &bytes, descriptors, err);
     if (result == ERR_CRASH || result == ERR_IO)
-        return child_explain_end(child, err);
+        return sandboxed_explain_end(&child->process, err);
     if (result == 0 && message->type == type)
         return 0;
     close_all(descriptors);
@@ -90,6 +80,37 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
         return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
     }
     return err_set(err, ERR_PROTOCOL, "it sent a message that the protocol does not know");
+}
+
+/* Nothing of the candidate's is in the process: what goes wrong is not its doing. */
+static int blame_program(const char *name, struct err *err)
+{
+    char why[ERR_TEXT_MAX];
+    if (err->code == ERR_CANCELLED)
+        return err->code;
+    snprintf(why, sizeof why, "%s", err->text);
+    return err_set(err, ERR_IO, "%s does not get as far as HELLO in its sandbox: %s", name, why);
+}
+
+/* The sandboxed process becomes the program and says HELLO. */
+static int run_program(struct child *child, const struct child_program *program,
+                       int64_t deadline_ns, struct err *err)
+{
+    int descriptors[WIRE_DESCRIPTORS];
+    union wire_message *message = mem_alloc(sizeof *message);
+    int result = program_start(&child->process, program->argv, program->environment,
+                               clock_left_ms(deadline_ns), err);
+    if (result == 0)
+        result = child_expect(child, WIRE_HELLO, deadline_ns, message, descriptors, err);
+    if (result == 0) {
+        close_all(descriptors);
+        if (message->word.version != WARPGYM_CHILD_VERSION)
+            result = err_set(err, ERR_UNSUPPORTED,
+                             "it speaks version %u of the child protocol, and this is version %u",
+                             message->word.version, WARPGYM_CHILD_VERSION);
+    }
+    mem_free(message);
+    return result < 0 ? blame_program(program->argv[0], err) : 0;
 }
 
 static int finish_open(struct child *child, int64_t deadline_ns, struct wire_opened *opened,
@@ -123,7 +144,8 @@ static int send_open(struct child *child, const struct child_start *start, struc
     }
     int result = wire_send(child->process.channel, message, bytes, start->descriptors,
                            start->descriptor_count, err);
-    return result == ERR_CRASH && start->program ? child_explain_end(child, err) : result;
+    return result == ERR_CRASH && start->program ? sandboxed_explain_end(&child->process, err)
+                                                 : result;
 }
 
 int child_open(struct child *child, const struct child_start *start, struct wire_opened *opened,
@@ -153,9 +175,9 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
-    child_limit_memory(child, start->memory_bytes);
+    memory_limit_set(&child->limit, &child->process, start->memory_bytes);
     if (start->program)
-        result = child_run_program(child, start->program, deadline_ns, err);
+        result = run_program(child, start->program, deadline_ns, err);
     if (result == 0)
         result = send_open(child, start, err);
     if (result == 0)
@@ -175,7 +197,7 @@ static int exchange_messages(struct child *child, const void *message, size_t by
     int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
     sandboxed_thaw(&child->process);
     if (result < 0)
-        return result == ERR_CRASH ? child_explain_end(child, err) : result;
+        return result == ERR_CRASH ? sandboxed_explain_end(&child->process, err) : result;
     union wire_message *received = mem_alloc(sizeof *received);
     result = child_expect(child, answer, deadline_ns, received, ignored, err);
     if (result == 0) {
@@ -236,7 +258,7 @@ static int send_map(struct child *child, const struct wire_map *map, const int *
     if (child->kind != CHILD_PROGRAM)
         return exchange_messages(child, map, sizeof *map, descriptors, count, WIRE_MAPPED,
                                  timeout_ms, err);
-    external_program_map(child, &public);
+    external_program_map(&child->layout, child->slot.bytes, &public);
     return exchange_messages(child, &public, sizeof public, descriptors, count, WIRE_MAPPED,
                              timeout_ms, err);
 }

@@ -17,7 +17,6 @@
 #include "base/err.h"
 #include "device/gpu_memory.h"
 #include "judge/gpu/gpu_work.h"
-#include "judge/process/call.h"
 #include "judge/process/child_request.h"
 #include "judge/process/cpu_affinity.h"
 #include "judge/process/memory_limit.h"
@@ -99,8 +98,6 @@ static inline bool child_has_slot_outputs(const struct child *child)
     return child->kind != CHILD_TORCH;
 }
 
-/* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL if it lives. */
-int child_explain_end(struct child *child, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. */
 void child_take_failure(struct child *child, const struct wire_failed *failed);
 /* One message of that type before the deadline. `descriptors` are the caller's on success, else

@@ -34,7 +34,7 @@ static int send_built(struct child *child, const struct wire_built *built, int a
         return err_set(err, ERR_PROTOCOL, "it does not read what it asked for");
     int result = wire_send(child->process.channel, built, sizeof *built, &artifact, artifact >= 0,
                            err);
-    return result < 0 ? child_explain_end(child, err) : 0;
+    return result < 0 ? sandboxed_explain_end(&child->process, err) : 0;
 }
 
 /* The error that the child raises when nothing was built. */
@@ -135,7 +135,7 @@ static int serve_message(struct child *child, const union wire_message *message,
     bool held = child->limit.most_bytes > 0; /* it is not watched while something is compiled */
     int result = held ? sandboxed_freeze(&child->process, err) : 0;
     if (result == ERR_CRASH)
-        return child_explain_end(child, err);
+        return sandboxed_explain_end(&child->process, err);
     if (result == 0)
         result = serve_build(child, descriptors, err);
     if (held)
@@ -151,7 +151,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
     union wire_message *message = mem_alloc(sizeof *message);
     int result = wire_receive(child->process.channel, message, &bytes, descriptors, err);
     if (result == ERR_CRASH || result == ERR_IO)
-        result = child_explain_end(child, err);
+        result = sandboxed_explain_end(&child->process, err);
     else if (result == 0)
         result = serve_message(child, message, descriptors, deadline_ns, err);
     for (int i = 0; i < WIRE_DESCRIPTORS; i++)
@@ -161,7 +161,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
     if (result == 0 && child->cancelled && *child->cancelled)
         return err_set(err, ERR_CANCELLED, "cancelled");
     if (result == 0)
-        result = child_watch_memory(child, err);
+        result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
     if (result == 0 && clock_now_ns() >= *deadline_ns)
         return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
     return result;

@@ -1,13 +1,9 @@
 #include "judge/process/external_program.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "judge/process/child.h"
+#include "judge/process/wire.h"
 #include "sandbox/program.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SAME(public, ours)                                                                         \
     _Static_assert((int)(public) == (int)(ours), "the public protocol stays as it is")
@@ -70,49 +66,12 @@ void external_program_open(const struct problem *problem, const char *file, uint
     }
 }
 
-/* Nothing of the candidate's is in the process: what goes wrong is not its doing. */
-static int blame_program(const char *name, struct err *err)
+void external_program_map(const struct layout *layout, uint64_t memory_bytes,
+                          struct warpgym_child_map *map)
 {
-    char why[ERR_TEXT_MAX];
-    if (err->code == ERR_CANCELLED)
-        return err->code;
-    snprintf(why, sizeof why, "%s", err->text);
-    return err_set(err, ERR_IO, "%s does not get as far as HELLO in its sandbox: %s", name, why);
-}
-
-static void close_all(int descriptors[WIRE_DESCRIPTORS])
-{
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
-}
-
-int child_run_program(struct child *child, const struct child_program *program, int64_t deadline_ns,
-                      struct err *err)
-{
-    int descriptors[WIRE_DESCRIPTORS];
-    union wire_message *message = mem_alloc(sizeof *message);
-    int result = program_start(&child->process, program->argv, program->environment,
-                               clock_left_ms(deadline_ns), err);
-    if (result == 0)
-        result = child_expect(child, WIRE_HELLO, deadline_ns, message, descriptors, err);
-    if (result == 0) {
-        close_all(descriptors);
-        if (message->word.version != WARPGYM_CHILD_VERSION)
-            result = err_set(err, ERR_UNSUPPORTED,
-                             "it speaks version %u of the child protocol, and this is version %u",
-                             message->word.version, WARPGYM_CHILD_VERSION);
-    }
-    mem_free(message);
-    return result < 0 ? blame_program(program->argv[0], err) : 0;
-}
-
-void external_program_map(const struct child *child, struct warpgym_child_map *map)
-{
-    const struct layout *layout = &child->layout;
     *map = (struct warpgym_child_map){.type = WARPGYM_CHILD_MAP,
                                       .argument_count = layout->count,
-                                      .memory_bytes = child->slot.bytes};
+                                      .memory_bytes = memory_bytes};
     for (uint32_t i = 0; i < layout->count; i++)
         map->arguments[i] = (struct warpgym_child_argument){.offset = layout->arguments[i].offset,
                                                             .count = layout->arguments[i].count};

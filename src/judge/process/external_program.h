@@ -8,11 +8,10 @@
 #pragma once
 
 #include "base/err.h"
+#include "problem/layout.h"
 #include "problem/problem.h"
 
 #include "warpgym_child.h"
-
-struct child;
 
 /* What a sandboxed process becomes, and what it is sent. */
 struct child_program {
@@ -24,9 +23,6 @@ struct child_program {
 /* OPEN, for a native problem. `file`: what the source is called. */
 void external_program_open(const struct problem *problem, const char *file, uint32_t threads,
                            struct warpgym_child_open *open);
-/* The sandboxed process becomes the program and says HELLO. ERR_IO: it cannot, and no candidate has
- * to do with that. */
-NODISCARD int child_run_program(struct child *child, const struct child_program *program,
-                                int64_t deadline_ns, struct err *err);
-/* Its MAP. */
-void external_program_map(const struct child *child, struct warpgym_child_map *map);
+/* MAP, of a child whose slot has that many bytes. */
+void external_program_map(const struct layout *layout, uint64_t memory_bytes,
+                          struct warpgym_child_map *map);

@@ -1,7 +1,6 @@
 #include "judge/process/memory_limit.h"
 
 #include "base/clock.h"
-#include "judge/process/child.h"
 #include "sandbox/resident.h"
 
 #include <signal.h>
@@ -11,46 +10,49 @@
 #define FAMILY_NS INT64_C(200000000)
 #define GIB ((double)(1 << 30))
 
-void child_limit_memory(struct child *child, uint64_t own_bytes)
+void memory_limit_set(struct memory_limit *limit, const struct sandboxed *process,
+                      uint64_t own_bytes)
 {
-    child->limit.own_bytes = own_bytes;
+    limit->own_bytes = own_bytes;
     if (own_bytes > 0)
-        child->limit.most_bytes = resident_bytes(child->process.pid, true) +
-                                  MEMORY_LIMIT_CONTEXT_BYTES + own_bytes;
+        limit->most_bytes = resident_bytes(process->pid, true) + MEMORY_LIMIT_CONTEXT_BYTES +
+                            own_bytes;
 }
 
-int child_watch_ms(const struct child *child, int left_ms)
+int memory_limit_wait_ms(const struct memory_limit *limit, int left_ms)
 {
-    int tick_ms = child->limit.most_bytes ? 50 : 200;
+    int tick_ms = limit->most_bytes ? 50 : 200;
     return left_ms < tick_ms ? left_ms : tick_ms;
 }
 
-int child_check_memory(struct child *child, struct err *err)
+int memory_limit_check(struct memory_limit *limit, const struct sandboxed *process,
+                       struct wire_failed *failed, struct err *err)
 {
-    struct memory_limit *limit = &child->limit;
     int64_t now_ns = clock_now_ns();
     if (limit->most_bytes == 0)
         return 0;
     bool family = now_ns - limit->family_ns >= FAMILY_NS;
-    uint64_t bytes = resident_bytes(child->process.pid, family);
+    uint64_t bytes = resident_bytes(process->pid, family);
     limit->looked_ns = clock_now_ns();
     if (family)
         limit->family_ns = limit->looked_ns;
     if (bytes <= limit->most_bytes)
         return 0;
-    if (!child->process.reaped)
-        kill(child->process.pid, SIGKILL);
-    struct wire_failed failed = {.type = WIRE_FAILED, .failure = FAILED_MEMORY};
-    snprintf(failed.text, sizeof failed.text,
+    if (!process->reaped)
+        kill(process->pid, SIGKILL);
+    *failed = (struct wire_failed){.type = WIRE_FAILED, .failure = FAILED_MEMORY};
+    snprintf(failed->text, sizeof failed->text,
              "it took %.2f GiB of this machine's own memory, and %.2f GiB is the most: %.2f GiB by "
              "the setting run.memory_bytes and for copies of its arguments, the rest for its "
              "program and the GPU's driver",
              (double)bytes / GIB, (double)limit->most_bytes / GIB, (double)limit->own_bytes / GIB);
-    child_take_failure(child, &failed);
-    return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
+    return err_set(err, ERR_INPUT, "%.600s", failed->text);
 }
 
-int child_watch_memory(struct child *child, struct err *err)
+int memory_limit_watch(struct memory_limit *limit, const struct sandboxed *process,
+                       struct wire_failed *failed, struct err *err)
 {
-    return clock_now_ns() - child->limit.looked_ns < LOOK_NS ? 0 : child_check_memory(child, err);
+    return clock_now_ns() - limit->looked_ns < LOOK_NS
+               ? 0
+               : memory_limit_check(limit, process, failed, err);
 }

@@ -6,18 +6,18 @@
  * system-call filter, less often, because that takes a moment for each thread.
  *
  * Threads: the child's session. Errors: a child that holds more is killed: ERR_INPUT, and
- * child->failed says so.
+ * *failed says so.
  */
 #pragma once
 
 #include "base/err.h"
+#include "judge/process/wire.h"
+#include "sandbox/standby.h"
 
 #include <stdint.h>
 
 /* What a CUDA context takes of this machine's memory, with all that libraries put beside it. */
 #define MEMORY_LIMIT_CONTEXT_BYTES ((uint64_t)1 << 30)
-
-struct child;
 
 struct memory_limit {
     uint64_t own_bytes;           /* for itself: as far as settings and arguments go */
@@ -25,10 +25,13 @@ struct memory_limit {
     int64_t looked_ns, family_ns; /* when it was looked at; when at its descendants, too */
 };
 
-/* Beyond what the child holds now, it may hold so much, and a context; 0: no limit. */
-void child_limit_memory(struct child *child, uint64_t own_bytes);
+/* Beyond what the process holds now, it may hold so much, and a context; 0: no limit. */
+void memory_limit_set(struct memory_limit *limit, const struct sandboxed *process,
+                      uint64_t own_bytes);
 /* How long to wait at most until the next look. */
-int child_watch_ms(const struct child *child, int left_ms);
-NODISCARD int child_check_memory(struct child *child, struct err *err);
+int memory_limit_wait_ms(const struct memory_limit *limit, int left_ms);
+NODISCARD int memory_limit_check(struct memory_limit *limit, const struct sandboxed *process,
+                                 struct wire_failed *failed, struct err *err);
 /* The same, unless that was done just before. */
-NODISCARD int child_watch_memory(struct child *child, struct err *err);
+NODISCARD int memory_limit_watch(struct memory_limit *limit, const struct sandboxed *process,
+                                 struct wire_failed *failed, struct err *err);

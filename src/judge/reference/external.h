@@ -8,7 +8,7 @@
  */
 #pragma once
 
-struct session;
+#include "judge/reference/native.h"
 
-/* Stages "compile" and "load". 0 or -1 (the verdict says why). */
-int external_open(struct session *session);
+/* For the candidate of opening->job. */
+struct native_backend external_backend(const struct opening *opening);

@@ -1,16 +1,11 @@
 #include "judge/reference/native.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/build/device_code.h"
 #include "judge/build/native_build.h"
 #include "judge/build/own_kernels.h"
-#include "judge/fault.h"
 #include "judge/gpu/memory_budget.h"
-#include "judge/process/start.h"
-#include "judge/reference/session_reference.h"
-#include "judge/session_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,66 +30,48 @@ static void find_largest(const struct problem *problem, struct layout *largest)
     }
 }
 
-/* A reference in the making. Its thread writes nothing of the session but `reference`; the judging
- * thread writes the verdict, after that thread has ended. */
-struct preparation {
-    struct session *session;
-    const char *job; /* in the log */
-    pthread_t thread;
-    bool threaded; /* `thread` is to be joined */
-    int result;
-    struct err err;
-    int (*fault)(struct session *session, const struct err *err); /* whose it is */
-    _Atomic bool slot_begun; /* by the thread that has nothing else to do */
-    struct shared slot;      /* of the candidate */
-    int slot_result;
-    struct err slot_err;
-};
-
 /* A CUDA source may be device code alone. */
-static enum compile_kind kind_of(const struct session *session, enum compile_kind kind,
+static enum compile_kind kind_of(const struct opening *opening, enum compile_kind kind,
                                  const char *text)
 {
-    bool device = kind == COMPILE_CUDA && device_only(session->job.problem, text);
+    bool device = kind == COMPILE_CUDA && device_only(opening->job->problem, text);
     return device ? COMPILE_CUBIN : kind;
 }
 
-static int compile_part(struct preparation *preparation, enum compile_kind kind,
+static int compile_part(struct native_opening *native, enum compile_kind kind,
                         struct artifact *artifact)
 {
-    const struct problem *problem = preparation->session->job.problem;
-    struct err *err = &preparation->err;
+    const struct problem *problem = native->opening->job->problem;
+    struct err *err = &native->err;
     bool cuda = kind == COMPILE_CUDA || kind == COMPILE_CUBIN;
     int result = 0;
-    preparation->fault = fault_reference;
+    native->whose = FAULT_REFERENCE;
     if (kind == COMPILE_CUBIN)
         result = device_check(problem, problem->cuda_path, problem->cuda_text, err);
     if (result < 0)
         return result;
-    preparation->fault = fault_judge;
-    result = native_build(&preparation->session->builds.context, kind,
-                          cuda ? "reference.cu" : "reference.c",
+    native->whose = FAULT_JUDGE;
+    result = native_build(native->opening->build, kind, cuda ? "reference.cu" : "reference.c",
                           cuda ? problem->cuda_text : problem->reference_text,
                           cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
     if (result < 0 || artifact->ok)
         return result;
-    preparation->fault = fault_reference;
+    native->whose = FAULT_REFERENCE;
     return err_set(err, ERR_INPUT, "%s does not compile: %.*s",
                    cuda ? problem->cuda_path : problem->reference_path,
                    (int)strcspn(artifact->diagnostics, "\n"), artifact->diagnostics);
 }
 
 /* The reference, twice: as candidates are compiled, and at double precision, always for the CPU. */
-static int compile_reference(struct preparation *preparation)
+static int compile_reference(struct native_opening *native)
 {
-    struct session *session = preparation->session;
-    int result = compile_part(preparation,
-                              session->lease.gpu
-                                  ? kind_of(session, COMPILE_CUDA, session->job.problem->cuda_text)
-                                  : COMPILE_C,
-                              &session->reference.artifact);
-    if (result == 0 && session->job.problem->oracle)
-        result = compile_part(preparation, COMPILE_C_DOUBLE, &session->reference.oracle_artifact);
+    struct opening *opening = native->opening;
+    int result = compile_part(native,
+                              opening->gpu ? kind_of(opening, COMPILE_CUDA, opening->job->problem->cuda_text)
+                                           : COMPILE_C,
+                              &opening->reference->artifact);
+    if (result == 0 && opening->job->problem->oracle)
+        result = compile_part(native, COMPILE_C_DOUBLE, &opening->reference->oracle_artifact);
     return result;
 }
 
@@ -113,150 +90,126 @@ static int artifact_memory(const struct artifact *artifact, struct err *err)
 }
 
 /* `source` is the text of the artifact. */
-static int open_child(struct session *session, struct child *child, uint32_t role,
+static int open_child(struct opening *opening, struct child *child, uint32_t role,
                       const char *source, const struct artifact *artifact,
                       const struct artifact *oracle, struct err *err)
 {
-    bool device = session->lease.gpu && device_only(session->job.problem, source);
+    bool device = opening->gpu && device_only(opening->job->problem, source);
     uint32_t count = 0;
-    struct wire_open open = {.type = WIRE_OPEN,
-                             .role = role,
-                             .threads = (uint32_t)session_threads(session)};
-    open.gpu = judge_wire_gpu(session->judge,
-                              session->lease.gpu ? &session->lease.gpu->facts : NULL);
+    struct wire_open open = {.type = WIRE_OPEN, .role = role, .threads = opening->threads};
+    open.gpu = spawner_wire_gpu(opening->spawner, opening->gpu ? &opening->gpu->facts : NULL);
     int descriptors[3] = {-1, -1, -1};
     struct child_start start = {.message = &open,
                                 .descriptors = descriptors,
-                                .timeout_ms = session->job.settings->run_load_timeout_ms,
-                                .cancelled = session->job.cancelled,
-                                .gpu = session->lease.gpu,
+                                .timeout_ms = opening->job->settings->run_load_timeout_ms,
+                                .cancelled = opening->job->cancelled,
+                                .gpu = opening->gpu,
                                 .kind = CHILD_NATIVE};
     int result = descriptors[count++] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
         result = descriptors[count++] = artifact_memory(oracle, err);
     if (result >= 0 && device) {
         open.launch = count;
-        result = descriptors[count++] = device_lines(session->job.problem, source, err);
+        result = descriptors[count++] = device_lines(opening->job->problem, source, err);
     }
     start.descriptor_count = count;
     if (result >= 0)
-        start.process = device_lease_next_process(&session->lease);
+        start.process = spawner_take_reserved(opening->reserve);
     if (result >= 0)
-        result = judge_start_child(session->judge, session->lease.unit,
-                                   session->lease.gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
-                                   session->job.largest.bytes, child, &start, NULL, NULL, err);
+        result = spawner_start(opening->spawner, opening->unit,
+                               opening->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
+                               opening->job->largest.bytes, child, &start, NULL, NULL, err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
     return result < 0 ? result : 0;
 }
 
-static int open_reference(struct preparation *preparation)
+static int open_reference(struct native_opening *native)
 {
-    struct session *session = preparation->session;
-    struct err *err = &preparation->err;
-    const struct artifact *oracle = session->job.problem->oracle
-                                        ? &session->reference.oracle_artifact
+    struct opening *opening = native->opening;
+    struct err *err = &native->err;
+    const struct artifact *oracle = opening->job->problem->oracle
+                                        ? &opening->reference->oracle_artifact
                                         : NULL;
-    preparation->fault = fault_reference;
-    session->reference.open = true;
-    session->reference.oracle = oracle != NULL;
-    const struct problem *problem = session->job.problem;
-    int result = open_child(session, &session->reference.child, WIRE_REFERENCE,
-                            session->lease.gpu ? problem->cuda_text : problem->reference_text,
-                            &session->reference.artifact, oracle, err);
+    native->whose = FAULT_REFERENCE;
+    opening->reference->open = true;
+    opening->reference->oracle = oracle != NULL;
+    const struct problem *problem = opening->job->problem;
+    int result = open_child(opening, &opening->reference->child, WIRE_REFERENCE,
+                            opening->gpu ? problem->cuda_text : problem->reference_text,
+                            &opening->reference->artifact, oracle, err);
     if (result == 0)
-        result = child_map(&session->reference.child, &session->job.largest, &session->job.largest,
-                           1, oracle, session->job.settings->run_load_timeout_ms, err);
+        result = child_map(&opening->reference->child, &opening->job->largest,
+                           &opening->job->largest, 1, oracle,
+                           opening->job->settings->run_load_timeout_ms, err);
     if (result == 0)
-        result = sandboxed_freeze(&session->reference.child.process, err);
+        result = sandboxed_freeze(&opening->reference->child.process, err);
     if (result == 0)
-        memcpy(session->reference.hash, session->job.reference_hash,
-               sizeof session->reference.hash);
+        memcpy(opening->reference->hash, opening->job->reference_hash,
+               sizeof opening->reference->hash);
     return result;
 }
 
-static void prepare_slot(struct preparation *preparation)
+static void prepare_slot(struct native_opening *native)
 {
-    if (!atomic_exchange(&preparation->slot_begun, true))
-        preparation->slot_result = shared_make(&preparation->slot, "slot",
-                                               preparation->session->job.largest.bytes,
-                                               !preparation->session->lease.gpu,
-                                               &preparation->slot_err);
+    if (!atomic_exchange(&native->slot_begun, true))
+        native->slot_result = shared_make(&native->slot, "slot",
+                                          native->opening->job->largest.bytes,
+                                          !native->opening->gpu, &native->slot_err);
 }
 
-static int make_reference(struct preparation *preparation)
+static int make_reference(struct native_opening *native)
 {
-    struct session *session = preparation->session;
-    if (session_reference_ready(session))
+    struct opening *opening = native->opening;
+    if (opening_has_reference(opening))
         return 0;
-    if (session->reference.open) /* it has died */
-        reference_close(&session->reference);
-    int result = session->reference.artifact.ok ? 0 : compile_reference(preparation);
-    return result < 0 ? result : open_reference(preparation);
+    if (opening->reference->open) /* it has died */
+        reference_close(opening->reference);
+    int result = opening->reference->artifact.ok ? 0 : compile_reference(native);
+    return result < 0 ? result : open_reference(native);
 }
 
 /* On a GPU the reference is opened after the candidate was compiled: until then other sessions may
  * use the cached one. Here only the build cache is filled. */
-static int prepare_reference(struct preparation *preparation)
+static int prepare_reference(struct native_opening *native)
 {
-    struct session *session = preparation->session;
-    if (!session->lease.gpu)
-        return make_reference(preparation);
-    if (reference_cache_has(&session->judge->references, session->job.problem->hash,
-                            session->lease.gpu))
+    struct opening *opening = native->opening;
+    if (!opening->gpu)
+        return make_reference(native);
+    if (reference_cache_has(opening->references, opening->job->problem->hash, opening->gpu))
         return 0;
-    preparation->fault = fault_gpu_memory;
-    int result = memory_budget_check(session->lease.gpu, session->job.problem->id,
-                                     session->job.largest.bytes, &preparation->err);
-    return result < 0 ? result : compile_reference(preparation);
+    native->whose = FAULT_GPU_MEMORY;
+    int result = memory_budget_check(opening->gpu, opening->job->problem->id,
+                                     opening->job->largest.bytes, &native->err);
+    return result < 0 ? result : compile_reference(native);
 }
 
 static void *prepare_in_thread(void *argument)
 {
-    struct preparation *preparation = argument;
-    const char *before = log_set_job(preparation->job);
-    preparation->result = prepare_reference(preparation);
-    prepare_slot(preparation);
+    struct native_opening *native = argument;
+    const char *before = log_set_job(native->job);
+    native->result = prepare_reference(native);
+    prepare_slot(native);
     log_set_job(before);
     return NULL;
 }
 
-/* Begins to prepare it, or does it here and now if no thread can be started. */
-static void prepare_begin(struct preparation *preparation, struct session *session)
+static int compile_candidate(struct opening *opening, struct artifact *artifact)
 {
-    *preparation = (struct preparation){.session = session, .job = log_job()};
-    find_largest(session->job.problem, &session->job.largest);
-    preparation->threaded = pthread_create(&preparation->thread, NULL, prepare_in_thread,
-                                           preparation) == 0;
-    if (!preparation->threaded)
-        prepare_in_thread(preparation);
-}
-
-static int prepare_end(struct preparation *preparation)
-{
-    if (preparation->threaded)
-        pthread_join(preparation->thread, NULL);
-    preparation->threaded = false;
-    return preparation->result;
-}
-
-static int compile_candidate(struct session *session, struct artifact *artifact)
-{
-    struct verdict *verdict = session->verdict;
-    const struct candidate *text = session->job.candidate;
+    struct verdict *verdict = opening->verdict;
+    const struct candidate *text = opening->job->candidate;
     struct err err = {0};
     const char *slash = strrchr(text->path, '/');
     const char *name = slash ? slash + 1 : text->path;
-    enum compile_kind kind = kind_of(session, session->job.language->compile, text->text);
-    if (kind == COMPILE_CUBIN && device_check(session->job.problem, name, text->text, &err) < 0) {
+    enum compile_kind kind = kind_of(opening, opening->job->language->compile, text->text);
+    if (kind == COMPILE_CUBIN && device_check(opening->job->problem, name, text->text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
     }
-    if (native_build(&session->builds.context, kind, name, text->text, text->bytes, artifact,
-                     &err) < 0) {
+    if (native_build(opening->build, kind, name, text->text, text->bytes, artifact, &err) < 0) {
         if (kind != COMPILE_CPP || err.code != ERR_MISSING)
-            return fault_judge(session, &err);
+            return fault_set(opening->fault, FAULT_JUDGE, &err);
         verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
         return -1;
     }
@@ -275,94 +228,97 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
     return 0;
 }
 
-/* A CUDA candidate where it cannot run: is it at least well formed? */
-static int compile_only(struct session *session)
+int native_compile_only(struct opening *opening)
 {
     struct artifact artifact = {0};
     char text[ERR_TEXT_MAX + 64];
-    struct verdict *verdict = session->verdict;
+    struct verdict *verdict = opening->verdict;
     struct err ignored;
-    bool compiler = device_compiler(session->judge,
-                                    device_only(session->job.problem, session->job.candidate->text),
+    bool compiler = device_compiler(opening->spawner->toolchain,
+                                    device_only(opening->job->problem,
+                                                opening->job->candidate->text),
                                     &ignored) == 0;
-    int64_t start_ns = clock_now_ns();
-    int result = compiler ? compile_candidate(session, &artifact) : 0;
-    verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    int result = compiler ? compile_candidate(opening, &artifact) : 0;
     artifact_deinit(&artifact);
     if (result < 0)
         return result;
     snprintf(text, sizeof text, "%sCUDA cannot run here: %s", compiler ? "it compiles, but " : "",
-             session->lease.no_gpu.text);
+             opening->no_gpu->text);
     verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", text, NULL);
     return -1;
 }
 
-int native_open_reference(struct session *session)
+int native_open_reference(struct opening *opening)
 {
-    struct preparation preparation = {.session = session};
-    find_largest(session->job.problem, &session->job.largest);
-    return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
+    struct native_opening native = {.opening = opening};
+    find_largest(opening->job->problem, &opening->job->largest);
+    return make_reference(&native) < 0 ? fault_set(opening->fault, native.whose, &native.err) : 0;
 }
 
-int native_open_with(struct session *session, struct backend_ops *backend)
+int native_opening_compile(struct native_opening *native, struct opening *opening,
+                           struct native_backend *backend)
 {
-    struct verdict *verdict = session->verdict;
-    struct preparation preparation;
+    *native = (struct native_opening){.opening = opening, .backend = backend, .job = log_job()};
+    find_largest(opening->job->problem, &opening->job->largest);
+    native->threaded = pthread_create(&native->thread, NULL, prepare_in_thread, native) == 0;
+    if (!native->threaded)
+        prepare_in_thread(native);
+    return backend->compile(backend, opening);
+}
+
+void native_opening_wait(struct native_opening *native)
+{
+    if (native->threaded)
+        pthread_join(native->thread, NULL);
+    native->threaded = false;
+}
+
+void native_opening_make_reference(struct native_opening *native)
+{
+    if (native->result == 0)
+        native->result = make_reference(native);
+}
+
+int native_opening_load(struct native_opening *native, int result)
+{
+    struct opening *opening = native->opening;
     struct err err = {0};
-    int64_t start_ns = clock_now_ns();
-    prepare_begin(&preparation, session);
-    int result = backend->compile(backend, session);
-    verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
-    if (session->lease.gpu) {
-        (void)!prepare_end(&preparation);
-        result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
-        if (result == 0 && preparation.result == 0)
-            preparation.result = make_reference(&preparation);
-    }
-    start_ns = clock_now_ns();
-    if (result == 0 && backend->open(backend, session, &err) < 0)
-        result = fault_candidate(session, &err);
-    (void)own_kernels_get(&session->builds.context, session->lease.unit);
-    prepare_slot(&preparation);
-    if (prepare_end(&preparation) < 0 && result == 0)
-        result = preparation.fault(session, &preparation.err);
-    else if (preparation.result < 0)
-        reference_close(&session->reference); /* the verdict has the candidate's own end */
-    if (result == 0 && preparation.slot_result < 0)
-        result = fault_judge(session, &preparation.slot_err);
+    if (result == 0 && native->backend->open(native->backend, opening, &err) < 0)
+        result = fault_set(opening->fault, FAULT_CANDIDATE, &err);
+    (void)own_kernels_get(opening->build, opening->unit);
+    prepare_slot(native);
+    native_opening_wait(native);
+    if (native->result < 0 && result == 0)
+        result = fault_set(opening->fault, native->whose, &native->err);
+    else if (native->result < 0)
+        reference_close(opening->reference); /* the verdict has the candidate's own end */
+    if (result == 0 && native->slot_result < 0)
+        result = fault_set(opening->fault, FAULT_JUDGE, &native->slot_err);
     if (result == 0)
-        session->candidate.slot = preparation.slot;
+        opening->candidate->slot = native->slot;
     else
-        shared_free(&preparation.slot);
-    verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
+        shared_free(&native->slot);
     return result;
 }
 
-/* Languages with a compile kind. */
-struct native_backend {
-    struct backend_ops ops; /* first */
-    struct artifact artifact;
-};
-
-static int native_compile(struct backend_ops *self, struct session *session)
+static int native_compile_own(struct native_backend *backend, struct opening *opening)
 {
-    struct native_backend *backend = (struct native_backend *)(void *)self;
-    return compile_candidate(session, &backend->artifact);
+    return compile_candidate(opening, &backend->artifact);
 }
 
-static int native_start(struct backend_ops *self, struct session *session, struct err *err)
+static int native_open_own(struct native_backend *backend, struct opening *opening, struct err *err)
 {
-    struct native_backend *backend = (struct native_backend *)(void *)self;
-    return open_child(session, &session->candidate, WIRE_CANDIDATE, session->job.candidate->text,
+    return open_child(opening, opening->candidate, WIRE_CANDIDATE, opening->job->candidate->text,
                       &backend->artifact, NULL, err);
 }
 
-int native_open(struct session *session)
+const struct native_backend native_backend = {.compile = native_compile_own,
+                                              .open = native_open_own,
+                                              .built = -1};
+
+void native_backend_close(struct native_backend *backend)
 {
-    struct native_backend backend = {.ops = {native_compile, native_start}};
-    if (session->job.language->gpu && !session->lease.gpu)
-        return compile_only(session);
-    int result = native_open_with(session, &backend.ops);
-    artifact_deinit(&backend.artifact);
-    return result;
+    artifact_deinit(&backend->artifact);
+    if (backend->built >= 0)
+        close(backend->built);
 }

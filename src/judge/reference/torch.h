@@ -7,13 +7,13 @@
  * of construction does not matter. What a candidate asks to be compiled (torch.utils.cpp_extension)
  * is compiled by the judge in a sandbox of its own: build/build.h.
  *
- * Threads: the session's.
+ * Threads: the session's. Errors: as opening.h has them.
  */
 #pragma once
 
-struct session;
+#include "judge/reference/opening.h"
 
-/* The reference alone; nothing to do if the session has it. 0 or -1 (the verdict says why). */
-int torch_open_reference(struct session *session);
-/* Both: stages "compile" and "load". Likewise. */
-int torch_open(struct session *session);
+/* The reference alone; nothing to do if opening->reference is it. What a candidate compiles while
+ * it loads takes time in which another session may take the reference: so again after that. */
+int torch_open_reference(struct opening *opening);
+int torch_open_candidate(struct opening *opening);

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "judge/reference/external.h"
 #include "problem/yaml.h"
 #include "sandbox/sandbox.h"
 
@@ -190,10 +189,7 @@ static int read_language(struct reading *reading, struct language *language,
 static int parse(struct reading *reading, struct language *language, struct external *external,
                  const char *name, const char *text, size_t bytes)
 {
-    *language = (struct language){.name = "",
-                                  .format = PROBLEM_NATIVE,
-                                  .open = external_open,
-                                  .external = external};
+    *language = (struct language){.name = "", .format = PROBLEM_NATIVE, .external = external};
     int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, reading->err);
     return result < 0 ? result : read_language(reading, language, external);
 }

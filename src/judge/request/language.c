@@ -1,8 +1,6 @@
 #include "judge/request/language.h"
 
 #include "base/array.h"
-#include "judge/reference/native.h"
-#include "judge/reference/torch.h"
 #include "judge/request/cpp_source.h"
 
 #include <stdio.h>
@@ -22,8 +20,7 @@ static const struct language rows[] = {
      .syntax = SYNTAX_C,
      .format = PROBLEM_NATIVE,
      .standard = true,
-     .compile = COMPILE_C,
-     .open = native_open},
+     .compile = COMPILE_C},
     {.name = "cpp",
      .title = "C++",
      .file = "candidate.cpp",
@@ -35,8 +32,7 @@ static const struct language rows[] = {
      .syntax = SYNTAX_C,
      .prompts_of = "c",
      .format = PROBLEM_NATIVE,
-     .compile = COMPILE_CPP,
-     .open = native_open},
+     .compile = COMPILE_CPP},
     {.name = "cuda",
      .title = "CUDA",
      .file = "candidate.cu",
@@ -49,8 +45,7 @@ static const struct language rows[] = {
      .syntax = SYNTAX_CUDA,
      .format = PROBLEM_NATIVE,
      .compile = COMPILE_CUDA,
-     .gpu = true,
-     .open = native_open},
+     .gpu = true},
     {.name = "python",
      .title = "PyTorch",
      .file = "candidate.py",
@@ -59,8 +54,7 @@ static const struct language rows[] = {
      .labels = LABELS_PYTHON,
      .near = " ",
      .syntax = SYNTAX_PYTHON,
-     .format = PROBLEM_TORCH,
-     .open = torch_open},
+     .format = PROBLEM_TORCH},
     {.name = "triton",
      .title = "Triton",
      .file = "candidate.py",
@@ -73,8 +67,7 @@ static const struct language rows[] = {
      .format = PROBLEM_TORCH,
      .standard = true,
      .interpreted = true,
-     .decoys = true,
-     .open = torch_open},
+     .decoys = true},
     {.name = "torch-cuda",
      .title = "CUDA",
      .file = "candidate.py",
@@ -84,8 +77,7 @@ static const struct language rows[] = {
      .labels = LABELS_PYTHON,
      .near = " cuda cpp ",
      .syntax = SYNTAX_PYTHON,
-     .format = PROBLEM_TORCH,
-     .open = torch_open},
+     .format = PROBLEM_TORCH},
 };
 
 #define ROWS COUNT(rows)

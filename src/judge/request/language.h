@@ -1,11 +1,10 @@
 /* language: what a candidate is written in, one row for each.
  *
  * A row says how a language is recognised, what it looks like in a model's answer, what its prompts
- * are made of, which problems it solves, how it is compiled, where it runs, and which function
- * opens the two children for a candidate of it. All other code, from the judge to the gym and the
- * server, looks at the row, never at the name. So a new language is a row in language.c, and a file
- * with its function if no existing one will do. Languages that live outside of this source come
- * from the configuration (external_language.h) and look the same.
+ * are made of, which problems it solves, how it is compiled and where it runs. All other code, from
+ * the judge to the gym and the server, looks at the row, never at the name. So a new language is a
+ * row in language.c, and a backend (reference/native.h) if no existing one will do. Languages that
+ * live outside of this source come from the configuration (external_language.h) and look the same.
  *
  * Rows are immutable. Threads: any.
  */
@@ -21,7 +20,6 @@
 #define LANGUAGE_ENDINGS 8
 #define LANGUAGE_WORDS 4
 
-struct session;
 struct external;
 
 /* What the first line of a source and its entry point look like. */
@@ -53,8 +51,7 @@ struct language {
     bool gpu;                   /* it is for a GPU, and elsewhere at most compiled */
     bool interpreted;           /* where there is no GPU: its answers count, its times do not */
     bool decoys;                /* its kernels can be made to have no effect: WIRE_ABLATE */
-    int (*open)(struct session *session); /* as native_open; 0 or -1 (the verdict says why) */
-    const struct external *external;      /* NULL: it is one of ours */
+    const struct external *external; /* NULL: it is one of ours */
 };
 
 /* Those of the configuration. */

@@ -1,4 +1,4 @@
-#include "judge/fault.h"
+#include "judge/fault_verdict.h"
 
 #include "judge/session_internal.h"
 #include "problem/simple.h"
@@ -49,7 +49,7 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     return true;
 }
 
-static int fault_stop(struct session *session)
+static void stop_evaluation(struct session *session)
 {
     if (session->job.cancelled && *session->job.cancelled == EVALUATION_OUT_OF_TIME)
         verdict_fail(session->verdict, STATUS_TIMEOUT, "evaluation",
@@ -57,17 +57,15 @@ static int fault_stop(struct session *session)
     else
         verdict_fail(session->verdict, STATUS_CANCELLED, err_name(ERR_CANCELLED), "cancelled",
                      NULL);
-    return -1;
 }
 
-int fault_judge(struct session *session, const struct err *err)
+static void blame_judge(struct session *session, const struct err *err)
 {
     if (err->code == ERR_CANCELLED)
-        return fault_stop(session);
-    if (!candidate_hogs(session, err))
+        stop_evaluation(session);
+    else if (!candidate_hogs(session, err))
         verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), err->text,
                      NULL);
-    return -1;
 }
 
 /* Its process was killed, which no reference causes, or none could be made. */
@@ -78,48 +76,21 @@ static bool blames_machine(struct session *session, const struct err *err)
     return err->code == ERR_IO || (gone && sandboxed_killed(process));
 }
 
-int fault_reference(struct session *session, const struct err *err)
+static void blame_reference(struct session *session, const struct err *err)
 {
+    const struct wire_failed *failed = &session->reference.child.failed;
     char text[ERR_TEXT_MAX + 64];
-    if (err->code == ERR_CANCELLED)
-        return fault_judge(session, err);
-    if (candidate_hogs(session, err)) {
-        reference_close(&session->reference);
-        return -1;
+    if (err->code == ERR_CANCELLED) {
+        stop_evaluation(session);
+        return;
     }
     snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->job.problem->id,
              err->text);
-    verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
-                 blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
-                 session->reference.child.failed.failure ? session->reference.child.failed.text
-                                                         : NULL);
+    if (!candidate_hogs(session, err))
+        verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
+                     blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
+                     failed->failure ? failed->text : NULL);
     reference_close(&session->reference);
-    return -1;
-}
-
-int fault_cases(struct session *session, const struct child *child, const struct err *err)
-{
-    char text[ERR_TEXT_MAX + 64];
-    if (err->code == ERR_CANCELLED || err->code == ERR_IO)
-        return fault_judge(session, err);
-    bool own = strcmp(session->job.problem->cases_from, SIMPLE_OWN_CASES) == 0;
-    bool reported = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || child->failed.failure;
-    if (own && reported) {
-        session->candidate.failed = child->failed;
-        return fault_candidate(session, err);
-    }
-    snprintf(text, sizeof text, "the cases cannot be judged: %.700s",
-             child->failed.failure ? child->failed.text : err->text);
-    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "validation", text, NULL);
-    return -1;
-}
-
-int fault_gpu_memory(struct session *session, const struct err *err)
-{
-    if (err->code != ERR_UNSUPPORTED)
-        return fault_judge(session, err);
-    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "gpu_memory", err->text, NULL);
-    return -1;
 }
 
 /* First line of a longer text. */
@@ -129,10 +100,10 @@ static void first_line(const char *text, char *line, size_t line_bytes)
     snprintf(line, line_bytes, "%.*s", (int)length, text);
 }
 
-int fault_candidate(struct session *session, const struct err *err)
+static void blame_candidate(struct session *session, const struct err *err,
+                            const struct wire_failed *failed)
 {
     struct verdict *verdict = session->verdict;
-    const struct wire_failed *failed = &session->candidate.failed;
     char line[512];
     switch (err->code) {
     case ERR_INPUT:
@@ -152,7 +123,87 @@ int fault_candidate(struct session *session, const struct err *err)
         verdict_violation(verdict, "H50", "%s", err->text);
         break;
     default:
-        return fault_judge(session, err);
+        blame_judge(session, err);
     }
+}
+
+/* The cases are the candidate's own, or the problem's. */
+static void blame_cases(struct session *session, const struct err *err,
+                        const struct wire_failed *failed)
+{
+    char text[ERR_TEXT_MAX + 64];
+    bool own = strcmp(session->job.problem->cases_from, SIMPLE_OWN_CASES) == 0;
+    bool reported = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || failed->failure;
+    if (err->code == ERR_CANCELLED || err->code == ERR_IO) {
+        blame_judge(session, err);
+    } else if (own && reported) {
+        blame_candidate(session, err, failed);
+    } else {
+        snprintf(text, sizeof text, "the cases cannot be judged: %.700s",
+                 failed->failure ? failed->text : err->text);
+        verdict_fail(session->verdict, STATUS_UNSUPPORTED, "validation", text, NULL);
+    }
+}
+
+static void blame_gpu_memory(struct session *session, const struct err *err)
+{
+    if (err->code == ERR_UNSUPPORTED)
+        verdict_fail(session->verdict, STATUS_UNSUPPORTED, "gpu_memory", err->text, NULL);
+    else
+        blame_judge(session, err);
+}
+
+/* If the GPU is shared, the candidate is judged again, alone: the work may belong to another
+ * session that is still ending. */
+static void blame_left_work(struct session *session, const struct err *err)
+{
+    const struct device_lease *lease = &session->lease;
+    if (lease->wanted == LEASE_ALONE || !gpu_pool_shared(lease->gpus, lease->unit)) {
+        verdict_violation(session->verdict, "H29",
+                          "it left work on the GPU that went on while it was stopped: %s",
+                          err->text);
+        return;
+    }
+    session->lease.crowded = true;
+    verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_IO),
+                 arena_printf(&session->verdict->arena,
+                              "something else was busy on this GPU while it was timed: %s",
+                              err->text),
+                 NULL);
+}
+
+int fault_verdict(struct session *session)
+{
+    struct fault *fault = &session->fault;
+    const struct err *err = &fault->err;
+    switch (fault->source) {
+    case FAULT_NONE:
+        return 0;
+    case FAULT_JUDGE:
+        blame_judge(session, err);
+        break;
+    case FAULT_REFERENCE:
+        blame_reference(session, err);
+        break;
+    case FAULT_CASES:
+        blame_cases(session, err, &fault->failed);
+        break;
+    case FAULT_GPU_MEMORY:
+        blame_gpu_memory(session, err);
+        break;
+    case FAULT_CANDIDATE:
+        blame_candidate(session, err, &session->candidate.failed);
+        break;
+    case FAULT_LEFT_WORK:
+        blame_left_work(session, err);
+        break;
+    }
+    fault->source = FAULT_NONE;
     return -1;
+}
+
+int fault_verdict_of_judge(struct session *session, const struct err *err)
+{
+    (void)fault_set(&session->fault, FAULT_JUDGE, err);
+    return fault_verdict(session);
 }

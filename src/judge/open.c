@@ -1,0 +1,77 @@
+#include "judge/open.h"
+
+#include "base/clock.h"
+#include "judge/build/own_kernels.h"
+#include "judge/fault_verdict.h"
+#include "judge/reference/external.h"
+#include "judge/reference/torch.h"
+#include "judge/session_internal.h"
+
+/* While something compiles no GPU is held. */
+static int open_native(struct session *session, struct opening *opening,
+                       struct native_backend *backend)
+{
+    double *stages_ms = session->verdict->stages_ms;
+    struct native_opening native;
+    int64_t start_ns = clock_now_ns();
+    int result = native_opening_compile(&native, opening, backend);
+    stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    if (session->lease.gpu) {
+        native_opening_wait(&native);
+        result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
+        if (result == 0)
+            native_opening_make_reference(&native);
+    }
+    start_ns = clock_now_ns();
+    result = native_opening_load(&native, result);
+    stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
+    native_backend_close(backend);
+    return result;
+}
+
+static int compile_only(struct session *session, struct opening *opening)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = native_compile_only(opening);
+    session->verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    return result;
+}
+
+static int open_torch(struct session *session, struct opening *opening)
+{
+    int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
+    int64_t start_ns = clock_now_ns();
+    if (result == 0)
+        result = torch_open_reference(opening);
+    if (result == 0)
+        result = torch_open_candidate(opening);
+    if (result == 0) /* if it compiled something, another session may have taken the reference */
+        result = torch_open_reference(opening);
+    session_end_stage(session, STAGE_LOAD, start_ns);
+    return result;
+}
+
+int open_children(struct session *session)
+{
+    const struct language *language = session->job.language;
+    struct opening opening = session_opening(session);
+    struct native_backend backend = language->external ? external_backend(&opening)
+                                                       : native_backend;
+    int result = language->format == PROBLEM_TORCH ? open_torch(session, &opening)
+                 : language->gpu && !opening.gpu   ? compile_only(session, &opening)
+                                                   : open_native(session, &opening, &backend);
+    (void)fault_verdict(session);
+    if (result == 0 && opening.gpu)
+        session->reference.child.work = session->candidate.work = own_kernels_get(opening.build,
+                                                                                  opening.unit);
+    return result;
+}
+
+int open_reference(struct session *session)
+{
+    struct opening opening = session_opening(session);
+    int result = session->job.problem->format == PROBLEM_NATIVE ? native_open_reference(&opening)
+                                                                : torch_open_reference(&opening);
+    (void)fault_verdict(session);
+    return result;
+}

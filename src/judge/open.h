@@ -1,0 +1,12 @@
+/* open: stages "compile" and "load": reference and candidate of an evaluation become two children.
+ *
+ * Threads: the session's.
+ */
+#pragma once
+
+struct session;
+
+/* 0 or -1 (the verdict says why). */
+int open_children(struct session *session);
+/* The reference alone; nothing to do if the session has it. Likewise. */
+int open_reference(struct session *session);

@@ -1,0 +1,367 @@
+#include "judge/process/spawner.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "device/cuda.h"
+#include "device/cupti.h"
+#include "judge/process/external_program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NATIVE_READY_MS 10000
+#define TORCH_READY_MS 120000
+#define NVRTC_READY_MS 60000 /* 140 MB from a disk that has not read them for a while */
+#define PROBE_TIMEOUT_MS 10000
+
+const char *spawner_driver(const struct settings *settings)
+{
+    return settings->gpu_driver[0] ? settings->gpu_driver : CUDA_LIBRARY;
+}
+
+void spawner_init(struct spawner *spawner)
+{
+    pthread_mutex_init(&spawner->lock, NULL);
+}
+
+void spawner_deinit(struct spawner *spawner)
+{
+    for (size_t i = 0; i < SERVER_COUNT; i++)
+        standby_close(spawner->servers[i]);
+    pthread_mutex_destroy(&spawner->lock);
+}
+
+static int start_native(struct spawner *spawner, struct standby **server, struct err *err)
+{
+    const char *argv[] = {spawner->installation->child_program, NULL};
+    static const char *const environment[] = {NULL};
+    return standby_open(server, argv, environment, NATIVE_READY_MS, spawner->cancelled, err);
+}
+
+#define ENVIRONMENT_MAX 24
+
+/* A standby server's whole environment. */
+struct environment {
+    struct arena arena;
+    const char *words[ENVIRONMENT_MAX];
+    size_t count;
+};
+
+static void add_word(struct environment *environment, const char *word)
+{
+    if (environment->count + 1 < ENVIRONMENT_MAX)
+        environment->words[environment->count++] = arena_strdup(&environment->arena, word);
+}
+
+static void add_value(struct environment *environment, const char *name, const char *value)
+{
+    add_word(environment, arena_printf(&environment->arena, "%s=%s", name, value));
+}
+
+static void add_gpus(struct environment *environment, const struct spawner *spawner)
+{
+    char *cupti = cupti_find(spawner->toolchain->nvcc);
+    add_word(environment, "CUDA_CACHE_DISABLE=1");
+    add_word(environment,
+             arena_printf(&environment->arena, "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so",
+                          spawner->installation->root));
+    if (cupti)
+        add_value(environment, "WARPGYM_CUPTI", cupti);
+    mem_free(cupti);
+}
+
+static int start_python(struct spawner *spawner, struct standby **server, bool cuda,
+                        struct err *err)
+{
+    static const char *const words[] = {
+        "LC_ALL=C.UTF-8",
+        "HOME=" SANDBOX_SCRATCH,
+        "TMPDIR=" SANDBOX_SCRATCH,
+        "PATH=/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE=1",
+        "PYTHONHASHSEED=0",
+        "OPENBLAS_NUM_THREADS=1",
+        "USER=nobody",
+    };
+    struct environment environment = {0};
+    if (spawner->installation->python_problem)
+        return err_set(err, ERR_MISSING, "%s", spawner->installation->python_problem);
+    if (!spawner->installation->python || !spawner->installation->python_package)
+        return err_set(err, ERR_MISSING,
+                       "torch problems need a Python with PyTorch: run ./setup.sh, or set "
+                       "WARPGYM_PYTHON to one");
+    for (size_t i = 0; i < COUNT(words); i++)
+        add_word(&environment, words[i]);
+    add_value(&environment, "PYTHONPATH", spawner->installation->python_package);
+    add_word(&environment,
+             arena_printf(&environment.arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
+                          spawner->installation->root));
+    if (cuda) {
+        add_gpus(&environment, spawner);
+        add_value(&environment, "WARPGYM_CUDA", spawner_driver(spawner->settings));
+        add_word(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
+    } else {
+        add_word(&environment, "TRITON_INTERPRET=1");
+    }
+    const char *argv[] = {
+        spawner->installation->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
+    int result = standby_open(server, argv, environment.words, TORCH_READY_MS, spawner->cancelled,
+                              err);
+    arena_deinit(&environment.arena);
+    return result;
+}
+
+static int start_torch(struct spawner *spawner, struct standby **server, struct err *err)
+{
+    return start_python(spawner, server, false, err);
+}
+
+static int start_torch_cuda(struct spawner *spawner, struct standby **server, struct err *err)
+{
+    return start_python(spawner, server, true, err);
+}
+
+static int start_cuda(struct spawner *spawner, struct standby **server, struct err *err)
+{
+    const char *argv[] = {spawner->installation->child_program, "--cuda",
+                          spawner_driver(spawner->settings), NULL};
+    struct environment environment = {0};
+    add_gpus(&environment, spawner);
+    int result = standby_open(server, argv, environment.words, NATIVE_READY_MS, spawner->cancelled,
+                              err);
+    arena_deinit(&environment.arena);
+    return result;
+}
+
+static int start_nvrtc(struct spawner *spawner, struct standby **server, struct err *err)
+{
+    const char *argv[] = {spawner->installation->child_program, "--nvrtc",
+                          spawner->toolchain->nvrtc, NULL};
+    static const char *const environment[] = {NULL};
+    return standby_open(server, argv, environment, NVRTC_READY_MS, spawner->cancelled, err);
+}
+
+static const struct {
+    const char *name;
+    int (*start)(struct spawner *spawner, struct standby **server, struct err *err);
+} servers[] = {
+    [SERVER_NATIVE] = {"native", start_native},
+    [SERVER_TORCH] = {"torch", start_torch},
+    [SERVER_CUDA] = {"cuda", start_cuda},
+    [SERVER_TORCH_CUDA] = {"torch_cuda", start_torch_cuda},
+    [SERVER_NVRTC] = {"nvrtc", start_nvrtc},
+};
+
+static int get_server(struct spawner *spawner, enum server_kind kind, struct standby **standby,
+                      struct err *err)
+{
+    pthread_mutex_lock(&spawner->lock);
+    int result = spawner->servers[kind]
+                     ? 0
+                     : servers[kind].start(spawner, &spawner->servers[kind], err);
+    *standby = spawner->servers[kind];
+    pthread_mutex_unlock(&spawner->lock);
+    return result;
+}
+
+int spawner_standby(struct spawner *spawner, enum sandbox_kind kind, struct standby **standby,
+                    struct err *err)
+{
+    static const enum server_kind of[] = {
+        [SANDBOX_NATIVE] = SERVER_NATIVE, [SANDBOX_TORCH] = SERVER_TORCH,
+        [SANDBOX_CUDA] = SERVER_CUDA,     [SANDBOX_TORCH_CUDA] = SERVER_TORCH_CUDA,
+        [SANDBOX_BUILD] = SERVER_NATIVE,  [SANDBOX_PROGRAM] = SERVER_NATIVE,
+    };
+    return get_server(spawner, of[kind], standby, err);
+}
+
+int spawner_nvrtc(struct spawner *spawner, struct standby **standby, struct err *err)
+{
+    *standby = NULL;
+    return spawner->toolchain->nvrtc ? get_server(spawner, SERVER_NVRTC, standby, err) : 0;
+}
+
+void spawner_warm_nvrtc(struct spawner *spawner)
+{
+    struct standby *ignored;
+    struct err err;
+    bool gpu = access(SANDBOX_GPU_CONTROL, F_OK) == 0 || spawner->settings->gpu_driver[0];
+    if (gpu && spawner_nvrtc(spawner, &ignored, &err) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "no NVRTC: %s", err.text);
+}
+
+const char *spawner_server(struct spawner *spawner, enum server_kind kind, struct standby **server)
+{
+    pthread_mutex_lock(&spawner->lock);
+    *server = spawner->servers[kind];
+    pthread_mutex_unlock(&spawner->lock);
+    return servers[kind].name;
+}
+
+/* For a sandbox that cannot mount memory: a directory that its process may write to. */
+static int make_scratch(struct sandbox *sandbox, struct err *err)
+{
+    const char *place = getenv("TMPDIR");
+    snprintf(sandbox->scratch, sizeof sandbox->scratch, "%s/warpgym-child-XXXXXX",
+             place && place[0] == '/' && strlen(place) < 400 ? place : "/tmp");
+    if (!mkdtemp(sandbox->scratch)) {
+        int result = err_sys(err, errno, "%s: cannot create a scratch directory", sandbox->scratch);
+        sandbox->scratch[0] = '\0';
+        return result;
+    }
+    if (geteuid() == 0 && chown(sandbox->scratch, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0)
+        return err_sys(err, errno, "%s: cannot hand it to the sandbox", sandbox->scratch);
+    return 0;
+}
+
+static int try_start(struct spawner *spawner, struct sandbox *sandbox, struct child *child,
+                     struct child_start *start, struct wire_opened *opened,
+                     int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    sandbox->scratch[0] = '\0';
+    int result = spawner->no_own_root ? make_scratch(sandbox, err) : 0;
+    if (result == 0) {
+        result = child_open(child, start, opened, opened_descriptors, err);
+    } else if (start->process) {
+        struct sandboxed unused = *start->process;
+        sandboxed_close(&unused);
+    }
+    if (sandbox->scratch[0] && !child->scratch)
+        file_remove_tree(sandbox->scratch);
+    return result;
+}
+
+/* three: slot, oracle (twice the size for f32), as much again to work in */
+static uint64_t memory_for(const struct spawner *spawner, uint64_t arguments_bytes)
+{
+    return spawner->settings->run_memory_bytes + 3 * arguments_bytes;
+}
+
+static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
+                         enum sandbox_kind kind, uint64_t arguments_bytes, struct sandbox *sandbox)
+{
+    const struct settings *settings = spawner->settings;
+    sandbox_init(sandbox, kind);
+    sandbox->memory_bytes = memory_for(spawner, arguments_bytes);
+    if (sandbox_has_gpu(sandbox)) {
+        sandbox->memory_bytes =
+            0; /* the driver reserves more addresses than any limit would allow */
+        sandbox_allow(sandbox, gpu_pool_directory(spawner->gpus));
+        sandbox->gpu = unit ? gpu_sensor_minor(&unit->sensor) : -1;
+    }
+    sandbox->scratch_bytes = settings->run_scratch_bytes;
+}
+
+struct wire_gpu spawner_wire_gpu(const struct spawner *spawner, const struct gpu *facts)
+{
+    struct wire_gpu gpu = {.queues = (uint32_t)spawner->settings->gpu_queues};
+    if (facts)
+        snprintf(gpu.uuid, sizeof gpu.uuid, "%s", facts->uuid);
+    return gpu;
+}
+
+struct warm_pool *spawner_warm_pool(struct spawner *spawner, struct gpu_unit *unit,
+                                    enum sandbox_kind kind)
+{
+    struct err err;
+    struct warm_pool_options options = {
+        .processes = (uint32_t)spawner->settings->gpu_processes,
+        .busy = unit ? &unit->slots_used : NULL,
+    };
+    if (!unit || options.processes == 0 || spawner->no_own_root ||
+        spawner_standby(spawner, kind, &options.standby, &err) < 0)
+        return NULL;
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+    make_sandbox(spawner, unit, kind, 0, sandbox);
+    options.sandbox = sandbox;
+    options.gpu = spawner_wire_gpu(spawner, &unit->facts);
+    pthread_mutex_lock(&spawner->lock);
+    if (!unit->warm[kind] && warm_pool_open(&unit->warm[kind], &options, &err) < 0)
+        log_write(LOG_LEVEL_WARN, "judge", "no processes stand ready: %s", err.text);
+    struct warm_pool *pool = unit->warm[kind];
+    pthread_mutex_unlock(&spawner->lock);
+    mem_free(sandbox);
+    return pool;
+}
+
+void spawner_reserve(struct spawner *spawner, struct gpu_unit *unit,
+                     struct spawner_reserve *reserve, uint32_t processes,
+                     const _Atomic int *cancelled)
+{
+    struct warm_pool *pool = spawner_warm_pool(spawner, unit, reserve->kind);
+    while (pool && reserve->count < processes &&
+           warm_pool_take(pool, cancelled, &reserve->processes[reserve->count]))
+        reserve->count++;
+}
+
+const struct sandboxed *spawner_take_reserved(struct spawner_reserve *reserve)
+{
+    return reserve->count > 0 ? &reserve->processes[--reserve->count] : NULL;
+}
+
+void spawner_release(struct spawner_reserve *reserve)
+{
+    while (reserve->count > 0)
+        sandboxed_close(&reserve->processes[--reserve->count]);
+}
+
+int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
+                  uint64_t arguments_bytes, struct child *child, struct child_start *start,
+                  struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                  struct err *err)
+{
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+    struct sandboxed process;
+    struct warm_pool *pool = start->process ? NULL : spawner_warm_pool(spawner, unit, kind);
+    make_sandbox(spawner, unit, kind, arguments_bytes, sandbox);
+    for (const char *const *path = start->program ? start->program->readable : NULL; path && *path;
+         path++)
+        sandbox_allow(sandbox, *path);
+    if (start->process)
+        process = *start->process;
+    if (start->process || (pool && warm_pool_take(pool, start->cancelled, &process)))
+        start->process = &process;
+    int result = spawner_standby(spawner, kind, &start->standby, err);
+    if (result == 0)
+        result = standby_ready(start->standby, err);
+    start->sandbox = sandbox;
+    if (sandbox_has_gpu(sandbox) && start->message->role == WIRE_CANDIDATE)
+        start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_limit.c instead */
+    if (result == 0) {
+        bool own_root = !spawner->no_own_root; /* another thread may find out meanwhile */
+        result = try_start(spawner, sandbox, child, start, opened, opened_descriptors, err);
+        if (result == ERR_MISSING && own_root) {
+            child_close(child);
+            spawner->no_own_root = true;
+            start->process = NULL;
+            result = try_start(spawner, sandbox, child, start, opened, opened_descriptors, err);
+        }
+    } else if (start->process) {
+        sandboxed_close(&process);
+    }
+    start->process = NULL;
+    mem_free(sandbox);
+    return result;
+}
+
+int spawner_probe(struct spawner *spawner, struct standby *standby, struct err *err)
+{
+    struct sandboxed process;
+    if (!spawner->toolchain->root || spawner->probed)
+        return 0;
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+    sandbox_init(sandbox, SANDBOX_NATIVE);
+    int result = standby_spawn(standby, sandbox, PROBE_TIMEOUT_MS, &process, err);
+    if (result == 0) {
+        spawner->no_own_root = !(process.layers >> LAYER_MOUNT & 1);
+        spawner->probed = true;
+        sandboxed_close(&process);
+    }
+    mem_free(sandbox);
+    return result;
+}

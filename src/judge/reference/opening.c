@@ -1,0 +1,21 @@
+#include "judge/reference/opening.h"
+
+#include <string.h>
+
+bool opening_has_reference(struct opening *opening)
+{
+    struct reference *reference = opening->reference;
+    const char *hash = opening->job->reference_hash;
+    struct reference found;
+    if (reference->open && reference->child.gpu == opening->gpu &&
+        strcmp(reference->hash, hash) == 0 && !sandboxed_ended(&reference->child.process))
+        return true;
+    if (!reference_cache_take(opening->references, hash, opening->gpu, &found))
+        return false;
+    reference_close(reference);
+    *reference = found;
+    reference->child.cancelled = opening->job->cancelled;
+    if (reference->child.requests.builder) /* another session's */
+        reference->child.requests.builder = opening->builder;
+    return true;
+}

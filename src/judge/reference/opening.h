@@ -1,0 +1,35 @@
+/* opening: what the floor that opens reference and candidate reads, and where it writes what it
+ * finds.
+ *
+ * Ownership: all is the caller's. Threads: the session's. Errors: functions that return int return
+ * 0, or -1 if opening->fault was set or the verdict has an end.
+ */
+#pragma once
+
+#include "judge/build/scratch.h"
+#include "judge/process/fault.h"
+#include "judge/reference/reference.h"
+#include "judge/request/evaluation.h"
+#include "judge/verdict.h"
+
+struct opening {
+    struct evaluation_job *job;
+    struct spawner *spawner;
+    struct spawner_reserve *reserve; /* processes with a GPU context for both */
+    struct gpu_unit *unit;           /* that both compute on; NULL: the CPU */
+    const struct gpu_context *gpu;   /* the same */
+    const struct err *no_gpu;        /* why a CUDA candidate has none */
+    const struct build_context *build;
+    struct child_builder *builder;      /* for what torch processes request */
+    struct reference_cache *references; /* of the judge */
+    uint64_t weight_seed;               /* of all references and candidates of the problem */
+    uint32_t threads;                   /* that a child may use */
+    struct reference *reference;
+    struct child *candidate;
+    struct verdict *verdict;
+    struct fault *fault;
+};
+
+/* Whether opening->reference is the reference of the problem at hand, alive; takes it from the
+ * cache if it is there. */
+bool opening_has_reference(struct opening *opening);

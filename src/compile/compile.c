@@ -209,7 +209,7 @@ static int open_object(struct build *build, int *object_fd, struct err *err)
 }
 
 /* Into the cache, or, where that cannot be, to the caller in scratch. */
-static int deliver(struct build *build, struct err *err)
+static int deliver_artifact(struct build *build, struct err *err)
 {
     struct artifact *artifact = build->artifact;
     int fd = -1;
@@ -267,7 +267,7 @@ static int build_now(struct build *build, struct err *err)
         diagnostics_deinit(&found);
     }
     if (result == 0)
-        result = deliver(build, err);
+        result = deliver_artifact(build, err);
     outcome_deinit(&outcome);
     scratch_remove(build);
     return result;
@@ -295,7 +295,7 @@ static void remove_stale_scratch(void)
         closedir(stream);
 }
 
-static void tend(const struct build *build)
+static void tend_cache(const struct build *build)
 {
     uint64_t max_bytes = build->request->cache_max_bytes;
     if (cache_tend(build->cache_directory, max_bytes ? max_bytes : CACHE_DEFAULT_MAX_BYTES))
@@ -345,7 +345,7 @@ int compile_source(const struct toolchain *toolchain, struct runner *runner,
         if (result == ERR_IO && build.killed)
             result = build_now(&build, err);
         if (build.cache_directory && result == 0)
-            tend(&build);
+            tend_cache(&build);
     }
 out:
     if (artifact->diagnostics)

@@ -99,7 +99,7 @@ static void begin_group(struct distiller *distiller, enum severity severity, con
 }
 
 /* A message as it is shown. The caller's. */
-static char *render(const struct distiller *distiller, const struct message *message)
+static char *render_message(const struct distiller *distiller, const struct message *message)
 {
     const char *tool = message->assembler ? "assembler: " : "";
     bool own = is_source(distiller->context, message);
@@ -146,7 +146,7 @@ static void place_group(struct distiller *distiller)
 
 static void take_message(struct distiller *distiller, const struct message *message)
 {
-    char *text = render(distiller, message);
+    char *text = render_message(distiller, message);
     bool shown = message->assembler || may_quote(distiller->context, message);
     if (message->severity == SEVERITY_NOTE) {
         take_note(distiller, message, shown ? text : NULL);
@@ -405,7 +405,7 @@ static void close_group(struct group *group)
 }
 
 /* Errors, then warnings, then notes. A message is shown whole or not at all. */
-static void compose(struct distiller *distiller)
+static void compose_text(struct distiller *distiller)
 {
     struct buf text;
     struct diagnostics *result = distiller->result;
@@ -449,7 +449,7 @@ void diagnostics_init(struct diagnostics *diagnostics, const struct diagnostics_
         }
         output += length + (newline != NULL);
     }
-    compose(distiller);
+    compose_text(distiller);
     mem_free(distiller);
 }
 

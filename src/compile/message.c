@@ -100,7 +100,7 @@ bool message_parse(const char *line, struct message *message)
 }
 
 /* Length of the character at `at`, or 0 where it is no printable UTF-8 (RFC 3629, section 4). */
-static size_t printable(const char *at, size_t left)
+static size_t make_printable(const char *at, size_t left)
 {
     unsigned char first = (unsigned char)at[0];
     if (first == '\t' || (first >= ' ' && first < 0x7f))
@@ -138,7 +138,7 @@ void message_clean(const char *line, size_t length, const char *scratch, const c
             continue;
         }
         i += path_prefix(line + i, length - i, root);
-        size_t known = printable(line + i, length - i);
+        size_t known = make_printable(line + i, length - i);
         size_t count = known ? known : 1;
         if (used + count + sizeof ellipsis > MESSAGE_LINE_BYTES) {
             memcpy(out + used, ellipsis, sizeof ellipsis - 1);

@@ -48,7 +48,7 @@ static const char *make_double_prelude(struct arena *arena)
     return prelude;
 }
 
-static void add(struct recipe *recipe, const char *argument)
+static void add_word(struct recipe *recipe, const char *argument)
 {
     size_t i = 0;
     while (recipe->argv[i])
@@ -60,7 +60,7 @@ static void add(struct recipe *recipe, const char *argument)
 static void add_all(struct recipe *recipe, const char *const *arguments)
 {
     for (; *arguments; arguments++)
-        add(recipe, *arguments);
+        add_word(recipe, *arguments);
 }
 
 static size_t directory_length(const char *path)
@@ -70,7 +70,7 @@ static size_t directory_length(const char *path)
 }
 
 /* Distinguishes this compiler from another one installed later under the same path. */
-static const char *identify(struct arena *arena, const char *program, const char *version)
+static const char *identify_tool(struct arena *arena, const char *program, const char *version)
 {
     struct stat facts = {0};
     (void)!stat(program, &facts);
@@ -97,8 +97,8 @@ static void set_environment(struct recipe *recipe, const char *program)
 static void add_sysroot(struct recipe *recipe, const char *root)
 {
     size_t i = 0;
-    add(recipe, arena_printf(&recipe->arena, "--sysroot=%s", root));
-    add(recipe, arena_printf(&recipe->arena, "-B%s/usr/bin/", root));
+    add_word(recipe, arena_printf(&recipe->arena, "--sysroot=%s", root));
+    add_word(recipe, arena_printf(&recipe->arena, "-B%s/usr/bin/", root));
     while (recipe->environment[i])
         i++;
     recipe->environment[i] = arena_printf(&recipe->arena, "LD_LIBRARY_PATH=%s/tools", root);
@@ -123,7 +123,7 @@ static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
     add_all(recipe, common);
     add_all(recipe, clang ? other : gcc);
     if (gold)
-        add(recipe, "-fuse-ld=gold"); /* 3 of 56 ms */
+        add_word(recipe, "-fuse-ld=gold"); /* 3 of 56 ms */
 }
 
 /* C++ brings its library along, so that a candidate needs none of the process that loads it, and
@@ -148,19 +148,19 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum
     recipe->source = cpp ? "candidate.cpp" : "candidate.c";
     recipe->object = "candidate.so";
     recipe->prelude = precise ? make_double_prelude(arena) : NULL;
-    recipe->identity = arena_printf(arena, "%s\n%s", identify(arena, compiler, version),
+    recipe->identity = arena_printf(arena, "%s\n%s", identify_tool(arena, compiler, version),
                                     toolchain->cpu);
     set_environment(recipe, program);
-    add(recipe, program);
+    add_word(recipe, program);
     if (toolchain->root && !process)
         add_sysroot(recipe, toolchain->root);
-    add(recipe, cpp ? "-std=gnu++17" : "-std=gnu17");
+    add_word(recipe, cpp ? "-std=gnu++17" : "-std=gnu17");
     if (cpp)
-        add(recipe, "-static-libstdc++");
+        add_word(recipe, "-static-libstdc++");
     add_c_flags(recipe, clang, access(gold, X_OK) == 0);
     if (precise) {
-        add(recipe, "-include");
-        add(recipe, RECIPE_PRELUDE);
+        add_word(recipe, "-include");
+        add_word(recipe, RECIPE_PRELUDE);
     }
     add_all(recipe, (const char *const[]){recipe->source, "-o", recipe->object, "-lm", NULL});
     return 0;
@@ -178,14 +178,14 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
                        "WARPGYM_NVCC");
     recipe->source = "candidate.cu";
     recipe->object = "candidate.so";
-    recipe->identity = identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
+    recipe->identity = identify_tool(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
     set_environment(recipe, toolchain->nvcc);
-    add(recipe, toolchain->nvcc);
+    add_word(recipe, toolchain->nvcc);
     add_all(recipe, device_only ? cubin : shared);
     /* Not -arch: that also emits PTX, which is not needed here: 0.5 of 1.9 s. */
     const char *wanted = architecture ? architecture : "90";
-    add(recipe,
-        arena_printf(&recipe->arena, "-gencode=arch=compute_%s,code=sm_%s", wanted, wanted));
+    add_word(recipe,
+             arena_printf(&recipe->arena, "-gencode=arch=compute_%s,code=sm_%s", wanted, wanted));
     add_all(recipe, (const char *const[]){"-O3", recipe->source, "-o", recipe->object, NULL});
     return 0;
 }
@@ -200,7 +200,7 @@ static const char *identify_nvrtc(struct arena *arena, const char *library)
         hash_update_string(hash, nvrtc_headers[i]);
     }
     hash_finish(hash, headers);
-    return identify(arena, library, headers);
+    return identify_tool(arena, library, headers);
 }
 
 /* Read by judge/child/device_code.c: options, then source, "-o", object. */
@@ -214,12 +214,12 @@ static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
     recipe->source = "candidate.cu";
     recipe->object = "candidate.so";
     recipe->identity = identify_nvrtc(&recipe->arena, toolchain->nvrtc);
-    add(recipe, toolchain->nvrtc);
-    add(recipe, arena_printf(&recipe->arena, "--gpu-architecture=sm_%s",
-                             architecture ? architecture : "90"));
-    add(recipe, "--std=c++17"); /* as nvcc has it */
+    add_word(recipe, toolchain->nvrtc);
+    add_word(recipe, arena_printf(&recipe->arena, "--gpu-architecture=sm_%s",
+                                  architecture ? architecture : "90"));
+    add_word(recipe, "--std=c++17"); /* as nvcc has it */
     for (; includes && *includes; includes++)
-        add(recipe, arena_printf(&recipe->arena, "--include-path=%s", *includes));
+        add_word(recipe, arena_printf(&recipe->arena, "--include-path=%s", *includes));
     add_all(recipe, (const char *const[]){recipe->source, "-o", recipe->object, NULL});
 }
 

@@ -36,7 +36,7 @@ static const char *base_name(const char *path)
 
 /* The same file by the canonical name of its directory, which exists inside a sandbox too; the last
  * component stays as it is, for programs that go by their name. NULL: there is no such file. */
-static char *canonical(const char *path)
+static char *canonical_path(const char *path)
 {
     char directory[PATH_MAX];
     char real[PATH_MAX];
@@ -53,7 +53,7 @@ static char *canonical(const char *path)
 
 static char *take_canonical(char *path)
 {
-    char *result = path ? canonical(path) : NULL;
+    char *result = path ? canonical_path(path) : NULL;
     mem_free(path);
     return result;
 }
@@ -227,7 +227,7 @@ static char *read_line(const char *path)
     return line;
 }
 
-static void remember(char *note, const char *version)
+static void write_note(char *note, const char *version)
 {
     char *slash = strrchr(note, '/');
     *slash = '\0';
@@ -245,7 +245,7 @@ static char *find_version(const char *path, const char *mark)
     if (!version) {
         version = ask_version(path, mark);
         if (version && note)
-            remember(note, version);
+            write_note(note, version);
     }
     mem_free(note);
     return version ? version : mem_strdup("unknown version");
@@ -369,7 +369,7 @@ static void readable_add_program(struct readable *readable, const char *program)
         int directory = target[0] == '/' ? 0 : (int)(base_name(at) - at);
         char *next = mem_printf("%.*s%s", directory, at, target);
         mem_free(at);
-        at = canonical(next);
+        at = canonical_path(next);
         mem_free(next);
     }
     mem_free(at);

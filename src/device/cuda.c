@@ -15,7 +15,7 @@ static const struct library_function functions[] = {
 #undef X
 };
 
-static int begin(struct cuda *cuda, struct err *err)
+static int init_driver(struct cuda *cuda, struct err *err)
 {
     cuda_result result = cuda->init(0);
     if (result == CUDA_ERROR_NO_DEVICE)
@@ -36,7 +36,7 @@ int cuda_open(struct cuda *cuda, const char *path, struct err *err)
     memset(cuda, 0, sizeof *cuda);
     int result = library_open(&cuda->library, names, functions, COUNT(functions), cuda, err);
     if (result == 0)
-        result = begin(cuda, err);
+        result = init_driver(cuda, err);
     if (result < 0)
         cuda_close(cuda);
     return result;

@@ -17,7 +17,7 @@ static void find_directory(struct gpu_context *gpu)
         real[0] = '\0';
 }
 
-static cuda_result start(struct gpu_context *gpu, int ordinal)
+static cuda_result start_context(struct gpu_context *gpu, int ordinal)
 {
     const struct cuda *cuda = &gpu->cuda;
     cuda_result result = gpu_read(cuda, ordinal, &gpu->facts);
@@ -42,7 +42,7 @@ int gpu_context_open(struct gpu_context *gpu, const char *driver, int ordinal, s
         return result;
     find_directory(gpu);
     snprintf(what, sizeof what, "cannot use GPU %d", ordinal);
-    result = cuda_check(&gpu->cuda, start(gpu, ordinal), what, err);
+    result = cuda_check(&gpu->cuda, start_context(gpu, ordinal), what, err);
     if (result < 0)
         gpu_context_close(gpu);
     return result;

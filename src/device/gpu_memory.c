@@ -13,7 +13,7 @@ static struct cuda_allocation allocation_of(const struct gpu_context *gpu)
 }
 
 /* Gives the handle's pages an address. */
-static cuda_result map(struct gpu_memory *memory)
+static cuda_result map_memory(struct gpu_memory *memory)
 {
     const struct cuda *cuda = &memory->gpu->cuda;
     struct cuda_access access = {
@@ -33,7 +33,7 @@ static cuda_result map(struct gpu_memory *memory)
     return cuda->memory_access(address, memory->bytes, &access, 1);
 }
 
-static cuda_result make(struct gpu_memory *memory, uint64_t bytes)
+static cuda_result make_memory(struct gpu_memory *memory, uint64_t bytes)
 {
     const struct cuda *cuda = &memory->gpu->cuda;
     struct cuda_allocation allocation = allocation_of(memory->gpu);
@@ -49,14 +49,14 @@ static cuda_result make(struct gpu_memory *memory, uint64_t bytes)
         memory->handle = 0;
     if (result == 0)
         result = cuda->memory_export(&memory->fd, memory->handle, CUDA_HANDLE_FD, 0);
-    return result == 0 ? map(memory) : result;
+    return result == 0 ? map_memory(memory) : result;
 }
 
 int gpu_memory_make(struct gpu_memory *memory, const struct gpu_context *gpu, uint64_t bytes,
                     struct err *err)
 {
     *memory = (struct gpu_memory){.gpu = gpu, .fd = -1};
-    int result = cuda_check(&gpu->cuda, make(memory, bytes ? bytes : 1),
+    int result = cuda_check(&gpu->cuda, make_memory(memory, bytes ? bytes : 1),
                             "cannot make memory on the GPU for the arguments", err);
     if (result < 0)
         gpu_memory_free(memory);
@@ -72,7 +72,7 @@ int gpu_memory_import(struct gpu_memory *memory, const struct gpu_context *gpu, 
     if (result != 0)
         memory->handle = 0;
     else
-        result = map(memory);
+        result = map_memory(memory);
     int failed = cuda_check(&gpu->cuda, result, "cannot map the arguments on the GPU", err);
     if (failed < 0)
         gpu_memory_free(memory);

@@ -55,7 +55,7 @@ static const struct {
     {120, 256, 4, 1024},   {121, 256, 4, 1024},
 };
 
-static double largest(const struct gpu_peaks *peaks, enum gpu_peak first, enum gpu_peak last)
+static double largest_peak(const struct gpu_peaks *peaks, enum gpu_peak first, enum gpu_peak last)
 {
     double most = 0;
     for (enum gpu_peak peak = first; peak <= last; peak++)
@@ -70,9 +70,9 @@ static void bound_arithmetic(struct gpu_peaks *peaks, const struct gpu *facts)
     double clocks = facts->multiprocessors * facts->clock_mhz * 1e6;
     for (size_t i = 0; i < COUNT(rates); i++)
         if (rates[i].capability == facts->major * 10 + facts->minor) {
-            double half = fmax(rates[i].f16 * clocks, largest(peaks, GPU_F16, GPU_BF16));
+            double half = fmax(rates[i].f16 * clocks, largest_peak(peaks, GPU_F16, GPU_BF16));
             double plain = fmax(rates[i].f32, rates[i].f64) * clocks;
-            plain = fmax(plain, largest(peaks, GPU_F32, GPU_TF32));
+            plain = fmax(plain, largest_peak(peaks, GPU_F32, GPU_TF32));
             peaks->wide_flops = fmax(plain, half / 2);
             peaks->narrow_flops = fmax(plain, half * 2);
         }
@@ -80,8 +80,8 @@ static void bound_arithmetic(struct gpu_peaks *peaks, const struct gpu *facts)
 
 void gpu_peaks_bound(struct gpu_peaks *peaks, const struct gpu *facts)
 {
-    double dram = largest(peaks, GPU_DRAM_READ, GPU_DRAM_COPY);
-    double l2 = largest(peaks, GPU_L2_READ, GPU_L2_COPY);
+    double dram = largest_peak(peaks, GPU_DRAM_READ, GPU_DRAM_COPY);
+    double l2 = largest_peak(peaks, GPU_L2_READ, GPU_L2_COPY);
     peaks->wide_flops = peaks->narrow_flops = 0;
     bound_arithmetic(peaks, facts);
     peaks->l2_bytes = (double)facts->l2_bytes;
@@ -110,7 +110,7 @@ struct gauge {
     cuda_event start, stop;
 };
 
-static cuda_result load(struct gauge *gauge, const void *image)
+static cuda_result load_gauge(struct gauge *gauge, const void *image)
 {
     const struct cuda *cuda = &gauge->gpu->cuda;
     cuda_result result = cuda->context_use(gauge->gpu->context);
@@ -149,7 +149,7 @@ static bool is_l2(enum gpu_peak peak)
 
 /* Vectors of 16 bytes that a kernel goes through in one round. Of L2 a quarter: its two halves may
  * each hold a copy. */
-static uint64_t vectors(const struct gauge *gauge, enum gpu_peak peak)
+static uint64_t vector_count(const struct gauge *gauge, enum gpu_peak peak)
 {
     uint64_t l2 = gauge->gpu->facts.l2_bytes / (peak == GPU_L2_COPY ? 8 : 4);
     if (peak >= GPU_F32)
@@ -158,7 +158,7 @@ static uint64_t vectors(const struct gauge *gauge, enum gpu_peak peak)
 }
 
 /* Bytes or operations of all threads in one round. */
-static double amount(const struct gauge *gauge, enum gpu_peak peak)
+static double amount_of(const struct gauge *gauge, enum gpu_peak peak)
 {
     double threads = (double)gauge->gpu->facts.multiprocessors * BLOCKS * THREADS;
     switch (peak) {
@@ -172,17 +172,18 @@ static double amount(const struct gauge *gauge, enum gpu_peak peak)
         return threads / 32 * DEPTH * (2.0 * 16 * 8 * 8);
     case GPU_DRAM_COPY:
     case GPU_L2_COPY:
-        return 2.0 * 16 * (double)vectors(gauge, peak);
+        return 2.0 * 16 * (double)vector_count(gauge, peak);
     default:
-        return 16.0 * (double)vectors(gauge, peak);
+        return 16.0 * (double)vector_count(gauge, peak);
     }
 }
 
-static cuda_result run(const struct gauge *gauge, enum gpu_peak peak, uint64_t rounds, double *ms)
+static cuda_result run_gauge(const struct gauge *gauge, enum gpu_peak peak, uint64_t rounds,
+                             double *ms)
 {
     const struct cuda *cuda = &gauge->gpu->cuda;
     cuda_at from = gauge->from.address, to = gauge->to.address, sink = gauge->sink.address;
-    uint64_t count = vectors(gauge, peak);
+    uint64_t count = vector_count(gauge, peak);
     void *parameters[] = {&from, &to, &count, &rounds, &sink};
     unsigned blocks = (unsigned)gauge->gpu->facts.multiprocessors * BLOCKS;
     float elapsed = 0;
@@ -201,20 +202,20 @@ static cuda_result run(const struct gauge *gauge, enum gpu_peak peak, uint64_t r
 }
 
 /* Doubles the work until the clock resolves it, then takes the best of a few runs. */
-static cuda_result measure(const struct gauge *gauge, enum gpu_peak peak, double *best)
+static cuda_result measure_peak(const struct gauge *gauge, enum gpu_peak peak, double *best)
 {
     uint64_t rounds = 1;
     double ms = 0;
-    cuda_result result = run(gauge, peak, rounds, &ms);
+    cuda_result result = run_gauge(gauge, peak, rounds, &ms);
     for (int window = 0; result == 0 && window < WINDOWS; window++) {
         if (ms < WINDOW_MS && rounds < ROUNDS_MAX) {
             double factor = fmin(fmax(1.3 * WINDOW_MS / fmax(ms, 1e-3), 2), 64);
             rounds = (uint64_t)((double)rounds * factor);
             window = -1;
         }
-        result = run(gauge, peak, rounds, &ms);
+        result = run_gauge(gauge, peak, rounds, &ms);
         if (result == 0 && ms >= WINDOW_MS / 2)
-            *best = fmax(*best, amount(gauge, peak) * (double)rounds / (ms * 1e-3));
+            *best = fmax(*best, amount_of(gauge, peak) * (double)rounds / (ms * 1e-3));
     }
     return result;
 }
@@ -224,11 +225,11 @@ static cuda_result measure_all(const struct gauge *gauge, double best[GPU_PEAK_C
     cuda_result result = 0;
     for (enum gpu_peak peak = 0; result == 0 && peak < GPU_PEAK_COUNT; peak++)
         if (peak < GPU_TF32 || gauge->gpu->facts.major >= 8)
-            result = measure(gauge, peak, &best[peak]);
+            result = measure_peak(gauge, peak, &best[peak]);
     return result;
 }
 
-static void unload(struct gauge *gauge)
+static void unload_gauge(struct gauge *gauge)
 {
     const struct cuda *cuda = &gauge->gpu->cuda;
     if (gauge->start)
@@ -247,12 +248,13 @@ static int gauge_run(double best[GPU_PEAK_COUNT], const struct gpu_context *gpu,
 {
     struct gauge gauge = {.gpu = gpu};
     const struct cuda *cuda = &gpu->cuda;
-    int result = cuda_check(cuda, load(&gauge, image), "cannot load the kernels of gpu_peaks", err);
+    int result = cuda_check(cuda, load_gauge(&gauge, image), "cannot load the kernels of gpu_peaks",
+                            err);
     if (result == 0)
         result = make_room(&gauge, err);
     if (result == 0)
         result = cuda_check(cuda, measure_all(&gauge, best), "cannot measure the GPU's peaks", err);
-    unload(&gauge);
+    unload_gauge(&gauge);
     return result;
 }
 

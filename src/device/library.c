@@ -10,8 +10,9 @@ void library_close(void **handle)
     *handle = NULL;
 }
 
-static int resolve(void *handle, const char *name, const struct library_function *functions,
-                   size_t count, void *table, struct err *err)
+static int resolve_function(void *handle, const char *name,
+                            const struct library_function *functions, size_t count, void *table,
+                            struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
         void *symbol = dlsym(handle, functions[i].symbol);
@@ -40,7 +41,7 @@ int library_open(void **handle, const char *const *names, const struct library_f
         name++;
     if (!*handle)
         return err_set(err, ERR_MISSING, "%s is not on this machine", names[0]);
-    int result = resolve(*handle, *name, functions, count, table, err);
+    int result = resolve_function(*handle, *name, functions, count, table, err);
     if (result < 0)
         library_close(handle);
     return result;

@@ -39,7 +39,7 @@ void load_parse_stat(const char *text, struct load *load)
     load->busy = load->all - ticks[3] - ticks[4];
 }
 
-static uint64_t kilobytes(const char *text, const char *key)
+static uint64_t read_kilobytes(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
     uint64_t count = 0;
@@ -51,8 +51,8 @@ static uint64_t kilobytes(const char *text, const char *key)
 
 void load_parse_meminfo(const char *text, struct load *load)
 {
-    load->memory = kilobytes(text, "MemTotal:");
-    load->memory_available = kilobytes(text, "MemAvailable:");
+    load->memory = read_kilobytes(text, "MemTotal:");
+    load->memory_available = read_kilobytes(text, "MemAvailable:");
 }
 
 void load_read(struct load *load)

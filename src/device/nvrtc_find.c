@@ -85,7 +85,7 @@ static void add_include(struct nvrtc_place *place, char *path)
 }
 
 /* Headers of another major version than the library's do not compile with it. */
-static bool fits(const char *library, const char *header)
+static bool library_fits(const char *library, const char *header)
 {
     static const char mark[] = "#define CUDA_VERSION ";
     const char *number = strstr(library, ".so.");
@@ -115,7 +115,7 @@ static char *find_header(const struct nvrtc_place *place, const char *root, cons
                          bool whole)
 {
     char *header = root ? find_below(root, directory, "cuda_fp16.h") : NULL;
-    if (!header || (fits(place->library, header) && (!whole || is_whole(header))))
+    if (!header || (library_fits(place->library, header) && (!whole || is_whole(header))))
         return header;
     mem_free(header);
     return NULL;

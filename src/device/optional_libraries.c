@@ -52,7 +52,8 @@ static const struct {
     [OPTIONAL_CUBLASLT] = {"cublasLtGetVersion", ask_cublaslt},
 };
 
-static int try(struct optional_library *library, enum optional_library_kind kind, const char *path)
+static int try_library(struct optional_library *library, enum optional_library_kind kind,
+                       const char *path)
 {
     Dl_info where;
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -68,8 +69,8 @@ static int try(struct optional_library *library, enum optional_library_kind kind
 }
 
 /* In folders that lie beside the one of `program`. */
-static int search(struct optional_library *library, enum optional_library_kind kind,
-                  const char *program, const char *const *folders)
+static int search_library(struct optional_library *library, enum optional_library_kind kind,
+                          const char *program, const char *const *folders)
 {
     const char *slash = program ? strrchr(program, '/') : NULL;
     int found = -1;
@@ -80,7 +81,7 @@ static int search(struct optional_library *library, enum optional_library_kind k
             snprintf(pattern, sizeof pattern, "%.*s/../%s/%s", (int)(slash - program), program,
                      *folders, *name);
             if (glob(pattern, 0, NULL, &paths) == 0)
-                found = try(library, kind, paths.gl_pathv[0]);
+                found = try_library(library, kind, paths.gl_pathv[0]);
             globfree(&paths);
         }
     return found;
@@ -96,10 +97,10 @@ void optional_libraries_find(struct optional_library found[OPTIONAL_COUNT], cons
     };
     memcpy(found, empty, sizeof empty);
     for (enum optional_library_kind kind = 0; kind < OPTIONAL_COUNT; kind++) {
-        int result = search(&found[kind], kind, nvcc, below_nvcc);
+        int result = search_library(&found[kind], kind, nvcc, below_nvcc);
         if (result < 0)
-            result = search(&found[kind], kind, python, below_python);
+            result = search_library(&found[kind], kind, python, below_python);
         for (const char *const *name = names[kind]; *name && result < 0; name++)
-            result = try(&found[kind], kind, *name);
+            result = try_library(&found[kind], kind, *name);
     }
 }

@@ -58,7 +58,8 @@ struct gauge {
 
 /* Runs one phase's loop over `amount` rounds or bytes from `offset`; returns operations or
  * bytes. */
-static double work(const struct worker *worker, enum phase phase, size_t *offset, uint64_t amount)
+static double run_loop(const struct worker *worker, enum phase phase, size_t *offset,
+                       uint64_t amount)
 {
     const struct gauge *gauge = worker->gauge;
     const struct peaks_kernels *kernels = gauge->kernels;
@@ -90,7 +91,7 @@ static void run_phase(struct worker *worker, enum phase phase)
     size_t offset = 0;
     uint64_t amount = 16;
     for (int windows = 0; now_ns - start_ns < PHASE_NS || windows < WINDOWS_MIN;) {
-        double done = work(worker, phase, &offset, amount);
+        double done = run_loop(worker, phase, &offset, amount);
         int64_t end_ns = clock_now_ns();
         double window_ns = (double)(end_ns - now_ns);
         /* What takes no time at all has not been measured. */
@@ -146,7 +147,7 @@ static void *worker_main(void *data)
     return NULL;
 }
 
-static size_t pages(double bytes)
+static size_t whole_pages(double bytes)
 {
     return (size_t)bytes / 4096 * 4096;
 }
@@ -155,18 +156,18 @@ static size_t pages(double bytes)
  * larger than the one before cannot be distinguished by size and is left out. Of the last cache,
  * which a virtual machine may share with other guests and see whole, a set that is just too large
  * for the cache before: its fastest part. */
-static void plan(struct gauge *gauge, const struct cpu *cpu)
+static void plan_gauge(struct gauge *gauge, const struct cpu *cpu)
 {
     double cores = cpu->cores;
     double l1 = cpu->l1_total ? (double)cpu->l1_total / cores : 32768;
     double l2 = (double)cpu->l2_total / cores;
     double l3 = (double)cpu->l3_total / cores;
     size_t *set = gauge->working_set;
-    set[PHASE_L1] = pages(fmax(l1 / 2, 4096));
-    set[PHASE_L2] = l2 >= 3 * l1 ? pages(fmax(l2 / 2, l1 * 1.5)) : 0;
-    set[PHASE_L3] = l3 >= 3 * fmax(l2, l1) ? pages(fmax(l2, l1) * 2) : 0;
-    double largest = fmax(BUFFERS_MAX / cores, (double)pages(l3 / 2) + 4096);
-    set[PHASE_DRAM] = pages(
+    set[PHASE_L1] = whole_pages(fmax(l1 / 2, 4096));
+    set[PHASE_L2] = l2 >= 3 * l1 ? whole_pages(fmax(l2 / 2, l1 * 1.5)) : 0;
+    set[PHASE_L3] = l3 >= 3 * fmax(l2, l1) ? whole_pages(fmax(l2, l1) * 2) : 0;
+    double largest = fmax(BUFFERS_MAX / cores, (double)whole_pages(l3 / 2) + 4096);
+    set[PHASE_DRAM] = whole_pages(
         fmin(fmax(1.5 * (l3 + l2), fmax(64.0 * (1 << 20) / cores, 4 << 20)), largest));
     gauge->buffer_bytes = set[PHASE_DRAM];
     for (enum phase phase = PHASE_L1; phase < PHASE_DRAM; phase++)
@@ -291,7 +292,7 @@ int peaks_measure(struct peaks *peaks, const struct cpu *cpu, struct err *err)
     double load = 0;
     if (getloadavg(&load, 1) < 1)
         load = 0;
-    plan(&gauge, cpu);
+    plan_gauge(&gauge, cpu);
     gauge.workers = mem_alloc((size_t)gauge.count * sizeof *gauge.workers);
     int result = gauge_run(&gauge, err);
     if (result == 0)

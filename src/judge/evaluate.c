@@ -71,31 +71,39 @@ static int use_gpu(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct device_lease *lease = &session->lease;
-    if (device_lease_take_gpu(lease, &session->no_gpu) < 0)
-        return fault_verdict_of_judge(session, &session->no_gpu);
+    struct err err;
+    if (device_lease_take_gpu(lease, &err) < 0)
+        return fault_verdict_of_judge(session, &err);
     verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", lease->unit->facts.ordinal,
                                    lease->unit->facts.name);
     return 0;
 }
 
-/* Languages for a GPU run on one, where there is one and the problem has a reference for it. */
+/* Whether such a candidate can run on a GPU: there is one, and the problem has a reference for it.
+ */
+static int find_native_gpu(struct judge *judge, const struct problem *problem,
+                           const struct candidate *candidate, struct err *err)
+{
+    const struct toolchain *toolchain = &judge->toolchain;
+    const char *reference = problem->cuda_text;
+    int result = gpu_pool_list(&judge->gpus, err);
+    if (result == 0)
+        result = device_compiler(toolchain, device_only(problem, candidate->text), err);
+    if (result == 0 && !reference)
+        result = err_set(err, ERR_UNSUPPORTED,
+                         "problem %s has no reference.cu to hold them against", problem->id);
+    return result < 0 ? result : device_compiler(toolchain, device_only(problem, reference), err);
+}
+
 static int choose_for_native(struct session *session)
 {
-    const struct problem *problem = session->job.problem;
-    const char *reference = problem->cuda_text;
-    if (!session->job.language->gpu || gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
-        device_compiler(&session->judge->toolchain,
-                        device_only(problem, session->job.candidate->text), &session->no_gpu) < 0)
+    struct err err;
+    if (!session->job.language->gpu)
         return 0;
-    if (!reference) {
-        err_set(&session->no_gpu, ERR_UNSUPPORTED,
-                "problem %s has no reference.cu to hold them against", problem->id);
-        return 0;
-    }
-    if (device_compiler(&session->judge->toolchain, device_only(problem, reference),
-                        &session->no_gpu) < 0)
-        return 0;
-    return use_gpu(session);
+    if (find_native_gpu(session->judge, session->job.problem, session->job.candidate, &err) == 0)
+        return use_gpu(session);
+    session->no_gpu = err;
+    return 0;
 }
 
 /* Whether there would be more memory another time: other sessions have some, or cached references

@@ -67,7 +67,7 @@ int open_children(struct session *session)
     return result;
 }
 
-int open_reference(struct session *session)
+int open_only_reference(struct session *session)
 {
     struct opening opening = session_opening(session);
     int result = session->job.problem->format == PROBLEM_NATIVE ? native_open_reference(&opening)

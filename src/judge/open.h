@@ -9,4 +9,4 @@ struct session;
 /* 0 or -1 (the verdict says why). */
 int open_children(struct session *session);
 /* The reference alone; nothing to do if the session has it. Likewise. */
-int open_reference(struct session *session);
+int open_only_reference(struct session *session);

@@ -65,7 +65,8 @@ static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
 }
 
 /* Whether `data` would pass as this output; *error: the largest error in tolerances. */
-static bool passes(const struct probe *probe, uint32_t output, const void *data, double *error)
+static bool output_passes(const struct probe *probe, uint32_t output, const void *data,
+                          double *error)
 {
     struct comparison spec = {
         .dtype = probe->truth[output].dtype,
@@ -82,7 +83,7 @@ static bool passes(const struct probe *probe, uint32_t output, const void *data,
     return good;
 }
 
-static void record(struct attempt *attempt, bool passed, double error)
+static void record_attempt(struct attempt *attempt, bool passed, double error)
 {
     attempt->trials++;
     attempt->passed += passed;
@@ -97,7 +98,7 @@ static double mean_of(const struct tensor *tensor)
     return tensor->count ? sum / (double)tensor->count : 0;
 }
 
-static void *room(struct probe *probe, size_t bytes)
+static void *attempt_room(struct probe *probe, size_t bytes)
 {
     if (probe->attempt_bytes < bytes) {
         probe->attempt = mem_resize(probe->attempt, bytes);
@@ -114,14 +115,14 @@ static void try_constants(struct probe *probe, bool mean)
     for (uint32_t i = 0; i < probe->outputs; i++) {
         const struct tensor *truth = &probe->truth[i];
         double value = mean ? mean_of(truth) : 0;
-        void *data = room(probe, truth->bytes + 1);
+        void *data = attempt_room(probe, truth->bytes + 1);
         for (uint64_t at = 0; at < truth->count; at++)
             dtype_store(truth->dtype, data, at, value);
-        passed = passes(probe, i, data, &error) && passed;
+        passed = output_passes(probe, i, data, &error) && passed;
     }
-    record(attempt_of(probe->audit, mean ? "H10" : "H07", "%s",
-                      mean ? "a constant (the answer's mean)" : "zeros"),
-           passed, error);
+    record_attempt(attempt_of(probe->audit, mean ? "H10" : "H07", "%s",
+                              mean ? "a constant (the answer's mean)" : "zeros"),
+                   passed, error);
 }
 
 static const char *input_name(const struct probe *probe, uint32_t argument, char *name,
@@ -153,10 +154,10 @@ static void try_copies(struct probe *probe)
             double error = 0;
             if (truth->dtype != argument->dtype || truth->count != argument->count)
                 continue;
-            bool passed = passes(probe, output, probe->inputs + argument->offset, &error);
-            record(attempt_of(probe->audit, "H07", "output %u a copy of %s", output,
-                              input_name(probe, i, name, sizeof name)),
-                   passed, error);
+            bool passed = output_passes(probe, output, probe->inputs + argument->offset, &error);
+            record_attempt(attempt_of(probe->audit, "H07", "output %u a copy of %s", output,
+                                      input_name(probe, i, name, sizeof name)),
+                           passed, error);
         }
     }
 }
@@ -180,20 +181,20 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
         struct tensor tensor;
         if (child_output(child, 0, i, &tensor, &err) < 0)
             return fault_set(&session->fault, FAULT_REFERENCE, &err);
-        passed = tensor.bytes == probe->truth[i].bytes && passes(probe, i, tensor.data, &error) &&
-                 passed;
+        passed = tensor.bytes == probe->truth[i].bytes &&
+                 output_passes(probe, i, tensor.data, &error) && passed;
     }
-    record(attempt_of(probe->audit, code, "%s", name), passed, error);
+    record_attempt(attempt_of(probe->audit, code, "%s", name), passed, error);
     return 0;
 }
 
-static void restore(struct probe *probe)
+static void restore_inputs(struct probe *probe)
 {
     memcpy(probe->session->reference.child.slot.data, probe->inputs, probe->trial.layout.bytes);
 }
 
 /* Round to nearest at `bits` of mantissa, through the double that holds every narrower type. */
-static double coarsen(double value, int bits)
+static double coarsen_value(double value, int bits)
 {
     int exponent;
     double mantissa = frexp(value, &exponent);
@@ -214,12 +215,12 @@ static int try_precision(struct probe *probe)
         any = true;
         for (uint64_t at = 0; at < argument->count; at++)
             dtype_store(argument->dtype, data, at,
-                        coarsen(dtype_load(argument->dtype, data, at), bits));
+                        coarsen_value(dtype_load(argument->dtype, data, at), bits));
     }
     int result = any ? try_reference(probe, "H13", WIRE_RUN, probe->session->trials.noise,
                                      "lower precision (inputs rounded)")
                      : 0;
-    restore(probe);
+    restore_inputs(probe);
     return result;
 }
 
@@ -259,7 +260,7 @@ static int try_slices(struct probe *probe)
             snprintf(text, sizeof text, "without the last slice of %s along axis %u",
                      input_name(probe, i, name, sizeof name), axis);
             int result = try_reference(probe, "H14", WIRE_RUN, probe->session->trials.noise, text);
-            restore(probe);
+            restore_inputs(probe);
             if (result < 0)
                 return result;
         }
@@ -288,7 +289,7 @@ static int try_deaf(struct probe *probe)
     for (uint32_t i = 0; i < layout->count && result == 0; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
-        restore(probe);
+        restore_inputs(probe);
         if ((!is_input(argument) && argument->role != ROLE_SCALAR) ||
             memcmp(other + argument->offset, probe->inputs + argument->offset, bytes) == 0)
             continue;
@@ -297,7 +298,7 @@ static int try_deaf(struct probe *probe)
         snprintf(text, sizeof text, "deaf to %s", input_name(probe, i, name, sizeof name));
         result = try_reference(probe, "H14", WIRE_RUN, session->trials.noise, text);
     }
-    restore(probe);
+    restore_inputs(probe);
     for (uint32_t i = 0; i < probe->parameters && result == 0; i++) {
         snprintf(text, sizeof text, "without parameter %u", i);
         result = try_reference(probe, "H14", WIRE_WITHOUT, i, text);
@@ -329,15 +330,15 @@ static int learn_truth(struct probe *probe)
                                                                           : probe->audit->own_error,
                                            session->trials.answer.own_error[i] / allowed);
     }
-    restore(probe); /* an inout argument holds the answer now */
+    restore_inputs(probe); /* an inout argument holds the answer now */
     if (trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
         return -1;
     for (uint32_t i = 0; i < probe->outputs; i++) {
         double error = 0;
-        if (!passes(probe, i, session->trials.answer.reference[i].data, &error))
+        if (!output_passes(probe, i, session->trials.answer.reference[i].data, &error))
             probe->audit->deterministic = false;
     }
-    restore(probe);
+    restore_inputs(probe);
     return 0;
 }
 
@@ -464,7 +465,7 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     if (result == 0) {
         session_prepare_builds(session, standby);
         probe.trials = session_trials(session);
-        result = open_reference(session);
+        result = open_only_reference(session);
         if (result == 0)
             result = problem->format == PROBLEM_NATIVE ? probe_native(&probe) : probe_torch(&probe);
         (void)fault_verdict(session);

@@ -8,7 +8,7 @@
 #define NAME_SHOWN 72
 #define SPILL_BYTES 8 /* of local memory a thread: below this it is no more than a stack frame */
 
-static double percent(double part, double whole)
+static double percent_of(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
 }
@@ -28,15 +28,15 @@ static void put_head(const struct launch_totals *all, struct buf *out)
     buf_printf(out,
                "\nyour own kernels: %.1f %% of the GPU's time, %" PRIu64 " of %" PRIu64
                " launches, %u of %u kernels\n",
-               percent(all->own_time_us, all->time_us), all->own_launches, all->launches,
+               percent_of(all->own_time_us, all->time_us), all->own_launches, all->launches,
                all->own_kernels, all->kernels);
     if (all->call_bytes > 0 && busy_us > 0) {
         double per_s = all->call_bytes / busy_us * 1e6;
         buf_printf(out, "memory: a call must move %.4g MB: %.4g GB/s", all->call_bytes * 1e-6,
                    per_s * 1e-9);
         if (all->peak_bytes_per_s > 0)
-            buf_printf(out, ", %.0f %% of this GPU's %.4g", percent(per_s, all->peak_bytes_per_s),
-                       all->peak_bytes_per_s * 1e-9);
+            buf_printf(out, ", %.0f %% of this GPU's %.4g",
+                       percent_of(per_s, all->peak_bytes_per_s), all->peak_bytes_per_s * 1e-9);
         buf_puts(out, "\n");
     }
 }
@@ -50,7 +50,7 @@ static void put_kernel(const struct launch_totals *all, const struct kernel_shar
         snprintf(occupancy, sizeof occupancy, "%.0f %% (%s)", 100 * kernel->occupancy,
                  kernel->limit);
     buf_printf(out, "%6.1f %%  %9.4g  %8.4g  %-19s  %-5s  %.*s%s\n",
-               percent(kernel->time_us, all->time_us), kernel->time_us / all->calls,
+               percent_of(kernel->time_us, all->time_us), kernel->time_us / all->calls,
                (double)kernel->launches / all->calls, occupancy,
                kernel->own       ? "own"
                : kernel->copy    ? "copy"
@@ -82,7 +82,7 @@ static void put_notes(const struct launch_totals *all, const struct kernel_share
                       struct buf *out)
 {
     uint64_t blocks = blocks_of(kernel);
-    if (!kernel->own || percent(kernel->time_us, all->time_us) < 5)
+    if (!kernel->own || percent_of(kernel->time_us, all->time_us) < 5)
         return;
     if (kernel->local_bytes >= SPILL_BYTES)
         buf_printf(out,
@@ -118,7 +118,7 @@ void profile_text(const struct verdict *verdict, struct buf *out)
         shown_us += verdict->kernels[i].time_us;
     }
     if (all->kernels > verdict->kernel_count)
-        buf_printf(out, "%6.1f %%  in %u more\n", percent(all->time_us - shown_us, all->time_us),
+        buf_printf(out, "%6.1f %%  in %u more\n", percent_of(all->time_us - shown_us, all->time_us),
                    all->kernels - verdict->kernel_count);
     for (uint32_t i = 0; i < verdict->kernel_count; i++)
         put_notes(all, &verdict->kernels[i], out);
@@ -133,11 +133,11 @@ void profile_text(const struct verdict *verdict, struct buf *out)
 void profile_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES])
 {
     snprintf(text, PROFILE_COVERAGE_BYTES, "%u/%u (%.2f%%)", all->own_kernels, all->kernels,
-             percent(all->own_kernels, all->kernels));
+             percent_of(all->own_kernels, all->kernels));
 }
 
 void profile_time_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES])
 {
     snprintf(text, PROFILE_COVERAGE_BYTES, "%.2fus/%.2fus (%.2f%%)", all->own_time_us, all->time_us,
-             percent(all->own_time_us, all->time_us));
+             percent_of(all->own_time_us, all->time_us));
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Below `range`, as in fill.c. */
-static uint64_t below(uint64_t bits, uint64_t range)
+static uint64_t draw_below(uint64_t bits, uint64_t range)
 {
     return (uint64_t)((unsigned __int128)bits * range >> 64);
 }
@@ -23,12 +23,13 @@ static int64_t draw_one(const struct size_range *range, uint64_t key, uint64_t i
     uint64_t low = (uint64_t)range->low, high = (uint64_t)range->high;
     if (fill_bits(key, 3 * index) & 1) {
         int least = bit_length(low), most = bit_length(high);
-        int bits = least + (int)below(fill_bits(key, 3 * index + 1), (uint64_t)(most - least) + 1);
+        int bits = least +
+                   (int)draw_below(fill_bits(key, 3 * index + 1), (uint64_t)(most - least) + 1);
         uint64_t smallest = (uint64_t)1 << (bits - 1), largest = 2 * smallest - 1;
         low = low > smallest ? low : smallest;
         high = high < largest ? high : largest;
     }
-    return (int64_t)(low + below(fill_bits(key, 3 * index + 2), high - low + 1));
+    return (int64_t)(low + draw_below(fill_bits(key, 3 * index + 2), high - low + 1));
 }
 
 bool draw_accepts(const struct problem *problem, const struct size_set *sizes)

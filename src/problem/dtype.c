@@ -102,7 +102,7 @@ double dtype_load(uint32_t type, const void *array, size_t index)
 }
 
 /* To nearest even within [low, high], both exact doubles; a NaN becomes 0. */
-static double saturate(double value, double low, double high)
+static double saturate_value(double value, double low, double high)
 {
     if (isnan(value))
         return 0;
@@ -112,13 +112,13 @@ static double saturate(double value, double low, double high)
 
 static int64_t saturate_i64(double value)
 {
-    double rounded = saturate(value, -0x1p63, 0x1p63);
+    double rounded = saturate_value(value, -0x1p63, 0x1p63);
     return rounded >= 0x1p63 ? INT64_MAX : (int64_t)rounded;
 }
 
 static uint64_t saturate_u64(double value)
 {
-    double rounded = saturate(value, 0, 0x1p64);
+    double rounded = saturate_value(value, 0, 0x1p64);
     return rounded >= 0x1p64 ? UINT64_MAX : (uint64_t)rounded;
 }
 
@@ -138,22 +138,22 @@ void dtype_store(uint32_t type, void *array, size_t index, double value)
         ((double *)array)[index] = value;
         break;
     case DTYPE_I8:
-        ((int8_t *)array)[index] = (int8_t)saturate(value, INT8_MIN, INT8_MAX);
+        ((int8_t *)array)[index] = (int8_t)saturate_value(value, INT8_MIN, INT8_MAX);
         break;
     case DTYPE_U8:
-        ((uint8_t *)array)[index] = (uint8_t)saturate(value, 0, UINT8_MAX);
+        ((uint8_t *)array)[index] = (uint8_t)saturate_value(value, 0, UINT8_MAX);
         break;
     case DTYPE_I16:
-        ((int16_t *)array)[index] = (int16_t)saturate(value, INT16_MIN, INT16_MAX);
+        ((int16_t *)array)[index] = (int16_t)saturate_value(value, INT16_MIN, INT16_MAX);
         break;
     case DTYPE_I32:
-        ((int32_t *)array)[index] = (int32_t)saturate(value, INT32_MIN, INT32_MAX);
+        ((int32_t *)array)[index] = (int32_t)saturate_value(value, INT32_MIN, INT32_MAX);
         break;
     case DTYPE_I64:
         ((int64_t *)array)[index] = saturate_i64(value);
         break;
     case DTYPE_U32:
-        ((uint32_t *)array)[index] = (uint32_t)saturate(value, 0, UINT32_MAX);
+        ((uint32_t *)array)[index] = (uint32_t)saturate_value(value, 0, UINT32_MAX);
         break;
     case DTYPE_U64:
         ((uint64_t *)array)[index] = saturate_u64(value);

@@ -11,12 +11,12 @@ int expression_parse(struct arena *arena, const char *text, const char *const *n
 }
 
 /* A value that is no number stays one: fmin and fmax would drop it. */
-static double least(double a, double b)
+static double least_of(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
 }
 
-static double quotient(double a, double b)
+static double quotient_of(double a, double b)
 {
     return b == 0 ? NAN : a / b;
 }
@@ -39,11 +39,11 @@ static double value_of(const struct node *node, const int64_t *values)
     case OP_MULTIPLY:
         return a * b;
     case OP_DIVIDE:
-        return quotient(a, b);
+        return quotient_of(a, b);
     case OP_FLOOR_DIVIDE:
-        return floor(quotient(a, b));
+        return floor(quotient_of(a, b));
     case OP_REMAINDER:
-        return a - floor(quotient(a, b)) * b;
+        return a - floor(quotient_of(a, b)) * b;
     case OP_EQUAL:
         return a == b;
     case OP_UNEQUAL:
@@ -59,11 +59,11 @@ static double value_of(const struct node *node, const int64_t *values)
     case OP_AND:
         return fabs(a) > 0 && fabs(b) > 0;
     case OP_MIN:
-        return least(a, b);
+        return least_of(a, b);
     case OP_MAX:
-        return -least(-a, -b);
+        return -least_of(-a, -b);
     case OP_CEIL_DIVIDE:
-        return ceil(quotient(a, b));
+        return ceil(quotient_of(a, b));
     case OP_LOG2:
         return log2(a);
     case OP_SQRT:

@@ -52,7 +52,7 @@ struct parser {
 static const struct node *parse_all(struct parser *parser);
 
 __attribute__((format(printf, 3, 4))) static const struct node *
-fail(struct parser *parser, const char *at, const char *format, ...)
+fail_parse(struct parser *parser, const char *at, const char *format, ...)
 {
     if (!parser->failed_at) {
         va_list args;
@@ -64,8 +64,8 @@ fail(struct parser *parser, const char *at, const char *format, ...)
     return NULL;
 }
 
-static const struct node *make(struct parser *parser, enum operation operation,
-                               const struct node *left, const struct node *right)
+static const struct node *make_node(struct parser *parser, enum operation operation,
+                                    const struct node *left, const struct node *right)
 {
     struct node *node = arena_alloc(parser->arena, sizeof *node);
     node->operation = operation;
@@ -164,29 +164,30 @@ static const struct node *parse_number(struct parser *parser)
         fraction = take_digits(parser, &digits, &dropped_fraction);
     }
     if (count + fraction == 0)
-        return fail(parser, start, "a number needs a digit");
+        return fail_parse(parser, start, "a number needs a digit");
     if (*parser->at == 'e' || *parser->at == 'E') {
         bool negative = parser->at[1] == '-';
         parser->at += parser->at[1] == '-' || parser->at[1] == '+' ? 2 : 1;
         if (!is_digit(*parser->at))
-            return fail(parser, start, "a number needs digits behind its 'e'");
+            return fail_parse(parser, start, "a number needs digits behind its 'e'");
         for (; is_digit(*parser->at); parser->at++)
             exponent = exponent < 1000 ? exponent * 10 + (*parser->at - '0') : exponent;
         exponent = negative ? -exponent : exponent;
     }
     if (is_name_start(*parser->at) || *parser->at == '.')
-        return fail(parser, start, "a number runs into '%.20s'; write * to multiply", parser->at);
+        return fail_parse(parser, start, "a number runs into '%.20s'; write * to multiply",
+                          parser->at);
     double value = scale_by_ten(digits, exponent + dropped_whole + dropped_fraction - fraction);
     if (!isfinite(value))
-        return fail(parser, start, "the number is too large");
+        return fail_parse(parser, start, "the number is too large");
     struct node *node = arena_alloc(parser->arena, sizeof *node);
     node->operation = OP_NUMBER;
     node->number = value;
     return node;
 }
 
-static const struct node *unknown(struct parser *parser, const char *what, const char *word,
-                                  const char *start)
+static const struct node *unknown_name(struct parser *parser, const char *what, const char *word,
+                                       const char *start)
 {
     const char *known[LIMIT_SIZES + COUNT(functions)];
     size_t count = 0;
@@ -197,9 +198,9 @@ static const struct node *unknown(struct parser *parser, const char *what, const
         known[count++] = functions[i].name;
     err_unknown(&err, what, word, known, count);
     bool numbers = parser->name_count == 0 && !nearest_name(word, known, count);
-    return numbers
-               ? fail(parser, start, "unknown %s '%.60s'; only numbers may stand here", what, word)
-               : fail(parser, start, "%s", err.text);
+    return numbers ? fail_parse(parser, start, "unknown %s '%.60s'; only numbers may stand here",
+                                what, word)
+                   : fail_parse(parser, start, "%s", err.text);
 }
 
 static const struct node *parse_arguments(struct parser *parser, const struct function *function,
@@ -214,24 +215,25 @@ static const struct node *parse_arguments(struct parser *parser, const struct fu
             return NULL;
         count++;
         if (function->least == 1)
-            value = make(parser, function->operation, argument, NULL);
+            value = make_node(parser, function->operation, argument, NULL);
         else
-            value = count == 1 ? argument : make(parser, function->operation, value, argument);
+            value = count == 1 ? argument : make_node(parser, function->operation, value, argument);
         skip_blanks(parser);
         if (*parser->at == ',') {
             parser->at++;
             continue;
         }
         if (*parser->at != ')')
-            return fail(parser, parser->at, "expected ',' or ')' for the '(' %d characters before",
-                        (int)(parser->at - open));
+            return fail_parse(parser, parser->at,
+                              "expected ',' or ')' for the '(' %d characters before",
+                              (int)(parser->at - open));
         parser->at++;
         break;
     }
     if (count < function->least || count > function->most)
-        return fail(parser, start, "%s takes %s%u argument%s, not %u", function->name,
-                    function->most > function->least ? "at least " : "", function->least,
-                    function->least == 1 ? "" : "s", count);
+        return fail_parse(parser, start, "%s takes %s%u argument%s, not %u", function->name,
+                          function->most > function->least ? "at least " : "", function->least,
+                          function->least == 1 ? "" : "s", count);
     return value;
 }
 
@@ -253,23 +255,23 @@ static const struct node *parse_word(struct parser *parser)
         if (strncmp(start, functions[i].name, length) != 0 || functions[i].name[length] != '\0')
             continue;
         if (*parser->at != '(')
-            return fail(parser, start, "'%s' is a function: write %s(...)", functions[i].name,
-                        functions[i].name);
+            return fail_parse(parser, start, "'%s' is a function: write %s(...)", functions[i].name,
+                              functions[i].name);
         return parse_arguments(parser, &functions[i], start);
     }
     char word[LIMIT_EXPRESSION_BYTES + 1];
     snprintf(word, sizeof word, "%.*s", (int)length, start);
-    return unknown(parser, *parser->at == '(' ? "function" : "name", word, start);
+    return unknown_name(parser, *parser->at == '(' ? "function" : "name", word, start);
 }
 
-static const struct node *unexpected(struct parser *parser, const char *expected)
+static const struct node *unexpected_token(struct parser *parser, const char *expected)
 {
     unsigned char c = (unsigned char)*parser->at;
     if (c == '\0')
-        return fail(parser, parser->at, "ends too early: expected %s", expected);
+        return fail_parse(parser, parser->at, "ends too early: expected %s", expected);
     if (c < ' ' || c >= 127)
-        return fail(parser, parser->at, "expected %s, not byte 0x%02x", expected, c);
-    return fail(parser, parser->at, "expected %s, not '%c'", expected, c);
+        return fail_parse(parser, parser->at, "expected %s, not byte 0x%02x", expected, c);
+    return fail_parse(parser, parser->at, "expected %s, not '%c'", expected, c);
 }
 
 static const struct node *parse_primary(struct parser *parser)
@@ -280,14 +282,14 @@ static const struct node *parse_primary(struct parser *parser)
     if (is_name_start(*parser->at))
         return parse_word(parser);
     if (*parser->at != '(')
-        return unexpected(parser, "a number, a name or '('");
+        return unexpected_token(parser, "a number, a name or '('");
     const char *open = parser->at++;
     const struct node *value = parse_all(parser);
     if (!value)
         return NULL;
     skip_blanks(parser);
     if (*parser->at != ')')
-        return fail(parser, open, "this '(' is never closed");
+        return fail_parse(parser, open, "this '(' is never closed");
     parser->at++;
     return value;
 }
@@ -299,7 +301,7 @@ static const struct node *parse_unary(struct parser *parser)
         return parse_primary(parser);
     parser->at++;
     const struct node *value = parse_primary(parser);
-    return value ? make(parser, OP_NEGATE, value, NULL) : NULL;
+    return value ? make_node(parser, OP_NEGATE, value, NULL) : NULL;
 }
 
 static const struct node *parse_product(struct parser *parser)
@@ -308,9 +310,9 @@ static const struct node *parse_product(struct parser *parser)
     const struct node *left = parse_unary(parser);
     while (left && take_symbol(parser, products, COUNT(products), &operation)) {
         if (operation == OP_MULTIPLY && *parser->at == '*')
-            return fail(parser, parser->at - 1, "there is no power operator: multiply");
+            return fail_parse(parser, parser->at - 1, "there is no power operator: multiply");
         const struct node *right = parse_unary(parser);
-        left = right ? make(parser, operation, left, right) : NULL;
+        left = right ? make_node(parser, operation, left, right) : NULL;
     }
     return left;
 }
@@ -321,7 +323,7 @@ static const struct node *parse_sum(struct parser *parser)
     const struct node *left = parse_product(parser);
     while (left && take_symbol(parser, sums, COUNT(sums), &operation)) {
         const struct node *right = parse_product(parser);
-        left = right ? make(parser, operation, left, right) : NULL;
+        left = right ? make_node(parser, operation, left, right) : NULL;
     }
     return left;
 }
@@ -336,14 +338,15 @@ static const struct node *parse_compare(struct parser *parser)
     skip_blanks(parser);
     const char *again = parser->at;
     if (right && take_symbol(parser, comparisons, COUNT(comparisons), &operation))
-        return fail(parser, again, "comparisons do not chain: join two of them with 'and'");
-    return right ? make(parser, operation, left, right) : NULL;
+        return fail_parse(parser, again, "comparisons do not chain: join two of them with 'and'");
+    return right ? make_node(parser, operation, left, right) : NULL;
 }
 
 static const struct node *parse_all(struct parser *parser)
 {
     if (parser->depth == LIMIT_EXPRESSION_DEPTH)
-        return fail(parser, parser->at, "is nested deeper than %d levels", LIMIT_EXPRESSION_DEPTH);
+        return fail_parse(parser, parser->at, "is nested deeper than %d levels",
+                          LIMIT_EXPRESSION_DEPTH);
     parser->depth++;
     const struct node *left = parse_compare(parser);
     for (skip_blanks(parser); left; skip_blanks(parser)) {
@@ -351,7 +354,7 @@ static const struct node *parse_all(struct parser *parser)
             break;
         parser->at += 3;
         const struct node *right = parse_compare(parser);
-        left = right ? make(parser, OP_AND, left, right) : NULL;
+        left = right ? make_node(parser, OP_AND, left, right) : NULL;
     }
     parser->depth--;
     return left;
@@ -365,15 +368,16 @@ int expression_parse_placed(struct arena *arena, const char *text, const char *c
     parser.text = parser.at = text;
     const struct node *root = NULL;
     if (strnlen(text, LIMIT_EXPRESSION_BYTES + 1) > LIMIT_EXPRESSION_BYTES) {
-        fail(&parser, text, "is longer than %d characters", LIMIT_EXPRESSION_BYTES);
+        fail_parse(&parser, text, "is longer than %d characters", LIMIT_EXPRESSION_BYTES);
     } else {
         parser.text = parser.at = arena_strdup(arena, text);
         root = parse_all(&parser);
         skip_blanks(&parser);
         if (root && *parser.at == '=')
-            root = fail(&parser, parser.at, "a single '=' means nothing: write == to compare");
+            root = fail_parse(&parser, parser.at,
+                              "a single '=' means nothing: write == to compare");
         else if (root && *parser.at != '\0')
-            root = unexpected(&parser, "an operator or the end");
+            root = unexpected_token(&parser, "an operator or the end");
     }
     if (!root) {
         *column = (uint32_t)(parser.failed_at - parser.text) + 1;

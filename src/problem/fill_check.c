@@ -48,8 +48,8 @@ const char *fill_check_kind(enum fill_kind kind, uint32_t dtype, bool scalar)
     }
 }
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *reason, size_t reason_bytes,
-                                                         const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool refuse_fill(char *reason, size_t reason_bytes,
+                                                              const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -69,15 +69,15 @@ static bool check_spread(enum fill_kind kind, const struct bounds *bounds, doubl
     double low = a, high = b;
     if (kind == FILL_NORMAL) {
         if (!(b > 0))
-            return refuse(reason, reason_bytes, "normal needs a deviation above 0, not %g", b);
+            return refuse_fill(reason, reason_bytes, "normal needs a deviation above 0, not %g", b);
         low = a - NORMAL_REACH * b;
         high = a + NORMAL_REACH * b;
     } else if (!(a < b)) {
-        return refuse(reason, reason_bytes, "uniform needs low < high, not %g and %g", a, b);
+        return refuse_fill(reason, reason_bytes, "uniform needs low < high, not %g and %g", a, b);
     }
     if (low < bounds->low || high > bounds->high)
-        return refuse(reason, reason_bytes, "values from %g to %g pass the type's largest, %g", low,
-                      high, bounds->high);
+        return refuse_fill(reason, reason_bytes, "values from %g to %g pass the type's largest, %g",
+                           low, high, bounds->high);
     return true;
 }
 
@@ -85,16 +85,17 @@ static bool check_integer(const struct bounds *bounds, double a, double b, char 
                           size_t reason_bytes)
 {
     if (!is_whole(a) || !is_whole(b))
-        return refuse(reason, reason_bytes, "integer needs whole numbers, not %.17g and %.17g", a,
-                      b);
+        return refuse_fill(reason, reason_bytes, "integer needs whole numbers, not %.17g and %.17g",
+                           a, b);
     if (!(a < b))
-        return refuse(reason, reason_bytes,
-                      "integer(%g, %g) is empty: high is exclusive and must be above low", a, b);
+        return refuse_fill(reason, reason_bytes,
+                           "integer(%g, %g) is empty: high is exclusive and must be above low", a,
+                           b);
     double low = fmax(bounds->low, -bounds->whole), high = fmin(bounds->high, bounds->whole);
     if (a < low || b - 1 > high)
-        return refuse(reason, reason_bytes,
-                      "the type holds whole numbers from %.17g to %.17g, not %.17g to %.17g", low,
-                      high, a, b - 1);
+        return refuse_fill(reason, reason_bytes,
+                           "the type holds whole numbers from %.17g to %.17g, not %.17g to %.17g",
+                           low, high, a, b - 1);
     return true;
 }
 
@@ -103,7 +104,8 @@ bool fill_check_values(enum fill_kind kind, uint32_t dtype, uint64_t count, doub
 {
     const struct bounds *bounds = &bounds_of[dtype];
     if (!isfinite(a) || !isfinite(b))
-        return refuse(reason, reason_bytes, "a parameter of its fill is %g", isfinite(a) ? b : a);
+        return refuse_fill(reason, reason_bytes, "a parameter of its fill is %g",
+                           isfinite(a) ? b : a);
     switch (kind) {
     case FILL_NORMAL:
     case FILL_UNIFORM:
@@ -112,23 +114,23 @@ bool fill_check_values(enum fill_kind kind, uint32_t dtype, uint64_t count, doub
         return check_integer(bounds, a, b, reason, reason_bytes);
     case FILL_CONSTANT:
         if (a < bounds->low || a > bounds->high || (!dtype_facts(dtype)->floating && !is_whole(a)))
-            return refuse(reason, reason_bytes, "the type cannot hold constant(%.17g)", a);
+            return refuse_fill(reason, reason_bytes, "the type cannot hold constant(%.17g)", a);
         return true;
     case FILL_PERMUTATION:
         if ((double)(count - 1) > bounds->high)
-            return refuse(reason, reason_bytes,
-                          "a permutation of %llu elements passes the type's largest, %.17g",
-                          (unsigned long long)count, bounds->high);
+            return refuse_fill(reason, reason_bytes,
+                               "a permutation of %llu elements passes the type's largest, %.17g",
+                               (unsigned long long)count, bounds->high);
         return true;
     case FILL_OFFSETS:
         if (!is_whole(a) || a < 0 || a > bounds->high)
-            return refuse(reason, reason_bytes,
-                          "offsets needs a whole total from 0 to %.17g, not %.17g", bounds->high,
-                          a);
+            return refuse_fill(reason, reason_bytes,
+                               "offsets needs a whole total from 0 to %.17g, not %.17g",
+                               bounds->high, a);
         if (count < 2 && a > 0)
-            return refuse(reason, reason_bytes,
-                          "offsets needs two elements: the first 0, the "
-                          "last the total");
+            return refuse_fill(reason, reason_bytes,
+                               "offsets needs two elements: the first 0, the "
+                               "last the total");
         return true;
     default:
         return true;

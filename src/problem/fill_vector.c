@@ -220,7 +220,7 @@ bool fill_variant_usable(enum fill_variant variant)
 }
 
 /* The neighbour of `value` in a floating type, towards `direction` (-1 or 1). */
-static double neighbour(uint32_t dtype, double value, double direction)
+static double neighbour_of(uint32_t dtype, double value, double direction)
 {
     if (dtype == DTYPE_F64)
         return nextafter(value, direction * INFINITY);
@@ -243,11 +243,11 @@ static void bound_uniform(struct fill_plan *plan, double a, double b)
     dtype_store(plan->dtype, &room, 0, a);
     plan->bottom = dtype_load(plan->dtype, &room, 0);
     if (plan->bottom < a)
-        plan->bottom = neighbour(plan->dtype, plan->bottom, 1);
+        plan->bottom = neighbour_of(plan->dtype, plan->bottom, 1);
     dtype_store(plan->dtype, &room, 0, b);
     plan->top = dtype_load(plan->dtype, &room, 0);
     if (plan->top >= b)
-        plan->top = neighbour(plan->dtype, plan->top, -1);
+        plan->top = neighbour_of(plan->dtype, plan->top, -1);
     if (plan->bottom > plan->top) /* no value of the type lies between */
         plan->bottom = plan->top;
 }

@@ -121,7 +121,7 @@ static uint32_t split_list(char *text, char **items, uint32_t most)
     return count;
 }
 
-static char *trimmed(char *text)
+static char *trimmed_line(char *text)
 {
     size_t length = strlen(text);
     while (length > 0 && is_blank(text[length - 1]))
@@ -177,7 +177,7 @@ static int parse_argument(struct reader *reader, char *text, struct launch_argum
         type = &launch_types[0]; /* size_t */
     argument->type = (uint32_t)(type - launch_types);
     argument->bytes = type->bytes;
-    return parse_expression(reader, trimmed(inside), "args", &argument->value);
+    return parse_expression(reader, trimmed_line(inside), "args", &argument->value);
 }
 
 static int parse_arguments(struct reader *reader, char *text, struct launch_call *call)
@@ -187,10 +187,10 @@ static int parse_arguments(struct reader *reader, char *text, struct launch_call
     if (count > LAUNCH_ARGUMENTS)
         return err_set(reader->err, ERR_INPUT, "args: more than %d", LAUNCH_ARGUMENTS);
     call->argument_count = 0;
-    if (count == 1 && *trimmed(items[0]) == '\0')
+    if (count == 1 && *trimmed_line(items[0]) == '\0')
         return 0;
     for (uint32_t i = 0; i < count; i++) {
-        int result = parse_argument(reader, trimmed(items[i]), &call->arguments[i]);
+        int result = parse_argument(reader, trimmed_line(items[i]), &call->arguments[i]);
         if (result < 0)
             return result;
     }
@@ -206,7 +206,7 @@ static int parse_extent(struct reader *reader, char *text, const char *what,
     if (count > 3)
         return err_set(reader->err, ERR_INPUT, "%s: at most three numbers", what);
     for (uint32_t i = 0; i < count; i++) {
-        int result = parse_expression(reader, trimmed(items[i]), what, &extent[i]);
+        int result = parse_expression(reader, trimmed_line(items[i]), what, &extent[i]);
         if (result < 0)
             return result;
     }
@@ -245,7 +245,7 @@ static int take_pair(struct reader *reader, const char **at, const char *const *
     const char *end = value_end(start);
     if (!end)
         return err_set(reader->err, ERR_INPUT, "%s: the parentheses do not match", *key);
-    *value = trimmed(arena_strndup(reader->arena, start, (size_t)(end - start)));
+    *value = trimmed_line(arena_strndup(reader->arena, start, (size_t)(end - start)));
     if (**value == '\0')
         return err_set(reader->err, ERR_INPUT, "%s: there is nothing behind the '='", *key);
     *at = end;
@@ -403,7 +403,7 @@ static const char *behind_text(const char *at)
 /* Which functions `solution` are declared: a bit for a kernel, a bit for one of the host. */
 enum { KERNEL = 1, HOST = 2 };
 
-static int solutions(const char *at)
+static int solution_kinds(const char *at)
 {
     bool global = false; /* since the last declaration ended */
     int found = 0;
@@ -440,6 +440,6 @@ static bool has_launch_line(const char *source)
 
 bool launch_wanted(const char *source, const char *fallback)
 {
-    int found = solutions(source);
+    int found = solution_kinds(source);
     return !(found & HOST) && (has_launch_line(source) || (fallback && found & KERNEL));
 }

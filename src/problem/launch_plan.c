@@ -18,8 +18,8 @@ const struct launch_type launch_types[] = {
 
 const uint32_t launch_type_count = COUNT(launch_types);
 
-static int whole(const struct expression *expression, const int64_t *sizes, double low, double high,
-                 const char *what, uint64_t *value, struct err *err)
+static int is_whole_number(const struct expression *expression, const int64_t *sizes, double low,
+                           double high, const char *what, uint64_t *value, struct err *err)
 {
     double number = expression_value(expression, sizes);
     if (!(number >= low && number <= high) || number != floor(number))
@@ -37,7 +37,8 @@ static int evaluate_extent(const struct expression *const extent[3], const int64
 {
     for (int i = 0; i < 3; i++) {
         uint64_t value = 1;
-        int result = extent[i] ? whole(extent[i], sizes, 1, most[i], what, &value, err) : 0;
+        int result = extent[i] ? is_whole_number(extent[i], sizes, 1, most[i], what, &value, err)
+                               : 0;
         if (result < 0)
             return result;
         numbers[i] = (uint32_t)value;
@@ -54,7 +55,8 @@ static int evaluate_argument(const struct launch_argument *argument, const int64
     float narrow = (float)number;
     *value = 0;
     if (!type->floating)
-        return whole(argument->value, sizes, type->low, type->high, type->name, value, err);
+        return is_whole_number(argument->value, sizes, type->low, type->high, type->name, value,
+                               err);
     if (type->bytes == sizeof narrow)
         memcpy(value, &narrow, sizeof narrow);
     else
@@ -76,7 +78,7 @@ static int evaluate_call(const struct launch_call *call, const int64_t *sizes,
         result = err_set(err, ERR_INPUT, "block: %u x %u x %u are more than 1024 threads", block[0],
                          block[1], block[2]);
     if (result == 0 && call->shared)
-        result = whole(call->shared, sizes, 0, SHARED_MOST, "shared", &shared, err);
+        result = is_whole_number(call->shared, sizes, 0, SHARED_MOST, "shared", &shared, err);
     numbers->shared_bytes = (uint32_t)shared;
     for (uint32_t i = 0; i < call->argument_count && result == 0; i++)
         if (call->arguments[i].source == LAUNCH_VALUE)
@@ -91,8 +93,8 @@ int launch_evaluate(const struct launch *launch, const int64_t *sizes, struct la
     memset(plan, 0, sizeof *plan);
     for (uint32_t i = 0; i < launch->scratch_count && result == 0; i++) {
         *line = launch->scratches[i].line;
-        result = whole(launch->scratches[i].bytes, sizes, 1, SCRATCH_MOST, "bytes",
-                       &plan->scratch_bytes[i], err);
+        result = is_whole_number(launch->scratches[i].bytes, sizes, 1, SCRATCH_MOST, "bytes",
+                                 &plan->scratch_bytes[i], err);
     }
     for (uint32_t i = 0; i < launch->call_count && result == 0; i++) {
         *line = launch->calls[i].line;

@@ -16,10 +16,9 @@ static uint64_t round_up(uint64_t value, uint64_t step)
 }
 
 /* "argument 'x' with rows=3 cols=17: " before what `format` says. */
-__attribute__((format(printf, 6, 7))) static int refuse(const struct problem *problem,
-                                                        const struct argument *argument,
-                                                        const struct size_set *sizes, int code,
-                                                        struct err *err, const char *format, ...)
+__attribute__((format(printf, 6, 7))) static int
+refuse_layout(const struct problem *problem, const struct argument *argument,
+              const struct size_set *sizes, int code, struct err *err, const char *format, ...)
 {
     char text[ERR_TEXT_MAX], sizes_text[LIMIT_SIZES * 32];
     va_list args;
@@ -40,16 +39,16 @@ static int place_shape(const struct problem *problem, const struct argument *arg
         const char *text = expression_text(argument->shape[i]);
         double length = expression_value(argument->shape[i], sizes->value);
         if (!(length >= 1) || length != floor(length))
-            return refuse(problem, argument, sizes, ERR_INPUT, err,
-                          "dimension %u (%s) is %g; it must be a whole number from 1 on", i + 1,
-                          text, length);
+            return refuse_layout(problem, argument, sizes, ERR_INPUT, err,
+                                 "dimension %u (%s) is %g; it must be a whole number from 1 on",
+                                 i + 1, text, length);
         /* Held below 2^62 first, so that the conversion and the test after it are defined. */
         if (length > 0x1p62 ||
             __builtin_mul_overflow(placed->count, (uint64_t)length, &placed->count) ||
             placed->count > LIMIT_TENSOR_BYTES / element_bytes)
-            return refuse(problem, argument, sizes, ERR_LIMIT, err,
-                          "it is larger than the %llu GiB that one argument may have",
-                          (unsigned long long)(LIMIT_TENSOR_BYTES >> 30));
+            return refuse_layout(problem, argument, sizes, ERR_LIMIT, err,
+                                 "it is larger than the %llu GiB that one argument may have",
+                                 (unsigned long long)(LIMIT_TENSOR_BYTES >> 30));
     }
     return 0;
 }
@@ -65,7 +64,7 @@ static int place_fill(const struct problem *problem, const struct argument *argu
         placed->b = expression_value(argument->b, sizes->value);
     if (!fill_check_values(argument->fill, argument->dtype, placed->count, placed->a, placed->b,
                            reason, sizeof reason))
-        return refuse(problem, argument, sizes, ERR_INPUT, err, "%s", reason);
+        return refuse_layout(problem, argument, sizes, ERR_INPUT, err, "%s", reason);
     return 0;
 }
 
@@ -78,7 +77,8 @@ static int place_size(const struct problem *problem, const struct argument *argu
         if (strcmp(problem->size_names[i], argument->name) != 0)
             continue;
         if (sizes->value[i] < 1)
-            return refuse(problem, argument, sizes, ERR_INPUT, err, "a size must be at least 1");
+            return refuse_layout(problem, argument, sizes, ERR_INPUT, err,
+                                 "a size must be at least 1");
         placed->value = (uint64_t)sizes->value[i];
         return 0;
     }

@@ -20,7 +20,7 @@ static const struct loader *loader_of(const char *path)
     return count > 0 ? problem_loaders[count - 1] : NULL;
 }
 
-static int refuse(const char *path, struct err *err)
+static int refuse_problem(const char *path, struct err *err)
 {
     char expected[256] = "";
     if (!file_exists(path))
@@ -37,7 +37,7 @@ int problem_load(struct problem *problem, const char *path, const char *id, stru
 {
     const struct loader *loader = loader_of(path);
     memset(problem, 0, sizeof *problem);
-    int result = loader ? loader->load(problem, path, id, err) : refuse(path, err);
+    int result = loader ? loader->load(problem, path, id, err) : refuse_problem(path, err);
     if (result < 0)
         problem_deinit(problem);
     return result;

@@ -27,7 +27,7 @@ static const char *directory_of(struct arena *arena, const char *path)
     return length == 0 ? "/" : arena_strndup(arena, path, length);
 }
 
-static bool recognises(const char *path)
+static bool native_recognises(const char *path)
 {
     struct arena arena = {0};
     bool is_directory = file_is_directory(directory_of(&arena, path));
@@ -35,7 +35,7 @@ static bool recognises(const char *path)
     return is_directory;
 }
 
-static int load(struct problem *problem, const char *path, const char *id, struct err *err)
+static int load_native(struct problem *problem, const char *path, const char *id, struct err *err)
 {
     struct arena *arena = &problem->arena;
     int result = native_load(problem, directory_of(arena, path), err);
@@ -43,7 +43,7 @@ static int load(struct problem *problem, const char *path, const char *id, struc
     return result;
 }
 
-static void visit(struct suite_listing *listing, const char *directory, const char *name)
+static void visit_native(struct suite_listing *listing, const char *directory, const char *name)
 {
     char *yaml = mem_printf("%s/%s/" YAML, directory, name);
     if (file_exists(yaml))
@@ -52,15 +52,15 @@ static void visit(struct suite_listing *listing, const char *directory, const ch
     mem_free(yaml);
 }
 
-static void list(struct suite_listing *listing, const char *root)
+static void list_native(struct suite_listing *listing, const char *root)
 {
     char *below = mem_printf("%s/native", root);
-    suite_each_name(listing, root, visit);
-    suite_each_name(listing, below, visit);
+    suite_each_name(listing, root, visit_native);
+    suite_each_name(listing, below, visit_native);
     mem_free(below);
 }
 
-static char *find(const char *root, const char *id)
+static char *find_native(const char *root, const char *id)
 {
     static const char *const places[] = {"", "native/"};
     if (id[0] == '\0' || id[0] == '.' || strchr(id, '/'))
@@ -79,8 +79,8 @@ const struct loader native_loader = {
     .what = "a directory with " YAML,
     .below = "NAME/" YAML,
     .ending = ".yaml",
-    .recognises = recognises,
-    .load = load,
-    .list = list,
-    .find = find,
+    .recognises = native_recognises,
+    .load = load_native,
+    .list = list_native,
+    .find = find_native,
 };

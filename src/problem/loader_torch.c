@@ -11,7 +11,7 @@
 #define ENDING ".py"
 #define PREFIX "torch/"
 
-static bool recognises(const char *path)
+static bool torch_recognises(const char *path)
 {
     size_t length = strlen(path), tail = strlen(ENDING);
     return length >= tail && strcmp(path + length - tail, ENDING) == 0;
@@ -19,17 +19,17 @@ static bool recognises(const char *path)
 
 static bool is_module(const char *name)
 {
-    return strlen(name) > strlen(ENDING) && recognises(name);
+    return strlen(name) > strlen(ENDING) && torch_recognises(name);
 }
 
-static int load(struct problem *problem, const char *path, const char *id, struct err *err)
+static int load_torch(struct problem *problem, const char *path, const char *id, struct err *err)
 {
     struct arena *arena = &problem->arena;
     problem->id = id ? arena_strdup(arena, id) : torch_id(arena, path);
     return torch_load(problem, path, err);
 }
 
-static void visit(struct suite_listing *listing, const char *directory, const char *name)
+static void visit_torch(struct suite_listing *listing, const char *directory, const char *name)
 {
     if (!is_module(name))
         return;
@@ -41,7 +41,7 @@ static void visit_numbered(struct suite_listing *listing, const char *directory,
 {
     size_t digits = strspn(name, "0123456789");
     if (digits > 0 && name[digits] == '_')
-        visit(listing, directory, name);
+        visit_torch(listing, directory, name);
 }
 
 /* The number behind "level", or -1. */
@@ -63,18 +63,18 @@ static void visit_level(struct suite_listing *listing, const char *directory, co
     mem_free(path);
 }
 
-static void list(struct suite_listing *listing, const char *root)
+static void list_torch(struct suite_listing *listing, const char *root)
 {
     char *modules = mem_printf("%s/torch", root);
     char *checkout = mem_printf("%s/KernelBench", root);
-    suite_each_name(listing, modules, visit);
+    suite_each_name(listing, modules, visit_torch);
     suite_each_name(listing, root, visit_level);
     suite_each_name(listing, checkout, visit_level);
     mem_free(modules);
     mem_free(checkout);
 }
 
-static char *find(const char *root, const char *id)
+static char *find_torch(const char *root, const char *id)
 {
     if (strncmp(id, PREFIX, strlen(PREFIX)) != 0)
         return NULL;
@@ -107,7 +107,7 @@ static int compare_numbers(long a, long b)
 }
 
 /* Those without a level by name, then levels, by number. */
-static int compare(const char *a, const char *b)
+static int compare_names(const char *a, const char *b)
 {
     long a_level = level_of(a), b_level = level_of(b);
     if (a_level != b_level)
@@ -123,10 +123,10 @@ const struct loader torch_loader = {
     .what = "a " ENDING " module",
     .below = "torch/NAME.py or levelN/ID_Name.py",
     .ending = ENDING,
-    .recognises = recognises,
-    .load = load,
-    .list = list,
-    .find = find,
+    .recognises = torch_recognises,
+    .load = load_torch,
+    .list = list_torch,
+    .find = find_torch,
     .is_called = is_called,
-    .compare = compare,
+    .compare = compare_names,
 };

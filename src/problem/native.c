@@ -427,7 +427,7 @@ static int load_cuda(struct problem *problem, struct err *err)
     return result;
 }
 
-static void identify(struct problem *problem, const char *yaml)
+static void identify_native(struct problem *problem, const char *yaml)
 {
     struct hash *hash = hash_new();
     hash_update_string(hash, "native");
@@ -456,7 +456,7 @@ int native_from_text(struct problem *problem, const char *yaml, const char *refe
     problem->reference_text = arena_strdup(arena, reference);
     problem->cuda_text = cuda ? arena_strdup(arena, cuda) : NULL;
     problem->cuda_bytes = cuda ? strlen(cuda) : 0;
-    identify(problem, yaml);
+    identify_native(problem, yaml);
     return 0;
 }
 
@@ -480,7 +480,7 @@ int native_load(struct problem *problem, const char *directory, struct err *err)
         result = load_cuda(problem, err);
     if (result == 0) {
         problem->reference_text = arena_strndup(arena, reference, problem->reference_bytes);
-        identify(problem, yaml);
+        identify_native(problem, yaml);
     }
     mem_free(yaml);
     mem_free(reference);

@@ -12,8 +12,8 @@ struct scanner {
     struct err *err;
 };
 
-__attribute__((format(printf, 3, 4))) static int fail(const struct scanner *scanner, const char *at,
-                                                      const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int
+fail_signature(const struct scanner *scanner, const char *at, const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -86,23 +86,25 @@ static int parse_parameter(struct scanner *scanner, struct parameter *parameter)
     parameter->constant = take_this_word(scanner, "const");
     parameter->type = take_word(scanner);
     if (!parameter->type)
-        return fail(scanner, scanner->at, "expected a parameter such as 'const float *x'");
+        return fail_signature(scanner, scanner->at,
+                              "expected a parameter such as 'const float *x'");
     if (is_one_of(parameter->type, vague))
-        return fail(scanner, start, "write a type of one word, such as uint32_t or int64_t");
+        return fail_signature(scanner, start,
+                              "write a type of one word, such as uint32_t or int64_t");
     if (take_this_word(scanner, "const"))
         parameter->constant = true;
     parameter->pointer = take_mark(scanner, '*');
     if (parameter->pointer && !take_this_word(scanner, "restrict"))
         (void)take_this_word(scanner, "__restrict");
     if (take_mark(scanner, '*'))
-        return fail(scanner, scanner->at - 1, "a pointer to a pointer is no array");
+        return fail_signature(scanner, scanner->at - 1, "a pointer to a pointer is no array");
     parameter->name = take_word(scanner);
     if (!parameter->name)
-        return fail(scanner, scanner->at, "expected the parameter's name");
+        return fail_signature(scanner, scanner->at, "expected the parameter's name");
     if (strlen(parameter->name) >= LIMIT_NAME_BYTES)
-        return fail(scanner, start, "the parameter's name is too long");
+        return fail_signature(scanner, start, "the parameter's name is too long");
     if (take_mark(scanner, '['))
-        return fail(scanner, scanner->at - 1, "write an array parameter with '*'");
+        return fail_signature(scanner, scanner->at - 1, "write an array parameter with '*'");
     return 0;
 }
 
@@ -112,23 +114,24 @@ int signature_parse(struct arena *arena, const char *text, struct signature *sig
     struct scanner scanner = {arena, text, text, column, err};
     memset(signature, 0, sizeof *signature);
     if (!take_this_word(&scanner, "void"))
-        return fail(&scanner, scanner.at, "expected 'void solution(...)': it returns nothing");
+        return fail_signature(&scanner, scanner.at,
+                              "expected 'void solution(...)': it returns nothing");
     if (!take_this_word(&scanner, "solution"))
-        return fail(&scanner, scanner.at, "expected the name 'solution'");
+        return fail_signature(&scanner, scanner.at, "expected the name 'solution'");
     if (!take_mark(&scanner, '('))
-        return fail(&scanner, scanner.at, "expected '('");
+        return fail_signature(&scanner, scanner.at, "expected '('");
     do {
         if (signature->count == LIMIT_ARGUMENTS)
-            return fail(&scanner, scanner.at, "more than %d parameters", LIMIT_ARGUMENTS);
+            return fail_signature(&scanner, scanner.at, "more than %d parameters", LIMIT_ARGUMENTS);
         int result = parse_parameter(&scanner, &signature->parameters[signature->count]);
         if (result < 0)
             return result;
         signature->count++;
     } while (take_mark(&scanner, ','));
     if (!take_mark(&scanner, ')'))
-        return fail(&scanner, scanner.at, "expected ',' or ')'");
+        return fail_signature(&scanner, scanner.at, "expected ',' or ')'");
     skip_blanks(&scanner);
     if (*scanner.at != '\0')
-        return fail(&scanner, scanner.at, "expected the end after ')'");
+        return fail_signature(&scanner, scanner.at, "expected the end after ')'");
     return 0;
 }

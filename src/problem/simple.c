@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void identify(struct problem *problem)
+static void identify_simple(struct problem *problem)
 {
     struct hash *hash = hash_new();
     hash_update_string(hash, "simple");
@@ -30,6 +30,6 @@ int simple_from_text(struct problem *problem, const struct simple_text *text, st
     problem->reference_bytes = text->bytes;
     problem->id = problem->name = problem->summary = problem->category = "";
     problem->directory = problem->reference_path = "";
-    identify(problem);
+    identify_simple(problem);
     return 0;
 }

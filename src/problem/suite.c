@@ -84,7 +84,7 @@ static int compare_numbered(const void *left, const void *right)
 }
 
 /* Sorts, keeps the first of each id, and moves the entries into the arena. */
-static void finish(struct suite_listing *listing, struct suite *suite)
+static void finish_listing(struct suite_listing *listing, struct suite *suite)
 {
     struct numbered *sorted = mem_alloc(listing->count * sizeof *sorted);
     for (size_t i = 0; i < listing->count; i++)
@@ -106,7 +106,7 @@ int suite_open(struct suite *suite, const char *const *search_paths, size_t sear
     for (size_t i = 0; i < search_path_count && result == 0; i++)
         result = list_root(&listing, search_paths[i], err);
     if (result == 0)
-        finish(&listing, suite);
+        finish_listing(&listing, suite);
     else
         suite_close(suite);
     mem_free(listing.entries);
@@ -181,8 +181,8 @@ static const char *nearest_id(const struct suite *suite, const char *what)
     return nearest;
 }
 
-static int load(const char *const *search_paths, size_t search_path_count, const char *what,
-                struct problem *problem, struct err *err)
+static int load_entry(const char *const *search_paths, size_t search_path_count, const char *what,
+                      struct problem *problem, struct err *err)
 {
     for (size_t i = 0; i < search_path_count; i++) {
         char *path = find_exact(search_paths[i], what);
@@ -215,7 +215,7 @@ int suite_load(const char *const *search_paths, size_t search_path_count, const 
                struct problem *problem, struct err *err)
 {
     return is_path(what) ? problem_load(problem, what, NULL, err)
-                         : load(search_paths, search_path_count, what, problem, err);
+                         : load_entry(search_paths, search_path_count, what, problem, err);
 }
 
 int suite_load_id(const char *const *search_paths, size_t search_path_count, const char *id,
@@ -223,5 +223,5 @@ int suite_load_id(const char *const *search_paths, size_t search_path_count, con
 {
     bool leads_out = *id == '\0' || *id == '/' || *id == '.' || strstr(id, "..");
     return leads_out ? err_set(err, ERR_MISSING, "unknown problem '%.100s': that is no id", id)
-                     : load(search_paths, search_path_count, id, problem, err);
+                     : load_entry(search_paths, search_path_count, id, problem, err);
 }

@@ -35,7 +35,7 @@ static const char *find_definition(const char *text, const char *keyword, const 
 }
 
 /* A function may also be bound by an assignment or an import: any use of its name counts. */
-static bool mentions(const char *text, const char *name)
+static bool mentions_name(const char *text, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at += length)
@@ -138,9 +138,9 @@ int torch_parse(struct problem *problem, const char *path, const char *text, siz
     size_t count = 0;
     if (!model)
         missing[count++] = class;
-    if (!mentions(text, "get_inputs"))
+    if (!mentions_name(text, "get_inputs"))
         missing[count++] = "get_inputs";
-    if (!mentions(text, "get_init_inputs"))
+    if (!mentions_name(text, "get_init_inputs"))
         missing[count++] = "get_init_inputs";
     if (count > 0)
         return err_set(err, ERR_INPUT,
@@ -183,7 +183,7 @@ const char *torch_id(struct arena *arena, const char *path)
     return arena_strndup(arena, file, length);
 }
 
-static void identify(struct problem *problem, const char *text)
+static void identify_torch(struct problem *problem, const char *text)
 {
     struct hash *hash = hash_new();
     hash_update_string(hash, "torch");
@@ -201,7 +201,7 @@ int torch_from_text(struct problem *problem, const char *entry_point, const char
     int result = torch_parse(problem, "reference", text, bytes, err);
     if (result < 0)
         return result;
-    identify(problem, text);
+    identify_torch(problem, text);
     problem->id = problem->name = problem->directory = problem->reference_path = "";
     problem->reference_text = arena_strndup(arena, text, bytes);
     problem->reference_bytes = bytes;
@@ -218,7 +218,7 @@ int torch_load(struct problem *problem, const char *path, struct err *err)
         return result;
     result = torch_parse(problem, path, text, problem->reference_bytes, err);
     if (result == 0) {
-        identify(problem, text);
+        identify_torch(problem, text);
         problem->name = arena_strndup(arena, file, strlen(file) - strlen(".py"));
         problem->reference_path = arena_strdup(arena, path);
         problem->reference_text = arena_strndup(arena, text, problem->reference_bytes);

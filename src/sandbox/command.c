@@ -68,8 +68,9 @@ static void describe_sandbox(const struct sandbox_runner *self, const struct com
 }
 
 /* Reads output until the process ends, the deadline passes or it is cancelled. */
-static int follow(struct sandbox_runner *self, const struct command *command,
-                  struct sandboxed *process, int output, struct outcome *outcome, struct err *err)
+static int follow_command(struct sandbox_runner *self, const struct command *command,
+                          struct sandboxed *process, int output, struct outcome *outcome,
+                          struct err *err)
 {
     int64_t deadline_ns = clock_now_ns() + command->timeout_ms * 1000000;
     struct pollfd waits[2] = {{.fd = output, .events = POLLIN},
@@ -122,7 +123,7 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
     if (ends[1] >= 0)
         close(ends[1]);
     if (result == 0)
-        result = follow(self, command, &process, ends[0], outcome, err);
+        result = follow_command(self, command, &process, ends[0], outcome, err);
     self->layers = process.layers;
     sandboxed_close(&process);
     if (ends[0] >= 0)

@@ -48,7 +48,7 @@ static uint64_t known_rights(int abi)
     return rights;
 }
 
-static int allow(int ruleset, const char *path, uint64_t rights, struct err *err)
+static int allow_path(int ruleset, const char *path, uint64_t rights, struct err *err)
 {
     struct stat facts;
     int fd = open(path, O_PATH | O_CLOEXEC);
@@ -74,22 +74,22 @@ static int allow_all(int ruleset, const struct sandbox *sandbox, bool own_root, 
     char device[SANDBOX_DEVICE_BYTES];
     int result = 0;
     if (own_root || sandbox->scratch[0])
-        result = allow(ruleset, scratch, all, err);
+        result = allow_path(ruleset, scratch, all, err);
     bool cuda = sandbox_has_gpu(sandbox);
     for (size_t i = 0; result == 0 && i < COUNT(devices); i++)
-        result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
+        result = allow_path(ruleset, devices[i], known & READ_WRITE_FILE, err);
     for (uint32_t i = 0; result == 0 && sandbox_gpu_device(sandbox, i, device); i++)
-        result = allow(ruleset, device, known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV), err);
+        result = allow_path(ruleset, device, known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV), err);
     if (result == 0 && (own_root || cuda)) /* the driver names its threads there */
-        result = allow(ruleset, own_root ? "/proc" : "/proc/self",
-                       ACCESS_READ_FILE | ACCESS_READ_DIR |
-                           (cuda ? known & (ACCESS_WRITE_FILE | ACCESS_TRUNCATE) : 0),
-                       err);
+        result = allow_path(ruleset, own_root ? "/proc" : "/proc/self",
+                            ACCESS_READ_FILE | ACCESS_READ_DIR |
+                                (cuda ? known & (ACCESS_WRITE_FILE | ACCESS_TRUNCATE) : 0),
+                            err);
     if (result == 0 && sandbox->root[0])
-        result = allow(ruleset, "/usr", READ_ONLY, err);
+        result = allow_path(ruleset, "/usr", READ_ONLY, err);
     const char *end = sandbox->paths + sandbox->paths_bytes;
     for (const char *path = sandbox->paths; result == 0 && path < end; path += strlen(path) + 1)
-        result = allow(ruleset, path, READ_ONLY, err);
+        result = allow_path(ruleset, path, READ_ONLY, err);
     return result;
 }
 

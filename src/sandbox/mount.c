@@ -88,7 +88,7 @@ static bool behind_link(const char *place)
 
 /* Binds `source` of the old root at `path` of the new one. A symbolic link is made again as a link.
    */
-static int expose(int old_root, const char *source, const char *path)
+static int expose_path(int old_root, const char *source, const char *path)
 {
     char place[PATH_MAX];
     char from[64];
@@ -187,7 +187,7 @@ static int build_root(const struct sandbox *sandbox, int old_root, uint32_t *lay
     if (sandbox->root[0]) {
         char bundled[600];
         snprintf(bundled, sizeof bundled, "%s/usr", sandbox->root);
-        if (expose(old_root, bundled, "/usr") < 0)
+        if (expose_path(old_root, bundled, "/usr") < 0)
             return err_sys(err, errno, "%s: cannot mount the toolchain", bundled);
         static const char *const links[] = {"bin", "lib", "lib64", "sbin"};
         for (size_t i = 0; i < COUNT(links); i++) {
@@ -200,7 +200,7 @@ static int build_root(const struct sandbox *sandbox, int old_root, uint32_t *lay
     }
     const char *end = sandbox->paths + sandbox->paths_bytes;
     for (const char *path = sandbox->paths; path < end; path += strlen(path) + 1)
-        if (expose(old_root, path, path) < 0)
+        if (expose_path(old_root, path, path) < 0)
             return err_sys(err, errno, "%s: cannot make it readable in the sandbox", path);
     for (size_t i = 0; i < COUNT(devices); i++)
         make_device(old_root, devices[i]);

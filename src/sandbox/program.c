@@ -21,7 +21,7 @@
 #define ADDRESS_TRIES 64
 
 /* The path, at a secret address. */
-static const char *hide(const char *path)
+static const char *hide_path(const char *path)
 {
     size_t bytes = strlen(path) + 1;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -61,7 +61,7 @@ int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
     if (fd_message_receive(channel, &words, sizeof words, NULL, 0, &err) != (ssize_t)sizeof words ||
         !words_unpack(&words, arguments, environment))
         return EXIT_BAD_REQUEST;
-    const char *path = hide(arguments[0]);
+    const char *path = hide_path(arguments[0]);
     if (channel == PROGRAM_CHANNEL ? fcntl(channel, F_SETFD, 0) < 0
                                    : dup2(channel, PROGRAM_CHANNEL) < 0)
         return EXIT_BAD_REQUEST;

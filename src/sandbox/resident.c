@@ -13,7 +13,7 @@
 #define FAMILY 1024 /* processes; a sandbox allows fewer */
 
 /* "\nRssAnon:\t    1024 kB\n"; a process's name, which it chooses, comes without line breaks. */
-static uint64_t field(const char *status, const char *name)
+static uint64_t read_field(const char *status, const char *name)
 {
     const char *at = strstr(status, name);
     return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
@@ -22,10 +22,10 @@ static uint64_t field(const char *status, const char *name)
 uint64_t resident_count(const char *status)
 {
     static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:"};
-    uint64_t files = field(status, "\nRssFile:");
+    uint64_t files = read_field(status, "\nRssFile:");
     uint64_t bytes = files > RESIDENT_FILE_BYTES ? files - RESIDENT_FILE_BYTES : 0;
     for (size_t i = 0; i < COUNT(kept); i++)
-        bytes += field(status, kept[i]);
+        bytes += read_field(status, kept[i]);
     return bytes;
 }
 

@@ -25,7 +25,7 @@ static int status_of(const siginfo_t *info)
     return info->si_code == CLD_EXITED ? (info->si_status & 0xff) << 8 : info->si_status & 0x7f;
 }
 
-static bool reap(struct sandboxed *process, int options)
+static bool reap_process(struct sandboxed *process, int options)
 {
     siginfo_t info = {0};
     int result;
@@ -64,7 +64,7 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
         int64_t waited_ns = clock_now_ns() - start_ns;
         if (waited_ns > FREEZE_TIMEOUT_NS) {
             kill(process->pid, SIGKILL);
-            reap(process, 0);
+            reap_process(process, 0);
             return err_set(err, ERR_TIMEOUT, "the process resisted being stopped");
         }
         /* The process may need this very processor: a few yields are the quickest way to hand it
@@ -123,7 +123,7 @@ long sandboxed_stat(pid_t pid, int field)
 
 bool sandboxed_ended(struct sandboxed *process)
 {
-    return reap(process, WNOHANG);
+    return reap_process(process, WNOHANG);
 }
 
 bool sandboxed_killed(const struct sandboxed *process)
@@ -160,7 +160,7 @@ void sandboxed_close(struct sandboxed *process)
 {
     if (process->pid > 0 && !process->reaped) {
         kill(process->pid, SIGKILL); /* as init of its namespace it takes all others along */
-        reap(process, 0);
+        reap_process(process, 0);
     }
     if (process->pid > 0 && !(process->layers & (UINT32_C(1) << LAYER_PID))) {
         kill(-process->pid, SIGKILL); /* without one, its group is what there is to go by */

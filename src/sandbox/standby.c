@@ -98,7 +98,7 @@ static int launch_server(struct standby *standby, struct err *err)
     return result;
 }
 
-static void dismiss(struct standby *standby)
+static void dismiss_process(struct standby *standby)
 {
     if (standby->control >= 0)
         close(standby->control);
@@ -144,7 +144,7 @@ void standby_close(struct standby *standby)
 {
     if (!standby)
         return;
-    dismiss(standby);
+    dismiss_process(standby);
     pthread_mutex_destroy(&standby->lock);
     free_words(standby->argv);
     free_words(standby->environment);
@@ -153,8 +153,8 @@ void standby_close(struct standby *standby)
 }
 
 /* Until there is something to read, or the end of it. `cancelled` may be NULL. */
-static int await(const struct standby *standby, int socket, int64_t deadline_ns,
-                 const _Atomic int *cancelled, struct err *err)
+static int await_answer(const struct standby *standby, int socket, int64_t deadline_ns,
+                        const _Atomic int *cancelled, struct err *err)
 {
     struct pollfd wait = {.fd = socket, .events = POLLIN};
     for (;;) {
@@ -171,10 +171,10 @@ static int await(const struct standby *standby, int socket, int64_t deadline_ns,
 }
 
 /* One 32-bit answer of the server. */
-static int answer(struct standby *standby, int64_t deadline_ns, const _Atomic int *cancelled,
-                  int32_t *code, struct err *err)
+static int take_answer(struct standby *standby, int64_t deadline_ns, const _Atomic int *cancelled,
+                       int32_t *code, struct err *err)
 {
-    int result = await(standby, standby->control, deadline_ns, cancelled, err);
+    int result = await_answer(standby, standby->control, deadline_ns, cancelled, err);
     if (result < 0)
         return result;
     if (recv(standby->control, code, sizeof *code, 0) == (ssize_t)sizeof *code)
@@ -191,12 +191,12 @@ static int ready_locked(struct standby *standby, struct err *err)
     int32_t code;
     int result = 0;
     if (has_ended(standby)) {
-        dismiss(standby);
+        dismiss_process(standby);
         result = launch_server(standby, err);
     }
     if (standby->ready || result < 0)
         return result;
-    result = answer(standby, standby->ready_deadline_ns, standby->cancelled, &code, err);
+    result = take_answer(standby, standby->ready_deadline_ns, standby->cancelled, &code, err);
     standby->ready = result == 0;
     return result;
 }
@@ -238,13 +238,13 @@ static int identify_process(struct sandboxed *process, struct err *err)
     return 0;
 }
 
-static int greet(const struct standby *standby, struct sandboxed *process, int64_t deadline_ns,
-                 struct err *err)
+static int greet_server(const struct standby *standby, struct sandboxed *process,
+                        int64_t deadline_ns, struct err *err)
 {
     struct server_hello hello;
     if (send(process->channel, "", 1, MSG_NOSIGNAL) != 1)
         return err_sys(err, errno, "cannot speak to the sandboxed process");
-    int result = await(standby, process->channel, deadline_ns, standby->cancelled, err);
+    int result = await_answer(standby, process->channel, deadline_ns, standby->cancelled, err);
     if (result < 0)
         return err_set(err, result, "a sandboxed process did not get ready in time");
     if (recv(process->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
@@ -259,17 +259,17 @@ static int greet(const struct standby *standby, struct sandboxed *process, int64
 /* Has the server fork; `theirs` is the sandboxed process's end of its channel. The answer is waited
  * for to the end, or the next request would take it for its own; a server that gives none is
  * ended. */
-static int request(struct standby *standby, const struct sandbox *sandbox, int theirs,
-                   int64_t deadline_ns, struct err *err)
+static int send_request(struct standby *standby, const struct sandbox *sandbox, int theirs,
+                        int64_t deadline_ns, struct err *err)
 {
     int32_t code = 0;
     int result = fd_message_send(standby->control, sandbox, sizeof *sandbox, &theirs, 1, err);
     if (result == ERR_CRASH)
         return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
     if (result == 0) {
-        result = answer(standby, deadline_ns, NULL, &code, err);
+        result = take_answer(standby, deadline_ns, NULL, &code, err);
         if (result < 0)
-            dismiss(standby);
+            dismiss_process(standby);
     }
     if (result == 0 && code < 0)
         result = err_set(err, ERR_IO, "%s: the standby process could not fork", standby->name);
@@ -287,14 +287,14 @@ int standby_spawn(struct standby *standby, const struct sandbox *sandbox, int64_
     if (result == 0)
         result = fd_message_pair(&process->channel, &theirs, err);
     if (result == 0)
-        result = request(standby, sandbox, theirs, deadline_ns, err);
+        result = send_request(standby, sandbox, theirs, deadline_ns, err);
     if (theirs >= 0)
         close(theirs);
     pthread_mutex_unlock(&standby->lock);
     if (result == 0)
         result = identify_process(process, err);
     if (result == 0)
-        result = greet(standby, process, deadline_ns, err);
+        result = greet_server(standby, process, deadline_ns, err);
     if (result < 0)
         sandboxed_close(process);
     return result;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static int pack(struct words *words, const char *const *strings, uint32_t *count)
+static int pack_words(struct words *words, const char *const *strings, uint32_t *count)
 {
     for (; strings && *strings; strings++, (*count)++) {
         size_t bytes = strlen(*strings) + 1;
@@ -19,13 +19,13 @@ int words_pack(struct words *words, const char *const *argv, const char *const *
                struct err *err)
 {
     words->argument_count = words->environment_count = words->bytes = 0;
-    if (pack(words, argv, &words->argument_count) == 0 &&
-        pack(words, environment, &words->environment_count) == 0)
+    if (pack_words(words, argv, &words->argument_count) == 0 &&
+        pack_words(words, environment, &words->environment_count) == 0)
         return 0;
     return err_set(err, ERR_LIMIT, "%s: too many or too long arguments", argv[0]);
 }
 
-static void unpack(char **at, char **strings, uint32_t count)
+static void unpack_words(char **at, char **strings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         strings[i] = *at;
@@ -37,7 +37,7 @@ static void unpack(char **at, char **strings, uint32_t count)
 bool words_unpack(struct words *words, char *argv[WORDS_MAX], char *environment[WORDS_MAX])
 {
     char *at = words->text;
-    unpack(&at, argv, words->argument_count);
-    unpack(&at, environment, words->environment_count);
+    unpack_words(&at, argv, words->argument_count);
+    unpack_words(&at, environment, words->environment_count);
     return argv[0] != NULL;
 }

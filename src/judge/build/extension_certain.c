@@ -12,7 +12,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool defines(const char *text, const char *name)
+static bool defines_name(const char *text, const char *name)
 {
     for (const char *at = text; (at = strstr(at, "#define")); at++) {
         const char *word = at + strlen("#define");
@@ -41,9 +41,9 @@ static bool lacks_macro(const struct extension_request *request, const char *sli
             bool known = length < sizeof name;
             snprintf(name, sizeof name, "%.*s", (int)length, at);
             known = known && strcmp(name, "TORCH_EXTENSION_NAME") == 0;
-            known |= defines(slim, name);
+            known |= defines_name(slim, name);
             for (size_t i = 0; !known && i < request->count; i++)
-                known = defines(request->files[i].text, name);
+                known = defines_name(request->files[i].text, name);
             if (!known)
                 return true;
         }
@@ -53,7 +53,7 @@ static bool lacks_macro(const struct extension_request *request, const char *sli
 }
 
 /* The word in quotes number `index` of a message, without its namespace; "" where it is no word. */
-static void quoted(const char *message, size_t index, char name[CERTAIN_NAME_BYTES])
+static void quoted_name(const char *message, size_t index, char name[CERTAIN_NAME_BYTES])
 {
     size_t length = 0;
     const char *at = message;
@@ -185,7 +185,7 @@ enum certainty extension_certain(const struct extension_request *request, const 
     enum certainty certainty = CERTAIN_NOT;
     for (size_t i = 0; i < COUNT(unknown_names); i++)
         if (certainty == CERTAIN_NOT && strstr(first, unknown_names[i].words)) {
-            quoted(first, unknown_names[i].which, name);
+            quoted_name(first, unknown_names[i].which, name);
             certainty = name[0] ? CERTAIN_UNLESS_KNOWN : CERTAIN_NOT;
             break;
         }

@@ -211,13 +211,13 @@ static const struct rule *find_rule(const struct rule *rules, const char *word)
 }
 
 /* Words of a tool hold no path and no other file's name, and no second word for a shell. */
-static bool harmless(const char *word)
+static bool is_harmless(const char *word)
 {
     return strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                         "_-+=.,:()<>*") == strlen(word);
 }
 
-static int keep(struct extension_flags *flags, const char *word, struct err *err)
+static int keep_flag(struct extension_flags *flags, const char *word, struct err *err)
 {
     if (flags->count == EXTENSION_FLAGS)
         return err_set(err, ERR_LIMIT, "an extension has at most %d flags of a kind",
@@ -243,7 +243,7 @@ static int add_for_compiler(struct extension_request *request, struct extension_
             return refuse_flag(word, err);
         if (rule->action != PASS)
             continue;
-        int result = keep(flags, arena_printf(&request->arena, "-Xcompiler=%s", word), err);
+        int result = keep_flag(flags, arena_printf(&request->arena, "-Xcompiler=%s", word), err);
         if (result < 0)
             return result;
     }
@@ -254,7 +254,7 @@ static int add_word(struct extension_request *request, struct extension_flags *f
                     const struct rule *rule, char *word, char *value, struct err *err)
 {
     const char *whole = value ? arena_printf(&request->arena, "%s %s", word, value) : word;
-    if (rule->action != DROP && (!harmless(word) || (value && !harmless(value))))
+    if (rule->action != DROP && (!is_harmless(word) || (value && !is_harmless(value))))
         return refuse_flag(whole, err);
     switch (rule->action) {
     case STANDARD:
@@ -263,8 +263,8 @@ static int add_word(struct extension_request *request, struct extension_flags *f
     case COMPILER:
         return add_for_compiler(request, flags, value ? value : strchr(word, '=') + 1, err);
     case PASS: {
-        int result = keep(flags, word, err);
-        return result == 0 && value ? keep(flags, value, err) : result;
+        int result = keep_flag(flags, word, err);
+        return result == 0 && value ? keep_flag(flags, value, err) : result;
     }
     case DROP:
         break;

@@ -9,7 +9,7 @@
 #define HEADERS 48
 
 /* Words of a command, each in quotes: none of them holds one. */
-static void put(struct buf *script, const char *word)
+static void put_word(struct buf *script, const char *word)
 {
     buf_printf(script, " '%s'", word);
 }
@@ -17,13 +17,13 @@ static void put(struct buf *script, const char *word)
 static void put_all(struct buf *script, const char *const *words)
 {
     for (; *words; words++)
-        put(script, *words);
+        put_word(script, *words);
 }
 
 static void put_pair(struct buf *script, const char *option, const char *value)
 {
-    put(script, option);
-    put(script, value);
+    put_word(script, option);
+    put_word(script, value);
 }
 
 static void put_joined(struct buf *script, const char *before, const char *path, const char *after)
@@ -53,10 +53,10 @@ static void put_slim(struct buf *script, const struct extension_request *request
     size_t count = extension_headers(file, headers, HEADERS);
     buf_printf(script, " '-DWARPGYM_TORCH=%d'", torch_paths_version(&tools->place));
     if (request->threads)
-        put(script, "-DWARPGYM_THREADS");
+        put_word(script, "-DWARPGYM_THREADS");
     for (size_t i = 0; i < count; i++)
         put_pair(script, "-include", headers[i]);
-    put(script, "-isystem");
+    put_word(script, "-isystem");
     put_joined(script, "", tools->slim, "/include");
 }
 
@@ -65,11 +65,11 @@ static void put_stock(struct buf *script, const struct extension_tools *tools)
     static const char *const directories[] = {"/torch/include",
                                               "/torch/include/torch/csrc/api/include"};
     for (size_t i = 0; i < COUNT(directories); i++) {
-        put(script, "-isystem");
+        put_word(script, "-isystem");
         put_joined(script, "", tools->place.packages, directories[i]);
     }
     put_pair(script, "-isystem", tools->place.include);
-    put(script, "-D_GLIBCXX_USE_CXX11_ABI=1");
+    put_word(script, "-D_GLIBCXX_USE_CXX11_ABI=1");
 }
 
 /* What load_inline writes at the head of each file. */
@@ -85,8 +85,8 @@ static void put_headers(struct buf *script, const struct extension_file *file)
 }
 
 /* The slim headers take C++17, which is 0.5 s faster to parse than PyTorch's C++20. */
-static const char *standard(const struct extension_flags *flags,
-                            const struct extension_tools *tools, bool slim)
+static const char *language_standard(const struct extension_flags *flags,
+                                     const struct extension_tools *tools, bool slim)
 {
     if (flags->standard)
         return flags->standard;
@@ -98,20 +98,20 @@ static void put_compiler(struct buf *script, const struct extension_request *req
                          bool slim)
 {
     if (file->language == EXTENSION_CUDA) {
-        put(script, tools->nvcc);
+        put_word(script, tools->nvcc);
         buf_printf(script, " '-gencode=arch=compute_%s,code=sm_%s'", tools->architecture,
                    tools->architecture);
-        put(script, standard(&request->cuda_flags, tools, slim));
+        put_word(script, language_standard(&request->cuda_flags, tools, slim));
         put_all(script, nvcc_common);
         put_all(script, request->cuda_flags.words);
         return;
     }
-    put(script, tools->gcc);
-    put(script, standard(&request->cxx, tools, slim));
+    put_word(script, tools->gcc);
+    put_word(script, language_standard(&request->cxx, tools, slim));
     put_all(script, gcc_common);
     if (request->cuda) {
-        put(script, "-O2");
-        put(script, "-isystem");
+        put_word(script, "-O2");
+        put_word(script, "-isystem");
         put_joined(script, "", tools->cuda, "/include");
     } else {
         put_all(script, gcc_native);
@@ -125,7 +125,7 @@ static void put_unit(struct buf *script, const struct extension_request *request
     const struct extension_file *file = &request->files[index];
     put_compiler(script, request, tools, file, slim);
     put_joined(script, "-DTORCH_EXTENSION_NAME=", request->name, "");
-    put(script, "-DTORCH_API_INCLUDE_EXTENSION_H");
+    put_word(script, "-DTORCH_API_INCLUDE_EXTENSION_H");
     if (slim)
         put_slim(script, request, tools, file);
     else
@@ -140,24 +140,24 @@ static void put_link(struct buf *script, const struct extension_request *request
                      const struct extension_tools *tools, bool slim)
 {
     buf_puts(script, "exec");
-    put(script, tools->gcc);
+    put_word(script, tools->gcc);
     put_pair(script, "-shared", "-o");
-    put(script, EXTENSION_OBJECT);
+    put_word(script, EXTENSION_OBJECT);
     for (size_t i = 0; i < request->count; i++)
         if (request->files[i].language != EXTENSION_HEADER)
             buf_printf(script, " %zu.o", i);
     if (slim)
-        put(script, EXTENSION_GLUE);
+        put_word(script, EXTENSION_GLUE);
     put_joined(script, "-L", tools->place.packages, "/torch/lib");
-    put(script, "-ltorch_python"); /* which leads the loader to all of PyTorch's libraries */
+    put_word(script, "-ltorch_python"); /* which leads the loader to all of PyTorch's libraries */
     if (!slim)
         put_all(script, (const char *const[]){"-ltorch", "-ltorch_cpu", "-lc10", NULL});
     if (request->cuda) {
         put_joined(script, "-L", tools->cuda, "/lib64");
         put_joined(script, "-L", tools->cuda, "/lib64/stubs");
-        put(script, "-lcudart");
+        put_word(script, "-lcudart");
     } else {
-        put(script, "-fopenmp");
+        put_word(script, "-fopenmp");
     }
     put_all(script, request->link.words);
     buf_puts(script, "\n");
@@ -188,13 +188,13 @@ const char *extension_glue_script(struct arena *arena, const struct extension_to
     struct buf script;
     buf_init(&script, SCRIPT_BYTES);
     buf_printf(&script, "for f in '%s'/glue/*.cpp; do", tools->slim);
-    put(&script, tools->gcc);
+    put_word(&script, tools->gcc);
     put_all(&script, (const char *const[]){"-std=c++17", "-O2", NULL});
     put_all(&script, gcc_common);
     put_joined(&script, "-I", tools->slim, "/include");
     put_pair(&script, "-isystem", tools->place.include);
     buf_puts(&script, " -c $f -o $(basename $f).o & done\nwait\nexec");
-    put(&script, tools->gcc);
+    put_word(&script, tools->gcc);
     put_all(&script, (const char *const[]){"-r", "-nostdlib", "-o", EXTENSION_OBJECT, NULL});
     buf_printf(&script, " $(for f in '%s'/glue/*.cpp; do basename $f.o; done)\n", tools->slim);
     const char *text = arena_strdup(arena, script.data);

@@ -11,7 +11,7 @@
 #define TEXT_BYTES ((size_t)1 << 20)
 #define DEPTH 6
 
-static int visible(const struct dirent *entry)
+static int is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
@@ -21,7 +21,7 @@ static int add_tree(struct buf *text, const char *directory, int depth, struct e
 {
     struct dirent **entries = NULL;
     int result = 0;
-    int count = depth < DEPTH ? scandir(directory, &entries, visible, alphasort) : 0;
+    int count = depth < DEPTH ? scandir(directory, &entries, is_visible, alphasort) : 0;
     for (int i = 0; i < count; i++) {
         char *path = mem_printf("%s/%s", directory, entries[i]->d_name);
         char *bytes = NULL;

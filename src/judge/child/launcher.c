@@ -210,8 +210,8 @@ static int check_limits(const struct launcher *launcher, uint32_t index, struct 
                    call->line, call->kernel, numbers->shared_bytes, most);
 }
 
-static void *parameter(struct launcher *launcher, uint32_t slot, uint32_t call,
-                       const struct layout *layout, char *memory, uint32_t place)
+static void *find_parameter(struct launcher *launcher, uint32_t slot, uint32_t call,
+                            const struct layout *layout, char *memory, uint32_t place)
 {
     const struct launch_argument *argument = &launcher->launch.calls[call].arguments[place];
     if (argument->source == LAUNCH_VALUE)
@@ -250,7 +250,8 @@ int launcher_map(struct launcher *launcher, const struct layout *layout, uint32_
             launcher->addresses[s][i] = arrays + offset + layout->arguments[i].offset;
         for (uint32_t c = 0; c < launcher->launch.call_count; c++)
             for (uint32_t a = 0; a < launcher->launch.calls[c].argument_count; a++)
-                launcher->parameters[s][c][a] = parameter(launcher, s, c, layout, slot + offset, a);
+                launcher->parameters[s][c][a] = find_parameter(launcher, s, c, layout,
+                                                               slot + offset, a);
     }
     return result;
 }

@@ -49,7 +49,7 @@ struct native {
     struct invoke wide_call;
 };
 
-static void say(struct native *native, const void *message, size_t bytes)
+static void send_message(struct native *native, const void *message, size_t bytes)
 {
     struct err ignored;
     if (wire_send(native->channel, message, bytes, NULL, 0, &ignored) < 0)
@@ -59,7 +59,7 @@ static void say(struct native *native, const void *message, size_t bytes)
 static void say_type(struct native *native, uint32_t type)
 {
     uint32_t message[2] = {type, 0};
-    say(native, message, sizeof message);
+    send_message(native, message, sizeof message);
 }
 
 static void say_failed(struct native *native, enum wire_failure failure, const char *text)
@@ -68,7 +68,7 @@ static void say_failed(struct native *native, enum wire_failure failure, const c
                                   .failure = failure,
                                   .layers = native->layers};
     snprintf(message.text, sizeof message.text, "%s", text);
-    say(native, &message, sizeof message);
+    send_message(native, &message, sizeof message);
 }
 
 /* What an exception that leaves `solution` ends in, on any of its threads. */
@@ -90,8 +90,8 @@ static bool is_mangled(int artifact, size_t bytes)
 }
 
 /* dlopen takes a path: the artifact goes into scratch under a name of its own for a moment. */
-static void *load(struct native *native, int artifact, const char *name, char *why,
-                  size_t why_bytes)
+static void *load_object(struct native *native, int artifact, const char *name, char *why,
+                         size_t why_bytes)
 {
     struct stat facts;
     char path[64];
@@ -176,9 +176,9 @@ static enum wire_failure load_parts(struct native *native, const struct wire_ope
                                              : FAILED_LOAD;
     }
     if (!cubin)
-        native->solution = load(native, descriptors[0], "solution", why, why_bytes);
+        native->solution = load_object(native, descriptors[0], "solution", why, why_bytes);
     if (oracle && (cubin || native->solution))
-        native->oracle = load(native, descriptors[1], "oracle", why, why_bytes);
+        native->oracle = load_object(native, descriptors[1], "oracle", why, why_bytes);
     bool loaded = (cubin || native->solution) && (!oracle || native->oracle);
     return loaded ? FAILED_NONE : FAILED_LOAD;
 }
@@ -226,7 +226,7 @@ static int open_candidate(struct native *native, const struct wire_open *open,
         say_failed(native, failure, why);
         return -1;
     }
-    say(native, &opened, sizeof opened);
+    send_message(native, &opened, sizeof opened);
     return 0;
 }
 
@@ -395,7 +395,7 @@ static void answer_call(struct native *native, const struct wire_call *wanted, i
     if (result < 0)
         say_failed(native, result == ERR_LIMIT ? FAILED_MEMORY : FAILED_RUN, err.text);
     else
-        say(native, &done, offsetof(struct wire_done, outputs));
+        send_message(native, &done, offsetof(struct wire_done, outputs));
 }
 
 int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, const char *driver,

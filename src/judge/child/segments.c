@@ -41,7 +41,7 @@ int segments_open(int channel, const char *driver, char *text, size_t text_bytes
     return result;
 }
 
-static int announce(struct gpu_memory *segment, struct err *err)
+static int announce_segment(struct gpu_memory *segment, struct err *err)
 {
     struct wire_segment message = {.type = WIRE_SEGMENT,
                                    .address = segment->address,
@@ -81,12 +81,12 @@ static uint64_t chunk_bytes(uint64_t bytes)
     return bytes * (pieces ? pieces : 1);
 }
 
-static bool make(struct chunk *chunk, uint64_t bytes)
+static bool make_segment(struct chunk *chunk, uint64_t bytes)
 {
     struct err ignored;
     *chunk = (struct chunk){0};
     if (gpu_memory_make(&chunk->memory, &pool.gpu, bytes, &ignored) == 0 &&
-        announce(&chunk->memory, &ignored) == 0)
+        announce_segment(&chunk->memory, &ignored) == 0)
         return true;
     gpu_memory_free(&chunk->memory);
     return false;
@@ -108,7 +108,8 @@ void *segments_alloc(ssize_t wanted, int device, void *stream)
     if (!has_room(pool.newest, bytes)) {
         struct chunk *chunk = find_free();
         uint64_t all = chunk_bytes(bytes);
-        bool made = chunk && (make(chunk, all) || (all > bytes && make(chunk, bytes)));
+        bool made = chunk &&
+                    (make_segment(chunk, all) || (all > bytes && make_segment(chunk, bytes)));
         pool.newest = made ? chunk : NULL;
     }
     struct chunk *chunk = pool.newest;

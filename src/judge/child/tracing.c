@@ -15,7 +15,7 @@ static const struct library_function functions[] = {
     {"warpgym_trace_refusal", offsetof(struct tracing, refusal), false},
 };
 
-static int explain(const struct tracing *tracing, int result, struct err *err)
+static int explain_failure(const struct tracing *tracing, int result, struct err *err)
 {
     static const char *const reasons[] = {
         [-WARPGYM_TRACE_NO_CUPTI] =
@@ -40,7 +40,7 @@ void tracing_load(struct tracing *tracing, const char *library, const char *cupt
     int result = library_open(&tracing->library, names, functions, COUNT(functions), tracing,
                               &tracing->problem);
     if (result == 0)
-        result = explain(tracing, tracing->prepare(cupti), &tracing->problem);
+        result = explain_failure(tracing, tracing->prepare(cupti), &tracing->problem);
     if (result == 0)
         setenv("CUDA_INJECTION64_PATH", library, 1);
     else
@@ -59,10 +59,10 @@ int tracing_begin(const struct tracing *tracing, struct err *err)
         *err = tracing->problem;
         return err->code;
     }
-    return explain(tracing, tracing->begin(NULL), err);
+    return explain_failure(tracing, tracing->begin(NULL), err);
 }
 
 int tracing_end(const struct tracing *tracing, int fd, struct err *err)
 {
-    return explain(tracing, tracing->end(fd), err);
+    return explain_failure(tracing, tracing->end(fd), err);
 }

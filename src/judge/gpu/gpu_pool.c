@@ -148,7 +148,7 @@ int gpu_pool_list(struct gpu_pool *pool, struct err *err)
     return result;
 }
 
-static void quarantine(struct gpu_pool *pool, struct gpu_unit *unit, const struct err *why)
+static void quarantine_unit(struct gpu_pool *pool, struct gpu_unit *unit, const struct err *why)
 {
     int64_t longer = unit->pause_ms * 2 < PAUSE_MAX_MS ? unit->pause_ms * 2 : PAUSE_MAX_MS;
     unit->pause_ms = unit->pause_ms ? longer : pool->options.quarantine_ms;
@@ -223,7 +223,7 @@ static void bring_up(struct gpu_pool *pool, struct gpu_unit *unit)
         result = open_context(pool, unit, &err);
     pthread_mutex_lock(&pool->lock);
     if (result < 0) {
-        quarantine(pool, unit, &err);
+        quarantine_unit(pool, unit, &err);
     } else {
         unit->state = GPU_GOOD;
         unit->pause_ms = 0;
@@ -377,7 +377,7 @@ bool gpu_pool_suspect(struct gpu_pool *pool, struct gpu_unit *unit, struct err *
     pthread_mutex_lock(&pool->lock);
     bool bad = used < 0 || examine_health(unit, &why) < 0;
     if (bad && unit->state == GPU_GOOD)
-        quarantine(pool, unit, &why);
+        quarantine_unit(pool, unit, &why);
     bad |= unit->state == GPU_QUARANTINED; /* another evaluation has found out */
     if (bad)
         err_set(err, ERR_IO, "GPU %d failed and gets no more work for now: %s", unit->facts.ordinal,

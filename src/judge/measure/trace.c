@@ -99,7 +99,7 @@ struct ranking {
     uint32_t count;
 };
 
-static void rank(struct ranking *ranking, const struct ranked *one)
+static void rank_kernels(struct ranking *ranking, const struct ranked *one)
 {
     uint32_t at = ranking->count;
     if (at < VERDICT_KERNELS)
@@ -125,7 +125,7 @@ static void add_kernel(const struct entry *entries, size_t count, struct launch_
         if (trace_record_us(record) > trace_record_us(one.longest))
             one.longest = record;
     }
-    rank(ranking, &one);
+    rank_kernels(ranking, &one);
     all->kernels++;
     all->launches += count;
     all->time_us += share->time_us;
@@ -136,8 +136,9 @@ static void add_kernel(const struct entry *entries, size_t count, struct launch_
     }
 }
 
-static void describe(const struct trace_stream *stream, const struct trace_pass *pass,
-                     const struct ranked *one, struct arena *arena, struct kernel_share *share)
+static void describe_kernel(const struct trace_stream *stream, const struct trace_pass *pass,
+                            const struct ranked *one, struct arena *arena,
+                            struct kernel_share *share)
 {
     const struct trace_record *record = one->longest;
     struct gpu_occupancy occupancy = {.fraction = NAN, .limit = ""};
@@ -227,7 +228,7 @@ static void fill_in(const struct trace_stream *stream, const struct trace_pass *
     sum_up(stream, entries, all, &ranking);
     mem_free(entries);
     for (uint32_t i = 0; i < ranking.count; i++)
-        describe(stream, pass, &ranking.items[i], &verdict->arena, &verdict->kernels[i]);
+        describe_kernel(stream, pass, &ranking.items[i], &verdict->arena, &verdict->kernels[i]);
     verdict->kernel_count = ranking.count;
     verdict->own_time_fraction = all->time_us > 0 ? all->own_time_us / all->time_us : NAN;
     verdict->own_launch_fraction = all->launches > 0
@@ -307,8 +308,8 @@ static void weigh_coverage(struct verdict *verdict)
                         100 * verdict->own_time_fraction, other ? other->name : "others");
 }
 
-static void weigh(const struct trace_stream *stream, const struct trace_pass *pass,
-                  struct verdict *verdict)
+static void weigh_trace(const struct trace_stream *stream, const struct trace_pass *pass,
+                        struct verdict *verdict)
 {
     double wall_us = pass->wall_ms * 1e3;
     if (verdict->launched.busy_us > wall_us * CLOCK_SLACK + CLOCK_SLACK_US)
@@ -333,7 +334,7 @@ int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
     if (result != 0)
         return result;
     fill_in(&stream, pass, verdict);
-    weigh(&stream, pass, verdict);
+    weigh_trace(&stream, pass, verdict);
     return 0;
 }
 

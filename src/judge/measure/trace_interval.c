@@ -42,7 +42,7 @@ static int longest_first(const void *left, const void *right)
 
 /* Puts what was started together into one; the number of launches. Without a correlation each
  * record is one of its own. */
-static uint32_t merge(struct launch *launches, uint32_t count)
+static uint32_t merge_launches(struct launch *launches, uint32_t count)
 {
     uint32_t used = 0;
     qsort(launches, count, sizeof *launches, by_correlation);
@@ -61,7 +61,7 @@ static uint32_t merge(struct launch *launches, uint32_t count)
     return used;
 }
 
-static void measure(const struct trace_stream *stream, struct trace_interval *interval)
+static void measure_launches(const struct trace_stream *stream, struct trace_interval *interval)
 {
     uint32_t records = stream->header.records;
     uint32_t half = (interval->calls + 1) / 2;
@@ -71,7 +71,7 @@ static void measure(const struct trace_stream *stream, struct trace_interval *in
         launches[i] = (struct launch){.correlation = stream->records[i].correlation,
                                       .start_ns = stream->records[i].start_ns,
                                       .end_ns = stream->records[i].end_ns};
-    uint32_t count = merge(launches, records);
+    uint32_t count = merge_launches(launches, records);
     qsort(launches, count, sizeof *launches, longest_first);
     interval->unseen = stream->header.lost < UINT32_MAX ? stream->header.lost : UINT32_MAX;
     interval->launches = count + interval->unseen;
@@ -89,7 +89,7 @@ int trace_interval_parse(const char *bytes, size_t count, struct trace_interval 
     struct trace_stream stream;
     int result = trace_stream_open(bytes, count, &stream, err);
     if (result == 0)
-        measure(&stream, interval);
+        measure_launches(&stream, interval);
     return result;
 }
 

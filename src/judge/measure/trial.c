@@ -326,7 +326,7 @@ static int measure_own_error(struct trials *trials, struct err *err)
 /* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of
  * these bits; of whole numbers it is -1, so that all of them must be, and as many as no honest
  * output of signs has by chance. */
-static bool untouched(const struct tensor *tensor)
+static bool is_untouched(const struct tensor *tensor)
 {
     const struct dtype_facts *facts = dtype_facts(tensor->dtype);
     const unsigned char *data = tensor->data;
@@ -345,7 +345,7 @@ static int check_written(struct trials *trials)
 {
     struct err err;
     for (uint32_t i = 0; i < trials->state->answer.count; i++)
-        if (untouched(&trials->state->answer.reference[i])) {
+        if (is_untouched(&trials->state->answer.reference[i])) {
             (void)!err_set(&err, ERR_INPUT, "it did not write its output %u", i);
             return fault_set(trials->fault, FAULT_REFERENCE, &err);
         }

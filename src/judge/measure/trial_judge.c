@@ -65,7 +65,7 @@ int trial_compare(struct trials *trials, const struct comparison *spec,
 }
 
 /* Bytes that no argument owns must be as the judge left them. */
-static const char *overrun(const struct trials *trials, uint32_t slot)
+static const char *overrun_argument(const struct trials *trials, uint32_t slot)
 {
     const struct layout *layout = &trials->candidate->layout;
     const char *data = trials->candidate->slot.data + slot * layout->bytes;
@@ -120,7 +120,7 @@ static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
         snprintf(text + used, bytes - used, "]");
 }
 
-static enum trial_result wrong(struct trials *trials, const char *message)
+static enum trial_result fail_wrong(struct trials *trials, const char *message)
 {
     verdict_fail(trials->verdict, STATUS_WRONG, "wrong", message, NULL);
     return TRIAL_ENDED;
@@ -129,7 +129,7 @@ static enum trial_result wrong(struct trials *trials, const char *message)
 static enum trial_result wrong_with_code(struct trials *trials, const char *code,
                                          const char *message)
 {
-    wrong(trials, message); /* first: the status stays `wrong` */
+    fail_wrong(trials, message); /* first: the status stays `wrong` */
     verdict_violation(trials->verdict, code, "%s", message);
     return TRIAL_ENDED;
 }
@@ -166,7 +166,7 @@ static bool same_form(struct trials *trials, uint32_t output, const struct tenso
     output_name(trials, output, name, sizeof name);
     snprintf(text, sizeof text, "%s is %s, the reference's is %s", name, have, want);
     wrong_case(trials, output);
-    wrong(trials, text);
+    fail_wrong(trials, text);
     return false;
 }
 
@@ -275,7 +275,7 @@ static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint
              "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s", name,
              (unsigned long long)difference.mismatches, (unsigned long long)got->count,
              (unsigned long long)difference.first_index, got_text, expected_text);
-    return wrong(trials, text);
+    return fail_wrong(trials, text);
 }
 
 static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
@@ -287,7 +287,7 @@ static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
     if (count != answer->count) {
         snprintf(text, sizeof text, "it returned %u tensors, the reference returns %u", count,
                  answer->count);
-        return wrong(trials, text);
+        return fail_wrong(trials, text);
     }
     for (uint32_t i = 0; i < count; i++) {
         struct tensor got;
@@ -310,7 +310,7 @@ static enum trial_result judge_slot(struct trials *trials, const struct trial *t
     const char *name;
     char text[256];
     bool native = trials->job->problem->format == PROBLEM_NATIVE;
-    if (native && (name = overrun(trials, slot))) {
+    if (native && (name = overrun_argument(trials, slot))) {
         snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
         return wrong_with_code(trials, "H15", text);
     }

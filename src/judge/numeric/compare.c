@@ -76,7 +76,7 @@ static bool agrees_exactly(const struct rule *rule, uint64_t index, double expec
                   rule->got + index * rule->got_bytes, rule->got_bytes) == 0;
 }
 
-static bool agrees(const struct rule *rule, double expected, double got)
+static bool element_agrees(const struct rule *rule, double expected, double got)
 {
     if (isnan(expected) || isnan(got))
         return isnan(expected) && isnan(got);
@@ -100,11 +100,11 @@ static void tally_record(const struct rule *rule, double expected, double got,
     difference->max_relative = larger_of(relative, difference->max_relative);
 }
 
-static void tally(const struct rule *rule, uint64_t index, double expected, double got,
-                  struct difference *difference)
+static void tally_element(const struct rule *rule, uint64_t index, double expected, double got,
+                          struct difference *difference)
 {
     bool agreed = rule->spec->tolerance.exact ? agrees_exactly(rule, index, expected, got)
-                                              : agrees(rule, expected, got);
+                                              : element_agrees(rule, expected, got);
     bool finite = isfinite(expected) && isfinite(got);
     if (finite)
         tally_record(rule, expected, got, difference);
@@ -156,8 +156,8 @@ bool compare_tensor_plainly(const struct comparison *spec, const void *expected,
         return spec->count == 0;
     rule_set_rms(&rule, rms_plainly(&rule), difference);
     for (uint64_t i = 0; i < spec->count; i++)
-        tally(&rule, i, dtype_load(spec->expected_dtype, expected, i),
-              dtype_load(spec->dtype, got, i), difference);
+        tally_element(&rule, i, dtype_load(spec->expected_dtype, expected, i),
+                      dtype_load(spec->dtype, got, i), difference);
     return difference->mismatches == 0;
 }
 

@@ -168,7 +168,7 @@ VARIANT_TARGET static void VARIANT_NAME(compare_blocks)(const struct rule *rule,
                                       &difference->max_absolute))
             continue;
         for (size_t i = 0; i < count; i++)
-            tally(rule, start + i, want[i], have[i], difference);
+            tally_element(rule, start + i, want[i], have[i], difference);
     }
 }
 

@@ -21,8 +21,8 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The first elements, in order of size; their number. */
-static uint64_t sample(const struct layout_argument *argument, const char *data,
-                       struct sampled sampled[SAMPLE])
+static uint64_t sample_elements(const struct layout_argument *argument, const char *data,
+                                struct sampled sampled[SAMPLE])
 {
     uint64_t count = argument->count < SAMPLE ? argument->count : SAMPLE;
     size_t bytes = dtype_facts(argument->dtype)->bytes;
@@ -37,7 +37,7 @@ static uint64_t sample(const struct layout_argument *argument, const char *data,
 static void input_shift_argument(const struct layout_argument *argument, char *data, uint64_t seed)
 {
     struct sampled sampled[SAMPLE];
-    uint64_t count = sample(argument, data, sampled);
+    uint64_t count = sample_elements(argument, data, sampled);
     uint64_t tail = count < TAIL ? 1 : count / TAIL;
     size_t bytes = dtype_facts(argument->dtype)->bytes;
     uint64_t threshold = (seed >> 8) % 160 + 48; /* of 256: bias between 0.19 and 0.81 */

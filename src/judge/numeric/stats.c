@@ -17,7 +17,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* A sorted copy, the caller's. */
-static double *sorted(const double *samples, size_t n)
+static double *sorted_copy(const double *samples, size_t n)
 {
     double *copy = mem_alloc(n * sizeof *copy);
     if (n > 0)
@@ -27,7 +27,7 @@ static double *sorted(const double *samples, size_t n)
 }
 
 /* Linear between order statistics (type 7 of Hyndman and Fan, the default of R and numpy). */
-static double quantile(const double *ordered, size_t n, double part)
+static double quantile_of(const double *ordered, size_t n, double part)
 {
     if (n == 0)
         return NAN;
@@ -40,14 +40,14 @@ static double quantile(const double *ordered, size_t n, double part)
 
 void stats_summary(const double *samples, size_t n, struct summary *summary)
 {
-    double *ordered = sorted(samples, n);
+    double *ordered = sorted_copy(samples, n);
     *summary = (struct summary){
         .n = n,
-        .median = quantile(ordered, n, 0.5),
-        .quartile1 = quantile(ordered, n, 0.25),
-        .quartile3 = quantile(ordered, n, 0.75),
-        .min = quantile(ordered, n, 0),
-        .max = quantile(ordered, n, 1),
+        .median = quantile_of(ordered, n, 0.5),
+        .quartile1 = quantile_of(ordered, n, 0.25),
+        .quartile3 = quantile_of(ordered, n, 0.75),
+        .min = quantile_of(ordered, n, 0),
+        .max = quantile_of(ordered, n, 1),
     };
     mem_free(ordered);
 }
@@ -133,7 +133,7 @@ void stats_ratio(const double *numerator, const double *denominator, size_t n,
     for (size_t i = 0; i < n; i++)
         logs[i] = log_time(numerator[i]) - log_time(denominator[i]);
     qsort(logs, n, sizeof *logs, by_value);
-    *ratio = (struct interval){exp(quantile(logs, n, 0.5)), 0, INFINITY, n};
+    *ratio = (struct interval){exp(quantile_of(logs, n, 0.5)), 0, INFINITY, n};
     if (n >= ORDER_MIN)
         order_interval(logs, n, ratio);
     else if (n >= 2)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Whatever is on the channel now was not asked for. */
-static bool speaks(const struct child *child)
+static bool child_speaks(const struct child *child)
 {
     char byte;
     return recv(child->process.channel, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
@@ -83,7 +83,7 @@ static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err
         if (result < 0)
             return result;
     }
-    if (!speaks(child))
+    if (!child_speaks(child))
         return 0;
     child->breach = CHILD_SPOKE;
     return err_set(err, ERR_PROTOCOL, "it sent a message that nothing had asked for");

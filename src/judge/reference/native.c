@@ -67,8 +67,9 @@ static int compile_reference(struct native_opening *native)
 {
     struct opening *opening = native->opening;
     int result = compile_part(native,
-                              opening->gpu ? kind_of(opening, COMPILE_CUDA, opening->job->problem->cuda_text)
-                                           : COMPILE_C,
+                              opening->gpu
+                                  ? kind_of(opening, COMPILE_CUDA, opening->job->problem->cuda_text)
+                                  : COMPILE_C,
                               &opening->reference->artifact);
     if (result == 0 && opening->job->problem->oracle)
         result = compile_part(native, COMPILE_C_DOUBLE, &opening->reference->oracle_artifact);

@@ -186,8 +186,8 @@ static int read_language(struct reading *reading, struct language *language,
     return external->environment ? 0 : ERR_INPUT;
 }
 
-static int parse(struct reading *reading, struct language *language, struct external *external,
-                 const char *name, const char *text, size_t bytes)
+static int parse_file(struct reading *reading, struct language *language, struct external *external,
+                      const char *name, const char *text, size_t bytes)
 {
     *language = (struct language){.name = "", .format = PROBLEM_NATIVE, .external = external};
     int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, reading->err);
@@ -198,8 +198,8 @@ int external_parse(struct language *language, struct arena *arena, const char *n
                    const char *directory, const char *text, size_t bytes, struct err *err)
 {
     struct reading reading = {.arena = arena, .directory = directory, .err = err};
-    return parse(&reading, language, arena_alloc(arena, sizeof(struct external)), name, text,
-                 bytes);
+    return parse_file(&reading, language, arena_alloc(arena, sizeof(struct external)), name, text,
+                      bytes);
 }
 
 static int check_program(const char *name, const char *path, struct err *err)
@@ -211,7 +211,7 @@ static int check_program(const char *name, const char *path, struct err *err)
 }
 
 /* What a build depends on: the description, and which version of the files lies there. */
-static void identify(struct external *external, const char *text)
+static void identify_build(struct external *external, const char *text)
 {
     struct stat facts;
     char version[96];
@@ -251,7 +251,7 @@ static int load_file(struct languages *languages, struct language *language, str
     struct external *external = arena_alloc(arena, sizeof *external);
     int result = file_read(path, LIMIT_YAML_BYTES, &text, &bytes, err);
     if (result == 0)
-        result = parse(&reading, language, external, path, text, bytes);
+        result = parse_file(&reading, language, external, path, text, bytes);
     if (result == 0)
         result = check_program(path, external->run[0], err);
     if (result == 0 && external->compile)
@@ -259,7 +259,7 @@ static int load_file(struct languages *languages, struct language *language, str
     if (result == 0)
         result = check_unique(languages, language, path, err);
     if (result == 0)
-        identify(external, text);
+        identify_build(external, text);
     mem_free(text);
     return result;
 }

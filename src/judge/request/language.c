@@ -107,7 +107,7 @@ static bool has_one(const char *const *words, const char *text)
     return false;
 }
 
-static bool fits(const struct language *row, const char *ending, const char *text)
+static bool row_fits(const struct language *row, const char *ending, const char *text)
 {
     if (is_listed(row->endings, ending) || is_listed(row->also, ending))
         return !row->markers[0] || has_one(row->markers, text);
@@ -118,10 +118,10 @@ const struct language *language_of(const struct languages *more, const char *pat
 {
     const char *ending = ending_of(path);
     for (size_t i = 0; more && i < more->count; i++)
-        if (fits(&more->rows[i], ending, text))
+        if (row_fits(&more->rows[i], ending, text))
             return &more->rows[i];
     const struct language *row = &rows[ROWS - 1];
-    while (row > rows && !fits(row, ending, text))
+    while (row > rows && !row_fits(row, ending, text))
         row--;
     return row;
 }

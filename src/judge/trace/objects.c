@@ -28,7 +28,7 @@ static struct {
 } snapshot;
 
 /* One line of /proc/self/maps; false: a mapping without a file. */
-static bool parse(char *line, uintptr_t *start, uintptr_t *end, struct object *object)
+static bool parse_map(char *line, uintptr_t *start, uintptr_t *end, struct object *object)
 {
     char *at = line;
     *start = (uintptr_t)strtoull(at, &at, 16);
@@ -46,7 +46,7 @@ static bool parse(char *line, uintptr_t *start, uintptr_t *end, struct object *o
     return object->inode != 0;
 }
 
-static void remember(const struct object *object)
+static void remember_object(const struct object *object)
 {
     struct identity *last = snapshot.count ? &snapshot.known[snapshot.count - 1] : NULL;
     if (last && last->device == object->device && last->inode == object->inode)
@@ -62,7 +62,7 @@ static int by_identity(const void *a, const void *b)
 }
 
 /* Calls `remember` for every file, or finds the one at an address. */
-static bool each(const void *address, struct object *object)
+static bool each_object(const void *address, struct object *object)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char *line = NULL;
@@ -71,10 +71,10 @@ static bool each(const void *address, struct object *object)
     while (maps && !found && getline(&line, &room, maps) > 0) {
         uintptr_t start;
         uintptr_t end;
-        if (!parse(line, &start, &end, object))
+        if (!parse_map(line, &start, &end, object))
             continue;
         if (!address)
-            remember(object);
+            remember_object(object);
         else
             found = (uintptr_t)address >= start && (uintptr_t)address < end;
     }
@@ -88,7 +88,7 @@ void objects_snapshot(void)
 {
     struct object object;
     snapshot.count = 0;
-    each(NULL, &object);
+    each_object(NULL, &object);
     qsort(snapshot.known, snapshot.count, sizeof *snapshot.known, by_identity);
     /* Rounded up by the granularity of a file system's clock. */
     clock_gettime(CLOCK_REALTIME_COARSE, &snapshot.at);
@@ -104,7 +104,7 @@ void objects_snapshot(void)
 
 bool objects_find(const void *address, struct object *object)
 {
-    return address && each(address, object);
+    return address && each_object(address, object);
 }
 
 bool objects_library(const struct object *object)
@@ -126,7 +126,7 @@ bool objects_library(const struct object *object)
             facts.st_ctim.tv_nsec < snapshot.at.tv_nsec);
 }
 
-static const struct link_map *loaded(const void *address)
+static const struct link_map *is_loaded(const void *address)
 {
     Dl_info info;
     struct link_map *map = NULL;
@@ -135,13 +135,13 @@ static const struct link_map *loaded(const void *address)
 
 const void *objects_loaded(const void *address)
 {
-    return loaded(address);
+    return is_loaded(address);
 }
 
 bool objects_passes_on(const void *address)
 {
     static const char python[] = "\0PyErr_"; /* a symbol's beginning, after the end of another */
-    const struct link_map *map = loaded(address);
+    const struct link_map *map = is_loaded(address);
     const char *text = NULL;
     size_t bytes = 0;
     if (!map || !map->l_name[0]) /* the main program has no name */

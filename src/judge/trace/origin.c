@@ -174,7 +174,7 @@ static void judge_caller(struct origin *origin)
 }
 
 /* nvcc's objects hand over a wrapper, which points to the code. */
-static const void *follow(const void *image)
+static const void *follow_frame(const void *image)
 {
     struct {
         uint32_t magic, version;
@@ -189,7 +189,7 @@ static const void *follow(const void *image)
 
 void origin_of_image(const void *image, struct origin *origin)
 {
-    const void *code = image ? follow(image) : NULL;
+    const void *code = image ? follow_frame(image) : NULL;
     *origin = (struct origin){.evidence = TRACE_BY_IMAGE};
     if (code && objects_find(code, &origin->object)) {
         origin->origin = objects_library(&origin->object) ? TRACE_LIBRARY : TRACE_OWN;

@@ -39,7 +39,7 @@ static struct registry {
     uint64_t launched, lost;
 } all;
 
-static void *room(size_t count, size_t bytes)
+static void *make_table(size_t count, size_t bytes)
 {
     return calloc(count, bytes); /* pages that are not written cost nothing */
 }
@@ -48,12 +48,12 @@ bool registry_init(void)
 {
     if (all.text)
         return true;
-    all.handles = room(HANDLES, sizeof *all.handles);
-    all.names = room(NAMES, sizeof *all.names);
-    all.sources = room(TRACE_SOURCES, sizeof *all.sources);
-    all.launches = room(LAUNCHES, sizeof *all.launches);
-    all.records = room(TRACE_RECORDS, sizeof *all.records);
-    all.text = room(TRACE_TEXT_BYTES, 1);
+    all.handles = make_table(HANDLES, sizeof *all.handles);
+    all.names = make_table(NAMES, sizeof *all.names);
+    all.sources = make_table(TRACE_SOURCES, sizeof *all.sources);
+    all.launches = make_table(LAUNCHES, sizeof *all.launches);
+    all.records = make_table(TRACE_RECORDS, sizeof *all.records);
+    all.text = make_table(TRACE_TEXT_BYTES, 1);
     all.source_count = 1; /* REGISTRY_NONE */
     all.text_bytes = 1;   /* "" */
     return all.handles && all.names && all.sources && all.launches && all.records && all.text;
@@ -122,7 +122,7 @@ static struct handle *find_handle(const void *handle)
 }
 
 /* The driver gives a handle anew when what it stood for was unloaded: the latest counts. */
-static void put(const void *handle, uint32_t source, uint32_t name)
+static void put_entry(const void *handle, uint32_t source, uint32_t name)
 {
     struct handle *place = handle ? find_handle(handle) : NULL;
     if (!place)
@@ -155,7 +155,7 @@ static uint32_t find_source(const struct origin *origin)
 void registry_loaded(const void *handle, const struct origin *origin)
 {
     if (all.text)
-        put(handle, find_source(origin), REGISTRY_NONE);
+        put_entry(handle, find_source(origin), REGISTRY_NONE);
 }
 
 void registry_derived(const void *handle, const void *of, const char *name)
@@ -164,7 +164,7 @@ void registry_derived(const void *handle, const void *of, const char *name)
         return;
     const struct handle *from = of ? find_handle(of) : NULL;
     uint32_t source = from ? from->source : REGISTRY_NONE;
-    put(handle, source, name ? find_name(name) : from ? from->name : REGISTRY_NONE);
+    put_entry(handle, source, name ? find_name(name) : from ? from->name : REGISTRY_NONE);
 }
 
 bool registry_knows(const void *handle)
@@ -177,7 +177,7 @@ void registry_named(const void *handle, const char *name)
 {
     const struct handle *place = all.text && handle ? find_handle(handle) : NULL;
     if (place && place->handle && place->name == REGISTRY_NONE)
-        put(handle, place->source, find_name(name));
+        put_entry(handle, place->source, find_name(name));
 }
 
 void registry_failed(void)
@@ -256,7 +256,7 @@ static int by_correlation(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static void match(struct trace_record *record)
+static void match_record(struct trace_record *record)
 {
     struct launch wanted = {.correlation = record->correlation};
     const struct name *name = &all.names[record->name];
@@ -275,7 +275,7 @@ static void match(struct trace_record *record)
 }
 
 /* As C++ writes it, where this process has a library that knows how; cut to what is shown. */
-static uint32_t show(struct name *name)
+static uint32_t show_name(struct name *name)
 {
     static char *(*demangle)(const char *, char *, size_t *, int *);
     const char *raw = all.text + name->raw;
@@ -310,8 +310,8 @@ bool registry_write(int fd, struct trace_header *header)
 {
     qsort(all.launches, all.launch_count, sizeof *all.launches, by_correlation);
     for (uint32_t i = 0; i < all.record_count; i++) {
-        match(&all.records[i]);
-        all.records[i].name = all.records[i].name ? show(&all.names[all.records[i].name]) : 0;
+        match_record(&all.records[i]);
+        all.records[i].name = all.records[i].name ? show_name(&all.names[all.records[i].name]) : 0;
     }
     header->magic = TRACE_MAGIC;
     header->sources = all.source_count;

@@ -198,7 +198,7 @@ static int keep_refusal(int refusal, int result)
     return result;
 }
 
-static int resolve(void *library)
+static int resolve_function(void *library)
 {
     static const struct {
         const char *symbol;
@@ -245,7 +245,7 @@ EXPORTED int warpgym_trace_prepare(const char *cupti_path)
     for (size_t i = 0; !library && i < COUNT(tries); i++)
         if (tries[i].name)
             library = dlopen(tries[i].name, RTLD_NOW | RTLD_LOCAL | tries[i].flags);
-    int result = library ? resolve(library) : WARPGYM_TRACE_NO_CUPTI;
+    int result = library ? resolve_function(library) : WARPGYM_TRACE_NO_CUPTI;
     if (result == WARPGYM_TRACE_OK)
         origin_prepare(*(void **)&trace.cupti.subscribe);
     return result;
@@ -256,7 +256,7 @@ EXPORTED void warpgym_trace_library_snapshot(void)
     objects_snapshot();
 }
 
-static int watch(bool launches, bool on)
+static int watch_driver(bool launches, bool on)
 {
     int refusal = 0;
     for (size_t i = 0; i < FUNCTIONS; i++) {
@@ -278,16 +278,16 @@ EXPORTED int InitializeInjection(void)
     if (refusal != 0)
         trace.subscriber = NULL;
     else
-        refusal = watch(false, true);
+        refusal = watch_driver(false, true);
     trace.refusal = refusal;
     return 1; /* the driver's word for success */
 }
 
 static const int recorded[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_COPY, CUPTI_SET};
 
-static void stop(void)
+static void stop_trace(void)
 {
-    watch(true, false);
+    watch_driver(true, false);
     for (size_t i = 0; i < COUNT(recorded); i++)
         (void)!trace.cupti.activity_disable(recorded[i]);
     trace.tracing = false;
@@ -307,10 +307,10 @@ EXPORTED int warpgym_trace_begin(const char *cupti_path)
     for (size_t i = 0; refusal == 0 && i < COUNT(recorded); i++)
         refusal = trace.cupti.activity_enable(recorded[i]);
     if (refusal == 0)
-        (void)!watch(true, true);
+        (void)!watch_driver(true, true);
     trace.tracing = true;
     if (refusal != 0) {
-        stop();
+        stop_trace();
         return keep_refusal(refusal, WARPGYM_TRACE_REFUSED);
     }
     return trace.cupti.timestamp(&trace.header.begin_ns) == 0 ? WARPGYM_TRACE_OK
@@ -324,7 +324,7 @@ EXPORTED int warpgym_trace_end(int fd)
     int refusal = trace.cupti.timestamp(&trace.header.end_ns);
     if (refusal == 0)
         refusal = trace.cupti.activity_flush(1);
-    stop();
+    stop_trace();
     if (refusal != 0)
         return keep_refusal(refusal, WARPGYM_TRACE_REFUSED);
     pthread_mutex_lock(&trace.lock);

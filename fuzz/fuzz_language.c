@@ -30,8 +30,8 @@ static void check_command(const char *const *words)
 static void check_language(const struct language *language)
 {
     const struct external *external = language->external;
-    if (!external || language_named(language->name) ||
-        strchr(language->name, '/') || !language->endings[0] || !strrchr(language->file, '.'))
+    if (!external || language_named(language->name) || strchr(language->name, '/') ||
+        !language->endings[0] || !strrchr(language->file, '.'))
         abort();
     for (const char *const *ending = language->endings; *ending; ending++)
         if ((*ending)[0] != '.' || language_owns(*ending))

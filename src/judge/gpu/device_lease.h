@@ -1,15 +1,17 @@
 /* device_lease: the device that one session's evaluation runs on.
  *
- *   a GPU    take_gpu ─► slots (gpu.at_once) ─► processes with a context (spawner.h) ─► its lock
+ *   a GPU    take_gpu ─► slots (gpu.at_once) ─► processes with a context ─► its lock
  *   the CPU  its lock
+ *
+ * The processes are the spawner's (process/spawner.h).
  *
  * A session that holds the lock never waits for a context to be made or to end; a session that
  * compiles holds neither lock nor slot. A slot is freed only after its GPU memory was freed or went
  * to the reference cache with its process, so a session that holds all slots has the GPU's memory
  * to itself.
  *
- * Ownership: the session's storage; device_lease_init before the first use, device_lease_release after
- * each. Threads: the session's. Errors: ERR_CANCELLED while waiting, else the lock's.
+ * Ownership: the session's storage; device_lease_init before the first use, device_lease_release
+ * after each. Threads: the session's. Errors: ERR_CANCELLED while waiting, else the lock's.
  */
 #pragma once
 

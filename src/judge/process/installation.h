@@ -15,8 +15,8 @@ struct installation {
     char *python_problem;          /* why WARPGYM_PYTHON cannot be run; NULL */
 };
 
-/* ERR_MISSING: what no judge can do without, or a Python that the settings name. installation_deinit
- * also after a failure. */
+/* ERR_MISSING: what no judge can do without, or a Python that the settings name.
+ * installation_deinit, also after a failure. */
 NODISCARD int installation_find(struct installation *installation, const struct settings *settings,
                                 struct err *err);
 void installation_deinit(struct installation *installation);

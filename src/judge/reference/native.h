@@ -10,8 +10,8 @@
  *   GPU   compile candidate ─┬─ (enter the device) ─ open reference ─ open candidate ─► both ready
  *         compile reference ─┘
  *
- * Threads: the session's; native_opening_load, and native_opening_wait, end the second one. Errors: as opening.h has
- * them.
+ * Threads: the session's; native_opening_load and native_opening_wait end the second one. Errors:
+ * as opening.h has them.
  */
 #pragma once
 
@@ -52,8 +52,8 @@ struct native_opening {
 /* The reference alone; nothing to do if opening->reference is it. */
 int native_open_reference(struct opening *opening);
 
-/* Compiles the candidate, and begins to prepare the reference. native_opening_load comes later, whatever
- * the result. */
+/* Compiles the candidate, and begins to prepare the reference. native_opening_load comes later,
+ * whatever the result. */
 int native_opening_compile(struct native_opening *native, struct opening *opening,
                            struct native_backend *backend);
 /* Until the second thread has ended. */

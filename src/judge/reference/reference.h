@@ -1,6 +1,6 @@
 /* reference: the child that knows the answer, and the cache of those that no session uses.
  *
- *   reference_cache_take ─► judge a candidate ─► reference_cache_put       (session_reference.h)
+ *   reference_cache_take ─► judge a candidate ─► reference_cache_put
  *           ▲                                            │
  *           └────────────── cache ◄──────────────────────┘ (the oldest of its device is closed)
  *

@@ -3,6 +3,7 @@
  * parser of answers would take for its own. Shares of its profile are shares. */
 #include "base/array.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "gym/feedback/feedback.h"
 #include "gym/reward/coverage.h"
@@ -69,17 +70,23 @@ static void check_facts(const json_t *facts)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    json_t *verdict;
+    json_t *json;
+    struct verdict verdict;
     struct err err;
-    if (json_parse("verdict", (const char *)data, size, &verdict, &err) < 0)
+    if (json_parse("verdict", (const char *)data, size, &json, &err) < 0)
         return 0;
-    json_t *facts = feedback_facts(verdict, json_string_value(json_object_get(verdict, "source")));
+    char *source = mem_strdup(json_text_at(json, "source"));
+    json_object_del(json, "source");
+    bool read = verdict_read(json, &verdict, &err) == 0;
+    json_t *facts = feedback_facts(read ? &verdict : NULL, source);
     check_facts(facts);
     json_decref(facts);
-    for (int measure = 0; measure < COVERAGE_MEASURES; measure++) {
-        double share = coverage_read((enum coverage_measure)measure, verdict);
+    for (int measure = 0; read && measure < COVERAGE_MEASURES; measure++) {
+        double share = coverage_read((enum coverage_measure)measure, &verdict);
         require(isnan(share) || (share >= 0 && share <= 1));
     }
-    json_decref(verdict);
+    verdict_deinit(&verdict);
+    mem_free(source);
+    json_decref(json);
     return 0;
 }

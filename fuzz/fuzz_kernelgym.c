@@ -25,7 +25,7 @@ static void check_reply(struct kernelgym_reply *reply)
     kernelgym_reply_deinit(reply);
 }
 
-static void check_answers(const struct evaluation_request *ours, const json_t *verdict)
+static void check_answers(const struct evaluation_request *ours, const struct verdict *verdict)
 {
     struct kernelgym_job job = {.id = ours->id ? ours->id : "x",
                                 .state = KERNELGYM_ENDED,
@@ -54,8 +54,11 @@ static void check_request(const struct kernelgym_request *request, const json_t 
     json_t *validation = kernelgym_validation(request);
     check(evaluation_request_parse(evaluation, &ours, &err) == 0);
     check(json_is_true(json_object_get(validation, "valid")) || ours.refused);
-    check_answers(&ours, body);
+    struct verdict verdict;
+    verdict_recover(&(struct verdict_source){.id = "x", .json = body}, &verdict);
+    check_answers(&ours, &verdict);
     check_answers(&ours, NULL);
+    verdict_deinit(&verdict);
     json_decref(validation);
     json_decref(evaluation);
     settings_deinit(&settings);

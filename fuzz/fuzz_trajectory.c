@@ -20,7 +20,7 @@ static size_t touch(const struct trajectory *trajectory)
     for (size_t i = 0; i < trajectory->turn_count; i++) {
         const struct trajectory_turn *turn = &trajectory->turns[i];
         sum += strlen(turn->answer) + strlen(turn->code) + strlen(turn->status) +
-               strlen(turn->verdict) + json_array_size(turn->logprobs);
+               json_object_size(turn->verdict) + json_array_size(turn->logprobs);
     }
     return sum;
 }

@@ -7,6 +7,7 @@
 #include "judge/verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -59,12 +60,6 @@ void jobs_table_age(const char *created_at, int64_t now_s, char *text, size_t te
         snprintf(text, text_bytes, "%" PRId64 " d", age_s / 86400);
 }
 
-static const char *text_of(const json_t *object, const char *first, const char *second)
-{
-    const char *text = json_string_value(json_object_get(json_object_get(object, first), second));
-    return text ? text : "-";
-}
-
 static const char *text_tail(const char *text, size_t most)
 {
     size_t length = strlen(text);
@@ -77,8 +72,11 @@ static const char *text_tail(const char *text, size_t most)
 void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *evaluation)
 {
     struct table *out = table->table;
-    const json_t *timing = json_object_get(evaluation->verdict, "timing");
-    const json_t *speedup = json_object_get(timing, "speedup");
+    struct verdict verdict;
+    struct interval speedup;
+    struct err ignored;
+    bool judged = verdict_read(evaluation->verdict, &verdict, &ignored) == 0;
+    verdict_speedup(&verdict, &speedup);
     const char *outcome = evaluation->outcome ? evaluation->outcome : "-";
     bool ended = remote_is_ended(evaluation),
          passed = verdict_status_named(evaluation->outcome) == STATUS_PASSED;
@@ -87,16 +85,16 @@ void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *ev
     table_cell(out, STYLE_NONE, "%s", evaluation->id);
     table_cell(out, ended ? STYLE_FAINT : STYLE_NONE, "%s", remote_state_name(evaluation->state));
     table_cell(out, passed ? STYLE_GOOD : (ended ? STYLE_BAD : STYLE_NONE), "%.32s", outcome);
-    table_cell(out, STYLE_NONE, "%.48s", text_of(evaluation->verdict, "problem", "id"));
-    table_cell(out, STYLE_NONE, "%s",
-               text_tail(text_of(evaluation->verdict, "candidate", "path"), 32));
-    if (json_is_number(speedup))
-        table_cell(out, STYLE_NONE, "%.2fx", json_number_value(speedup));
+    table_cell(out, STYLE_NONE, "%.48s", judged ? verdict.problem_id : "-");
+    table_cell(out, STYLE_NONE, "%s", judged ? text_tail(verdict.candidate_path, 32) : "-");
+    if (isfinite(speedup.value))
+        table_cell(out, STYLE_NONE, "%.2fx", speedup.value);
     else
         table_cell(out, STYLE_FAINT, "-");
     table_cell(out, STYLE_FAINT, "%s", age);
     table_cell(out, STYLE_FAINT, "%.60s", evaluation->reason ? evaluation->reason : "");
     table->rows++;
+    verdict_deinit(&verdict);
 }
 
 void jobs_table_print(const struct jobs_table *table)

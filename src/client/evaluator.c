@@ -91,12 +91,12 @@ static void session_return(struct evaluator *evaluator, void *session)
 }
 
 int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
-                             const _Atomic int *stop, json_t **verdict, struct err *err)
+                             const _Atomic int *stop, struct verdict *verdict, struct err *err)
 {
     const struct evaluator_kind *kind = evaluator->kind;
     int64_t asked_ns = clock_now_ns();
     void *session;
-    *verdict = NULL;
+    *verdict = (struct verdict){0};
     int result = wait_for_session(evaluator, stop, &session, err);
     if (result < 0)
         return result;
@@ -110,7 +110,7 @@ int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
     return result;
 }
 
-int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_t **verdict,
+int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struct verdict *verdict,
                        struct err *err)
 {
     return evaluator_evaluate_until(evaluator, request, evaluator->cancelled, verdict, err);

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "judge/verdict.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -36,11 +37,12 @@ NODISCARD int evaluator_open_remote(struct evaluator **out, const char *url,
 void evaluator_close(struct evaluator *evaluator);
 size_t evaluator_capacity(const struct evaluator *evaluator);
 
-/* *verdict is a new reference. A server takes two requests with one id as the same evaluation,
- * unless it ended without a verdict of a judge (cancelled, infrastructure_error): then it
- * evaluates again. This process evaluates every request. */
+/* verdict_deinit, after an error too. A server takes two requests with one id as the same
+ * evaluation, unless it ended without a verdict of a judge (cancelled, infrastructure_error): then
+ * it evaluates again. This process evaluates every request. */
 NODISCARD int evaluator_evaluate(struct evaluator *evaluator, const json_t *request,
-                                 json_t **verdict, struct err *err);
+                                 struct verdict *verdict, struct err *err);
 /* The same, cancelled when *stop is not 0, whatever the evaluator's `cancelled` is. */
 NODISCARD int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
-                                       const _Atomic int *stop, json_t **verdict, struct err *err);
+                                       const _Atomic int *stop, struct verdict *verdict,
+                                       struct err *err);

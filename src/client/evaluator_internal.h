@@ -19,7 +19,7 @@ struct evaluator_kind {
     int (*session_open)(void *state, void **session, struct err *err);
     void (*session_close)(void *state, void *session);
     int (*evaluate)(void *state, void *session, const json_t *request,
-                    const struct evaluator_call *turn, json_t **verdict, struct err *err);
+                    const struct evaluator_call *turn, struct verdict *verdict, struct err *err);
     void (*close)(void *state);
 };
 

@@ -91,7 +91,7 @@ static void session_end(struct local *local, struct local_session *local_session
 static int evaluate_problem(struct local *local, struct local_session *local_session,
                             const struct evaluation_request *request, const struct problem *problem,
                             const struct settings *settings, const struct evaluator_call *call,
-                            json_t **out, struct err *err)
+                            struct verdict *verdict, struct err *err)
 {
     struct candidate candidate = {.path = request->candidate_name,
                                   .text = request->candidate_source,
@@ -99,15 +99,11 @@ static int evaluate_problem(struct local *local, struct local_session *local_ses
     struct evaluation_terms terms = {.settings = settings,
                                      .stopped = &local_session->stop,
                                      .no_timing = !request->timing};
-    struct verdict verdict;
     session_begin(local, local_session, call->cancelled, request->timeout_ms);
-    session_evaluate(local_session->judge_session, problem, &candidate, &terms, &verdict);
+    session_evaluate(local_session->judge_session, problem, &candidate, &terms, verdict);
     session_end(local, local_session);
-    verdict.stages_ms[STAGE_QUEUE] += call->waited_ms;
-    if (verdict.status != STATUS_CANCELLED)
-        *out = verdict_json(&verdict);
-    verdict_deinit(&verdict);
-    return *out ? 0 : err_set(err, ERR_CANCELLED, "cancelled");
+    verdict->stages_ms[STAGE_QUEUE] += call->waited_ms;
+    return verdict->status == STATUS_CANCELLED ? err_set(err, ERR_CANCELLED, "cancelled") : 0;
 }
 
 /* An invalid problem that was sent whole gets a verdict that says so, as from a server; a
@@ -115,16 +111,16 @@ static int evaluate_problem(struct local *local, struct local_session *local_ses
 static int evaluate_request(struct local *local, struct local_session *local_session,
                             const struct evaluation_request *request,
                             const struct settings *settings, const struct evaluator_call *call,
-                            json_t **out, struct err *err)
+                            struct verdict *verdict, struct err *err)
 {
     struct problem problem = {0};
     int result = evaluation_request_problem(request, local->search_paths, local->search_path_count,
                                             &problem, err);
     if (result == 0) {
-        result = evaluate_problem(local, local_session, request, &problem, settings, call, out,
+        result = evaluate_problem(local, local_session, request, &problem, settings, call, verdict,
                                   err);
     } else if (request->format != EVALUATION_KNOWN) {
-        *out = evaluation_request_refusal(request, err->text);
+        evaluation_request_refuse(request, err->text, verdict);
         result = 0;
     }
     problem_deinit(&problem);
@@ -132,7 +128,8 @@ static int evaluate_request(struct local *local, struct local_session *local_ses
 }
 
 static int evaluate_object(void *state, void *local_session, const json_t *object,
-                           const struct evaluator_call *call, json_t **out, struct err *err)
+                           const struct evaluator_call *call, struct verdict *verdict,
+                           struct err *err)
 {
     struct local *local = state;
     struct evaluation_request request;
@@ -140,18 +137,19 @@ static int evaluate_object(void *state, void *local_session, const json_t *objec
     struct err why;
     int result = evaluation_request_parse(object, &request, &why);
     if (result == 0 && request.refused) {
-        *out = evaluation_request_refusal(&request, request.refused);
+        evaluation_request_refuse(&request, request.refused, verdict);
     } else if (result == 0) {
         result = evaluation_request_settings(&request, local->settings, &settings, &why);
         if (result == 0) {
-            result = evaluate_request(local, local_session, &request, &settings, call, out, &why);
+            result = evaluate_request(local, local_session, &request, &settings, call, verdict,
+                                      &why);
             settings_deinit(&settings);
         }
     }
     if (result < 0 && err)
         *err = why;
     if (result == 0 && request.id)
-        json_put(*out, "id", json_text(request.id));
+        verdict->id = arena_strdup(&verdict->arena, request.id);
     return result;
 }
 

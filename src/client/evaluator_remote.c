@@ -50,17 +50,6 @@ static bool send_whole(const struct server *server, json_t *request)
     return whole;
 }
 
-/* Restores the problem's name as requested in such a verdict. */
-static void name_problem(json_t **verdict, const char *id)
-{
-    json_t *named = json_copy(*verdict), *given = json_object_get(named, "problem");
-    json_t *problem = json_is_object(given) ? json_copy(given) : json_object();
-    json_put(problem, "id", json_text(id));
-    json_put(named, "problem", problem);
-    json_decref(*verdict);
-    *verdict = named;
-}
-
 /* Cancels an evaluation whose verdict is no longer wanted. `known`: the server has confirmed it. */
 static void cancel_evaluation(const struct server *server, const char *id, bool known)
 {
@@ -113,24 +102,22 @@ static int await_evaluation(struct remote *remote, json_t *request, json_t **eva
     return remote_wait(remote, json_string_value(json_object_get(request, "id")), evaluation, err);
 }
 
-static int verdict_of(const json_t *evaluation, json_t **verdict, struct err *err)
+static int verdict_of(const json_t *evaluation, struct verdict *verdict, struct err *err)
 {
     struct remote_evaluation read;
-    struct verdict whole;
     int result = remote_read(evaluation, &read, err);
     if (result < 0)
         return result;
     if (read.state == REMOTE_CANCELLED)
         return err_set(err, ERR_CANCELLED, "evaluation %s was cancelled on the server: %s", read.id,
                        read.reason ? read.reason : "no reason given");
-    remote_verdict(&read, &whole);
-    *verdict = verdict_json(&whole);
-    verdict_deinit(&whole);
+    remote_verdict(&read, verdict);
     return 0;
 }
 
 static int evaluate_object(void *state, void *session, const json_t *object,
-                           const struct evaluator_call *call, json_t **verdict, struct err *err)
+                           const struct evaluator_call *call, struct verdict *verdict,
+                           struct err *err)
 {
     const struct server *server = state;
     json_t *request = json_copy((json_t *)object); /* the copy gets an id */
@@ -145,8 +132,8 @@ static int evaluate_object(void *state, void *session, const json_t *object,
         cancel_evaluation(server, json_string_value(json_object_get(request, "id")), known);
     if (result == 0)
         result = verdict_of(evaluation, verdict, err);
-    if (result == 0 && whole)
-        name_problem(verdict, id_of(object));
+    if (result == 0 && whole) /* as the caller calls it */
+        verdict->problem_id = arena_strdup(&verdict->arena, id_of(object));
     json_decref(evaluation);
     json_decref(request);
     return result;

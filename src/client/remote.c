@@ -117,21 +117,14 @@ int remote_read(const json_t *object, struct remote_evaluation *evaluation, stru
 
 void remote_verdict(const struct remote_evaluation *evaluation, struct verdict *verdict)
 {
-    const char *reason = evaluation->reason ? evaluation->reason : "the server sent no verdict";
-    enum verdict_status status = verdict_status_named(evaluation->outcome);
-    struct err err;
-    if (status == STATUS_COUNT)
-        status = evaluation->state == REMOTE_CANCELLED ? STATUS_CANCELLED
-                                                       : STATUS_INFRASTRUCTURE_ERROR;
-    if (!evaluation->verdict) {
-        verdict_init_unjudged(verdict, status, "queue", reason);
-    } else if (verdict_read(evaluation->verdict, verdict, &err) < 0) {
-        verdict_deinit(verdict);
-        verdict_init_unjudged(verdict, STATUS_INFRASTRUCTURE_ERROR, "protocol", err.text);
-    } else {
-        return;
-    }
-    verdict->id = arena_strdup(&verdict->arena, evaluation->id);
+    enum verdict_status outcome = verdict_status_named(evaluation->outcome);
+    if (outcome == STATUS_COUNT && evaluation->state == REMOTE_CANCELLED)
+        outcome = STATUS_CANCELLED;
+    verdict_recover(&(struct verdict_source){.id = evaluation->id,
+                                             .outcome = outcome,
+                                             .reason = evaluation->reason,
+                                             .json = evaluation->verdict},
+                    verdict);
 }
 
 int remote_read_list(const json_t *list, struct err *err)

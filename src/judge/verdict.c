@@ -144,13 +144,23 @@ void verdict_warning(struct verdict *verdict, const char *code, const char *form
     va_end(args);
 }
 
+bool verdict_has_warning(const struct verdict *verdict, const char *code)
+{
+    for (uint32_t i = 0; i < verdict->warning_count; i++)
+        if (strcmp(verdict->warnings[i].code, code) == 0)
+            return true;
+    return false;
+}
+
 void verdict_speedup(const struct verdict *verdict, struct interval *speedup)
 {
     double value = 0;
     double low = 0;
     double high = 0;
     *speedup = (struct interval){.value = NAN, .low = 0, .high = INFINITY};
-    if (verdict->case_count == 0)
+    if (verdict->case_count == 1)
+        *speedup = verdict->cases[0].speedup;
+    if (verdict->case_count <= 1)
         return;
     for (uint32_t i = 0; i < verdict->case_count; i++) {
         const struct interval *one = &verdict->cases[i].speedup;

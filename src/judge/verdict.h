@@ -194,20 +194,32 @@ void verdict_violation(struct verdict *verdict, const char *code, const char *fo
 void verdict_warning(struct verdict *verdict, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Whether it has a warning with that code. */
+bool verdict_has_warning(const struct verdict *verdict, const char *code);
+
 /* Geometric mean of the cases' speedups; interval from the cases'. n == 0: not timed. */
 void verdict_speedup(const struct verdict *verdict, struct interval *speedup);
 
 /* A new reference (json_decref). */
 json_t *verdict_json(const struct verdict *verdict);
+/* A part of it: the value at a path of the table, such as "timing.candidate"; null where it is
+ * absent. A new reference. */
+json_t *verdict_json_at(const struct verdict *verdict, const char *path);
 /* The other way, from untrusted JSON; verdict_deinit, on failure too. ERR_INPUT: a key is missing,
  * is not in the table, or has a value of another type or range; the sentence names the key. */
 NODISCARD int verdict_read(const json_t *json, struct verdict *verdict, struct err *err);
 
+/* What is known of an evaluation that has ended. */
+struct verdict_source {
+    const char *id;
+    enum verdict_status outcome; /* STATUS_COUNT: not known */
+    const char *reason;          /* why it ended without a verdict; NULL */
+    const json_t *json;          /* its verdict; NULL: none */
+};
+/* Its verdict; where there is none that can be read, one that says so. Never fails; the caller's
+ * (verdict_deinit). */
+void verdict_recover(const struct verdict_source *source, struct verdict *verdict);
+
 /* Names of the sandbox's layers that held, or of those that did not, with limits that could not be
  * set. A new reference. */
 json_t *verdict_layers_json(const struct verdict *verdict, bool held);
-
-/* Of a verdict's JSON, for those who keep it as that. STATUS_COUNT: it has none that is known. */
-enum verdict_status verdict_json_status(const json_t *json);
-/* "class", "message" or "excerpt" of its error; "" where there is none. Borrowed. */
-const char *verdict_json_error(const json_t *json, const char *key);

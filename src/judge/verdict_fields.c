@@ -489,6 +489,11 @@ static json_t *write_time_coverage(const void *at)
     return json_text(text);
 }
 
+static json_t *write_total_us(const void *at)
+{
+    return json_number(((const struct launch_totals *)at)->time_us);
+}
+
 static json_t *write_decoy(const void *at)
 {
     const struct launch_totals *all = at;
@@ -499,7 +504,8 @@ static const struct verdict_field kernelgym_fields[] = {
     ROW("num_custom_kernels", FIELD_COUNT, 0, L(own_kernels), "own ones, of different names"),
     ROW("num_total_kernels", FIELD_COUNT, 0, L(kernels), "all, of different names"),
     ROW("custom_kernel_cuda_time_in_profiling_us", FIELD_REAL, 0, L(own_time_us), "of own ones"),
-    ROW("total_kernel_run_time_in_profiling_us", FIELD_REAL, 0, L(time_us), "of all"),
+    SPECIAL("total_kernel_run_time_in_profiling_us", FIELD_REAL, write_total_us, NULL, 0, NULL,
+            L(calls), "of all"),
     SPECIAL("triton_kernel_coverage", FIELD_TEXT, write_coverage, NULL, 0, NULL, L(calls),
             "own kernels of all"),
     SPECIAL("custom_kernel_cuda_time_coverage", FIELD_TEXT, write_time_coverage, NULL, 0, NULL,
@@ -548,7 +554,16 @@ static const struct verdict_field profile_fields[] = {
             "multiprocessors, low occupancy, a GPU that waits"),
 };
 
-SHAPE(profile, "VerdictProfile", NULL);
+/* What was read holds less than the words are made of. */
+static void after_profile(void *base, const json_t *object)
+{
+    struct verdict *verdict = base;
+    (void)object;
+    if (!verdict->launched.text)
+        verdict->launched.text = "";
+}
+
+SHAPE(profile, "VerdictProfile", after_profile);
 
 static const struct verdict_field finding_fields[] = {
     ROW("code", FIELD_TEXT, 0, offsetof(struct finding, code),

@@ -93,6 +93,29 @@ json_t *verdict_json(const struct verdict *verdict)
     return write_object(&verdict_shape, verdict);
 }
 
+json_t *verdict_json_at(const struct verdict *verdict, const char *path)
+{
+    const struct verdict_shape *shape = &verdict_shape;
+    const struct verdict_field *field = NULL;
+    const void *base = verdict;
+    while (shape && *path) {
+        size_t length = strcspn(path, "."), i = 0;
+        if (field)
+            base = (const char *)base + field->offset;
+        while (i < shape->count && (strncmp(shape->fields[i].key, path, length) != 0 ||
+                                    shape->fields[i].key[length] != '\0'))
+            i++;
+        if (i == shape->count)
+            return json_null();
+        field = &shape->fields[i];
+        if (field->present && !field->present(base))
+            return json_null();
+        shape = field->kind == FIELD_OBJECT ? field->shape : NULL;
+        path += length + (path[length] == '.');
+    }
+    return field ? write_value(field, base) : json_null();
+}
+
 struct reading {
     struct verdict *verdict;
     struct err *err;
@@ -325,12 +348,19 @@ int verdict_read(const json_t *json, struct verdict *verdict, struct err *err)
     return result;
 }
 
-enum verdict_status verdict_json_status(const json_t *json)
+void verdict_recover(const struct verdict_source *source, struct verdict *verdict)
 {
-    return verdict_status_named(json_string_value(json_object_get(json, "status")));
-}
-
-const char *verdict_json_error(const json_t *json, const char *key)
-{
-    return json_text_at(json_object_get(json, "error"), key);
+    enum verdict_status status = source->outcome == STATUS_COUNT ? STATUS_INFRASTRUCTURE_ERROR
+                                                                 : source->outcome;
+    struct err err;
+    if (!source->json) {
+        verdict_init_unjudged(verdict, status, "queue",
+                              source->reason ? source->reason : "there is no verdict");
+    } else if (verdict_read(source->json, verdict, &err) < 0) {
+        verdict_deinit(verdict);
+        verdict_init_unjudged(verdict, STATUS_INFRASTRUCTURE_ERROR, "protocol", err.text);
+    } else {
+        return;
+    }
+    verdict->id = arena_strdup(&verdict->arena, source->id);
 }

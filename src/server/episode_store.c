@@ -107,7 +107,8 @@ json_t *episode_step_view(const struct stored *stored, int64_t turn)
 {
     static const char *const keys[] = {"turn",    "reward",     "reward_parts", "excluded",
                                        "status",  "violations", "format_ok",    "compiled",
-                                       "correct", "speedup",    "feedback",     "evaluation"};
+                                       "correct", "speedup",    "feedback",     "evaluation",
+                                       "verdict"};
     const struct episode *episode = stored->episode;
     const json_t *record = episode_record(episode, turn);
     const char *end = json_string_value(json_object_get(episode_state(episode), "end"));
@@ -115,12 +116,11 @@ json_t *episode_step_view(const struct stored *stored, int64_t turn)
     bool solved = end && strcmp(end, "solved") == 0;
     if (!record)
         return json_null();
-    json_t *step = json_object(), *verdict = trajectory_verdict(json_text_at(record, "verdict"));
+    json_t *step = json_object();
     for (size_t i = 0; i < COUNT(keys); i++)
         json_put(step, keys[i], json_incref(json_object_get(record, keys[i])));
     json_put(step, "terminated", json_boolean(done && solved));
     json_put(step, "truncated", json_boolean(done && !solved));
-    json_put(step, "verdict", verdict ? verdict : json_null());
     return step;
 }
 

@@ -99,6 +99,18 @@ static json_t *parse_json(const char *bytes, size_t count)
     return value;
 }
 
+void evaluation_verdict(const struct queue_job *job, struct verdict *verdict)
+{
+    json_t *result = parse_json(job->result, job->result_bytes);
+    bool cancelled = job->state == QUEUE_CANCELLED;
+    verdict_recover(&(struct verdict_source){.id = job->id,
+                                             .outcome = cancelled ? STATUS_CANCELLED : STATUS_COUNT,
+                                             .reason = job->reason,
+                                             .json = result},
+                    verdict);
+    json_decref(result);
+}
+
 /* The result is parsed and written again rather than copied, so that the answer is valid JSON in
  * any case. */
 static struct evaluation_json *evaluation_json_make(struct queue_job *job)

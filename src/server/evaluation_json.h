@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "judge/verdict.h"
 #include "queue/queue.h"
 
 #include <jansson.h>
@@ -42,6 +43,8 @@ NODISCARD int evaluation_json_of(struct evaluation_json_cache *cache, struct que
 void evaluation_json_unref(struct evaluation_json *evaluation);
 
 bool evaluation_has_ended(const struct queue_job *job);
+/* The verdict of a job that has ended and was read with its result (verdict_recover). */
+void evaluation_verdict(const struct queue_job *job, struct verdict *verdict);
 /* Appends the object. `submission`: the result of a POST; NULL: left out. */
 void evaluation_json_write(const struct evaluation_json *evaluation, bool verdict,
                            const char *submission, struct buf *out);

@@ -39,16 +39,14 @@ static json_t *parsed(const char *text)
     return object;
 }
 
-static const char *status_of(const json_t *verdict)
+static const char *status_of(const struct verdict *verdict)
 {
-    return json_string_value(json_object_get(verdict, "status"));
+    return verdict_status_name(verdict->status);
 }
 
-static const char *error_of(const json_t *verdict)
+static const char *error_of(const struct verdict *verdict)
 {
-    const char *message = json_string_value(
-        json_object_get(json_object_get(verdict, "error"), "message"));
-    return message ? message : "";
+    return verdict->error_message ? verdict->error_message : "";
 }
 
 /* One evaluation of a thread. */
@@ -56,7 +54,7 @@ struct call {
     struct evaluator *evaluator;
     const char *request;
     const _Atomic int *stop; /* its own; NULL: the evaluator's */
-    json_t *verdict;
+    struct verdict verdict;
     struct err err;
     int result;
     pthread_t thread;
@@ -162,16 +160,16 @@ TEST(verdicts)
     struct here *here = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *request = parsed(rows[i].request);
-        json_t *verdict;
+        struct verdict verdict;
         struct err err = {0};
         json_put(request, "id", json_string("mine"));
         if (evaluator_evaluate(here->evaluator, request, &verdict, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
-        if (strcmp(status_of(verdict), rows[i].status) != 0 ||
-            !strstr(error_of(verdict), rows[i].says))
-            fail_msg("row %zu: %s: %s", i, status_of(verdict), error_of(verdict));
-        assert_string_equal(json_string_value(json_object_get(verdict, "id")), "mine");
-        json_decref(verdict);
+        if (strcmp(status_of(&verdict), rows[i].status) != 0 ||
+            !strstr(error_of(&verdict), rows[i].says))
+            fail_msg("row %zu: %s: %s", i, status_of(&verdict), error_of(&verdict));
+        assert_string_equal(verdict.id, "mine");
+        verdict_deinit(&verdict);
         json_decref(request);
     }
 }
@@ -198,19 +196,14 @@ TEST(no_request)
     struct here *here = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *request = parsed(rows[i].request);
-        json_t *verdict;
+        struct verdict verdict;
         struct err err = {0};
         int result = evaluator_evaluate(here->evaluator, request, &verdict, &err);
         if (result != rows[i].code || err.code != result || !strstr(err.text, rows[i].says))
             fail_msg("row %zu: %d: %s", i, result, err.text);
-        assert_null(verdict);
+        assert_null(verdict.id);
         json_decref(request);
     }
-}
-
-static double stage_ms(const json_t *verdict, const char *stage)
-{
-    return json_number_value(json_object_get(json_object_get(verdict, "stages_ms"), stage));
 }
 
 /* All are judged; whoever came last waited for at least one of the others, and is told so. */
@@ -225,11 +218,11 @@ TEST(crowd)
     for (size_t i = 0; i < THREADS; i++) {
         if (calls[i].result < 0)
             fail_msg("%s", calls[i].err.text);
-        assert_string_equal(status_of(calls[i].verdict), "passed");
-        longest_ms = fmax(longest_ms, stage_ms(calls[i].verdict, "queue"));
-        shortest_ms = fmin(shortest_ms, stage_ms(calls[i].verdict, "load") +
-                                            stage_ms(calls[i].verdict, "check"));
-        json_decref(calls[i].verdict);
+        assert_string_equal(status_of(&calls[i].verdict), "passed");
+        longest_ms = fmax(longest_ms, calls[i].verdict.stages_ms[STAGE_QUEUE]);
+        shortest_ms = fmin(shortest_ms, calls[i].verdict.stages_ms[STAGE_LOAD] +
+                                            calls[i].verdict.stages_ms[STAGE_CHECK]);
+        verdict_deinit(&calls[i].verdict);
     }
     if (longest_ms < shortest_ms)
         fail_msg("waited for %.3f ms, judged in %.3f ms", longest_ms, shortest_ms);
@@ -252,8 +245,8 @@ TEST(give_up)
     assert_int_equal(calls[0].result, ERR_CANCELLED);
     assert_int_equal(calls[1].result, ERR_CANCELLED);
     assert_int_equal(calls[2].result, 0);
-    assert_string_equal(status_of(calls[2].verdict), "passed");
-    json_decref(calls[2].verdict);
+    assert_string_equal(status_of(&calls[2].verdict), "passed");
+    verdict_deinit(&calls[2].verdict);
 }
 
 /* Those that run and those that wait for a turn. The last test of this evaluator. */
@@ -270,7 +263,7 @@ TEST(cancel)
         fail_msg("they ran until their calls' limit");
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(calls[i].result, ERR_CANCELLED);
-        assert_null(calls[i].verdict);
+        verdict_deinit(&calls[i].verdict);
     }
 }
 
@@ -398,18 +391,18 @@ TEST(answers)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct evaluator *evaluator = connect_to(there, 0, NULL);
         json_t *request = parsed(rows[i].request), *as_it_was = json_deep_copy(request);
-        json_t *verdict;
+        struct verdict verdict;
         struct err err = {0};
         there->before = rows[i].before;
         there->ended = rows[i].ended;
         int result = evaluator_evaluate(evaluator, request, &verdict, &err);
         if (result != rows[i].result || there->fresh != rows[i].fresh ||
-            !strstr(result == 0 ? status_of(verdict) : err.text, rows[i].says))
+            !strstr(result == 0 ? status_of(&verdict) : err.text, rows[i].says))
             fail_msg("row %zu: %d, fresh %d: %s", i, result, there->fresh, err.text);
         assert_true(json_equal(request, as_it_was));
         if (result == 0 && strcmp(rows[i].says, "infrastructure_error") == 0)
-            assert_string_equal(error_of(verdict), "lost thrice");
-        json_decref(verdict);
+            assert_string_equal(error_of(&verdict), "lost thrice");
+        verdict_deinit(&verdict);
         json_decref(as_it_was);
         json_decref(request);
         evaluator_close(evaluator);
@@ -425,8 +418,8 @@ TEST(crowd_there)
     end_calls(calls, 4 * THREADS);
     for (size_t i = 0; i < 4 * THREADS; i++) {
         assert_int_equal(calls[i].result, 0);
-        assert_string_equal(status_of(calls[i].verdict), "passed");
-        json_decref(calls[i].verdict);
+        assert_string_equal(status_of(&calls[i].verdict), "passed");
+        verdict_deinit(&calls[i].verdict);
     }
     assert_int_equal(there->puts, 4 * THREADS);
     assert_in_range(there->most, 1, 2);
@@ -479,7 +472,8 @@ TEST(away)
     struct there *there = *state;
     struct evaluator_options options = {.settings = &there->server.settings};
     struct evaluator *evaluator;
-    json_t *request = json_object(), *verdict;
+    json_t *request = json_object();
+    struct verdict verdict;
     struct err err;
     assert_int_equal(settings_assign(&there->server.settings, "client.patience_ms=0", &err), 0);
     assert_int_equal(evaluator_open_remote(&evaluator, "nonsense", &options, &err), ERR_INPUT);
@@ -488,7 +482,7 @@ TEST(away)
     assert_int_equal(evaluator_capacity(evaluator), 1000);
     assert_int_equal(evaluator_evaluate(evaluator, request, &verdict, &err), ERR_IO);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
-    assert_null(verdict);
+    assert_null(verdict.id);
     evaluator_close(evaluator);
     json_decref(request);
 }

@@ -28,6 +28,13 @@ def file(url, tmp_path):
     return path
 
 
+def known(value):
+    """A column has the keys of all rows: None where a row lacks one."""
+    if isinstance(value, dict):
+        return {key: known(one) for key, one in value.items() if one is not None}
+    return [known(one) for one in value] if isinstance(value, list) else value
+
+
 def test_load_dataset_reads_them_as_they_are(file, tmp_path):
     rows = datasets.load_dataset(
         "json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache")
@@ -38,7 +45,9 @@ def test_load_dataset_reads_them_as_they_are(file, tmp_path):
     for row, one in zip(rows, episodes, strict=True):
         assert row["messages"] == one["messages"]
         for key in ("answer", "reward", "prompt", "logprobs", "verdict"):
-            assert [turn[key] for turn in row["turns"]] == [turn[key] for turn in one["turns"]]
+            assert [known(turn[key]) for turn in row["turns"]] == [
+                known(turn[key]) for turn in one["turns"]
+            ]
     assert rows.features["messages"] is not None and rows[0]["turns"][1]["correct"] is True
 
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "judge/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,21 +75,22 @@ static bool say(struct episode *episode, const char *text)
     return judging;
 }
 
-static json_t *verdict_of(const char *status, double speedup)
-{
-    bool passed = strcmp(status, "passed") == 0;
-    return json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f, s:[f, f]}, s:{s:f}}", "status", status,
-                     "compiled", 1, "correct", passed, "correctness", "trials", 5, "passed",
-                     passed ? 5 : 0, "timing", "speedup", speedup, "speedup_interval",
-                     speedup * 0.9, speedup * 1.1, "stages_ms", "compile", 12.5);
-}
-
 static int judge(struct episode *episode, const char *status, double speedup)
 {
     struct err err;
-    json_t *verdict = verdict_of(status, speedup);
-    int result = episode_verdict(episode, verdict, &err);
-    json_decref(verdict);
+    struct verdict verdict;
+    verdict_init(&verdict);
+    verdict.id = "v";
+    verdict.status = verdict_status_named(status);
+    verdict.compiled = true;
+    verdict.correct = verdict.status == STATUS_PASSED;
+    verdict.trials = 5;
+    verdict.trials_passed = verdict.correct ? 5 : 0;
+    verdict.case_count = 1;
+    verdict.cases[0].speedup = (struct interval){speedup, speedup * 0.9, speedup * 1.1, 1};
+    verdict.stages_ms[STAGE_COMPILE] = 12.5;
+    int result = episode_verdict(episode, &verdict, &err);
+    verdict_deinit(&verdict);
     return result;
 }
 

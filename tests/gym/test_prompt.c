@@ -6,6 +6,7 @@
 
 #include "../support/prompting.h"
 #include "../support/test.h"
+#include "../support/verdicts.h"
 
 #include <stdlib.h>
 
@@ -140,19 +141,16 @@ TEST(problem_facts)
 /* The specimens are what feedback_facts makes of a verdict. */
 TEST(feedback_facts)
 {
-    static const char verdict_text[] =
-        "{\"status\": \"passed\", \"compiled\": true, \"correct\": true, \"correctness\": "
-        "{\"trials\": 3, \"passed\": 3, \"first_mismatch\": null}, \"timing\": {\"candidate\": "
-        "{\"median\": 0.5}, \"reference\": {\"median\": 1.5}, \"speedup\": 3.0, "
-        "\"speedup_interval\": [2.9, 3.1], \"roofline_fraction\": null, \"meaningful\": true, "
-        "\"note\": null}, \"profile\": {\"kernels\": []}, \"integrity\": {\"violations\": [], "
-        "\"warnings\": []}, \"error\": null}";
     const json_t *known = prompting_facts(specimens, "passed", 1);
     struct err err;
-    json_t *verdict = NULL;
-    assert_int_equal(json_parse("verdict", verdict_text, sizeof verdict_text - 1, &verdict, &err),
-                     0);
-    json_t *both[] = {feedback_facts(NULL, NULL), feedback_facts(verdict, "code")};
+    struct verdict verdict;
+    verdict_of("{\"status\": \"passed\", \"compiled\": true, \"correct\": true, \"correctness\": "
+               "{\"trials\": "
+               "3, \"passed\": 3}, \"timing\": {\"candidate\": {\"median\": 0.5}, \"reference\": "
+               "{\"median\": "
+               "1.5}, \"speedup\": 3.0, \"speedup_interval\": [2.9, 3.1], \"meaningful\": true}}",
+               &verdict);
+    json_t *both[] = {feedback_facts(NULL, NULL), feedback_facts(&verdict, "code")};
     for (size_t i = 0; i < 2; i++) {
         const char *key;
         json_t *value;
@@ -169,7 +167,7 @@ TEST(feedback_facts)
         }
         json_decref(both[i]);
     }
-    json_decref(verdict);
+    verdict_deinit(&verdict);
 }
 
 TEST(device_facts)

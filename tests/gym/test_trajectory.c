@@ -86,7 +86,7 @@ TEST(fields)
     const struct trajectory_turn *turn = &two.turns[0];
     assert_true(turn->correct && turn->speedup == 2 && turn->turn_return == 0.5);
     assert_string_equal(turn->code, "x");
-    assert_string_equal(turn->verdict, "");
+    assert_null(turn->verdict);
     assert_int_equal(json_array_size(turn->logprobs), 1);
     assert_null(turn->prompt);
     trajectory_deinit(&one);

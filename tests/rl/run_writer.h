@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/verdict.h"
 #include "rl/run/run.h"
 #include "rl/run/tensorboard.h"
 
@@ -39,6 +40,9 @@ static inline json_t *writer_metrics(uint64_t step)
 static inline json_t *writer_trace(uint64_t step, int turn)
 {
     json_t *trace = json_object();
+    struct verdict verdict;
+    verdict_init(&verdict);
+    verdict.id = "the same";
     json_put(trace, "step", json_integer((json_int_t)step));
     json_put(trace, "problem", json_text("relu"));
     json_put(trace, "rollout", json_integer(0));
@@ -46,8 +50,9 @@ static inline json_t *writer_trace(uint64_t step, int turn)
     json_put(trace, "policy_version", json_integer((json_int_t)step));
     json_put(trace, "prompt", json_pack("[{s:s,s:s}]", "role", "user", "content", "Write it."));
     json_put(trace, "answer", json_text("void solution(void);"));
-    json_put(trace, "verdict", turn ? json_pack("{s:s}", "status", "ok") : json_null());
+    json_put(trace, "verdict", turn ? verdict_json(&verdict) : json_null());
     json_put(trace, "reward", json_number(turn * 0.5));
+    verdict_deinit(&verdict);
     return trace;
 }
 

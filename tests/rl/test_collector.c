@@ -51,7 +51,7 @@ size_t evaluator_capacity(const struct evaluator *evaluator)
 }
 
 /* Right is a candidate whose number, that of its seed, is even. */
-int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_t **verdict,
+int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struct verdict *verdict,
                        struct err *err)
 {
     const char *source = json_text_at(json_object_get(request, "candidate"), "source");
@@ -59,29 +59,33 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_
     pthread_mutex_lock(&evaluator->lock);
     size_t asked = ++evaluator->asked;
     pthread_mutex_unlock(&evaluator->lock);
+    verdict_init(verdict);
     if (evaluator->mood == AWAY || (evaluator->mood == AWAY_TWICE && asked <= 2))
         return err_set(err, ERR_IO, "nobody answers");
     if (evaluator->mood == ABROAD)
         return err_set(err, ERR_INPUT, "no such problem there");
     if (evaluator->mood == LOST) {
-        *verdict = json_pack("{s:s, s:b, s:b}", "status", "infrastructure_error", "compiled", 0,
-                             "correct", 0);
+        verdict->status = STATUS_INFRASTRUCTURE_ERROR;
         return 0;
     }
     bool right = number && strtoull(number + 3, NULL, 10) % 2 == 0;
-    *verdict =
-        json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f, s:f, s:[{s:s, s:f, s:b}, {s:s, s:f, "
-                  "s:b}, {s:s, s:f, s:b}]}}",
-                  "status", right ? "passed" : "wrong", "compiled", 1, "correct", right,
-                  "correctness", "trials", 3, "passed", right ? 3 : 0, "profile",
-                  "own_time_fraction", 0.25, "time_us", 100.0, "kernels", "name", "add_kernel",
-                  "time_us", 25.0, "own", 1, "name", "functor<Add_Kernel>", "time_us", 50.0, "own",
-                  0, "name", "sgemm", "time_us", 25.0, "own", 0);
+    verdict->status = right ? STATUS_PASSED : STATUS_WRONG;
+    verdict->compiled = true;
+    verdict->correct = right;
+    verdict->trials = 3;
+    verdict->trials_passed = right ? 3 : 0;
+    verdict->own_time_fraction = 0.25;
+    verdict->launched.calls = 1;
+    verdict->launched.time_us = 100;
+    verdict->kernel_count = 3;
+    verdict->kernels[0] = (struct kernel_share){.name = "add_kernel", .time_us = 25, .own = true};
+    verdict->kernels[1] = (struct kernel_share){.name = "functor<Add_Kernel>", .time_us = 50};
+    verdict->kernels[2] = (struct kernel_share){.name = "sgemm", .time_us = 25};
     return 0;
 }
 
 int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
-                             const _Atomic int *stop, json_t **verdict, struct err *err)
+                             const _Atomic int *stop, struct verdict *verdict, struct err *err)
 {
     (void)stop;
     return evaluator_evaluate(evaluator, request, verdict, err);

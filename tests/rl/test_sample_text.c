@@ -2,6 +2,7 @@
 #include "rl/train/sample_text.h"
 
 #include "../support/test.h"
+#include "../support/verdicts.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -10,11 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* `verdict`: a part of one. */
 static json_t *turn_of(const char *answer, const char *verdict, bool excluded)
 {
-    return json_pack("{s:i, s:[{s:s}], s:s, s:s, s:f, s:f, s:b, s:s}", "turn", 0, "prompt",
+    json_t *part = json_loads(verdict, JSON_DECODE_ANY, NULL);
+    verdict_complete(part);
+    return json_pack("{s:i, s:[{s:s}], s:s, s:s, s:f, s:f, s:b, s:o}", "turn", 0, "prompt",
                      "content", "Write it.", "answer", answer, "status", "passed", "speedup", 1.5,
-                     "reward", 0.25, "excluded", excluded, "verdict", verdict);
+                     "reward", 0.25, "excluded", excluded, "verdict", part);
 }
 
 static json_t *trajectory_of(const char *problem, int sample, json_t *turn)
@@ -41,16 +45,16 @@ TEST(text)
         bool excluded;
         const char *wanted;
     } rows[] = {
-        {"a();\n```\nb();", "", false,
+        {"a();\n```\nb();", "null", false,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, reward 0.25**\n\n    a();\n    ```\n    b();\n\n"},
         {"", "{\"error\": {\"message\": \"line 1\\nline 2\"}}", true,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, excluded**\n\n    \n\nThe judge:\n\n    line 1\n    line 2\n\n"},
-        {"a\r# b\r\nc\r", "", false,
+        {"a\r# b\r\nc\r", "{}", false,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, reward 0.25**\n\n    a\r    # b\r\n    c\r    \n\n"},
-        {"x", "no JSON", false,
+        {"x", "\"no verdict\"", false,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, reward 0.25**\n\n    x\n\n"},
     };
@@ -68,7 +72,7 @@ TEST(long)
     answer[0] = 'x';
     for (size_t i = 0; i < SAMPLE_TEXT_ANSWER_BYTES; i++)
         memcpy(answer + 1 + 2 * i, "ä", 2);
-    char *text = text_of(answer, "", false);
+    char *text = text_of(answer, "null", false);
     size_t letters = 0;
     for (const char *at = text; (at = strstr(at, "ä")); at++)
         letters++;
@@ -92,7 +96,7 @@ TEST(choice)
     sample_text_init(&read);
     buf_init(&lines, (size_t)1 << 20);
     for (size_t i = 0; i < COUNT(problems); i++) {
-        json_t *trajectory = trajectory_of(problems[i], (int)i, turn_of("x", "", false));
+        json_t *trajectory = trajectory_of(problems[i], (int)i, turn_of("x", "null", false));
         if (strcmp(problems[i], "none") == 0)
             json_array_clear(json_object_get(trajectory, "turns"));
         sample_text_add(&samples, trajectory);

@@ -12,8 +12,8 @@ import os
 import re
 from pathlib import Path
 
-import jsonschema
 import pytest
+import schemas
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,14 +68,12 @@ def boards():
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize(("pattern", "schema"), FILES)
 def test_schemas(run, pattern, schema):
-    schema = json.loads((DOCS / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = schemas.validator(schema)
     found = [line for path in RUNS[run].glob(pattern) for line in lines(path)]
     assert found
     for line in found:
         validator.validate(line)
-    for key in schema["required"]:
+    for key in validator.schema["required"]:
         assert not validator.is_valid({k: v for k, v in found[0].items() if k != key}), key
 
 

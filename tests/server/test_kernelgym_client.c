@@ -174,11 +174,14 @@ static void check_vector(const char *name)
     if (evaluation_request_parse(evaluation, &ours, &err) < 0)
         fail_msg("%s: %s", name, err.text);
     const json_t *refused = json_object_get(vector, "refused");
-    json_t *verdict = json_incref(json_object_get(vector, "verdict"));
+    const json_t *json = json_object_get(vector, "verdict");
+    struct verdict verdict = {0};
+    if (json && verdict_read(json, &verdict, &err) < 0)
+        fail_msg("%s: %s", name, err.text);
     if (refused) {
         assert_non_null(ours.refused);
         assert_string_equal(ours.refused, json_string_value(refused));
-        verdict = evaluation_request_refusal(&ours, ours.refused);
+        evaluation_request_refuse(&ours, ours.refused, &verdict);
     } else {
         assert_null(ours.refused);
     }
@@ -193,10 +196,10 @@ static void check_vector(const char *name)
         .worker = "node-1",
         .reason = json_string_value(json_object_get(vector, "reason")),
         .notes = ours.notes,
-        .verdict = verdict,
+        .verdict = json || refused ? &verdict : NULL,
     };
     check_answers(name, vector, &job);
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     json_decref(evaluation);
     json_decref(body);
     json_decref(vector);
@@ -241,9 +244,10 @@ TEST(parts)
         assert_int_equal(bytes, cases[i].base_bytes);
     }
     json_t *vector = vector_load("correct");
-    const struct kernelgym_job job = {.id = "x",
-                                      .state = KERNELGYM_ENDED,
-                                      .verdict = json_object_get(vector, "verdict")};
+    struct verdict verdict;
+    struct err err = {0};
+    assert_ok(verdict_read(json_object_get(vector, "verdict"), &verdict, &err), &err);
+    const struct kernelgym_job job = {.id = "x", .state = KERNELGYM_ENDED, .verdict = &verdict};
     json_t *kernel = kernelgym_result(&job, KERNELGYM_KERNEL_PART);
     json_t *reference = kernelgym_result(&job, KERNELGYM_REFERENCE_PART);
     json_t *expected =
@@ -259,6 +263,7 @@ TEST(parts)
     json_decref(expected);
     json_decref(kernel);
     json_decref(reference);
+    verdict_deinit(&verdict);
     json_decref(vector);
 }
 
@@ -296,13 +301,17 @@ TEST(strange_verdicts)
         json_t *verdict = NULL;
         if (json_parse("verdict", strange[i], strlen(strange[i]), &verdict, &err) < 0)
             verdict = json_object(); /* jansson takes no number beyond double's */
-        const struct kernelgym_job job = {.id = "x", .state = KERNELGYM_ENDED, .verdict = verdict};
+        struct verdict read;
+        verdict_recover(&(struct verdict_source){.id = "x", .json = verdict}, &read);
+        const struct kernelgym_job job = {.id = "x", .state = KERNELGYM_ENDED, .verdict = &read};
         json_t *status = kernelgym_status(&job, KERNELGYM_WHOLE);
         json_t *result = kernelgym_result(&job, KERNELGYM_WHOLE);
         json_decref(client_reads(status, result));
         assert_true(json_is_number(json_object_get(result, "speedup")));
+        assert_string_equal(json_text_at(result, "status"), "failed");
         json_decref(status);
         json_decref(result);
+        verdict_deinit(&read);
         json_decref(verdict);
     }
 }

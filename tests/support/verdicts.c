@@ -11,13 +11,14 @@ static json_t *empty_value(const struct verdict_field *field)
         return json_integer(VERDICT_SCHEMA);
     if (field->kind == FIELD_STATUS)
         return json_string("passed");
-    if ((field->flags & FIELD_NULLABLE) || verdict_forms[field->kind].nullable)
+    const struct verdict_form *form = &verdict_forms[field->kind];
+    if ((field->flags & FIELD_NULLABLE) || (form->nullable && form->entries == 0))
         return json_null();
-    switch (verdict_forms[field->kind].entries ? JSON_ARRAY : verdict_forms[field->kind].type) {
+    switch (form->entries ? JSON_ARRAY : form->type) {
     case JSON_OBJECT:
         return json_object();
     case JSON_ARRAY:
-        return json_array();
+        return form->entries > 0 ? json_loads("[null, null]", 0, NULL) : json_array();
     case JSON_STRING:
         return json_string("");
     case JSON_TRUE:

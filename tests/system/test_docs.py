@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import verdicts
 from support import ROOT
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
@@ -64,7 +65,7 @@ def test_the_index_leads_to_every_page():
 
 
 # Fields of verdicts, functions and files that look like settings.
-NOT_SETTINGS = {"timing.speedup", "timing.meaningful", "timing.clocks"}
+NOT_SETTINGS = {f"timing.{key}" for key in verdicts.SCHEMA["$defs"]["VerdictTiming"]["properties"]}
 NOT_SETTINGS |= {"torch.relu", "torch.sigmoid"}
 FILE_ENDINGS = {
     "c",

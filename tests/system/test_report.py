@@ -13,6 +13,7 @@ import browser
 import pytest
 import trajectories
 from support import INFRASTRUCTURE, USAGE
+from verdicts import whole
 
 HOSTILE = "</script><img src=x onerror=\"document.body.dataset.owned=1\"><!--<script>{{title}}"
 THRESHOLDS = (0.8, 1, 1.5, 2, 3)
@@ -363,7 +364,7 @@ def hostile(count=3):
             for key in ("answer", "thought", "code", "feedback", "status"):
                 turn[key] = HOSTILE + turn[key] + "\u202e\u0007" * (key != "status")
             error = {"class": HOSTILE, "message": HOSTILE, "excerpt": HOSTILE}
-            turn["verdict"] = json.dumps({"error": error, "device": HOSTILE})
+            turn["verdict"] = whole({"error": error, "device": HOSTILE})
             turn["usage"] = {"prompt_tokens": HOSTILE, "completion_tokens": 3}
         one["episode"] += str(number)
     return items

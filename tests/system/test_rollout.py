@@ -9,6 +9,7 @@ import subprocess
 
 import serving
 import support
+import verdicts
 from fake_openai import FakeOpenAI, status, streamed
 
 RIGHT = """<think>twice the sign</think>
@@ -51,12 +52,12 @@ def relu(*answers, **more):
 
 def trajectories(folder):
     text = (folder / "trajectories.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [verdicts.checked(json.loads(line)) for line in text.splitlines()]
 
 
 def events(folder):
     text = (folder / "journal.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [verdicts.checked(json.loads(line)) for line in text.splitlines()]
 
 
 def written(folder):
@@ -86,8 +87,8 @@ def test_episode(warpgym, tmp_path):
     assert turns[3]["speedup_low"] <= turns[3]["speedup"] <= turns[3]["speedup_high"]
     assert only["policy"] == "scripted" and only["problem"] == "relu" and only["language"] == "c"
     assert turns[3]["thought"] == "twice the sign" and "solution" in turns[3]["code"]
-    assert json.loads(turns[3]["verdict"])["status"] == "passed"
-    assert json.loads(turns[1]["verdict"])["status"] == "compile_error"
+    assert turns[3]["verdict"]["status"] == "passed"
+    assert turns[1]["verdict"]["status"] == "compile_error"
     # The feedback on the model's last answer is in its next prompt.
     assert "floot" in turns[2]["prompt"][-1]["content"]
     assert turns[2]["prompt"][-1]["content"] != turns[3]["prompt"][-1]["content"]
@@ -186,6 +187,7 @@ def test_best(warpgym, tmp_path):
     assert "1 candidates were written" in first.out
     kept = (best / "relu" / "solution.c").read_text(encoding="utf-8")
     verdict = json.loads((best / "relu" / "verdict.json").read_text(encoding="utf-8"))
+    assert verdicts.is_valid(verdict)
     assert "x[i] > 0" in kept and verdict["status"] == "passed"
     worse = RIGHT.replace(
         "for (size_t i = 0; i < n; i++)", "for (volatile size_t i = 0; i < n; i++)"
@@ -323,7 +325,7 @@ def test_own_problems_by_their_names(warpgym, tmp_path):
         assert run.status == support.PASSED, run
     (only,) = trajectories(tmp_path / "run")
     assert only["problem"] == "twice"
-    assert json.loads(only["turns"][0]["verdict"])["problem"]["id"] == "twice"
+    assert only["turns"][0]["verdict"]["problem"]["id"] == "twice"
 
 
 def test_lists(warpgym, tmp_path):

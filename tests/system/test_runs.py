@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import support
+import verdicts
 from run_page import Page, assert_curves
 
 WRITER = support.WARPGYM.parent / "build" / "tests" / "rl" / "write_run"
@@ -331,7 +332,7 @@ def test_report(warpgym, home, copy):
     evil = "</pre></details><script>alert(1)</script><!--"
     last = support.read_lines(copy / "traces.jsonl")[-1]
     trace = last | {"step": STEPS, "turn": 0, "problem": evil, "answer": evil, "status": evil}
-    trace["verdict"] = {"error": {"message": evil}}
+    trace["verdict"] = verdicts.whole({"error": {"message": evil}})
     with (copy / "traces.jsonl").open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(trace) + '\n{"step": 99, "prob')
     run = warpgym("runs", "report", copy, "-o", "-")

@@ -8,6 +8,7 @@
 #include "gym/episode/trajectory.h"
 #include "judge/request/language.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,26 +29,25 @@ static char *problem_directory(const char *directory, const char *problem)
     return place;
 }
 
-static json_t *read_verdict(const char *place)
+/* False: there is none, or another version of warpgym wrote it. verdict_deinit in both cases. */
+static bool read_verdict(const char *place, struct verdict *verdict)
 {
     char *path = mem_printf("%s/verdict.json", place), *text = NULL;
     size_t bytes;
     struct err ignored;
-    json_t *verdict = NULL;
-    if (file_read(path, LIMIT_QUEUE_BODY_BYTES, &text, &bytes, &ignored) == 0 &&
-        json_parse(path, text, bytes, &verdict, &ignored) == 0 && !json_is_object(verdict)) {
-        json_decref(verdict);
-        verdict = NULL;
-    }
+    json_t *json = NULL;
+    bool found = file_read(path, LIMIT_QUEUE_BODY_BYTES, &text, &bytes, &ignored) == 0 &&
+                 json_parse(path, text, bytes, &json, &ignored) == 0;
+    found = verdict_read(json, verdict, &ignored) == 0 && found;
+    json_decref(json);
     mem_free(text);
     mem_free(path);
-    return verdict;
+    return found;
 }
 
-static bool is_for_language(const json_t *verdict, const char *hash)
+static bool is_for_problem(const struct verdict *verdict, const char *hash)
 {
-    return strcmp(json_text_at(json_object_get(verdict, "problem"), "hash"), hash) == 0 &&
-           json_is_true(json_object_get(verdict, "correct"));
+    return verdict->correct && strcmp(verdict->problem_hash, hash) == 0;
 }
 
 json_t *best_start(const char *directory, const char *problem, const char *hash,
@@ -55,48 +55,47 @@ json_t *best_start(const char *directory, const char *problem, const char *hash,
 {
     char *place = problem_directory(directory, problem), *code = NULL, digest[HASH_HEX_BYTES];
     char *path = mem_printf("%s/solution%s", place, ending_of(language));
-    json_t *verdict = read_verdict(place), *start = NULL;
+    struct verdict verdict;
+    json_t *start = NULL;
     size_t bytes;
     struct err ignored;
-    if (verdict && is_for_language(verdict, hash) &&
+    if (read_verdict(place, &verdict) && is_for_problem(&verdict, hash) &&
         file_read(path, LIMIT_SOURCE_BYTES, &code, &bytes, &ignored) == 0) {
         hash_bytes(code, bytes, digest);
-        if (strcmp(json_text_at(json_object_get(verdict, "candidate"), "hash"), digest) == 0)
-            start = json_pack("{s:o, s:O}", "code", json_text_bytes(code, bytes), "verdict",
-                              verdict);
+        if (strcmp(verdict.candidate_hash, digest) == 0)
+            start = json_pack("{s:o, s:o}", "code", json_text_bytes(code, bytes), "verdict",
+                              verdict_json(&verdict));
     }
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     mem_free(code);
     mem_free(path);
     mem_free(place);
     return start;
 }
 
-static double speedup_of(const json_t *verdict)
-{
-    return json_number_value(json_object_get(json_object_get(verdict, "timing"), "speedup"));
-}
-
 /* The difference must exceed measurement noise: otherwise the luckiest measurement would win. */
-static bool is_faster(const json_t *verdict, const json_t *found)
+static bool is_faster(const struct verdict *verdict, const struct verdict *found)
 {
-    const json_t *timing = json_object_get(verdict, "timing");
-    const json_t *low = json_array_get(json_object_get(timing, "speedup_interval"), 0);
-    double least = json_is_number(low) ? json_number_value(low) : speedup_of(verdict);
-    return least > speedup_of(found);
+    struct interval mine, other;
+    verdict_speedup(verdict, &mine);
+    verdict_speedup(found, &other);
+    double least = isfinite(mine.low) && mine.low > 0 ? mine.low : mine.value;
+    return isfinite(least) && least > (isfinite(other.value) ? other.value : 0);
 }
 
 static int write_both(const char *place, const char *language, const char *code,
-                      const json_t *verdict, struct err *err)
+                      const struct verdict *verdict, struct err *err)
 {
+    json_t *json = verdict_json(verdict);
     char *source = mem_printf("%s/solution%s", place, ending_of(language));
     char *path = mem_printf("%s/verdict.json", place);
-    char *text = json_dumps(verdict, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     int result = file_make_directories(place, 0755, err);
     if (result == 0)
         result = file_write_atomic(source, code, strlen(code), 0644, err);
     if (result == 0)
         result = file_write_atomic(path, text, strlen(text), 0644, err);
+    json_decref(json);
     free(text);
     mem_free(path);
     mem_free(source);
@@ -110,20 +109,20 @@ int best_keep(const char *directory, const json_t *trajectory, bool *kept, struc
                              ? NULL
                              : json_array_get(json_object_get(trajectory, "turns"), (size_t)best);
     const char *hash = json_text_at(trajectory, "problem_hash");
-    json_t *verdict = trajectory_verdict(json_text_at(turn, "verdict"));
-    *kept = false;
-    if (!verdict)
-        return 0;
-    char *place = problem_directory(directory, json_text_at(trajectory, "problem"));
-    json_t *found = read_verdict(place);
+    struct verdict verdict, found;
     int result = 0;
-    if (!found || !is_for_language(found, hash) || is_faster(verdict, found)) {
-        result = write_both(place, json_text_at(trajectory, "language"), json_text_at(turn, "code"),
-                            verdict, err);
-        *kept = result == 0;
+    *kept = false;
+    if (trajectory_verdict(turn, &verdict)) {
+        char *place = problem_directory(directory, json_text_at(trajectory, "problem"));
+        if (!read_verdict(place, &found) || !is_for_problem(&found, hash) ||
+            is_faster(&verdict, &found)) {
+            result = write_both(place, json_text_at(trajectory, "language"),
+                                json_text_at(turn, "code"), &verdict, err);
+            *kept = result == 0;
+        }
+        verdict_deinit(&found);
+        mem_free(place);
     }
-    json_decref(found);
-    json_decref(verdict);
-    mem_free(place);
+    verdict_deinit(&verdict);
     return result;
 }

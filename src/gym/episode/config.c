@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
+#include "judge/verdict.h"
 #include "retrieval/retrieval.h"
 
 #include <string.h>
@@ -300,6 +301,11 @@ static int read_start(const json_t *object, struct episode_config *config, struc
         result = err_set(err, ERR_LIMIT, "'code' has more than %zu bytes", LIMIT_SOURCE_BYTES);
     if (result == 0)
         result = json_find_object(start, "verdict", &verdict, err);
+    if (result == 0 && verdict) {
+        struct verdict read;
+        result = verdict_read(verdict, &read, err);
+        verdict_deinit(&read);
+    }
     return result < 0 ? err_prefix(err, "start") : 0;
 }
 

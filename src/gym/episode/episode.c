@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "gym/episode/config.h"
 #include "gym/episode/record.h"
+#include "gym/episode/trajectory.h"
 #include "gym/feedback/feedback.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
@@ -113,12 +114,14 @@ static void prompt_turn_of(const struct episode *episode, int64_t place, struct 
     *turn = (struct prompt_turn){.answer = "", .thought = ""};
     if (place == START_PLACE) {
         const json_t *start = episode->config.start;
-        const json_t *verdict = json_object_get(start, "verdict");
+        struct verdict verdict;
         const struct language *language = language_named(episode->config.prompt.language);
         turn->code = json_string_value(json_object_get(start, "code"));
         turn->answer = arena_printf(scratch, "<KERNEL>\n```%s\n%s\n```\n</KERNEL>",
                                     language ? language->fence : "", turn->code);
-        turn->facts = feedback_facts(json_is_object(verdict) ? verdict : NULL, turn->code);
+        bool judged = trajectory_verdict(start, &verdict);
+        turn->facts = feedback_facts(judged ? &verdict : NULL, turn->code);
+        verdict_deinit(&verdict);
         json_array_append_new(facts, (json_t *)turn->facts);
         return;
     }
@@ -443,8 +446,8 @@ static void evaluation_id(const struct episode *episode, char *id, size_t id_byt
 }
 
 /* `verdict` NULL: there was no code. */
-static int end_turn(struct episode *episode, const struct parsed *parsed, const json_t *verdict,
-                    struct err *err)
+static int end_turn(struct episode *episode, const struct parsed *parsed,
+                    const struct verdict *verdict, struct err *err)
 {
     const json_t *pending = json_object_get(episode->state, "pending");
     const json_t *answer = json_object_get(pending, "answer");
@@ -517,27 +520,24 @@ int episode_answer(struct episode *episode, const json_t *answer, json_t **reque
 }
 
 /* Whether another judge, or a later attempt, might decide. */
-static bool is_inconclusive(const json_t *verdict)
+static bool is_inconclusive(const struct verdict *verdict)
 {
-    enum verdict_status status = verdict_json_status(verdict);
-    return status == STATUS_INFRASTRUCTURE_ERROR || status == STATUS_CANCELLED;
+    return verdict->status == STATUS_INFRASTRUCTURE_ERROR || verdict->status == STATUS_CANCELLED;
 }
 
-int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err)
+int episode_verdict(struct episode *episode, const struct verdict *verdict, struct err *err)
 {
     struct parsed parsed;
     json_t *pending = json_object_get(episode->state, "pending");
     if (episode_phase(episode) != EPISODE_JUDGING)
         return err_set(err, ERR_INPUT, "episode %s is %s: no verdict is expected",
                        state_text(episode, "id"), state_text(episode, "phase"));
-    if (!json_is_object(verdict) || !json_is_string(json_object_get(verdict, "status")))
-        return err_set(err, ERR_PROTOCOL, "not a verdict: it has no status");
     int64_t attempt = json_integer_value(json_object_get(pending, "attempt"));
     if (is_inconclusive(verdict) && attempt + 1 < EPISODE_ATTEMPTS) {
         json_put(pending, "attempt", json_integer(attempt + 1));
         return err_set(err, ERR_IO, "turn %lld of episode %s was not judged (%s)",
                        (long long)episode_turn(episode), state_text(episode, "id"),
-                       json_string_value(json_object_get(verdict, "status")));
+                       verdict_status_name(verdict->status));
     }
     episode_record_parse(json_object_get(pending, "answer"), episode->config.prompt.language,
                          &parsed);

@@ -37,6 +37,7 @@ enum episode_phase { EPISODE_ANSWERING, EPISODE_JUDGING, EPISODE_DONE };
 
 struct episode;
 struct problem;
+struct verdict;
 
 #define EPISODE_ATTEMPTS 3 /* for the evaluation of an answer */
 
@@ -70,8 +71,9 @@ NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json
 /* JUDGING: the evaluation request (docs/guide/remote.md), a new reference. Its id begins with those
  * of episode, turn and attempt and is stable, so that submitting twice evaluates once. */
 json_t *episode_request(const struct episode *episode);
-/* JUDGING: ends the turn. ERR_IO: inconclusive, evaluate again; ERR_PROTOCOL: not a verdict. */
-NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err);
+/* JUDGING: ends the turn. ERR_IO: inconclusive, evaluate again. */
+NODISCARD int episode_verdict(struct episode *episode, const struct verdict *verdict,
+                              struct err *err);
 
 /* The driver abandons the episode: DONE with that end ("expired", "error"). */
 void episode_end(struct episode *episode, const char *why);

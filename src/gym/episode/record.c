@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static double number_of(const json_t *object, const char *key, double standard)
@@ -125,28 +124,24 @@ void episode_record_parse(const json_t *answer, const char *language, struct par
     }
 }
 
-static void put_speedup(json_t *record, const json_t *verdict, const struct reward_facts *facts)
+static void put_speedup(json_t *record, const struct verdict *verdict,
+                        const struct reward_facts *facts)
 {
-    const json_t *timing = json_object_get(verdict, "timing");
-    const json_t *interval = json_object_get(timing, "speedup_interval");
     bool timed = facts->correct && isfinite(facts->speedup) && facts->speedup > 0;
-    double low = json_number_value(json_array_get(interval, 0));
-    double high = json_number_value(json_array_get(interval, 1));
-    json_put(record, "speedup", real(timed ? facts->speedup : 0));
-    json_put(record, "speedup_low", real(timed ? low : 0));
-    json_put(record, "speedup_high", real(timed ? high : 0));
+    struct interval speedup = {0};
+    if (timed)
+        verdict_speedup(verdict, &speedup);
+    json_put(record, "speedup", real(speedup.value));
+    json_put(record, "speedup_low", real(speedup.low));
+    json_put(record, "speedup_high", real(speedup.high));
 }
 
 /* The codes of the catalogue: a wrong result may be a violation, too. */
-static json_t *violations_of(const json_t *verdict)
+static json_t *violations_of(const struct verdict *verdict)
 {
-    const json_t *integrity = json_object_get(verdict, "integrity"), *finding;
     json_t *codes = json_array();
-    size_t at;
-    json_array_foreach(json_object_get(integrity, "violations"), at, finding)
-    {
-        json_array_append_new(codes, json_text(json_text_at(finding, "code")));
-    }
+    for (uint32_t i = 0; verdict && i < verdict->violation_count; i++)
+        json_array_append_new(codes, json_text(verdict->violations[i].code));
     return codes;
 }
 
@@ -165,25 +160,14 @@ static void put_reward(json_t *record, const struct reward *reward)
     json_put(record, "reward_parts", parts);
 }
 
-static double judged_ms(const json_t *verdict)
+static double judged_ms(const struct verdict *verdict)
 {
-    const json_t *stages = json_object_get(verdict, "stages_ms");
-    const char *name;
-    json_t *value;
     double sum = 0;
-    json_object_foreach((json_t *)stages, name, value)
-    {
-        sum += json_number_value(value);
-    }
-    return verdict ? sum : -1;
-}
-
-static json_t *verdict_text(const json_t *verdict)
-{
-    char *text = verdict ? json_dumps(verdict, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    json_t *value = json_text(text ? text : "");
-    free(text);
-    return value;
+    if (!verdict)
+        return -1;
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        sum += isfinite(verdict->stages_ms[stage]) ? verdict->stages_ms[stage] : 0;
+    return sum;
 }
 
 json_t *episode_record_turn(const struct episode_config *config, const struct episode_turn *turn)
@@ -206,7 +190,7 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     json_put(record, "compiled", json_boolean(facts.compiled));
     json_put(record, "correct", json_boolean(facts.correct));
     json_put(record, "status",
-             json_text(turn->verdict ? json_text_at(turn->verdict, "status") : "no_code"));
+             json_text(turn->verdict ? verdict_status_name(turn->verdict->status) : "no_code"));
     json_put(record, "violations", violations_of(turn->verdict));
     put_speedup(record, turn->verdict, &facts);
     put_reward(record, &reward);
@@ -217,7 +201,7 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     json_put(record, "answer_ms", json_incref(json_object_get(turn->answer, "answer_ms")));
     json_put(record, "judge_ms", real(judged_ms(turn->verdict)));
     json_put(record, "evaluation", json_text(turn->evaluation));
-    json_put(record, "verdict", verdict_text(turn->verdict));
+    json_put(record, "verdict", turn->verdict ? verdict_json(turn->verdict) : json_null());
     json_put(record, "facts", json_incref((json_t *)turn->facts));
     return record;
 }

@@ -8,6 +8,8 @@
 #include "gym/answer/parse.h"
 #include "gym/episode/config.h"
 
+#include "judge/verdict.h"
+
 #include <jansson.h>
 #include <stdint.h>
 
@@ -16,10 +18,10 @@ struct episode_turn {
     const json_t *prompt; /* the messages that were sent */
     const json_t *answer; /* episode_answer's */
     const struct parsed *parsed;
-    const json_t *verdict;  /* NULL: there was no code */
-    const json_t *facts;    /* feedback_facts */
-    const char *feedback;   /* its text */
-    const char *evaluation; /* its id; "" */
+    const struct verdict *verdict; /* NULL: there was no code */
+    const json_t *facts;           /* feedback_facts */
+    const char *feedback;          /* its text */
+    const char *evaluation;        /* its id; "" */
 };
 
 /* Checks an answer (episode.h); the copy has every key that records need, with its type. ERR_INPUT,

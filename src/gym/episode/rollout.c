@@ -273,7 +273,11 @@ static int read_journal_event(void *context, const json_t *object, struct err *e
         json_decref(request);
         return result;
     }
-    result = episode_verdict(task->episode, json_object_get(object, "verdict"), err);
+    struct verdict verdict;
+    result = verdict_read(json_object_get(object, "verdict"), &verdict, err);
+    if (result == 0)
+        result = episode_verdict(task->episode, &verdict, err);
+    verdict_deinit(&verdict);
     return result == ERR_IO ? 0 : result; /* the journal has the repeated evaluation, too */
 }
 
@@ -397,23 +401,21 @@ static int request_answer(struct run *run, struct task *task, struct err *err)
 
 static int judge_answer(struct run *run, struct task *task, struct err *err)
 {
-    json_t *verdict, *request = episode_request(task->episode);
+    json_t *request = episode_request(task->episode);
+    int64_t turn = episode_turn(task->episode);
+    struct verdict verdict;
     int result = evaluator_evaluate(run->options->evaluator, request, &verdict, err);
     json_decref(request);
-    if (result < 0)
-        return result;
-    if (run_is_over(run)) { /* the verdict only says that it was cancelled */
-        json_decref(verdict);
-        return err_set(err, ERR_CANCELLED, "stopped");
-    }
-    result = append_journal(run, task, "verdict", json_incref(verdict), err);
-    int64_t turn = episode_turn(task->episode);
+    if (result == 0 && run_is_over(run)) /* the verdict only says that it was cancelled */
+        result = err_set(err, ERR_CANCELLED, "stopped");
     if (result == 0)
-        result = episode_verdict(task->episode, verdict, err);
+        result = append_journal(run, task, "verdict", verdict_json(&verdict), err);
+    if (result == 0)
+        result = episode_verdict(task->episode, &verdict, err);
     if (result == 0 &&
         !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
         run->unjudged = 0;
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     return result == ERR_IO ? 0 : result;
 }
 

@@ -128,21 +128,18 @@ void trajectory_deinit(struct trajectory *trajectory)
     *trajectory = (struct trajectory){0};
 }
 
-json_t *trajectory_verdict(const char *text)
+bool trajectory_verdict(const json_t *record, struct verdict *verdict)
 {
-    json_t *verdict;
     struct err ignored;
-    if (!*text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        return NULL;
-    return verdict;
+    return verdict_read(json_object_get(record, "verdict"), verdict, &ignored) == 0;
 }
 
 void trajectory_why(const json_t *record, char *why, size_t why_bytes)
 {
-    json_t *verdict = trajectory_verdict(json_text_at(record, "verdict"));
-    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
-    snprintf(why, why_bytes, "%s", *message ? message : json_text_at(record, "status"));
-    json_decref(verdict);
+    struct verdict verdict;
+    bool said = trajectory_verdict(record, &verdict) && verdict.error_message;
+    snprintf(why, why_bytes, "%s", said ? verdict.error_message : json_text_at(record, "status"));
+    verdict_deinit(&verdict);
 }
 
 struct trajectory_reader {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "judge/verdict.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -78,7 +79,7 @@
     X(number, answer_ms, "answer_ms")                                                              \
     X(number, judge_ms, "judge_ms")                                                                \
     X(text, evaluation, "evaluation")                                                              \
-    X(text, verdict, "verdict")
+    X(object, verdict, "verdict")
 
 #define TRAJECTORY_TYPE_text const char *
 #define TRAJECTORY_TYPE_whole int64_t
@@ -104,8 +105,8 @@ NODISCARD int trajectory_parse(struct trajectory *trajectory, const char *name, 
                                const char *text, size_t count, struct err *err);
 void trajectory_deinit(struct trajectory *trajectory);
 
-/* The verdict that a turn's record holds as a text: to be released, NULL where there is none. */
-json_t *trajectory_verdict(const char *text);
+/* The verdict in a turn's record. False: there is none. verdict_deinit in both cases. */
+bool trajectory_verdict(const json_t *record, struct verdict *verdict);
 /* Of a record that says nothing of its candidate, why: the judge's message, or else the status. */
 void trajectory_why(const json_t *record, char *why, size_t why_bytes);
 

@@ -5,13 +5,13 @@
 #include "gym/feedback/internal.h"
 #include "gym/report/metrics.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define WORD_BYTES 64 /* of a class, a code */
 #define HEADLINE_BYTES 900
-#define FINDINGS 16
 #define SMALL_ERROR 1e-2 /* of the output's scale: rounding rather than a mistake */
 
 /* The text for a status and a kind of it. `says`: the verdict's message follows. */
@@ -94,94 +94,59 @@ static const struct situation situations[] = {
 
 /* A verdict, and values of it that are used several times. */
 struct view {
-    const json_t *verdict, *correctness, *mismatch, *timing, *error;
-    int status; /* enum verdict_status or enum gym_status */
+    const struct verdict *verdict;   /* an empty one where there is none */
+    const struct mismatch *mismatch; /* NULL: none, or it is correct */
+    bool error;                      /* whether its error may be shown */
+    int status;                      /* enum verdict_status or enum gym_status */
     bool correct, timed;
+    struct interval speedup;
 };
-
-static json_int_t count_of(const json_t *object, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(object, key));
-    return value > 0 ? value : 0;
-}
 
 static void put_line(struct buf *out, const char *text, size_t max_bytes)
 {
     feedback_line(out, text, strlen(text), max_bytes, PATHS_CUT);
 }
 
-/* The message of an error, unless it would reveal what the other fields keep secret: a wrong
- * value's message has the expected value and the number of elements of a drawn size, a judge
- * failure's may quote the reference. */
-static const json_t *error_of(const json_t *verdict, int status, const json_t *mismatch)
+/* Whether to show the error. Its message may reveal what the other fields keep secret: that of a
+ * wrong value has the expected one and the number of elements of a drawn size, that of a failed
+ * judge may quote the reference. */
+static bool shows_error(const struct verdict *verdict)
 {
-    const json_t *error = json_object_get(verdict, "error");
-    const char *message = feedback_text(error, "message");
-    if (status == STATUS_INFRASTRUCTURE_ERROR || status == STATUS_CANCELLED)
-        return NULL;
-    if (status == STATUS_WRONG && (mismatch || !message || strstr(message, " instead of ")))
-        return NULL;
-    return json_is_object(error) ? error : NULL;
+    const char *message = verdict->error_message;
+    if (!verdict->error_class || verdict->status == STATUS_INFRASTRUCTURE_ERROR ||
+        verdict->status == STATUS_CANCELLED)
+        return false;
+    return verdict->status != STATUS_WRONG ||
+           !(verdict->mismatch.any || !message || strstr(message, " instead of "));
 }
 
-static int status_of(const json_t *verdict, const char *source)
+static void view_init(struct view *view, const struct verdict *verdict, int status)
 {
-    enum verdict_status status = verdict_json_status(verdict);
-    if (!verdict && !source)
-        return GYM_NO_CODE;
-    return status == STATUS_COUNT ? GYM_UNKNOWN : (int)status;
-}
-
-static void view_init(struct view *view, const json_t *verdict, const char *source)
-{
-    const json_t *correctness = json_object_get(verdict, "correctness");
-    const json_t *mismatch = json_object_get(correctness, "first_mismatch");
-    int status = status_of(verdict, source);
-    bool passed = status == STATUS_PASSED;
-    bool correct = passed && json_is_true(json_object_get(verdict, "correct"));
-    mismatch = json_is_integer(json_object_get(mismatch, "index")) ? mismatch : NULL;
-    *view = (struct view){
-        .verdict = verdict,
-        .correctness = correctness,
-        .mismatch = correct ? NULL : mismatch,
-        .timing = json_object_get(verdict, "timing"),
-        .error = error_of(verdict, status, mismatch),
-        .status = status,
-        .correct = correct,
-    };
-    view->timed = correct && feedback_is_timed(view->timing);
-}
-
-static bool has_warning(const json_t *verdict, const char *code)
-{
-    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
-    for (size_t i = 0; i < json_array_size(warnings); i++) {
-        const char *text = feedback_text(json_array_get(warnings, i), "code");
-        if (text && strcmp(text, code) == 0)
-            return true;
-    }
-    return false;
+    bool correct = status == STATUS_PASSED && verdict->correct;
+    *view = (struct view){.verdict = verdict, .status = status, .correct = correct};
+    verdict_speedup(verdict, &view->speedup);
+    if (!correct && verdict->mismatch.any)
+        view->mismatch = &verdict->mismatch;
+    view->error = shows_error(verdict);
+    view->timed = correct && feedback_is_timed(verdict);
 }
 
 static const char *kind_of(const struct view *view)
 {
+    const struct verdict *verdict = view->verdict;
     if (view->status == STATUS_PASSED) {
-        if (has_warning(view->verdict, "H41"))
+        if (verdict_has_warning(verdict, "H41"))
             return "library";
-        return !view->timed                                   ? "not timed"
-               : feedback_number(view->timing, "speedup") < 1 ? "slower"
-                                                              : "faster";
+        return !view->timed ? "not timed" : view->speedup.value < 1 ? "slower" : "faster";
     }
     if (view->status == STATUS_WRONG) {
-        double error = feedback_number(view->correctness, "max_relative_error");
         if (!view->mismatch)
             return view->error ? "form" : "unknown";
-        if (isnan(feedback_number(view->mismatch, "got")))
+        if (!isfinite(view->mismatch->got))
             return "not finite";
-        return error <= SMALL_ERROR ? "close" : "far";
+        return verdict->max_relative <= SMALL_ERROR ? "close" : "far";
     }
-    const char *class_name = feedback_text(view->error, "class");
-    return class_name ? class_name : "";
+    return view->error ? verdict->error_class : "";
 }
 
 static const struct situation *situation_of(const struct view *view)
@@ -205,11 +170,10 @@ static void magnitude(double value, char text[FEEDBACK_NAME_BYTES])
         snprintf(text, FEEDBACK_NAME_BYTES, "about 1e%d", (int)floor(log10(fabs(value))));
 }
 
-static void got_text(const json_t *mismatch, char text[FEEDBACK_NAME_BYTES])
+static void got_text(const struct mismatch *mismatch, char text[FEEDBACK_NAME_BYTES])
 {
-    double got = feedback_number(mismatch, "got");
-    if (isfinite(got))
-        snprintf(text, FEEDBACK_NAME_BYTES, "%.6g", got);
+    if (isfinite(mismatch->got))
+        snprintf(text, FEEDBACK_NAME_BYTES, "%.6g", mismatch->got);
     else
         snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
 }
@@ -217,8 +181,7 @@ static void got_text(const json_t *mismatch, char text[FEEDBACK_NAME_BYTES])
 /* Relative to the output's scale, over all elements; NaN: unknown, or over the finite ones only. */
 static double largest_error(const struct view *view)
 {
-    bool finite = isfinite(feedback_number(view->mismatch, "got"));
-    return finite ? feedback_number(view->correctness, "max_relative_error") : NAN;
+    return isfinite(view->mismatch->got) ? view->verdict->max_relative : NAN;
 }
 
 static json_t *mismatch_json(const struct view *view)
@@ -226,19 +189,17 @@ static json_t *mismatch_json(const struct view *view)
     char got[FEEDBACK_NAME_BYTES];
     char wanted[FEEDBACK_NAME_BYTES];
     char error[FEEDBACK_NAME_BYTES];
+    const struct mismatch *mismatch = view->mismatch;
+    if (!mismatch)
+        return json_null();
     double relative = largest_error(view);
     json_t *object = json_object();
-    if (!view->mismatch) {
-        json_decref(object);
-        return json_null();
-    }
-    got_text(view->mismatch, got);
-    magnitude(feedback_number(view->mismatch, "expected"), wanted);
+    got_text(mismatch, got);
+    magnitude(mismatch->expected, wanted);
     magnitude(relative, error);
-    json_t *output = feedback_line_json(feedback_text(view->mismatch, "output"),
-                                        FEEDBACK_NAME_BYTES);
+    json_t *output = feedback_line_json(mismatch->output, FEEDBACK_NAME_BYTES);
     json_put(object, "output", json_is_null(output) ? json_text("output") : output);
-    json_put(object, "index", json_integer(count_of(view->mismatch, "index")));
+    json_put(object, "index", json_integer((json_int_t)mismatch->index));
     json_put(object, "got", json_text(got));
     json_put(object, "magnitude", json_text(wanted));
     json_put(object, "error", isfinite(relative) ? json_text(error) : json_null());
@@ -250,15 +211,14 @@ static void put_mismatch(struct buf *out, const struct view *view)
     char got[FEEDBACK_NAME_BYTES];
     char wanted[FEEDBACK_NAME_BYTES];
     char error[FEEDBACK_NAME_BYTES];
-    double relative = largest_error(view);
-    json_int_t trials = count_of(view->correctness, "trials");
-    json_int_t passed = count_of(view->correctness, "passed");
-    if (view->mismatch) {
-        const char *output = feedback_text(view->mismatch, "output");
-        got_text(view->mismatch, got);
-        magnitude(feedback_number(view->mismatch, "expected"), wanted);
-        buf_puts(out, ": element ");
-        buf_printf(out, "%lld of ", (long long)count_of(view->mismatch, "index"));
+    const struct mismatch *mismatch = view->mismatch;
+    uint32_t trials = view->verdict->trials, passed = view->verdict->trials_passed;
+    if (mismatch) {
+        const char *output = mismatch->output;
+        double relative = largest_error(view);
+        got_text(mismatch, got);
+        magnitude(mismatch->expected, wanted);
+        buf_printf(out, ": element %" PRIu64 " of ", mismatch->index);
         put_line(out, output && *output ? output : "its output", FEEDBACK_NAME_BYTES);
         buf_printf(out, " is %s, and %s was expected", got, wanted);
         magnitude(relative, error);
@@ -266,27 +226,23 @@ static void put_mismatch(struct buf *out, const struct view *view)
             buf_printf(out, "; the largest error is %s of the output's scale", error);
     }
     if (trials > 0 && passed < trials)
-        buf_printf(out, "; trials passed: %lld of %lld", (long long)passed, (long long)trials);
+        buf_printf(out, "; trials passed: %u of %u", passed, trials);
     else if (trials > 0)
         buf_puts(out, "; all trials passed, a call that was timed did not");
 }
 
 static void put_timing(struct buf *out, const struct view *view)
 {
-    const json_t *interval = json_object_get(view->timing, "speedup_interval");
-    double low = json_number_value(json_array_get(interval, 0));
-    double high = json_number_value(json_array_get(interval, 1));
-    const char *note = feedback_text(view->timing, "note");
-    json_int_t trials = count_of(view->correctness, "trials");
-    if (trials > 0)
-        buf_printf(out, "; trials passed: %lld", (long long)trials);
+    const struct interval *speedup = &view->speedup;
+    const char *note = view->verdict->timing_note;
+    if (view->verdict->trials > 0)
+        buf_printf(out, "; trials passed: %u", view->verdict->trials);
     if (view->timed)
-        buf_printf(out, "; %.4g times the reference's speed",
-                   feedback_number(view->timing, "speedup"));
+        buf_printf(out, "; %.4g times the reference's speed", speedup->value);
     else
         buf_puts(out, "; its speed is not known");
-    if (view->timed && low > 0 && high > 0)
-        buf_printf(out, " (95 %% interval %.4g to %.4g)", low, high);
+    if (view->timed && speedup->low > 0 && speedup->high > 0 && isfinite(speedup->high))
+        buf_printf(out, " (95 %% interval %.4g to %.4g)", speedup->low, speedup->high);
     if (!view->timed && note) {
         buf_puts(out, ": ");
         put_line(out, note, FEEDBACK_SENTENCE_BYTES);
@@ -296,19 +252,17 @@ static void put_timing(struct buf *out, const struct view *view)
 /* Evidence is clearer than a message that repeats it. */
 static void put_message(struct buf *out, const struct view *view)
 {
-    const json_t *integrity = json_object_get(view->verdict, "integrity");
-    const json_t *first = json_array_get(json_object_get(integrity, "violations"), 0);
-    bool violation = view->status == STATUS_VIOLATION;
-    const char *text = violation ? feedback_text(first, "evidence") : NULL;
-    if (!text)
-        text = feedback_text(view->error, "message");
+    const struct verdict *verdict = view->verdict;
+    const char *text = view->error ? verdict->error_message : NULL;
+    if (view->status == STATUS_VIOLATION && verdict->violation_count > 0)
+        text = verdict->violations[0].evidence;
     if (text && *text)
         buf_puts(out, ": ");
     if (text)
         put_line(out, text, FEEDBACK_SENTENCE_BYTES);
 }
 
-static json_t *headfeedback_line_json(const struct view *view, const struct situation *situation)
+static json_t *headline_json(const struct view *view, const struct situation *situation)
 {
     struct buf out;
     buf_init(&out, HEADLINE_BYTES);
@@ -327,18 +281,18 @@ static json_t *headfeedback_line_json(const struct view *view, const struct situ
 }
 
 /* The candidate's file name in compiler output and tracebacks. */
-static const char *file_name(const struct view *view)
+static const char *file_name(const struct verdict *verdict)
 {
-    const char *path = feedback_text(json_object_get(view->verdict, "candidate"), "path");
-    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *path = verdict->candidate_path;
+    const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    return name && *name ? name : NULL;
+    return *name ? name : NULL;
 }
 
 static json_t *error_json(const struct view *view, const char *source)
 {
-    const char *message = feedback_text(view->error, "message");
-    const char *excerpt = feedback_text(view->error, "excerpt");
+    const struct verdict *verdict = view->verdict;
+    const char *message = verdict->error_message, *excerpt = verdict->error_excerpt;
     if (!view->error)
         return json_null();
     json_t *object = json_object();
@@ -346,9 +300,9 @@ static json_t *error_json(const struct view *view, const char *source)
     char *text = feedback_excerpt(excerpt   ? excerpt
                                   : message ? message
                                             : "",
-                                  source, file_name(view), FEEDBACK_EXCERPT_BYTES);
+                                  source, file_name(verdict), FEEDBACK_EXCERPT_BYTES);
     const char *said_text = json_is_string(said) ? json_string_value(said) : "";
-    json_t *class_name = feedback_line_json(feedback_text(view->error, "class"), WORD_BYTES);
+    json_t *class_name = feedback_line_json(verdict->error_class, WORD_BYTES);
     json_put(object, "class",
              json_is_null(class_name) ? json_text(gym_status_name(view->status)) : class_name);
     json_put(object, "excerpt",
@@ -358,16 +312,12 @@ static json_t *error_json(const struct view *view, const char *source)
     return object;
 }
 
-static json_t *findings_json(const struct view *view, const char *key)
+static json_t *findings_json(const struct finding *findings, uint32_t count)
 {
-    const json_t *integrity = json_object_get(view->verdict, "integrity");
-    const json_t *findings = json_object_get(integrity, key);
     json_t *list = json_array();
-    for (size_t i = 0; i < json_array_size(findings) && i < FINDINGS; i++) {
-        const json_t *finding = json_array_get(findings, i);
-        json_t *code = feedback_line_json(feedback_text(finding, "code"), WORD_BYTES);
-        json_t *evidence = feedback_line_json(feedback_text(finding, "evidence"),
-                                              FEEDBACK_SENTENCE_BYTES);
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *code = feedback_line_json(findings[i].code, WORD_BYTES);
+        json_t *evidence = feedback_line_json(findings[i].evidence, FEEDBACK_SENTENCE_BYTES);
         if (json_is_string(code) && json_is_string(evidence))
             json_array_append_new(list,
                                   json_pack("{s:O, s:O}", "code", code, "evidence", evidence));
@@ -377,26 +327,39 @@ static json_t *findings_json(const struct view *view, const char *key)
     return list;
 }
 
-json_t *feedback_facts(const json_t *verdict, const char *source)
+static json_t *facts_of(const struct view *view, const char *source)
+{
+    const struct verdict *verdict = view->verdict;
+    const struct situation *situation = situation_of(view);
+    json_t *facts = json_object();
+    json_put(facts, "status", json_text(gym_status_name(view->status)));
+    json_put(facts, "headline", headline_json(view, situation));
+    json_put(facts, "compiled", json_boolean(verdict->compiled));
+    json_put(facts, "correct", json_boolean(view->correct));
+    json_put(facts, "trials", json_integer(verdict->trials));
+    json_put(facts, "passed", json_integer(verdict->trials_passed));
+    json_put(facts, "error", error_json(view, source));
+    json_put(facts, "mismatch", mismatch_json(view));
+    json_put(facts, "timing", view->correct ? feedback_timing(verdict) : json_null());
+    json_put(facts, "kernels", feedback_kernels(verdict));
+    json_put(facts, "profile_text", feedback_profile(verdict));
+    json_put(facts, "violations", findings_json(verdict->violations, verdict->violation_count));
+    json_put(facts, "warnings", findings_json(verdict->warnings, verdict->warning_count));
+    json_put(facts, "advice", json_text(situation->advice));
+    return facts;
+}
+
+json_t *feedback_facts(const struct verdict *verdict, const char *source)
 {
     struct view view;
-    view_init(&view, verdict, source);
-    const struct situation *situation = situation_of(&view);
-    const json_t *profile = json_object_get(verdict, "profile");
-    json_t *facts = json_object();
-    json_put(facts, "status", json_text(gym_status_name(view.status)));
-    json_put(facts, "headline", headfeedback_line_json(&view, situation));
-    json_put(facts, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
-    json_put(facts, "correct", json_boolean(view.correct));
-    json_put(facts, "trials", json_integer(count_of(view.correctness, "trials")));
-    json_put(facts, "passed", json_integer(count_of(view.correctness, "passed")));
-    json_put(facts, "error", error_json(&view, source));
-    json_put(facts, "mismatch", mismatch_json(&view));
-    json_put(facts, "timing", view.correct ? feedback_timing(view.timing) : json_null());
-    json_put(facts, "kernels", feedback_kernels(profile));
-    json_put(facts, "profile_text", feedback_profile(profile));
-    json_put(facts, "violations", findings_json(&view, "violations"));
-    json_put(facts, "warnings", findings_json(&view, "warnings"));
-    json_put(facts, "advice", json_text(situation->advice));
+    struct verdict none;
+    if (verdict) {
+        view_init(&view, verdict, (int)verdict->status);
+        return facts_of(&view, source);
+    }
+    verdict_init(&none);
+    view_init(&view, &none, source ? GYM_UNKNOWN : GYM_NO_CODE);
+    json_t *facts = facts_of(&view, source);
+    verdict_deinit(&none);
     return facts;
 }

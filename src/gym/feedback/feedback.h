@@ -12,12 +12,13 @@
  */
 #pragma once
 
+#include "judge/verdict.h"
+
 #include <jansson.h>
 
 #define FEEDBACK_EXCERPT_BYTES 4000
 #define FEEDBACK_KERNELS 5
 
-/* `verdict`: docs/reference/verdict.md, possibly untrusted (from a server: any key may be missing
- * or of another type). `source`: the candidate, NULL if the answer has none (then `verdict` is
- * NULL, too, and the facts say so). */
-json_t *feedback_facts(const json_t *verdict, const char *source);
+/* `verdict` may be a server's: its texts are untrusted. `source`: the candidate, NULL if the answer
+ * has none (then `verdict` is NULL, too, and the facts say so). */
+json_t *feedback_facts(const struct verdict *verdict, const char *source);

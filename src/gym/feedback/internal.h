@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "judge/verdict.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -31,15 +32,12 @@ char *feedback_lines(const char *text, size_t max_bytes);
  * (`name`, or candidate.*), that line, unless it is there already. `source`, `name` may be NULL. */
 char *feedback_excerpt(const char *text, const char *source, const char *name, size_t max_bytes);
 
-/* A key of a verdict that may be anything: NULL, NaN where it is not that. */
-const char *feedback_text(const json_t *object, const char *key);
-double feedback_number(const json_t *object, const char *key);
 /* One clean line; null without a text. A new reference, as those below. */
 json_t *feedback_line_json(const char *text, size_t max_bytes);
 
-/* Whether `timing` has valid times of both processes and a speedup. */
-bool feedback_is_timed(const json_t *timing);
-json_t *feedback_timing(const json_t *timing);
+/* Whether the times of both processes and the speedup are reliable. */
+bool feedback_is_timed(const struct verdict *verdict);
+json_t *feedback_timing(const struct verdict *verdict);
 /* The most expensive kernels. */
-json_t *feedback_kernels(const json_t *profile);
-json_t *feedback_profile(const json_t *profile);
+json_t *feedback_kernels(const struct verdict *verdict);
+json_t *feedback_profile(const struct verdict *verdict);

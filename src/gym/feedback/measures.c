@@ -4,23 +4,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/feedback/feedback.h"
+#include "judge/profile_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CASES 16
-
-const char *feedback_text(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
-double feedback_number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 static bool is_positive(double value)
 {
@@ -40,129 +28,107 @@ json_t *feedback_line_json(const char *text, size_t max_bytes)
     return value;
 }
 
-bool feedback_is_timed(const json_t *timing)
+bool feedback_is_timed(const struct verdict *verdict)
 {
-    return !json_is_false(json_object_get(timing, "meaningful")) &&
-           is_positive(feedback_number(timing, "speedup")) &&
-           is_positive(feedback_number(json_object_get(timing, "candidate"), "median")) &&
-           is_positive(feedback_number(json_object_get(timing, "reference"), "median"));
-}
-
-/* Of a timed size; NULL: its numbers are missing. */
-static json_t *case_json(const json_t *timed)
-{
-    double candidate = feedback_number(json_object_get(timed, "candidate"), "median");
-    double reference = feedback_number(json_object_get(timed, "reference"), "median");
-    double speedup = feedback_number(timed, "speedup");
-    json_t *sizes = feedback_line_json(feedback_text(timed, "sizes"), FEEDBACK_NAME_BYTES);
-    if (json_is_null(sizes) || !is_positive(candidate) || !is_positive(reference) ||
-        !is_positive(speedup)) {
-        json_decref(sizes);
-        return NULL;
-    }
-    json_t *object = json_object();
-    json_put(object, "sizes", sizes);
-    json_put(object, "candidate_ms", json_real(candidate));
-    json_put(object, "reference_ms", json_real(reference));
-    json_put(object, "speedup", json_real(speedup));
-    return object;
+    struct interval speedup;
+    verdict_speedup(verdict, &speedup);
+    return verdict->timing_meaningful && verdict->case_count > 0 && is_positive(speedup.value) &&
+           is_positive(verdict->cases[0].candidate.median) &&
+           is_positive(verdict->cases[0].reference.median);
 }
 
 /* Timed sizes are public in the problem; drawn sizes are never timed. */
-static json_t *cases_json(const json_t *timing)
+static json_t *cases_json(const struct verdict *verdict)
 {
-    const json_t *cases = json_object_get(timing, "cases");
-    size_t count = json_array_size(cases);
     json_t *list = json_array();
-    for (size_t i = 0; i < count && json_array_size(list) < CASES; i++) {
-        json_t *object = case_json(json_array_get(cases, i));
-        if (object)
-            json_array_append_new(list, object);
+    for (uint32_t i = 0; i < verdict->case_count; i++) {
+        const struct timed_case *timed = &verdict->cases[i];
+        json_t *sizes = feedback_line_json(timed->sizes, FEEDBACK_NAME_BYTES);
+        if (!json_is_null(sizes) && is_positive(timed->candidate.median) &&
+            is_positive(timed->reference.median) && is_positive(timed->speedup.value))
+            json_array_append_new(list, json_pack("{s:O, s:f, s:f, s:f}", "sizes", sizes,
+                                                  "candidate_ms", timed->candidate.median,
+                                                  "reference_ms", timed->reference.median,
+                                                  "speedup", timed->speedup.value));
+        json_decref(sizes);
     }
-    json_t *only = count == 0 ? case_json(timing) : NULL;
-    if (only)
-        json_array_append_new(list, only);
     return list;
 }
 
-json_t *feedback_timing(const json_t *timing)
+json_t *feedback_timing(const struct verdict *verdict)
 {
-    const json_t *interval = json_object_get(timing, "speedup_interval");
-    const json_t *low = json_array_get(interval, 0);
-    const json_t *high = json_array_get(interval, 1);
-    if (!feedback_is_timed(timing))
+    const struct timed_case *first = &verdict->cases[0];
+    struct interval speedup;
+    if (!feedback_is_timed(verdict))
         return json_null();
-    bool bounded = json_is_number(low) && json_is_number(high);
-    double floor = feedback_number(timing, "roofline_fraction");
+    verdict_speedup(verdict, &speedup);
+    bool bounded = isfinite(speedup.low) && isfinite(speedup.high);
     json_t *object = json_object();
-    json_put(object, "candidate_ms",
-             json_real(feedback_number(json_object_get(timing, "candidate"), "median")));
-    json_put(object, "reference_ms",
-             json_real(feedback_number(json_object_get(timing, "reference"), "median")));
-    json_put(object, "speedup", json_real(feedback_number(timing, "speedup")));
-    json_put(object, "low", bounded ? json_real(json_number_value(low)) : json_null());
-    json_put(object, "high", bounded ? json_real(json_number_value(high)) : json_null());
-    json_put(object, "roofline_fraction", is_positive(floor) ? json_real(floor) : json_null());
-    json_put(object, "note",
-             feedback_line_json(feedback_text(timing, "note"), FEEDBACK_SENTENCE_BYTES));
-    json_put(object, "cases", cases_json(timing));
+    json_put(object, "candidate_ms", json_real(first->candidate.median));
+    json_put(object, "reference_ms", json_real(first->reference.median));
+    json_put(object, "speedup", json_real(speedup.value));
+    json_put(object, "low", bounded ? json_real(speedup.low) : json_null());
+    json_put(object, "high", bounded ? json_real(speedup.high) : json_null());
+    json_put(object, "roofline_fraction",
+             is_positive(first->floor_ms) ? json_real(first->floor_ms / first->candidate.median)
+                                          : json_null());
+    json_put(object, "note", feedback_line_json(verdict->timing_note, FEEDBACK_SENTENCE_BYTES));
+    json_put(object, "cases", cases_json(verdict));
     return object;
 }
 
-static double kernel_us(const json_t *kernels, size_t i)
+static double kernel_us(const struct verdict *verdict, uint32_t i)
 {
-    double time_us = feedback_number(json_array_get(kernels, i), "time_us");
+    double time_us = verdict->kernels[i].time_us;
     return is_positive(time_us) ? time_us : 0;
 }
 
 /* The most expensive kernel after number `last`, by time and then by index; the count if none is
  * left. */
-static size_t next_kernel(const json_t *kernels, size_t last)
+static uint32_t next_kernel(const struct verdict *verdict, uint32_t last)
 {
-    size_t count = json_array_size(kernels);
-    size_t best = count;
-    for (size_t i = 0; i < count; i++) {
-        double time_us = kernel_us(kernels, i);
-        double bound_us = last < count ? kernel_us(kernels, last) : INFINITY;
+    uint32_t count = verdict->kernel_count, best = count;
+    for (uint32_t i = 0; i < count; i++) {
+        double time_us = kernel_us(verdict, i);
+        double bound_us = last < count ? kernel_us(verdict, last) : INFINITY;
         bool behind = time_us < bound_us || (time_us == bound_us && i > last);
-        if (behind && (best == count || time_us > kernel_us(kernels, best)))
+        if (behind && (best == count || time_us > kernel_us(verdict, best)))
             best = i;
     }
     return best;
 }
 
-json_t *feedback_kernels(const json_t *profile)
+json_t *feedback_kernels(const struct verdict *verdict)
 {
-    const json_t *kernels = json_object_get(profile, "kernels");
-    size_t count = json_array_size(kernels);
-    double all_us = feedback_number(profile, "time_us");
+    uint32_t count = verdict->kernel_count, at = next_kernel(verdict, count);
+    double all_us = verdict->launched.time_us, sum_us = 0;
     json_t *list = json_array();
-    double sum_us = 0;
-    for (size_t i = 0; i < count; i++)
-        sum_us += kernel_us(kernels, i);
+    for (uint32_t i = 0; i < count; i++)
+        sum_us += kernel_us(verdict, i);
     all_us = is_positive(all_us) && all_us >= sum_us ? all_us : sum_us;
-    size_t at = next_kernel(kernels, count);
-    for (int i = 0; i < FEEDBACK_KERNELS && at < count; i++, at = next_kernel(kernels, at)) {
-        const json_t *kernel = json_array_get(kernels, at);
-        double time_us = kernel_us(kernels, at);
-        json_t *name = feedback_line_json(feedback_text(kernel, "name"), FEEDBACK_NAME_BYTES);
+    for (int i = 0; i < FEEDBACK_KERNELS && at < count; i++, at = next_kernel(verdict, at)) {
+        double time_us = kernel_us(verdict, at);
+        json_t *name = feedback_line_json(verdict->kernels[at].name, FEEDBACK_NAME_BYTES);
         json_t *object = json_object();
         json_put(object, "name", json_is_null(name) ? json_text("?") : name);
         json_put(object, "time_us", json_number(time_us));
         json_put(object, "share", json_number(all_us > 0 ? time_us / all_us : 0));
-        json_put(object, "own", json_boolean(json_is_true(json_object_get(kernel, "own"))));
+        json_put(object, "own", json_boolean(verdict->kernels[at].own));
         json_array_append_new(list, object);
     }
     return list;
 }
 
-json_t *feedback_profile(const json_t *profile)
+json_t *feedback_profile(const struct verdict *verdict)
 {
-    const char *text = feedback_text(profile, "text");
-    if (!text || !*text)
+    struct buf text;
+    if (verdict->launched.calls == 0)
         return json_null();
-    char *lines = feedback_lines(text, FEEDBACK_EXCERPT_BYTES);
+    buf_init(&text, PROFILE_TEXT_BYTES);
+    profile_text(verdict, &text);
+    char *lines = feedback_lines(text.data, FEEDBACK_EXCERPT_BYTES);
     json_t *value = *lines ? json_text(lines) : json_null();
     mem_free(lines);
+    buf_deinit(&text);
     return value;
 }

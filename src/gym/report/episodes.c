@@ -28,26 +28,27 @@ static json_t *bounded_text(const char *text)
 }
 
 /* The parts of a verdict that the page shows. */
-static json_t *facts_of(const char *text)
+static json_t *facts_of(const json_t *json)
 {
     static const char *const keys[] = {"device",    "correctness", "timing",
                                        "integrity", "error",       "stages_ms"};
-    json_t *verdict = trajectory_verdict(text), *facts = json_object();
-    if (!verdict)
-        return facts;
-    for (size_t i = 0; i < COUNT(keys); i++) {
-        json_t *part = json_object_get(verdict, keys[i]);
-        char *shown = part && !json_is_null(part) ? json_dumps(part, JSON_ENCODE_ANY) : NULL;
-        if (shown && strlen(shown) <= LIMIT_REPORT_TEXT_BYTES)
-            json_put(facts, keys[i], json_incref(part));
-        mem_free(shown);
+    struct verdict verdict;
+    struct err ignored;
+    json_t *facts = json_object();
+    if (verdict_read(json, &verdict, &ignored) == 0) {
+        for (size_t i = 0; i < COUNT(keys); i++) {
+            json_t *part = verdict_json_at(&verdict, keys[i]);
+            char *shown = json_is_null(part) ? NULL : json_dumps(part, JSON_ENCODE_ANY);
+            if (shown && strlen(shown) <= LIMIT_REPORT_TEXT_BYTES)
+                json_put(facts, keys[i], json_incref(part));
+            mem_free(shown);
+            json_decref(part);
+        }
+        if (verdict.kernel_count > KERNELS)
+            verdict.kernel_count = KERNELS;
+        json_put(facts, "kernels", verdict_json_at(&verdict, "profile.kernels"));
     }
-    const json_t *all = json_object_get(json_object_get(verdict, "profile"), "kernels");
-    json_t *kernels = json_array();
-    for (size_t i = 0; i < json_array_size(all) && i < KERNELS; i++)
-        json_array_append(kernels, json_array_get(all, i));
-    json_put(facts, "kernels", kernels);
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     return facts;
 }
 

@@ -1,8 +1,6 @@
 #include "gym/reward/coverage.h"
 
-#include "base/json.h"
 #include "base/nearest.h"
-#include "judge/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,63 +18,47 @@ int coverage_measure_named(const char *name, enum coverage_measure *measure, str
     return err_unknown(err, "coverage", name, measures, COVERAGE_MEASURES);
 }
 
-/* NAN: missing or negative. */
-static double number_of(const json_t *object, const char *key)
+static double share_of(double part, double whole)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) && json_number_value(value) >= 0 ? json_number_value(value) : NAN;
+    return part >= 0 && whole >= 0 ? part / whole : NAN;
 }
 
-/* As many as this judge's verdicts name; a server's may have any number. */
-static size_t kernel_count(const json_t *kernels)
+static bool is_named_own(const struct verdict *verdict, const char *name)
 {
-    size_t count = json_array_size(kernels);
-    return count < VERDICT_KERNELS ? count : VERDICT_KERNELS;
-}
-
-static bool is_named_own(const json_t *kernels, const char *name)
-{
-    for (size_t i = 0; i < kernel_count(kernels); i++) {
-        const json_t *kernel = json_array_get(kernels, i);
-        const char *own = json_text_at(kernel, "name");
-        if (json_is_true(json_object_get(kernel, "own")) && *own && *name &&
-            (strcasestr(name, own) || strcasestr(own, name)))
+    for (uint32_t i = 0; i < verdict->kernel_count; i++) {
+        const struct kernel_share *kernel = &verdict->kernels[i];
+        if (kernel->own && kernel->name && *kernel->name && *name &&
+            (strcasestr(name, kernel->name) || strcasestr(kernel->name, name)))
             return true;
     }
     return false;
 }
 
-/* Kernels that match by name; `key`: the value to sum, NULL: count. */
-static double named_sum(const json_t *kernels, const char *key)
+/* Of the kernels that match by name. */
+static void sum_named(const struct verdict *verdict, double *time_us, double *count)
 {
-    double sum = 0;
-    for (size_t i = 0; i < kernel_count(kernels); i++) {
-        const json_t *kernel = json_array_get(kernels, i);
-        if (is_named_own(kernels, json_text_at(kernel, "name")))
-            sum += key ? number_of(kernel, key) : 1;
+    *time_us = *count = 0;
+    for (uint32_t i = 0; i < verdict->kernel_count; i++) {
+        const struct kernel_share *kernel = &verdict->kernels[i];
+        if (!kernel->name || !is_named_own(verdict, kernel->name))
+            continue;
+        *time_us += kernel->time_us >= 0 ? kernel->time_us : NAN;
+        *count += 1;
     }
-    return sum;
 }
 
-double coverage_read(enum coverage_measure measure, const json_t *verdict)
+double coverage_read(enum coverage_measure measure, const struct verdict *verdict)
 {
-    const json_t *profile = json_object_get(verdict, "profile");
-    const json_t *totals = json_object_get(profile, "kernelgym");
-    const json_t *kernels = json_object_get(profile, "kernels");
-    double share = NAN;
-    switch (measure) {
-    case COVERAGE_TIME:
-        share = number_of(profile, "own_time_fraction");
-        break;
-    case COVERAGE_KERNELS:
-        share = number_of(totals, "num_custom_kernels") / number_of(totals, "num_total_kernels");
-        break;
-    case COVERAGE_NAMED_TIME:
-        share = named_sum(kernels, "time_us") / number_of(profile, "time_us");
-        break;
-    case COVERAGE_NAMED_KERNELS:
-        share = named_sum(kernels, NULL) / number_of(totals, "num_total_kernels");
-        break;
-    }
+    const struct launch_totals *all = &verdict->launched;
+    double share = NAN, named_us, named;
+    sum_named(verdict, &named_us, &named);
+    if (measure == COVERAGE_TIME)
+        share = share_of(verdict->own_time_fraction, 1);
+    else if (all->calls > 0 && measure == COVERAGE_KERNELS)
+        share = share_of(all->own_kernels, all->kernels);
+    else if (all->calls > 0 && measure == COVERAGE_NAMED_TIME)
+        share = share_of(named_us, all->time_us);
+    else if (all->calls > 0)
+        share = share_of(named, all->kernels);
     return isnan(share) ? NAN : fmin(share, 1);
 }

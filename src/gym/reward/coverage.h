@@ -16,8 +16,7 @@
 #pragma once
 
 #include "base/err.h"
-
-#include <jansson.h>
+#include "judge/verdict.h"
 
 enum coverage_measure {
     COVERAGE_TIME,
@@ -30,5 +29,5 @@ enum coverage_measure {
 /* ERR_INPUT with the nearest name. */
 NODISCARD int coverage_measure_named(const char *name, enum coverage_measure *measure,
                                      struct err *err);
-/* 0 to 1; NAN: unknown, as without a launch trace. `verdict` may be a server's, and NULL. */
-double coverage_read(enum coverage_measure measure, const json_t *verdict);
+/* 0 to 1; NAN: unknown, as without a launch trace. `verdict` may be a server's. */
+double coverage_read(enum coverage_measure measure, const struct verdict *verdict);

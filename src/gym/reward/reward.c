@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "gym/answer/parse.h"
-#include "judge/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -108,48 +107,27 @@ static const enum completion completions[STATUS_COUNT] = {
     [STATUS_RUNTIME_ERROR] = COMPLETED, [STATUS_OUT_OF_MEMORY] = COMPLETED,
 };
 
-static bool read_status(const json_t *verdict, struct reward_facts *facts)
-{
-    enum verdict_status status = verdict_json_status(verdict);
-    if (status == STATUS_COUNT || completions[status] == SAYS_NOTHING)
-        return false;
-    facts->completed = completions[status] == COMPLETED;
-    facts->cheated = status == STATUS_VIOLATION;
-    return true;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* A candidate that is wrong in a timed call has passed all trials: the call counts as one more
  * trial. */
-static void read_tests(const json_t *verdict, struct reward_facts *facts)
+static void read_tests(const struct verdict *verdict, struct reward_facts *facts)
 {
-    const json_t *correctness = json_object_get(verdict, "correctness");
-    json_int_t total = json_integer_value(json_object_get(correctness, "trials"));
-    json_int_t passed = json_integer_value(json_object_get(correctness, "passed"));
-    facts->tests_total = total > 0 ? total : 0;
-    facts->tests_passed = passed < 0                    ? 0
-                          : passed < facts->tests_total ? passed
-                                                        : facts->tests_total;
-    if (!facts->correct && facts->tests_total > 0 && facts->tests_passed == facts->tests_total &&
-        facts->tests_total < INT64_MAX)
+    facts->tests_total = verdict->trials;
+    facts->tests_passed = verdict->trials_passed < verdict->trials ? verdict->trials_passed
+                                                                   : verdict->trials;
+    if (!facts->correct && facts->tests_total > 0 && facts->tests_passed == facts->tests_total)
         facts->tests_total++;
 }
 
-static void read_speedup(const json_t *verdict, struct reward_facts *facts)
+static void read_speedup(const struct verdict *verdict, struct reward_facts *facts)
 {
-    const json_t *timing = json_object_get(verdict, "timing");
-    double speedup = number_of(timing, "speedup");
-    bool meaningful = !json_is_false(json_object_get(timing, "meaningful"));
-    if (facts->correct && meaningful && isfinite(speedup) && speedup > 0)
-        facts->speedup = speedup;
+    struct interval speedup;
+    verdict_speedup(verdict, &speedup);
+    if (facts->correct && verdict->timing_meaningful && isfinite(speedup.value) &&
+        speedup.value > 0)
+        facts->speedup = speedup.value;
 }
 
-void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
+void reward_facts_read(const struct verdict *verdict, const struct parsed *parsed,
                        enum coverage_measure coverage, struct reward_facts *facts)
 {
     *facts = (struct reward_facts){.speedup = NAN, .coverage = NAN};
@@ -158,15 +136,14 @@ void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
         facts->code_chars = parsed->code_chars;
         facts->thought_chars = parsed->thought_chars;
     }
-    if (!verdict) {
-        facts->excluded = parsed && parsed->code;
+    facts->excluded = verdict ? completions[verdict->status] == SAYS_NOTHING
+                              : parsed && parsed->code;
+    if (!verdict || facts->excluded)
         return;
-    }
-    facts->excluded = !read_status(verdict, facts);
-    if (facts->excluded)
-        return;
-    facts->compiled = json_is_true(json_object_get(verdict, "compiled"));
-    facts->correct = json_is_true(json_object_get(verdict, "correct")) && !facts->cheated;
+    facts->completed = completions[verdict->status] == COMPLETED;
+    facts->cheated = verdict->status == STATUS_VIOLATION;
+    facts->compiled = verdict->compiled;
+    facts->correct = verdict->correct && !facts->cheated;
     /* A candidate that the judge could call has an entry point, whatever it looks like. */
     facts->format_ok |= facts->correct || !parsed;
     facts->coverage = coverage_read(coverage, verdict);

@@ -38,9 +38,8 @@ struct reward_facts {
 };
 
 /* `verdict` NULL: nothing was evaluated, because there was no code; if `parsed` has code, its value
- * is unknown (excluded). `parsed` NULL: only the candidate is known, not the answer. A verdict may
- * be a server's: missing values count for nothing. */
-void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
+ * is unknown (excluded). `parsed` NULL: only the candidate is known, not the answer. */
+void reward_facts_read(const struct verdict *verdict, const struct parsed *parsed,
                        enum coverage_measure coverage, struct reward_facts *facts);
 
 /* X(field, standard): all doubles. Those that end in _weight are not negative; partial_correctness

@@ -195,21 +195,22 @@ static int judge_answer(struct session *session, struct err *err)
 {
     struct collector *collector = session->collector;
     struct retry_budget retry_budget = {0};
-    json_t *request = episode_request(session->episode), *verdict = NULL;
+    json_t *request = episode_request(session->episode);
+    struct verdict verdict = {0};
     int result;
-    do
+    do {
+        verdict_deinit(&verdict);
         result = evaluator_evaluate(collector->options.evaluator, request, &verdict, err);
-    while (result < 0 && wait_for_retry(collector, &retry_budget, result));
+    } while (result < 0 && wait_for_retry(collector, &retry_budget, result));
     json_decref(request);
-    if (result < 0)
-        return result;
-    if (collector_is_over(collector)) { /* the verdict only says that it was cancelled */
-        json_decref(verdict);
-        return err_set(err, ERR_CANCELLED, "stopped");
+    if (result == 0 &&
+        collector_is_over(collector)) /* the verdict only says that it was cancelled */
+        result = err_set(err, ERR_CANCELLED, "stopped");
+    if (result == 0) {
+        current_turn(session)->coverage = coverage_read(collector->coverage, &verdict);
+        result = episode_verdict(session->episode, &verdict, err);
     }
-    current_turn(session)->coverage = coverage_read(collector->coverage, verdict);
-    result = episode_verdict(session->episode, verdict, err);
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     return result == ERR_IO ? 0 : result; /* no verdict: evaluate again */
 }
 
@@ -226,7 +227,7 @@ static void end_turn(struct session *session, int64_t number)
     turn->compiled = json_is_true(json_object_get(record, "compiled"));
     turn->format_ok = json_is_true(json_object_get(record, "format_ok"));
     turn->cheated = json_array_size(json_object_get(record, "violations")) > 0 ||
-                    verdict_json_status(record) == STATUS_VIOLATION;
+                    verdict_status_named(json_text_at(record, "status")) == STATUS_VIOLATION;
     turn->excluded = json_is_true(json_object_get(record, "excluded"));
     session->rollout->count++;
     current_turn(session)->coverage = NAN;

@@ -6,6 +6,7 @@
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "gym/episode/trajectory.h"
 #include "gym/report/chart.h"
 #include "gym/report/metrics.h"
 #include "gym/report/page.h"
@@ -155,12 +156,14 @@ static void put_answers(const json_t *traces, struct buf *out)
     {
         const json_t *messages = json_object_get(trace, "prompt");
         const json_t *last = json_array_get(messages, json_array_size(messages) - 1);
-        const json_t *error = json_object_get(json_object_get(trace, "verdict"), "error");
+        struct verdict verdict;
+        bool said = trajectory_verdict(trace, &verdict) && verdict.error_message;
         buf_puts(out, "<div class=\"episode\">");
         put_answer_head(trace, out);
         put_answer_text(out, "Prompt", json_text_at(last, "content"));
         put_answer_text(out, "Answer", json_text_at(trace, "answer"));
-        put_answer_text(out, "What the judge said", json_text_at(error, "message"));
+        put_answer_text(out, "What the judge said", said ? verdict.error_message : "");
+        verdict_deinit(&verdict);
         buf_puts(out, "</div>\n");
     }
 }

@@ -50,13 +50,12 @@ static void put_prompt(struct buf *out, const json_t *turn)
 
 static void put_verdict(struct buf *out, const json_t *turn)
 {
-    json_t *verdict = trajectory_verdict(json_text_at(turn, "verdict"));
-    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
-    if (*message) {
+    struct verdict verdict;
+    if (trajectory_verdict(turn, &verdict) && verdict.error_message) {
         buf_puts(out, "The judge:\n");
-        put_block(out, message, SAMPLE_TEXT_MESSAGE_BYTES);
+        put_block(out, verdict.error_message, SAMPLE_TEXT_MESSAGE_BYTES);
     }
-    json_decref(verdict);
+    verdict_deinit(&verdict);
 }
 
 static void put_turn(struct buf *out, const json_t *turn)

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/episode/trajectory.h"
 #include "rl/collect/evaluation.h"
 #include "rl/run/tensorboard.h"
 #include "rl/train/internal.h"
@@ -16,7 +15,6 @@ static json_t *make_trace(const struct trainer *trainer, const struct train_step
     const struct rl_batch *batch = &step->batch;
     const struct rl_turn *turn = step->turns[row];
     json_t *trace = json_object();
-    json_t *verdict = trajectory_verdict(json_text_at(turn->record, "verdict"));
     json_put(trace, "step", json_integer((json_int_t)trainer->step));
     json_put(trace, "problem", json_text(rollout->problem));
     json_put(trace, "rollout", json_integer(batch->rollout[row]));
@@ -26,7 +24,7 @@ static json_t *make_trace(const struct trainer *trainer, const struct train_step
     json_put(trace, "prompt", json_incref(json_object_get(turn->record, "prompt")));
     json_put(trace, "answer", json_incref(json_object_get(turn->record, "answer")));
     json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
-    json_put(trace, "verdict", verdict ? verdict : json_null());
+    json_put(trace, "verdict", json_incref(json_object_get(turn->record, "verdict")));
     json_put(trace, "reward", turn->excluded ? json_null() : json_number(turn->reward));
     json_put(trace, "return", json_number(batch->returns[row]));
     json_put(trace, "advantage", json_number(batch->advantage[row]));

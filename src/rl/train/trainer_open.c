@@ -157,7 +157,8 @@ static int judge_reference(struct trainer *trainer, const json_t *task, char *wh
                            struct err *err)
 {
     struct problem problem = {0};
-    json_t *request = json_object(), *verdict = NULL;
+    struct verdict verdict = {0};
+    json_t *request = json_object();
     json_put(request, "problem", json_incref(json_object_get(task, "problem")));
     int result = episode_config_problem(trainer->gym, request, &problem, err);
     if (result == 0) {
@@ -166,14 +167,13 @@ static int judge_reference(struct trainer *trainer, const json_t *task, char *wh
         result = evaluator_evaluate(trainer->evaluator, request, &verdict, err);
     }
     if (result == 0) {
-        const char *status = json_text_at(verdict, "status");
-        const char *message = verdict_json_error(verdict, "message");
-        bool passes = json_is_true(json_object_get(verdict, "correct")) ||
-                      verdict_json_status(verdict) == STATUS_VIOLATION;
-        snprintf(why, why_bytes, "%s%s%s%s%s", passes ? "" : problem.id, passes ? "" : ": ",
-                 passes ? "" : status, !passes && *message ? ": " : "", passes ? "" : message);
+        const char *message = verdict.error_message ? verdict.error_message : "";
+        *why = '\0';
+        if (!verdict.correct && verdict.status != STATUS_VIOLATION)
+            snprintf(why, why_bytes, "%s: %s%s%s", problem.id, verdict_status_name(verdict.status),
+                     *message ? ": " : "", message);
     }
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     json_decref(request);
     problem_deinit(&problem);
     return result;

@@ -90,24 +90,11 @@ static void answer_episode(const struct stored *stored, int status, struct http_
     http_set_json(response, episode_view(stored));
 }
 
-/* For a job without a result: its worker was lost, or it was cancelled. */
-static json_t *missing_verdict(const struct queue_job *job)
-{
-    struct verdict verdict;
-    verdict_init_unjudged(&verdict,
-                          job->state == QUEUE_CANCELLED ? STATUS_CANCELLED
-                                                        : STATUS_INFRASTRUCTURE_ERROR,
-                          "queue", job->reason);
-    verdict.id = job->id;
-    json_t *json = verdict_json(&verdict);
-    verdict_deinit(&verdict);
-    return json;
-}
-
 enum turn_state { TURN_FAILED, TURN_PENDING, TURN_UNSUBMITTED, TURN_ENDED };
 
-static enum turn_state find_verdict(struct service *service, const char *id, json_t **verdict,
-                                    struct http_response *response)
+/* Sets *verdict (verdict_deinit) if the turn has ended. */
+static enum turn_state find_verdict(struct service *service, const char *id,
+                                    struct verdict *verdict, struct http_response *response)
 {
     struct queue_job job;
     struct err err;
@@ -119,9 +106,8 @@ static enum turn_state find_verdict(struct service *service, const char *id, jso
         return TURN_FAILED;
     }
     bool ended = evaluation_has_ended(&job);
-    if (ended &&
-        (!job.result || json_parse("verdict", job.result, job.result_bytes, verdict, &err) < 0))
-        *verdict = missing_verdict(&job);
+    if (ended)
+        evaluation_verdict(&job, verdict);
     queue_job_deinit(&job);
     return ended ? TURN_ENDED : TURN_PENDING;
 }
@@ -139,7 +125,7 @@ static bool put_job(struct service *service, const json_t *request, struct http_
 /* Stores a verdict in the episode. JUDGED: the turn has ended; JUDGED_RETRY: the verdict was a
  * failure of ours, and the next attempt is stored. */
 static enum turn_state store_verdict(struct service *service, struct stored *stored,
-                                     const json_t *verdict, bool *late,
+                                     const struct verdict *verdict, bool *late,
                                      struct http_response *response)
 {
     struct err err;
@@ -165,7 +151,8 @@ static enum turn_state continue_stored(struct service *service, struct stored *s
 {
     *late = false;
     while (episode_phase(stored->episode) == EPISODE_JUDGING && !*late) {
-        json_t *request = episode_request(stored->episode), *verdict = NULL;
+        json_t *request = episode_request(stored->episode);
+        struct verdict verdict = {0};
         snprintf(job, QUEUE_ID_BYTES, "%s", json_string_value(json_object_get(request, "id")));
         enum turn_state turn_state = find_verdict(service, job, &verdict, response);
         if (turn_state == TURN_UNSUBMITTED)
@@ -173,8 +160,8 @@ static enum turn_state continue_stored(struct service *service, struct stored *s
                              ? find_verdict(service, job, &verdict, response)
                              : TURN_FAILED;
         if (turn_state == TURN_ENDED)
-            turn_state = store_verdict(service, stored, verdict, late, response);
-        json_decref(verdict);
+            turn_state = store_verdict(service, stored, &verdict, late, response);
+        verdict_deinit(&verdict);
         json_decref(request);
         if (turn_state == TURN_FAILED || turn_state == TURN_PENDING)
             return turn_state;

@@ -3,16 +3,11 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "judge/verdict.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const json_t *member_at(const json_t *object, const char *first, const char *second)
-{
-    return json_object_get(json_object_get(object, first), second);
-}
 
 /* A number, or 0 if there is none. */
 static json_t *number_or_zero(const json_t *value)
@@ -20,20 +15,37 @@ static json_t *number_or_zero(const json_t *value)
     return json_is_number(value) ? json_deep_copy(value) : json_integer(0);
 }
 
-static void put_copy(json_t *object, const char *key, const json_t *value)
+/* Takes `value`; leaves out null. */
+static void put_known(json_t *object, const char *key, json_t *value)
 {
-    if (value && !json_is_null(value))
-        json_put(object, key, json_deep_copy(value));
+    if (json_is_null(value))
+        json_decref(value);
+    else
+        json_put(object, key, value);
 }
 
-void kernelgym_put_coverage(json_t *object, const json_t *verdict)
+/* The part of a verdict at a path, if there is one. */
+static void put_part(json_t *object, const char *key, const struct verdict *verdict,
+                     const char *path)
+{
+    if (verdict)
+        put_known(object, key, verdict_json_at(verdict, path));
+}
+
+static bool was_traced(const struct verdict *verdict)
+{
+    return verdict && verdict->launched.calls > 0;
+}
+
+void kernelgym_put_coverage(json_t *object, const struct verdict *verdict)
 {
     static const char *const names[] = {"num_custom_kernels", "num_total_kernels",
                                         "custom_kernel_cuda_time_in_profiling_us",
                                         "total_kernel_run_time_in_profiling_us"};
-    const json_t *traced = member_at(verdict, "profile", "kernelgym");
+    json_t *traced = was_traced(verdict) ? verdict_json_at(verdict, "profile.kernelgym") : NULL;
     for (size_t i = 0; i < COUNT(names); i++)
         json_put(object, names[i], number_or_zero(json_object_get(traced, names[i])));
+    json_decref(traced);
 }
 
 static json_t *kernel_json(const json_t *kernel)
@@ -46,32 +58,30 @@ static json_t *kernel_json(const json_t *kernel)
     json_put(row, "cpu_time_us", json_real(0.0));
     json_put(row, "count", number_or_zero(json_object_get(kernel, "launches")));
     for (size_t i = 0; i < COUNT(more); i++)
-        put_copy(row, more[i], json_object_get(kernel, more[i]));
+        if (json_object_get(kernel, more[i]))
+            put_known(row, more[i], json_deep_copy(json_object_get(kernel, more[i])));
     return row;
 }
 
-json_t *kernelgym_profiling(const json_t *verdict)
+json_t *kernelgym_profiling(const struct verdict *verdict)
 {
-    const json_t *profile = json_object_get(verdict, "profile");
-    const json_t *traced = json_object_get(profile, "kernelgym");
-    const json_t *kernels = json_object_get(profile, "kernels");
-    if (!traced)
+    if (!was_traced(verdict))
         return json_null();
-    json_t *rows = json_array();
+    const struct launch_totals *all = &verdict->launched;
+    json_t *kernels = verdict_json_at(verdict, "profile.kernels"), *rows = json_array();
     for (size_t i = 0; i < json_array_size(kernels); i++)
         json_array_append_new(rows, kernel_json(json_array_get(kernels, i)));
-    const json_t *time = json_object_get(traced, "total_kernel_run_time_in_profiling_us");
-    const json_t *launches = json_object_get(profile, "launches");
+    json_decref(kernels);
     json_t *answer = json_object();
     json_put(answer, "kernel_count", json_integer((json_int_t)json_array_size(rows)));
     json_put(answer, "kernels", rows);
     json_put(answer, "total_cpu_time_us", json_real(0.0));
-    json_put(answer, "total_cuda_time_us", number_or_zero(time));
-    json_put(answer, "total_self_cuda_time_us", number_or_zero(time));
-    json_put(answer, "cuda_device_event_count", number_or_zero(launches));
-    json_put(answer, "cuda_time_event_count", number_or_zero(launches));
-    json_put(answer, "self_cuda_time_event_count", number_or_zero(launches));
-    put_copy(answer, "text", json_object_get(profile, "text"));
+    json_put(answer, "total_cuda_time_us", json_number(all->time_us));
+    json_put(answer, "total_self_cuda_time_us", json_number(all->time_us));
+    json_put(answer, "cuda_device_event_count", json_integer((json_int_t)all->launches));
+    json_put(answer, "cuda_time_event_count", json_integer((json_int_t)all->launches));
+    json_put(answer, "self_cuda_time_event_count", json_integer((json_int_t)all->launches));
+    put_part(answer, "text", verdict, "profile.text");
     if (json_array_size(rows) == 0)
         json_put(answer, "profiling_warning", json_text("nothing ran on the GPU"));
     return answer;
@@ -91,9 +101,9 @@ static void put_device(json_t *metadata, const char *device)
 }
 
 /* The class of an exception, which Python writes before its text: "torch.OutOfMemoryError: …". */
-static json_t *error_name(const json_t *verdict)
+static json_t *error_name(const struct verdict *verdict)
 {
-    const char *message = verdict_json_error(verdict, "message");
+    const char *message = kernelgym_error_text(verdict, false);
     size_t length = 0;
     while (isalnum((unsigned char)message[length]) || (length > 0 && message[length] == '.') ||
            message[length] == '_')
@@ -101,10 +111,11 @@ static json_t *error_name(const json_t *verdict)
     if (length > 0 && message[length] == ':' && isalpha((unsigned char)message[0]) &&
         message[length + 1] == ' ')
         return json_text_bytes(message, length);
-    return json_text(verdict_json_error(verdict, "class"));
+    return json_text(verdict->error_class);
 }
 
-static void put_named(json_t *metadata, const char *key, const json_t *verdict, bool verbose)
+static void put_named(json_t *metadata, const char *key, const struct verdict *verdict,
+                      bool verbose)
 {
     char name[64];
     json_put(metadata, key, json_text(kernelgym_error_text(verdict, verbose)));
@@ -113,11 +124,11 @@ static void put_named(json_t *metadata, const char *key, const json_t *verdict, 
 }
 
 /* The texts that help the author of a candidate. */
-static void put_errors(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms,
-                       const struct kernelgym_outcome *outcome)
+static void put_errors(json_t *metadata, const struct verdict *verdict,
+                       const struct kernelgym_terms *terms, const struct kernelgym_outcome *outcome)
 {
-    const char *class = verdict_json_error(verdict, "class");
-    if (!*class)
+    const char *class = verdict ? verdict->error_class : NULL;
+    if (!class)
         return;
     if (strcmp(class, "validation") == 0)
         json_put(metadata, "validation_error",
@@ -134,38 +145,30 @@ static void put_errors(json_t *metadata, const json_t *verdict, const struct ker
         put_named(metadata, "error", verdict, terms->verbose);
 }
 
-static json_t *six_decimals(const json_t *value)
+static void put_issue(json_t *metadata, const struct verdict *verdict)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%.6f", json_number_value(value));
-    return json_text(text);
-}
-
-static void put_issue(json_t *metadata, const json_t *verdict)
-{
-    const char *message = verdict_json_error(verdict, "message");
-    const json_t *mismatch = member_at(verdict, "correctness", "first_mismatch");
     char text[1024];
-    if (verdict_json_status(verdict) != STATUS_WRONG)
+    bool values = verdict->mismatch.any;
+    if (verdict->status != STATUS_WRONG)
         return;
-    bool values = json_is_object(mismatch);
-    snprintf(text, sizeof text, "%s%s", values ? "Output mismatch: " : "", message);
+    snprintf(text, sizeof text, "%s%s", values ? "Output mismatch: " : "",
+             kernelgym_error_text(verdict, false));
     json_put(metadata, "correctness_issue", json_text(text));
     json_put(metadata, "correctness_issue_name", json_text("correctness_issue"));
-    if (values)
-        json_put(metadata, "max_difference",
-                 json_pack("[o]",
-                           six_decimals(member_at(verdict, "correctness", "max_absolute_error"))));
+    if (!values)
+        return;
+    snprintf(text, sizeof text, "%.6f",
+             isfinite(verdict->max_absolute) ? verdict->max_absolute : 0);
+    json_put(metadata, "max_difference", json_pack("[s]", text));
 }
 
-static void put_correctness(json_t *metadata, const json_t *verdict)
+static void put_correctness(json_t *metadata, const struct verdict *verdict)
 {
-    const json_t *correctness = json_object_get(verdict, "correctness");
-    long long trials = json_integer_value(json_object_get(correctness, "trials"));
-    long long passed = json_integer_value(json_object_get(correctness, "passed"));
     char text[64];
-    if (trials > 0) {
-        snprintf(text, sizeof text, "(%lld / %lld)", passed, trials);
+    if (!verdict)
+        return;
+    if (verdict->trials > 0) {
+        snprintf(text, sizeof text, "(%u / %u)", verdict->trials_passed, verdict->trials);
         json_put(metadata, "correctness_trials", json_text(text));
     }
     put_issue(metadata, verdict);
@@ -192,49 +195,47 @@ static void put_reference(json_t *metadata, const struct kernelgym_job *job,
 }
 
 /* All cases, and those that failed. */
-static void put_cases(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms)
+static void put_cases(json_t *metadata, const struct verdict *verdict,
+                      const struct kernelgym_terms *terms)
 {
-    const json_t *cases = json_object_get(verdict, "cases");
-    put_copy(metadata, "cases_source", json_object_get(cases, "source"));
-    put_copy(metadata, "num_cases", json_object_get(cases, "count"));
-    put_copy(metadata, "correctness_failed_cases", json_object_get(cases, "failed"));
+    put_part(metadata, "cases_source", verdict, "cases.source");
+    put_part(metadata, "num_cases", verdict, "cases.count");
+    put_part(metadata, "correctness_failed_cases", verdict, "cases.failed");
     if (!terms->compare)
         json_put(metadata, "correctness_skipped", json_true());
-    else if (json_is_integer(json_object_get(cases, "expected")) &&
-             json_integer_value(json_object_get(cases, "expected")) == 0)
+    else if (verdict && verdict->cases_from && verdict->cases_compared == 0)
         json_put(metadata, "correctness_skipped", json_text("no_expected_outputs"));
     if (!terms->timing)
         json_put(metadata, "performance_skipped", json_true());
-    put_copy(metadata, "runtime_stats", member_at(verdict, "timing", "candidate"));
+    put_part(metadata, "runtime_stats", verdict, "timing.candidate");
 }
 
-static void put_profile(json_t *metadata, const json_t *verdict,
+static void put_profile(json_t *metadata, const struct verdict *verdict,
                         const struct kernelgym_terms *terms)
 {
-    const json_t *traced = member_at(verdict, "profile", "kernelgym");
     kernelgym_put_coverage(metadata, verdict);
-    put_copy(metadata, "triton_kernel_coverage", json_object_get(traced, "triton_kernel_coverage"));
-    put_copy(metadata, "custom_kernel_cuda_time_coverage",
-             json_object_get(traced, "custom_kernel_cuda_time_coverage"));
-    if (!terms->profiling || !traced)
+    if (!was_traced(verdict))
         return;
-    const json_t *kernels = member_at(verdict, "profile", "kernels");
+    put_part(metadata, "triton_kernel_coverage", verdict,
+             "profile.kernelgym.triton_kernel_coverage");
+    put_part(metadata, "custom_kernel_cuda_time_coverage", verdict,
+             "profile.kernelgym.custom_kernel_cuda_time_coverage");
+    if (!terms->profiling)
+        return;
     json_t *own = json_array();
-    for (size_t i = 0; i < json_array_size(kernels); i++) {
-        const json_t *kernel = json_array_get(kernels, i);
-        if (json_is_true(json_object_get(kernel, "own")))
-            json_array_append_new(own, json_text(json_text_at(kernel, "name")));
-    }
+    for (uint32_t i = 0; i < verdict->kernel_count; i++)
+        if (verdict->kernels[i].own)
+            json_array_append_new(own, json_text(verdict->kernels[i].name));
     json_put(metadata, "triton_profiler_matches", own);
     json_put(metadata, "profiling", kernelgym_profiling(verdict));
 }
 
 /* Why a correct kernel has no time. A part of a task keeps one of the two. */
-static void put_untimed(json_t *metadata, const json_t *verdict,
+static void put_untimed(json_t *metadata, const struct verdict *verdict,
                         const struct kernelgym_terms *terms,
                         const struct kernelgym_outcome *outcome)
 {
-    const char *note = json_text_at(json_object_get(verdict, "timing"), "note");
+    const char *note = verdict && verdict->timing_note ? verdict->timing_note : "";
     bool timed = outcome->candidate_ms > 0 || outcome->reference_ms > 0;
     if (outcome->correct && terms->timing && !timed)
         json_put(metadata, "error_during_performance", json_text(*note ? note : "not timed"));
@@ -245,7 +246,7 @@ static json_t *own_metadata(const struct kernelgym_job *job)
     static const char *const keys[] = {"id", "status", "correctness", "timing", "stages_ms"};
     json_t *object = json_object();
     for (size_t i = 0; i < COUNT(keys); i++)
-        put_copy(object, keys[i], json_object_get(job->verdict, keys[i]));
+        put_part(object, keys[i], job->verdict, keys[i]);
     if (job->worker)
         json_put(object, "worker", json_text(job->worker));
     return object;
@@ -255,7 +256,7 @@ json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelg
                            const struct kernelgym_outcome *outcome)
 {
     json_t *metadata = json_object();
-    put_device(metadata, json_text_at(job->verdict, "device"));
+    put_device(metadata, job->verdict ? job->verdict->device : "");
     json_put(metadata, "backend", json_text(terms->backend));
     json_put(metadata, "num_correct_trials", json_integer(terms->num_correct_trials));
     json_put(metadata, "num_perf_trials", json_integer(terms->num_perf_trials));
@@ -269,7 +270,7 @@ json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelg
         put_reference(metadata, job, terms, outcome);
     if (terms->device_preference)
         json_put(metadata, "device_preference", json_text(terms->device_preference));
-    put_copy(metadata, "integrity", json_object_get(job->verdict, "integrity"));
+    put_part(metadata, "integrity", job->verdict, "integrity");
     json_put(metadata, "warpgym", own_metadata(job));
     return metadata;
 }

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "judge/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,61 +94,55 @@ void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms)
     terms->simple = strcmp(terms->workflow, "kernel_simple") == 0;
 }
 
-const char *kernelgym_error_text(const json_t *verdict, bool verbose)
+const char *kernelgym_error_text(const struct verdict *verdict, bool verbose)
 {
-    const char *excerpt = verdict_json_error(verdict, "excerpt");
-    return verbose && *excerpt ? excerpt : verdict_json_error(verdict, "message");
+    if (!verdict || !verdict->error_class)
+        return "";
+    if (verbose && verdict->error_excerpt && *verdict->error_excerpt)
+        return verdict->error_excerpt;
+    return verdict->error_message ? verdict->error_message : "";
 }
 
-/* A median of `which`, or -1.0. */
-static double median_ms(const json_t *timing, const char *which)
+/* -1.0 if it was not measured. */
+static double median_ms(const struct summary *summary)
 {
-    double ms = json_number_value(json_object_get(json_object_get(timing, which), "median"));
-    return ms > 0 ? ms : -1.0;
+    return summary->median > 0 ? summary->median : -1.0;
 }
 
-static void read_times(const json_t *verdict, struct kernelgym_outcome *outcome)
+static void read_times(const struct verdict *verdict, struct kernelgym_outcome *outcome)
 {
-    const json_t *timing = json_object_get(verdict, "timing");
-    outcome->candidate_ms = outcome->reference_ms = -1.0;
-    outcome->speedup = 0;
-    if (outcome->correct == 0 || !bool_of(timing, "meaningful", true))
+    struct interval speedup;
+    if (!verdict || outcome->correct == 0 || !verdict->timing_meaningful)
         return;
-    outcome->candidate_ms = median_ms(timing, "candidate");
-    outcome->reference_ms = median_ms(timing, "reference");
-    double speedup = json_number_value(json_object_get(timing, "speedup"));
-    if (outcome->candidate_ms > 0 && outcome->reference_ms > 0 && speedup > 0)
-        outcome->speedup = speedup;
-}
-
-static bool has_warning(const json_t *verdict, const char *code)
-{
-    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
-    for (size_t i = 0; i < json_array_size(warnings); i++)
-        if (strcmp(text_of(json_array_get(warnings, i), "code", ""), code) == 0)
-            return true;
-    return false;
+    outcome->candidate_ms = median_ms(&verdict->cases[0].candidate);
+    outcome->reference_ms = median_ms(&verdict->cases[0].reference);
+    verdict_speedup(verdict, &speedup);
+    if (outcome->candidate_ms > 0 && outcome->reference_ms > 0 && speedup.value > 0)
+        outcome->speedup = speedup.value;
 }
 
 /* All of the work is PyTorch's: according to the trace of launches, or without a trace because
  * the candidate has no kernel at all. Not reported for kernel_simple. */
-static bool is_decoy(const json_t *verdict, const struct kernelgym_terms *terms)
+static bool is_decoy(const struct verdict *verdict, const struct kernelgym_terms *terms)
 {
-    const json_t *profile = json_object_get(verdict, "profile");
-    const json_t *traced = json_object_get(profile, "kernelgym");
-    const json_t *share = json_object_get(profile, "own_launch_fraction");
+    const struct launch_totals *all = &verdict->launched;
     if (terms->simple || !terms->decoys)
         return false;
-    if (traced)
-        return bool_of(traced, "decoy_kernel", false);
-    return json_is_number(share) && json_number_value(share) == 0 && has_warning(verdict, "H41");
+    if (all->calls > 0)
+        return all->own_kernels == 0 && all->kernels > 0;
+    return verdict->own_launch_fraction == 0 && verdict_has_warning(verdict, "H41");
+}
+
+static bool is_class(const struct verdict *verdict, const char *name)
+{
+    return verdict && verdict->error_class && strcmp(verdict->error_class, name) == 0;
 }
 
 /* The code of our error class first, if it is more specific than the status. */
-static enum kernelgym_code code_of(const json_t *verdict, const struct translation *translation)
+static enum kernelgym_code code_of(const struct verdict *verdict,
+                                   const struct translation *translation)
 {
-    const char *class = verdict_json_error(verdict, "class");
-    bool ours = strcmp(class, "validation") == 0 || strcmp(class, "format") == 0;
+    bool ours = is_class(verdict, "validation") || is_class(verdict, "format");
     return translation->code == KERNELGYM_RESOURCE && ours ? KERNELGYM_VALIDATION
                                                            : translation->code;
 }
@@ -157,17 +150,16 @@ static enum kernelgym_code code_of(const json_t *verdict, const struct translati
 static json_t *message_of(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                           const struct translation *translation)
 {
-    const char *class = verdict_json_error(job->verdict, "class");
     const char *text = kernelgym_error_text(job->verdict, terms->verbose);
-    const char *prefix = strcmp(class, "reference") == 0 ? "Reference evaluation failed"
-                                                         : translation->prefix;
+    const char *prefix = is_class(job->verdict, "reference") ? "Reference evaluation failed"
+                                                             : translation->prefix;
     struct buf whole;
     if (!prefix)
         return json_null();
     if (!*text && job->reason)
         text = job->reason;
     buf_init(&whole, MESSAGE_BYTES);
-    if (strcmp(class, "validation") != 0)
+    if (!is_class(job->verdict, "validation"))
         buf_printf(&whole, "%s%s", prefix, *text ? ": " : "");
     buf_puts(&whole, text);
     json_t *message = json_text_bytes(whole.data, whole.len);
@@ -189,11 +181,11 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
         judge_unfinished(job, outcome);
         return;
     }
+    const struct verdict *verdict = job->verdict;
     enum verdict_status status = job->cancelled ? STATUS_CANCELLED
-                                                : verdict_json_status(job->verdict);
-    if (status == STATUS_COUNT)
-        status = STATUS_INFRASTRUCTURE_ERROR;
-    outcome->compiled = tellings[status].compiled || bool_of(job->verdict, "compiled", false);
+                                 : verdict      ? verdict->status
+                                                : STATUS_INFRASTRUCTURE_ERROR;
+    outcome->compiled = tellings[status].compiled || (verdict && verdict->compiled);
     if (status == STATUS_COMPILE_ERROR || job->cancelled)
         outcome->compiled = false;
     const struct translation *translation = outcome->compiled ? &tellings[status].after
@@ -202,15 +194,15 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
     /* kernel_simple has no result for a run that failed. */
     if (terms->simple && translation->code == KERNELGYM_RUNTIME)
         outcome->status = "failed";
-    outcome->code = code_of(job->verdict, translation);
-    outcome->correct = status == STATUS_PASSED && bool_of(job->verdict, "correct", false);
-    const json_t *cases = json_object_get(job->verdict, "cases");
-    if (terms->simple && outcome->correct && (!terms->compare || !int_of(cases, "expected", 1)))
+    outcome->code = code_of(verdict, translation);
+    outcome->correct = status == STATUS_PASSED && verdict->correct;
+    if (terms->simple && outcome->correct &&
+        (!terms->compare || (verdict->cases_from && verdict->cases_compared == 0)))
         outcome->correct = -1;
     bool refused = status == STATUS_VIOLATION;
-    outcome->decoy = refused || (outcome->correct && is_decoy(job->verdict, terms));
+    outcome->decoy = refused || (outcome->correct && is_decoy(verdict, terms));
     outcome->message = message_of(job, terms, translation);
-    read_times(job->verdict, outcome);
+    read_times(verdict, outcome);
 }
 
 static void put_times(json_t *object, const struct kernelgym_job *job)

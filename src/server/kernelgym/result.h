@@ -20,11 +20,11 @@
  *   timeout                                        timeout    as judged false    TIMEOUT_ERROR
  *   cancelled                                      cancelled  false     false    SYSTEM_ERROR
  *
- * Ownership: new references. Pure functions over borrowed values; any thread. A verdict is data
- * that a queue kept: whatever it lacks, these functions answer.
+ * Ownership: new references. Pure functions over borrowed values; any thread.
  */
 #pragma once
 
+#include "judge/verdict.h"
 #include "server/kernelgym/reply.h"
 #include "server/kernelgym/request.h"
 
@@ -45,7 +45,7 @@ struct kernelgym_job {
     const char *reason; /* why it ended without a worker's result, or was queued again; NULL */
     /* of its evaluation request; NULL: not submitted through KernelGYM's routes */
     const json_t *notes;
-    const json_t *verdict; /* NULL: none yet, or none at all */
+    const struct verdict *verdict; /* NULL: none yet, or none at all */
 };
 
 /* TaskStatusResponse. */
@@ -88,11 +88,11 @@ void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms);
 void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                      struct kernelgym_outcome *outcome);
 /* The text of the verdict's error, with the excerpt if it is requested and present. */
-const char *kernelgym_error_text(const json_t *verdict, bool verbose);
+const char *kernelgym_error_text(const struct verdict *verdict, bool verbose);
 json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
                            const struct kernelgym_outcome *outcome);
 /* For clients that read them at the top level: the four numbers of a profile, and `profiling` if
  * present. */
-void kernelgym_put_coverage(json_t *object, const json_t *verdict);
+void kernelgym_put_coverage(json_t *object, const struct verdict *verdict);
 /* NULL if nothing was traced. */
-json_t *kernelgym_profiling(const json_t *verdict);
+json_t *kernelgym_profiling(const struct verdict *verdict);

@@ -29,7 +29,8 @@ struct task {
     struct kernelgym_job job;
     enum kernelgym_part part;
     struct evaluation_json *view;
-    json_t *notes, *verdict;
+    json_t *notes;
+    struct verdict verdict; /* empty: there is none */
 };
 
 static json_t *parse_json(const char *text)
@@ -45,7 +46,7 @@ static void task_deinit(struct task *task)
 {
     evaluation_json_unref(task->view);
     json_decref(task->notes);
-    json_decref(task->verdict);
+    verdict_deinit(&task->verdict);
 }
 
 /* An id with a suffix may be a task's own; else it names a part of a task. */
@@ -67,7 +68,9 @@ static int task_find(struct service *service, const char *id, struct task *task,
         return result;
     const struct queue_job *job = &task->view->job;
     task->notes = parse_json(task->view->notes);
-    task->verdict = parse_json(task->view->verdict);
+    json_t *verdict = parse_json(task->view->verdict);
+    if (verdict)
+        verdict_recover(&(struct verdict_source){.id = job->id, .json = verdict}, &task->verdict);
     task->job = (struct kernelgym_job){
         .id = job->id,
         .state = evaluation_has_ended(job)     ? KERNELGYM_ENDED
@@ -81,8 +84,9 @@ static int task_find(struct service *service, const char *id, struct task *task,
         .worker = job->worker[0] ? job->worker : NULL,
         .reason = job->reason[0] ? job->reason : NULL,
         .notes = task->notes,
-        .verdict = task->verdict,
+        .verdict = verdict ? &task->verdict : NULL,
     };
+    json_decref(verdict);
     return 0;
 }
 

@@ -6,10 +6,12 @@
 #include "base/mem.h"
 #include "client/evaluator.h"
 #include "client/remote.h"
+#include "judge/profile_text.h"
 #include "judge/request/language.h"
 #include "judge/verdict.h"
 #include "server/mcp/gym_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +19,6 @@
 #define EPISODE_TURNS 64
 #define HISTORY 20
 #define TEXT_BYTES ((size_t)8 << 20)
-#define KERNELS 16
 
 static size_t longest_run(const char *text, char what)
 {
@@ -98,27 +99,26 @@ static void restore_episode(struct mcp_gym *mcp_gym, struct mcp_track *track, js
 }
 
 static int evaluate_request(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *request,
-                            json_t **verdict, struct err *err)
+                            struct verdict *verdict, struct err *err)
 {
     mcp_call_progress(call, "judging");
     int result = evaluator_evaluate_until(mcp_gym->options.evaluator, request, mcp_call_stop(call),
                                           verdict, err);
     if (result < 0)
         return result;
-    enum verdict_status status = verdict_json_status(*verdict);
-    const char *why = verdict_json_error(*verdict, "message");
-    if (status == STATUS_CANCELLED)
+    const char *why = verdict->error_message;
+    if (verdict->status == STATUS_CANCELLED)
         result = err_set(err, ERR_CANCELLED, "cancelled");
-    else if (status == STATUS_INFRASTRUCTURE_ERROR)
+    else if (verdict->status == STATUS_INFRASTRUCTURE_ERROR)
         result = err_set(
             err, ERR_IO,
             "the evaluation failed, which says nothing about your source: %s; submit it again",
-            *why ? why : "the judge failed");
+            why && *why ? why : "the judge failed");
     return result;
 }
 
 static int answer_and_judge(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
-                            const char *source, json_t **verdict, struct err *err)
+                            const char *source, struct verdict *verdict, struct err *err)
 {
     char *text = fence_source(source, track->language);
     json_t *answer = json_pack("{s:o, s:s, s:o}", "text", json_text(text), "finish", "stop",
@@ -133,7 +133,7 @@ static int answer_and_judge(struct mcp_gym *mcp_gym, struct mcp_call *call, stru
     if (result == 0)
         result = evaluate_request(mcp_gym, call, request, verdict, err);
     if (result == 0)
-        result = episode_verdict(track->episode, *verdict, err);
+        result = episode_verdict(track->episode, verdict, err);
     json_decref(request);
     json_decref(answer);
     return result;
@@ -158,9 +158,9 @@ static json_t *row_of(const struct mcp_track *track)
     return row;
 }
 
-/* *row is a new reference. After an error there was no turn. */
+/* *row is a new reference; verdict_deinit in any case. After an error there was no turn. */
 static int play_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
-                     const char *source, json_t **row, json_t **verdict, struct err *err)
+                     const char *source, json_t **row, struct verdict *verdict, struct err *err)
 {
     int result = track->episode ? 0 : begin_episode(mcp_gym, call, track, err);
     if (result < 0)
@@ -200,10 +200,10 @@ static void replace_json(json_t **place, json_t *value)
 /* Copies: the session's own rows are accessed under its lock alone. *best is the caller's, NULL
  * if none was correct. */
 static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent_session *session,
-                          struct mcp_track *track, const json_t *row, const json_t *verdict,
+                          struct mcp_track *track, const json_t *row, const struct verdict *verdict,
                           json_t **best)
 {
-    json_t *kept = json_deep_copy(row), *kept_verdict = json_deep_copy(verdict);
+    json_t *kept = json_deep_copy(row), *kept_verdict = verdict_json(verdict);
     pthread_mutex_lock(&mcp_gym->lock);
     track->order = ++session->total;
     json_array_append_new(session->turns, kept);
@@ -218,27 +218,6 @@ static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent_session *ses
     pthread_mutex_unlock(&mcp_gym->lock);
 }
 
-static json_t *number_at(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_incref((json_t *)value) : json_null();
-}
-
-static json_t *violations_of(const json_t *verdict)
-{
-    const json_t *list = json_object_get(json_object_get(verdict, "integrity"), "violations");
-    json_t *kept = json_array();
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *code = mcp_text_of(one, "code"), *evidence = mcp_text_of(one, "evidence");
-        json_t *row = json_object();
-        json_put(row, "code", json_text(code ? code : ""));
-        json_put(row, "evidence", json_text(evidence ? evidence : ""));
-        json_array_append_new(kept, row);
-    }
-    return kept;
-}
-
 static json_t *copy_keys(const json_t *row, const char *const *keys, size_t count)
 {
     json_t *copy = json_object();
@@ -248,27 +227,25 @@ static json_t *copy_keys(const json_t *row, const char *const *keys, size_t coun
 }
 
 static json_t *submission_json(const struct mcp_agent_session *session, const json_t *row,
-                               const json_t *verdict, const json_t *best)
+                               const struct verdict *verdict, const json_t *best)
 {
     static const char *const keys[] = {"episode", "problem", "language", "turn",    "status",
                                        "correct", "speedup", "reward",   "feedback"};
     static const char *const best_keys[] = {"episode", "turn", "speedup", "reward"};
-    const json_t *timing = json_object_get(verdict, "timing");
-    const json_t *interval = json_object_get(timing, "speedup_interval");
-    const char *id = mcp_text_of(verdict, "id");
+    const struct timed_case *first = &verdict->cases[0];
     json_t *object = copy_keys(row, keys, COUNT(keys));
     bool timed = json_is_number(json_object_get(row, "speedup"));
-    const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
+    bool measured = verdict->case_count > 0;
+    struct interval speedup;
+    verdict_speedup(verdict, &speedup);
     json_put(object, "session", json_text(session->id));
-    json_put(object, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
-    json_put(object, "speedup_low",
-             timed && json_is_number(low) ? json_incref((json_t *)low) : json_null());
-    json_put(object, "speedup_high",
-             timed && json_is_number(high) ? json_incref((json_t *)high) : json_null());
-    json_put(object, "time_ms", number_at(json_object_get(timing, "candidate"), "median"));
-    json_put(object, "reference_ms", number_at(json_object_get(timing, "reference"), "median"));
-    json_put(object, "violations", violations_of(verdict));
-    json_put(object, "evaluation", json_text(id ? id : ""));
+    json_put(object, "compiled", json_boolean(verdict->compiled));
+    json_put(object, "speedup_low", json_number(timed ? speedup.low : NAN));
+    json_put(object, "speedup_high", json_number(timed ? speedup.high : NAN));
+    json_put(object, "time_ms", json_number(measured ? first->candidate.median : NAN));
+    json_put(object, "reference_ms", json_number(measured ? first->reference.median : NAN));
+    json_put(object, "violations", verdict_json_at(verdict, "integrity.violations"));
+    json_put(object, "evaluation", json_text(verdict->id));
     json_put(object, "best", best ? copy_keys(best, best_keys, COUNT(best_keys)) : json_null());
     return object;
 }
@@ -325,7 +302,8 @@ static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
                      const char *source, struct mcp_answer *answer, struct err *err)
 {
     struct mcp_track *track;
-    json_t *row = NULL, *verdict = NULL, *best = NULL;
+    struct verdict verdict = {0};
+    json_t *row = NULL, *best = NULL;
     mcp_call_progress(call, "waiting");
     int result = mcp_track_take(mcp_gym, session, problem, language, mcp_call_stop(call), &track,
                                 err);
@@ -333,10 +311,10 @@ static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
         return result;
     result = play_turn(mcp_gym, call, track, source, &row, &verdict, err);
     if (result == 0)
-        remember_turn(mcp_gym, session, track, row, verdict, &best);
+        remember_turn(mcp_gym, session, track, row, &verdict, &best);
     mcp_track_give_back(mcp_gym, track);
     if (result == 0) {
-        answer->structured = submission_json(session, row, verdict, best);
+        answer->structured = submission_json(session, row, &verdict, best);
         answer->text = submission_text(call, session, row, best);
         mcp_call_log(call, MCP_INFO,
                      json_pack("{s:O, s:O, s:O}", "problem", json_object_get(row, "problem"),
@@ -345,7 +323,7 @@ static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
     }
     json_decref(best);
     json_decref(row);
-    json_decref(verdict);
+    verdict_deinit(&verdict);
     return result;
 }
 
@@ -382,38 +360,31 @@ static const struct mcp_track *latest_track(const struct mcp_agent_session *sess
     return found;
 }
 
-static char *profile_text_of(const json_t *profile, const json_t *row)
+static char *profile_text_of(const struct verdict *verdict, const json_t *row)
 {
-    const char *told = mcp_text_of(profile, "text");
-    const json_t *kernels = json_object_get(profile, "kernels");
     struct buf text;
     buf_init(&text, TEXT_BYTES);
     buf_printf(&text, "Profile of turn %lld (%s).\n",
                (long long)json_integer_value(json_object_get(row, "turn")),
                mcp_text_of(row, "status"));
-    if (told)
-        buf_puts(&text, told);
-    for (size_t i = 0; !told && i < json_array_size(kernels) && i < KERNELS; i++) {
-        const json_t *kernel = json_array_get(kernels, i);
-        const char *name = mcp_text_of(kernel, "name");
-        buf_printf(&text, "%s: %.4g us in %lld launches\n", name ? name : "?",
-                   json_number_value(json_object_get(kernel, "time_us")),
-                   (long long)json_integer_value(json_object_get(kernel, "launches")));
+    profile_text(verdict, &text);
+    for (uint32_t i = 0; verdict->launched.calls == 0 && i < verdict->kernel_count; i++) {
+        const struct kernel_share *kernel = &verdict->kernels[i];
+        buf_printf(&text, "%s: %.4g us in %" PRIu64 " launches\n",
+                   kernel->name ? kernel->name : "?", kernel->time_us, kernel->launches);
     }
-    if (!told && json_array_size(kernels) == 0)
+    if (verdict->launched.calls == 0 && verdict->kernel_count == 0)
         buf_puts(&text, "No profile: profiling follows correctness and timing.");
     return buf_take(&text);
 }
 
-static json_t *profile_json(const json_t *row, const json_t *profile, const char *text)
+static json_t *profile_json(const json_t *row, const struct verdict *verdict, const char *text)
 {
     static const char *const keys[] = {"episode", "problem", "language", "turn", "status"};
-    const json_t *kernels = json_object_get(profile, "kernels");
     json_t *object = copy_keys(row, keys, COUNT(keys));
     json_put(object, "text", json_text(text));
-    json_put(object, "kernels",
-             json_is_array(kernels) ? json_incref((json_t *)kernels) : json_array());
-    json_put(object, "own_time_fraction", number_at(profile, "own_time_fraction"));
+    json_put(object, "kernels", verdict_json_at(verdict, "profile.kernels"));
+    json_put(object, "own_time_fraction", json_number(verdict->own_time_fraction));
     return object;
 }
 
@@ -429,18 +400,19 @@ int mcp_tool_profile(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_
     pthread_mutex_lock(&mcp_gym->lock);
     const struct mcp_track *track = latest_track(session, problem);
     json_t *row = track ? json_deep_copy(track->row) : NULL;
-    json_t *verdict = track ? json_deep_copy(track->verdict) : NULL;
+    json_t *json = track ? json_deep_copy(track->verdict) : NULL;
     pthread_mutex_unlock(&mcp_gym->lock);
-    if (row) {
-        const json_t *profile = json_object_get(verdict, "profile");
-        answer->text = profile_text_of(profile, row);
-        answer->structured = profile_json(row, profile, answer->text);
-    } else {
+    struct verdict verdict = {0};
+    if (row && (result = verdict_read(json, &verdict, err)) == 0) {
+        answer->text = profile_text_of(&verdict, row);
+        answer->structured = profile_json(row, &verdict, answer->text);
+    } else if (!row) {
         result = err_set(err, ERR_MISSING, "nothing has been submitted%s%.128s in this session yet",
                          problem ? " for " : "", problem ? problem : "");
     }
+    verdict_deinit(&verdict);
     json_decref(row);
-    json_decref(verdict);
+    json_decref(json);
     mcp_agent_session_unref(mcp_gym, session);
     return result;
 }

@@ -38,6 +38,8 @@ STATUSES = {
     "unsupported",
 }
 MINIMUM_FILES = 70
+NATIVE = (".c", ".cpp")
+MINIMUM_HONEST = {".c": 25, ".cpp": 5, ".py": 25}
 
 
 def read_metadata(path):
@@ -53,7 +55,7 @@ def read_metadata(path):
 
 
 def files(folder):
-    return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".py"))
+    return sorted(path for path in folder.iterdir() if path.suffix in (*NATIVE, ".py"))
 
 
 HACKS = files(CORPUS)
@@ -96,8 +98,8 @@ def test_metadata(path):
 
 
 def test_corpus_is_large_enough_and_has_as_many_honest_files_of_each_kind():
-    for suffix in (".c", ".py"):
-        assert sum(path.suffix == suffix for path in HONEST) >= 25
+    for suffix, minimum in MINIMUM_HONEST.items():
+        assert sum(path.suffix == suffix for path in HONEST) >= minimum
     assert len(HACKS) >= MINIMUM_FILES and len(HONEST) >= MINIMUM_FILES
 
 
@@ -120,6 +122,7 @@ def parameter_types(parameters):
     types = []
     for parameter in re.sub(r"\s+", " ", parameters).split(","):
         words = parameter.replace("*", " * ").replace(" restrict ", " ").split()
+        words = [word.removeprefix("std::") for word in words]
         types.append(" ".join(words[:-1]))
     return types
 
@@ -130,11 +133,12 @@ def problem_signature(problem):
     return re.search(r"\((.*)\)", match[1], re.DOTALL)[1]
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".c"], ids=name_of)
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix in NATIVE], ids=name_of)
 def test_signature(path):
     """A hack that fails because it was written for other arguments would prove nothing."""
     text = path.read_text(encoding="utf-8")
-    found = re.findall(r"^void solution\(([^)]*)\)", text, re.MULTILINE)
+    c_name = 'extern "C" ' if path.suffix == ".cpp" else ""
+    found = re.findall(rf"^{c_name}void solution\(([^)]*)\)", text, re.MULTILINE)
     if not found:
         assert alternatives(path, "expect") & {"compile_error", "load_error"}
         return
@@ -175,7 +179,7 @@ class Batch:
 @pytest.fixture(scope="module")
 def native_batch(tmp_path_factory, cache):
     runner = Warpgym(tmp_path_factory.mktemp("native-hacks"), cache)
-    yield Batch(runner, [path for path in CANDIDATES if path.suffix == ".c"])
+    yield Batch(runner, [path for path in CANDIDATES if path.suffix in NATIVE])
     runner.check_nothing_left()
 
 
@@ -234,7 +238,7 @@ def check(path, verdict):
         assert speedup is not None and speedup < float(metadata["speedup_below"]), summary(verdict)
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".c"], ids=name_of)
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix in NATIVE], ids=name_of)
 def test_native(path, native_batch):
     check(path, native_batch.verdict(path))
 

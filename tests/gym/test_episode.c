@@ -1,42 +1,16 @@
 /* The conversation as a state machine: made-up verdicts, real templates and problems. */
 #include "gym/episode/episode.h"
 
+#include "../support/gym_fixture.h"
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/paths.h"
 #include "judge/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n}\n```"
-
-static struct settings settings;
-static struct paths_list search_paths;
-static struct gym *gym;
-
-FIXTURE(open_gym)
-{
-    struct err err;
-    settings_init(&settings);
-    assert_ok(paths_problems("", &search_paths, &err), &err);
-    const struct gym_options options = {.settings = &settings,
-                                        .search_paths = search_paths.items,
-                                        .search_path_count = search_paths.count};
-    assert_ok(gym_open(&gym, &options, &err), &err);
-    return 0;
-}
-
-FIXTURE(close_gym)
-{
-    gym_close(gym);
-    paths_list_deinit(&search_paths);
-    settings_deinit(&settings);
-    return 0;
-}
-
-TEST_GROUP(open_gym, close_gym);
 
 static json_t *object(const char *text)
 {

@@ -2,8 +2,8 @@
 #include "rl/collect/collector.h"
 
 #include "../support/fake_train_backend.h"
+#include "../support/gym_fixture.h"
 #include "../support/test.h"
-#include "base/paths.h"
 #include "client/evaluator.h"
 
 #include <stdio.h>
@@ -133,33 +133,6 @@ static int stumble(struct train_backend *backend, const struct train_backend_sam
     return backend->samples == 1 ? err_set(err, ERR_TIMEOUT, "no answer")
                                  : write_code(backend, sampling, text, err);
 }
-
-static struct settings settings;
-static struct paths_list search_paths;
-static struct gym *gym;
-
-FIXTURE(open_gym)
-{
-    struct err err;
-    settings_init(&settings);
-    if (paths_problems("", &search_paths, &err) < 0)
-        fail_msg("%s", err.text);
-    const struct gym_options options = {.settings = &settings,
-                                        .search_paths = search_paths.items,
-                                        .search_path_count = search_paths.count};
-    assert_ok(gym_open(&gym, &options, &err), &err);
-    return 0;
-}
-
-FIXTURE(close_gym)
-{
-    gym_close(gym);
-    paths_list_deinit(&search_paths);
-    settings_deinit(&settings);
-    return 0;
-}
-
-TEST_GROUP(open_gym, close_gym);
 
 struct world {
     struct train_backend backend;

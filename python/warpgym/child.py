@@ -468,7 +468,7 @@ class Child:
         return described, int(ms * 1e6)
 
     @staticmethod
-    def _place_of(tensor):
+    def _key_of(tensor):
         return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
 
     def _hold(self, results):
@@ -477,10 +477,10 @@ class Child:
         tensors = [tensor for result in results for tensor in structure.flatten(result)]
         held = {}
         for tensor in tensors:
-            place = self._place_of(tensor)
+            place = self._key_of(tensor)
             if place not in held:
                 held[place] = self.device.hold(tensor)
-        return [held[self._place_of(tensor)] for tensor in tensors]
+        return [held[self._key_of(tensor)] for tensor in tensors]
 
     def answer(self, described, own_ns):
         self.channel.send(wire.done(described, own_ns))

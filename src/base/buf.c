@@ -33,9 +33,9 @@ char *buf_take(struct buf *buf)
 
 void buf_append(struct buf *buf, const void *bytes, size_t count)
 {
-    size_t room = buf->max_bytes - buf->len;
-    if (count > room) {
-        count = room;
+    size_t capacity = buf->max_bytes - buf->len;
+    if (count > capacity) {
+        count = capacity;
         buf->cut = true;
     }
     size_t needed = buf->len + count + 1;

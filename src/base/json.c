@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct source_line {
     const char *name;
     size_t line; /* of the text's first line */
 };
@@ -44,7 +44,7 @@ static void locate(const char *text, size_t offset, size_t *line, size_t *column
     }
 }
 
-static int parse_at(const struct place *place, const char *text, size_t count, json_t **out,
+static int parse_at(const struct source_line *at, const char *text, size_t count, json_t **out,
                     struct err *err)
 {
     size_t line, column;
@@ -52,8 +52,8 @@ static int parse_at(const struct place *place, const char *text, size_t count, j
     size_t deep = too_deep(text, count);
     if (deep > 0) {
         locate(text, deep, &line, &column);
-        return err_set(err, ERR_LIMIT, "%s:%zu:%zu: nested deeper than %d levels", place->name,
-                       place->line + line - 1, column, JSON_DEPTH_MAX);
+        return err_set(err, ERR_LIMIT, "%s:%zu:%zu: nested deeper than %d levels", at->name,
+                       at->line + line - 1, column, JSON_DEPTH_MAX);
     }
     json_error_t error;
     *out = json_loadb(text, count, JSON_REJECT_DUPLICATES, &error);
@@ -61,19 +61,19 @@ static int parse_at(const struct place *place, const char *text, size_t count, j
         return 0;
     line = error.line > 0 ? (size_t)error.line : 1;
     column = error.column > 0 ? (size_t)error.column : 1;
-    return err_set(err, ERR_INPUT, "%s:%zu:%zu: not JSON: %s", place->name, place->line + line - 1,
+    return err_set(err, ERR_INPUT, "%s:%zu:%zu: not JSON: %s", at->name, at->line + line - 1,
                    column, error.text);
 }
 
 int json_parse(const char *name, const char *text, size_t count, json_t **out, struct err *err)
 {
-    return parse_at(&(struct place){name, 1}, text, count, out, err);
+    return parse_at(&(struct source_line){name, 1}, text, count, out, err);
 }
 
 int json_parse_line(const char *name, size_t line, const char *text, size_t count, json_t **out,
                     struct err *err)
 {
-    return parse_at(&(struct place){name, line}, text, count, out, err);
+    return parse_at(&(struct source_line){name, line}, text, count, out, err);
 }
 
 static const char *type_name(const json_t *value)

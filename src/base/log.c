@@ -21,18 +21,18 @@ struct log_record {
     bool full;
 };
 
-#define ROOM (LOG_RECORD_BYTES - 3) /* reserves the end: "}\n */
+#define CAPACITY (LOG_RECORD_BYTES - 3) /* reserves the end: "}\n */
 
 /* A closing quote may use the reserved bytes. */
-static size_t room(const struct log_record *record)
+static size_t capacity(const struct log_record *record)
 {
-    return record->full || record->used >= ROOM ? 0 : ROOM - record->used;
+    return record->full || record->used >= CAPACITY ? 0 : CAPACITY - record->used;
 }
 
 /* Appends all bytes or none; after the first overflow, none. */
 static void add_bytes(struct log_record *record, const char *bytes, size_t count)
 {
-    record->full = record->full || count > room(record);
+    record->full = record->full || count > capacity(record);
     if (record->full)
         return;
     memcpy(record->text + record->used, bytes, count);
@@ -82,7 +82,7 @@ static bool is_bare(const struct log_record *record, const char *value)
 static void add_value(struct log_record *record, const char *value)
 {
     if (is_bare(record, value)) {
-        size_t length = strlen(value), most = room(record);
+        size_t length = strlen(value), most = capacity(record);
         add_bytes(record, value, length < most ? length : most);
         record->full = length > most;
         return;
@@ -113,7 +113,7 @@ static void log_record_field(struct log_record *record, const char *key, const c
     int length = snprintf(start, sizeof start,
                           json ? "%s\"%s\":" : "%s%s=", first ? "" : (json ? "," : " "), key);
     /* Writes the key with an opening quote, or nothing. */
-    if ((size_t)length >= sizeof start || (size_t)length + 2 > room(record)) {
+    if ((size_t)length >= sizeof start || (size_t)length + 2 > capacity(record)) {
         record->full = true;
         return;
     }

@@ -90,9 +90,9 @@ void metrics_free(struct metrics *metrics)
 /* [a-zA-Z_][a-zA-Z0-9_]*: colons are for recording rules. */
 static bool is_name(const char *name)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    return name && strspn(name, letters) > 0 && name[strspn(name, all)] == '\0';
+    return name && strspn(name, first) > 0 && name[strspn(name, all)] == '\0';
 }
 
 static bool is_known(const struct metrics *metrics, const char *name)

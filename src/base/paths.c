@@ -90,7 +90,7 @@ static char *missing_below_root(const char *what, struct err *err)
     return NULL;
 }
 
-char *paths_side_program(struct err *err)
+char *paths_child_program(struct err *err)
 {
     static const char *const names[] = {"build/warpgym-child", "warpgym-child", NULL};
     char *path = find_below_root(names);

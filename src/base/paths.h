@@ -23,7 +23,7 @@ struct paths_list {
 /* Never NULL; "." when even /proc is missing. */
 char *paths_root(void);
 /* build/warpgym-child or warpgym-child; NULL with ERR_MISSING. */
-char *paths_side_program(struct err *err);
+char *paths_child_program(struct err *err);
 /* Directory to put on Python's search path (it holds warpgym/); NULL with ERR_MISSING. */
 char *paths_python_package(struct err *err);
 /* Our own templates of prompts; NULL with ERR_MISSING. */

@@ -71,7 +71,7 @@ static int open_trainer(struct engine *engine, const struct train_backend_option
 static int open_sampler(struct engine *engine, const struct train_backend_options *options,
                         struct err *err)
 {
-    const struct lm_sampler_options sampler = lm_sampler_room(
+    const struct lm_sampler_options sampler = lm_sampler_capacity(
         &engine->model->config, engine->sampling->dtype,
         options->at_once > 0 ? options->at_once : 1, engine->model->positions, LM_CACHE_BYTES);
     return lm_engine_open(&engine->engine, engine->twin, &sampler, err);

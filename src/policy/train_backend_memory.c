@@ -42,8 +42,8 @@ static void estimate_engine(struct memory *memory, const struct train_backend_op
     uint64_t adapter = model->lora.rank > 0 ? lm_lora_parameters(&model->lora, config) : 0;
     uint64_t trained = model->lora.rank > 0 ? adapter : base;
     const struct lm_sampler_options sampler =
-        lm_sampler_room(config, model->backend->dtype, options->at_once > 0 ? options->at_once : 1,
-                        context, LM_CACHE_BYTES);
+        lm_sampler_capacity(config, model->backend->dtype,
+                            options->at_once > 0 ? options->at_once : 1, context, LM_CACHE_BYTES);
     /* The sampler has a copy of the trained weights, and shares the rest. */
     memory->weights = (base + adapter + trained) * element;
     memory->training = trained * (element + 2 * sizeof(float));

@@ -34,7 +34,7 @@ TEST(from)
     }
 }
 
-/* A directory may be a link; what lies in one may not: nobody's files elsewhere are meant. */
+/* A directory may be a link; what lies in one may not: files elsewhere stay. */
 TEST(sync)
 {
     char directory[] = "/tmp/warpgym-file-XXXXXX";

@@ -30,7 +30,7 @@ TEST(parse_and_write)
         struct buf out;
         buf_init(&out, 1000);
         int result = json_parse("t", rows[i], strlen(rows[i]), &value, &err);
-        if (strstr(rows[i], "u0000")) { /* a NUL cannot be told from an end: refused */
+        if (strstr(rows[i], "u0000")) { /* a NUL looks like an end: refused */
             assert_int_equal(result, ERR_INPUT);
         } else {
             assert_int_equal(result, 0);

@@ -177,7 +177,7 @@ TEST(job)
     assert_field(object, "job", "one");
     json_decref(object);
     assert_string_equal(log_set_job(NULL), "one");
-    log_write(LOG_LEVEL_WARN, "m", "nobody's");
+    log_write(LOG_LEVEL_WARN, "m", "no job");
     object = receive_object();
     assert_null(json_object_get(object, "job"));
     json_decref(object);
@@ -236,6 +236,6 @@ TEST(a_closed_log_fails_nothing)
 {
     log_set_fd(-1);
     errno = 1234;
-    log_write(LOG_LEVEL_ERROR, "m", "nobody reads this");
+    log_write(LOG_LEVEL_ERROR, "m", "not read");
     assert_int_equal(errno, 1234);
 }

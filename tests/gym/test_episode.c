@@ -166,7 +166,7 @@ TEST(endings)
 }
 
 /* A verdict that says nothing is asked for again, as another evaluation; then it is an end. */
-TEST(nobody_judges)
+TEST(no_judge)
 {
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
     char last[64] = "";

@@ -1,4 +1,4 @@
-/* What a model is told, what it is not, and what nobody can make of it. */
+/* What feedback shows to a model, what it withholds, and what it cannot read. */
 #include "gym/feedback/feedback.h"
 
 #include "../support/test.h"
@@ -123,7 +123,7 @@ static const struct {
      "float32[3], the reference's is float32[4].\", \"error\": {\"class\": \"wrong\", "
      "\"excerpt\": "
      "null}, \"mismatch\": null}"},
-    {"wrong, with a message alone that tells too much",
+    {"wrong, with a message alone that says too much",
      "{" FAILED("wrong") ERROR("wrong", "y is 0.25 instead of 0.0123456789", "null") "}",
      "{\"headline\": \"It runs, but its answer is wrong.\", \"error\": null}"},
     {"compiler that quotes",
@@ -158,7 +158,7 @@ static const struct {
      "{\"headline\": \"It compiles, but fails when it runs: ValueError: no.\", \"error\": "
      "{\"excerpt\": \"ValueError: no\\ncandidate.py:5: in forward: y[1] = 2;\\n  File "
      "\\\"candidate.py\\\", line 2, in f\\n    2 | void solution(float *y)\"}}"},
-    {"name that is not told",
+    {"name that is withheld",
      "{" FAILED("load_error") ERROR("load_error", "candidate.cpp:2: x", "null") "}",
      "{\"error\": {\"excerpt\": \"candidate.cpp:2: x\\n    2 | void solution(float *y)\"}}"},
     {"plain name of a tool",

@@ -1,4 +1,4 @@
-/* Lines that a kill leaves whole: what is cut, what is refused, who is kept out. */
+/* Lines that a kill leaves whole: what is cut, what is refused, which processes are kept out. */
 #include "gym/episode/journal.h"
 
 #include "../support/test.h"
@@ -104,7 +104,7 @@ TEST(refused)
     }
 }
 
-/* Another process has it: nobody else writes; a child that lives on holds no lock. */
+/* Another process has it: no other one writes; a child that lives on holds no lock. */
 TEST(one_writer)
 {
     struct journal journal;
@@ -143,11 +143,11 @@ static int check_next(void *context, const json_t *object, struct err *err)
 /* Killed somewhere in between, again and again: every line that it said it had written is there. */
 TEST(killed)
 {
-    json_int_t told = 0;
+    json_int_t sent = 0;
     for (int i = 0; i < LINES; i++) {
         struct journal journal;
         struct err err;
-        json_int_t next = 0, told_now;
+        json_int_t next = 0, sent_now;
         int said[2];
         assert_int_equal(pipe(said), 0);
         pid_t child = fork();
@@ -162,8 +162,8 @@ TEST(killed)
                 json_decref(line);
             }
         }
-        for (int k = 0; k < CHILD_LINES && read(said[0], &told_now, sizeof told_now) > 0; k++)
-            told = told_now;
+        for (int k = 0; k < CHILD_LINES && read(said[0], &sent_now, sizeof sent_now) > 0; k++)
+            sent = sent_now;
         kill(child, SIGKILL);
         int status;
         waitpid(child, &status, 0);
@@ -172,7 +172,7 @@ TEST(killed)
         close(said[1]);
         next = 0;
         assert_int_equal(journal_open(&journal, path, false, check_next, &next, &err), 0);
-        assert_true(next > told);
+        assert_true(next > sent);
         journal_close(&journal);
     }
 }

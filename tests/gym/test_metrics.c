@@ -31,7 +31,7 @@ TEST(pass_at_k)
         {8, 1, 8, 1},
         {1, 0, 1, 0},
         {1000, 1, 500, 0.5},
-        {5, 2, 6, NAN}, /* nobody drew six */
+        {5, 2, 6, NAN}, /* six were not drawn */
         {5, 2, 0, NAN},
         {0, 0, 1, NAN},
     };
@@ -104,7 +104,7 @@ static const struct gym_sample both[] = {SAMPLE(slow_then_fast, 1.5),
 static const struct gym_sample none[] = {SAMPLE(never, 0), SAMPLE(lost, 0)};
 static const struct gym_sample some[] = {SAMPLE(lost_between, 0.5), SAMPLE(untimed, 0.3)};
 
-/* Three samples asked of each; the last problem nobody came to. */
+/* Three samples asked of each; the last problem was not reached. */
 static const struct gym_problem problems[] = {{both, 2, 3},
                                               {none, 2, 3},
                                               {some, 2, 3},
@@ -290,7 +290,7 @@ TEST(intervals_against_slow_bootstrap)
     gym_resamples_free(resamples);
 }
 
-/* Resampling tells nothing where all agree; how far that can be trusted still depends on n. */
+/* Resampling says nothing where all agree; how far that can be trusted still depends on n. */
 TEST(unanimous)
 {
     struct gym_term terms[10];

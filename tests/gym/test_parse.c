@@ -256,8 +256,8 @@ TEST(nul_bytes)
     parse_deinit(&parsed);
 }
 
-/* What an answer of the largest size is made of, again and again: whoever looks back at what was
- * read already would take hours for one of these. */
+/* What an answer of the largest size is made of, again and again: a parser that looks back at
+ * what was read already would take hours for one of these. */
 static const struct {
     const char *language, *before, *again, *behind;
 } floods[] = {

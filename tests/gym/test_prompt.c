@@ -1,4 +1,4 @@
-/* What each style tells in first and later turns; what is said of problems and of the machine. */
+/* What each style says in first and later turns, of problems and of the machine. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/feedback/feedback.h"
@@ -43,8 +43,8 @@ static struct prompt_turn turn_of(const char *status, size_t nth, const char *co
                                 .reward = 0.25};
 }
 
-static json_t *tell(const struct prompt_options *options, const char *problem,
-                    const json_t *examples, const struct prompt_turn *turns, size_t count)
+static json_t *messages_of(const struct prompt_options *options, const char *problem,
+                           const json_t *examples, const struct prompt_turn *turns, size_t count)
 {
     struct err err;
     json_t *messages, *facts = prompting_problem(problem);
@@ -80,7 +80,7 @@ TEST(first_turns)
                 struct prompt_options options = {.style = styles[s],
                                                  .language = languages[i].language,
                                                  .thinking = thinking};
-                json_t *messages = tell(&options, languages[i].problem, NULL, NULL, 0);
+                json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
                 size_t count = json_array_size(messages);
                 const char *task = prompting_text(messages, count - 1);
                 assert_int_equal(count, strcmp(styles[s], "drkernel") == 0 ? 1 : 2);
@@ -113,7 +113,7 @@ TEST(problem_facts)
     for (size_t i = 0; i < 4; i++) {
         json_object_foreach((json_t *)json_array_get(problems, i % 3), key,
                             value) if (!json_object_get(all[i], key))
-            fail_msg("prompt_problem does not tell '%s'", key);
+            fail_msg("prompt_problem does not give '%s'", key);
         json_object_foreach((json_t *)all[i], key,
                             value) if (!json_object_get(json_array_get(problems, 0), key))
             fail_msg("the specimens do not know '%s'", key);
@@ -213,7 +213,7 @@ TEST(shots)
                                              .language = languages[i].language,
                                              .shots = shots};
             /* rms_norm is itself an example: there are still as many as asked for. */
-            json_t *messages = tell(&options, languages[i].problem, NULL, NULL, 0);
+            json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
             for (int64_t m = 0; m < 4; m++)
                 check_example(messages, marks[m], m < shots);
             json_decref(messages);
@@ -240,7 +240,7 @@ TEST(examples_do_not_leak)
                                          .language = rows[i].language,
                                          .shots = 3};
         struct err err;
-        json_t *messages = tell(&options, rows[i].problem, NULL, NULL, 0);
+        json_t *messages = messages_of(&options, rows[i].problem, NULL, NULL, 0);
         check_example(messages, rows[i].code, i == 0); /* the first row: another one's code is */
         json_decref(messages);
         /* The same problem by another name. */
@@ -266,13 +266,13 @@ TEST(withheld)
     const struct prompt_options options = {.style = "warpgym", .language = "c", .shots = 3};
     struct prompts *shared = prompts;
     json_t *facts = prompting_problem("row_sum");
-    json_t *messages = tell(&options, "softmax", NULL, NULL, 0);
+    json_t *messages = messages_of(&options, "softmax", NULL, NULL, 0);
     check_example(messages, "row_sum", true);
     json_decref(messages);
     for (size_t i = 0; i < COUNT(named); i++) {
         prompts = prompting_open(NULL);
         prompts_withhold(prompts, named[i], json_string_value(json_object_get(facts, "reference")));
-        messages = tell(&options, "softmax", NULL, NULL, 0);
+        messages = messages_of(&options, "softmax", NULL, NULL, 0);
         check_example(messages, "row_sum", false);
         check_example(messages, "## Example 3: ", true);
         json_decref(messages);
@@ -304,7 +304,7 @@ TEST(retrieved)
         json_put(row, "score", json_number(0.4217));
         json_array_append_new(examples, row);
     }
-    json_t *messages = tell(&options, "torch/rms_norm", examples, NULL, 0);
+    json_t *messages = messages_of(&options, "torch/rms_norm", examples, NULL, 0);
     const char *text = prompting_text(messages, 1);
     prompting_in_order(text, (const char *const[]){"## Similar Optimization Examples",
                                                    "### Example 1: Adder", "REFERENCE ONE",
@@ -314,9 +314,9 @@ TEST(retrieved)
     assert_null(strstr(text, "REFERENCE THREE"));
     assert_null(strstr(text, "4217")); /* no scores */
     json_decref(messages);
-    /* A worked example that was found as well is told once, and another takes its place. */
+    /* A worked example that was found as well is shown once, and another takes its place. */
     options.shots = 1;
-    messages = tell(&options, "torch/softmax_rows", examples, NULL, 0);
+    messages = messages_of(&options, "torch/softmax_rows", examples, NULL, 0);
     text = prompting_text(messages, 1);
     assert_non_null(strstr(text, "### Example 3: Leak"));
     assert_non_null(strstr(text, "### Worked example 1: "));
@@ -331,7 +331,7 @@ TEST(kevin_layout)
     struct prompt_options options = {.style = "kevin", .language = "triton", .thinking = true};
     struct prompt_turn turns[] = {turn_of("compile_error", 0, "FIRST CODE"),
                                   turn_of("passed", 1, "SECOND CODE")};
-    json_t *messages = tell(&options, "torch/rms_norm", NULL, turns, 2);
+    json_t *messages = messages_of(&options, "torch/rms_norm", NULL, turns, 2);
     assert_int_equal(json_array_size(messages), 2);
     assert_string_equal(prompting_role(messages, 0), "system");
     assert_string_equal(prompting_role(messages, 1), "user");
@@ -376,7 +376,7 @@ TEST(kevin_categories)
         bool passed = strcmp(rows[i].status, "passed") == 0;
         struct prompt_turn turn = turn_of(rows[i].status, rows[i].nth,
                                           strcmp(rows[i].status, "no_code") ? "code" : NULL);
-        json_t *messages = tell(&options, "torch/rms_norm", NULL, &turn, 1);
+        json_t *messages = messages_of(&options, "torch/rms_norm", NULL, &turn, 1);
         const char *text = prompting_text(messages, 1);
         prompting_in_order(text, (const char *const[]){"## Evaluation Feedback", rows[i].shown,
                                                        "## Instructions", rows[i].guidance, NULL});
@@ -392,7 +392,7 @@ TEST(kevin_cuts_the_attempt)
     memset(code, 'k', sizeof code - 1);
     code[sizeof code - 1] = '\0';
     struct prompt_turn turn = turn_of("wrong", 0, code);
-    json_t *messages = tell(&options, "softmax", NULL, &turn, 1);
+    json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
     const char *text = prompting_text(messages, 1);
     const char *start = strstr(text, "kkkk");
     assert_int_equal(strspn(start, "k"), 2000);
@@ -406,7 +406,7 @@ TEST(drkernel_layout)
     struct prompt_options options = {.style = "drkernel", .language = "triton"};
     struct prompt_turn turns[] = {turn_of("wrong", 0, "ANSWER ONE"),
                                   turn_of("passed", 1, "ANSWER TWO")};
-    json_t *messages = tell(&options, "torch/softmax_rows", NULL, turns, 2);
+    json_t *messages = messages_of(&options, "torch/softmax_rows", NULL, turns, 2);
     static const char *const roles[] = {"user", "assistant", "user", "assistant", "user"};
     assert_int_equal(json_array_size(messages), 5);
     for (size_t i = 0; i < 5; i++)
@@ -454,7 +454,7 @@ TEST(warpgym_feedback)
     struct prompt_options options = {.style = "warpgym", .language = "c", .thinking = true};
     struct prompt_turn turns[] = {turn_of("passed", 1, "GOOD CODE"), turn_of("wrong", 0, "BAD"),
                                   turn_of("violation", 0, "WORSE")};
-    json_t *messages = tell(&options, "softmax", NULL, turns, 3);
+    json_t *messages = messages_of(&options, "softmax", NULL, turns, 3);
     assert_int_equal(json_array_size(messages), 8);
     assert_string_equal(prompting_text(messages, 2), "GOOD CODE");
     prompting_in_order(prompting_text(messages, 3),
@@ -473,7 +473,7 @@ TEST(warpgym_feedback)
     json_decref(messages);
 }
 
-/* A conversation only grows: what was told stays as it was, word for word. */
+/* A conversation only grows: what was shown stays as it was, word for word. */
 TEST(history_grows)
 {
     const json_t *all = json_object_get(specimens, "facts");
@@ -484,9 +484,9 @@ TEST(history_grows)
                                         .facts = json_array_get(all, i + 5)};
     for (size_t s = 0; s < COUNT(styles); s += 2) {
         struct prompt_options options = {.style = styles[s], .language = "c", .shots = 1};
-        json_t *before = tell(&options, "softmax", NULL, NULL, 0);
+        json_t *before = messages_of(&options, "softmax", NULL, NULL, 0);
         for (size_t count = 1; count <= 8; count++) {
-            json_t *messages = tell(&options, "softmax", NULL, turns, count);
+            json_t *messages = messages_of(&options, "softmax", NULL, turns, count);
             assert_int_equal(json_array_size(messages), json_array_size(before) + 2);
             for (size_t i = 0; i < json_array_size(before); i++)
                 assert_true(json_equal(json_array_get(messages, i), json_array_get(before, i)));
@@ -508,7 +508,7 @@ TEST(hostile_answers)
             struct prompt_turn turn = turn_of("wrong", 0, answers[i] && *answers[i] ? "x" : NULL);
             turn.answer = turn.thought = answers[i];
             turn.code = i < 2 ? answers[i] : turn.code;
-            json_t *messages = tell(&options, "softmax", NULL, &turn, 1);
+            json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
             size_t count = json_array_size(messages);
             bool last_only = strcmp(styles[s], "kevin") == 0;
             assert_int_equal(count, strcmp(styles[s], "warpgym") == 0 ? 4 : last_only ? 2 : 3);

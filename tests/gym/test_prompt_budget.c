@@ -64,7 +64,8 @@ FIXTURE(teardown)
 
 TEST_GROUP(setup, teardown);
 
-static int tell(const char *style, int64_t budget, size_t count, json_t **messages, struct err *err)
+static int messages_of(const char *style, int64_t budget, size_t count, json_t **messages,
+                       struct err *err)
 {
     struct prompt_options options = {.style = style,
                                      .language = "c",
@@ -78,7 +79,7 @@ static int64_t tokens_of(const char *style, size_t count)
 {
     json_t *messages;
     struct err err;
-    assert_int_equal(tell(style, 0, count, &messages, &err), 0);
+    assert_int_equal(messages_of(style, 0, count, &messages, &err), 0);
     int64_t tokens = prompt_tokens(messages);
     json_decref(messages);
     return tokens;
@@ -94,29 +95,29 @@ static bool holds(const json_t *messages, const char *format, size_t number)
     return false;
 }
 
-/* What of a conversation is still told. */
-struct told {
+/* What of a conversation is still shown. */
+struct shown {
     size_t first_answer; /* TURNS: none in full */
     size_t examples, retrieved;
     bool code; /* of the last answer, in its place */
 };
 
-static void look(const json_t *messages, struct told *told)
+static void look(const json_t *messages, struct shown *shown)
 {
-    *told = (struct told){.first_answer = TURNS};
+    *shown = (struct shown){.first_answer = TURNS};
     for (size_t i = TURNS; i-- > 0;)
         if (holds(messages, "ANSWER-%zu", i)) {
             /* No hole: all that came later is there. */
-            assert_int_equal(told->first_answer, i + 1);
-            told->first_answer = i;
+            assert_int_equal(shown->first_answer, i + 1);
+            shown->first_answer = i;
         }
     for (size_t i = 0; i < RETRIEVED && holds(messages, "RETRIEVED-%zu ", i); i++)
-        told->retrieved++;
-    for (size_t i = told->retrieved; i < RETRIEVED; i++)
+        shown->retrieved++;
+    for (size_t i = shown->retrieved; i < RETRIEVED; i++)
         assert_false(holds(messages, "RETRIEVED-%zu ", i)); /* the least like went first */
-    told->examples = (size_t)holds(messages, "`row_sum`%.0zu", 0) +
-                     (size_t)holds(messages, "`transpose`%.0zu", 0);
-    told->code = holds(messages, "CODE-%zu", TURNS - 1);
+    shown->examples = (size_t)holds(messages, "`row_sum`%.0zu", 0) +
+                      (size_t)holds(messages, "`transpose`%.0zu", 0);
+    shown->code = holds(messages, "CODE-%zu", TURNS - 1);
 }
 
 static void check_whole(const json_t *messages)
@@ -132,18 +133,18 @@ static void check_whole(const json_t *messages)
         assert_string_equal(prompting_role(messages, i), i % 2 ? "user" : "assistant");
 }
 
-/* Every budget there can be: it is met, or refused; and with less of it never more is told. */
+/* Every budget there can be: it is met, or refused; and with less of it never more is shown. */
 TEST(every_budget)
 {
     int64_t all = tokens_of("warpgym", TURNS);
-    struct told before = {.first_answer = 0, .examples = 2, .retrieved = RETRIEVED};
+    struct shown before = {.first_answer = 0, .examples = 2, .retrieved = RETRIEVED};
     bool refused = false;
     size_t least = 0, shortened = 0;
     for (int64_t budget = all + 1; budget > 0; budget -= 7) {
         json_t *messages;
-        struct told told;
+        struct shown shown;
         struct err err = {0};
-        int result = tell("warpgym", budget, TURNS, &messages, &err);
+        int result = messages_of("warpgym", budget, TURNS, &messages, &err);
         if (result < 0) {
             assert_int_equal(result, ERR_LIMIT);
             assert_null(messages);
@@ -153,20 +154,20 @@ TEST(every_budget)
         assert_false(refused); /* what fits into less fits into more */
         assert_true(prompt_tokens(messages) <= budget);
         check_whole(messages);
-        look(messages, &told);
-        assert_true(told.first_answer >= before.first_answer);
-        assert_true(told.retrieved <= before.retrieved && told.examples <= before.examples);
-        if (told.retrieved < RETRIEVED) /* all turns but the last went before */
-            assert_true(told.first_answer >= TURNS - 1);
-        if (told.examples < 2)
-            assert_int_equal(told.retrieved, 0);
-        if (told.first_answer == TURNS) { /* the last answer is its code alone */
-            assert_int_equal(told.examples + told.retrieved, 0);
-            assert_true(told.code);
+        look(messages, &shown);
+        assert_true(shown.first_answer >= before.first_answer);
+        assert_true(shown.retrieved <= before.retrieved && shown.examples <= before.examples);
+        if (shown.retrieved < RETRIEVED) /* all turns but the last went before */
+            assert_true(shown.first_answer >= TURNS - 1);
+        if (shown.examples < 2)
+            assert_int_equal(shown.retrieved, 0);
+        if (shown.first_answer == TURNS) { /* the last answer is its code alone */
+            assert_int_equal(shown.examples + shown.retrieved, 0);
+            assert_true(shown.code);
             shortened++;
         }
-        least += told.examples == 0;
-        before = told;
+        least += shown.examples == 0;
+        before = shown;
         json_decref(messages);
     }
     assert_true(refused && least > 0 && shortened > 0);
@@ -180,10 +181,10 @@ TEST(the_edge)
         int64_t all = tokens_of(styles[s], TURNS);
         json_t *messages;
         struct err err;
-        assert_int_equal(tell(styles[s], all, TURNS, &messages, &err), 0);
+        assert_int_equal(messages_of(styles[s], all, TURNS, &messages, &err), 0);
         assert_int_equal(prompt_tokens(messages), all);
         json_decref(messages);
-        assert_int_equal(tell(styles[s], all - 1, TURNS, &messages, &err), 0);
+        assert_int_equal(messages_of(styles[s], all - 1, TURNS, &messages, &err), 0);
         assert_false(holds(messages, "ANSWER-%zu", 0));
         assert_true(holds(messages, "ANSWER-%zu", 1));
         assert_true(holds(messages, "attempts, 1 is left out%.0zu", 0) ||
@@ -192,7 +193,7 @@ TEST(the_edge)
     }
 }
 
-/* Of a style that tells the last attempt alone, only examples can go. */
+/* Of a style that shows the last attempt alone, only examples can go. */
 TEST(last_only)
 {
     int64_t all = tokens_of("kevin", TURNS);
@@ -200,7 +201,7 @@ TEST(last_only)
     for (int64_t budget = all; budget > 0; budget -= 11) {
         json_t *messages;
         struct err err;
-        if (tell("kevin", budget, TURNS, &messages, &err) < 0) {
+        if (messages_of("kevin", budget, TURNS, &messages, &err) < 0) {
             assert_non_null(strstr(err.text, "the task with the last feedback"));
             assert_non_null(strstr(err.text, "problem 'softmax'"));
             return assert_int_equal(before, 0);
@@ -242,7 +243,8 @@ TEST(refusals)
         json_t *messages;
         struct err err = {0};
         turns[0].code = rows[i].long_answer ? huge : kept.code;
-        assert_int_equal(tell(rows[i].style, 100, rows[i].turns, &messages, &err), ERR_LIMIT);
+        assert_int_equal(messages_of(rows[i].style, 100, rows[i].turns, &messages, &err),
+                         ERR_LIMIT);
         assert_non_null(strstr(err.text, "the token budget is 100"));
         if (!strstr(err.text, rows[i].parts) || !strstr(err.text, rows[i].largest))
             fail_msg("'%s' lacks '%s' or '%s'", err.text, rows[i].parts, rows[i].largest);
@@ -263,7 +265,7 @@ TEST(no_budget)
         turns[i].answer = text;
     json_t *messages;
     struct err err;
-    assert_int_equal(tell("warpgym", 0, TURNS, &messages, &err), 0);
+    assert_int_equal(messages_of("warpgym", 0, TURNS, &messages, &err), 0);
     size_t bytes = 0;
     for (size_t i = 0; i < json_array_size(messages); i++)
         bytes += strlen(prompting_text(messages, i));

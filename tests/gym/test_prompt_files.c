@@ -51,8 +51,8 @@ static void put_all(const struct put *files)
     }
 }
 
-static json_t *tell(const struct prompts *prompts, const char *style, const char *language,
-                    size_t count)
+static json_t *messages_of(const struct prompts *prompts, const char *style, const char *language,
+                           size_t count)
 {
     struct prompt_turn turns[4];
     struct prompt_options options = {.style = style, .language = language, .shots = 1};
@@ -79,7 +79,7 @@ TEST(replaces_one_file)
                              {"README.md", "{{"},
                              {NULL, NULL}});
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = tell(prompts, "warpgym", "c", 0);
+    json_t *messages = messages_of(prompts, "warpgym", "c", 0);
     assert_string_equal(prompting_text(messages, 0), "I am C.\nAnd more.");
     assert_non_null(strstr(prompting_text(messages, 1), "# Task: `relu`")); /* ours */
     json_decref(messages);
@@ -97,7 +97,7 @@ TEST(takes_a_message_away)
 {
     put_all((const struct put[]){{"warpgym/system.txt", "{{! none }}\n"}, {NULL, NULL}});
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = tell(prompts, "warpgym", "c", 1);
+    json_t *messages = messages_of(prompts, "warpgym", "c", 1);
     assert_int_equal(json_array_size(messages), 3);
     assert_string_equal(prompting_role(messages, 0), "user");
     json_decref(messages);
@@ -109,19 +109,19 @@ TEST(style_of_its_own)
     put_all((const struct put[]){
         {"mine/first.txt", "Do {{problem.id}}: {{>language/target}}{{#each examples}} like "
                            "{{problem}}{{/each}}\n"},
-        {"mine/later.txt", "{{left_out}} out, {{turn.number}} told: {{feedback}}\n"},
+        {"mine/later.txt", "{{left_out}} out, {{turn.number}} shown: {{feedback}}\n"},
         {"mine/feedback.txt", "{{status}} {{language.name}} {{code}}\n"},
         {"mine/style.json", "{\"recent_turns\": 2}"},
         {NULL, NULL},
     });
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = tell(prompts, "mine", "c", 4);
+    json_t *messages = messages_of(prompts, "mine", "c", 4);
     assert_int_equal(json_array_size(messages), 5);
     assert_string_equal(prompting_text(messages, 0),
                         "Do relu: a C function `solution` like row_sum");
-    assert_string_equal(prompting_text(messages, 1), "23"); /* turns 0 and 1 are not told */
-    assert_string_equal(prompting_text(messages, 2), "2 out, 3 told: wrong c code");
-    assert_string_equal(prompting_text(messages, 4), "0 out, 4 told: wrong c code");
+    assert_string_equal(prompting_text(messages, 1), "23"); /* turns 0 and 1 are not shown */
+    assert_string_equal(prompting_text(messages, 2), "2 out, 3 shown: wrong c code");
+    assert_string_equal(prompting_text(messages, 4), "0 out, 4 shown: wrong c code");
     json_decref(messages);
     prompts_close(prompts);
 }
@@ -142,7 +142,7 @@ TEST(language_of_its_own)
     });
     struct prompts *prompts = prompting_open(root);
     struct err err;
-    json_t *messages = tell(prompts, "warpgym", "opencl", 0);
+    json_t *messages = messages_of(prompts, "warpgym", "opencl", 0);
     prompting_in_order(prompting_text(messages, 1),
                        (const char *const[]){"```c\nREFERENCE {{\n```", "```c\n__kernel\n```",
                                              "Write OpenCL.", "an OpenCL kernel", NULL});
@@ -161,7 +161,7 @@ TEST(language_of_the_table)
         {NULL, NULL},
     });
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = tell(prompts, "warpgym", "cpp", 0);
+    json_t *messages = messages_of(prompts, "warpgym", "cpp", 0);
     prompting_in_order(prompting_text(messages, 1),
                        (const char *const[]){"extern \"C\"", "Hints in Modern C++, cpp.",
                                              "a Modern C++ function `solution`", NULL});
@@ -175,7 +175,7 @@ TEST(language_of_the_table)
         "mine/feedback.txt", feedback                                                              \
     }
 
-/* `tried`: it opens, and only trying tells. */
+/* `tried`: it opens, and only trying shows. */
 static const struct {
     struct put files[6];
     const char *error;

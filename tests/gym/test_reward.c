@@ -260,7 +260,7 @@ static const struct {
      3, 4, -1, -1},
 };
 
-static double told(double value)
+static double measured(double value)
 {
     return isnan(value) ? -1 : value;
 }
@@ -276,8 +276,9 @@ TEST(facts)
                     (facts.correct ? CORRECT : 0) | (facts.completed ? COMPLETED : 0) |
                     (facts.cheated ? CHEATED : 0) | (facts.excluded ? EXCLUDED : 0);
         if (flags != verdicts[i].flags || facts.tests_passed != verdicts[i].passed ||
-            facts.tests_total != verdicts[i].total || told(facts.speedup) != verdicts[i].speedup ||
-            told(facts.coverage) != verdicts[i].coverage)
+            facts.tests_total != verdicts[i].total ||
+            measured(facts.speedup) != verdicts[i].speedup ||
+            measured(facts.coverage) != verdicts[i].coverage)
             fail_msg("%s: flags %d, %lld of %lld, %g, %g", verdicts[i].verdict, flags,
                      (long long)facts.tests_passed, (long long)facts.tests_total, facts.speedup,
                      facts.coverage);
@@ -298,7 +299,7 @@ TEST(answers)
     assert_true(facts.format_ok && facts.code_chars == 1 && facts.thought_chars == 7);
     reward_facts_read(&failed, &parsed, COVERAGE_TIME, &facts);
     assert_false(facts.format_ok);
-    /* No code: a failure. Code that nobody judged: nothing is known. */
+    /* No code: a failure. Code that was not judged: nothing is known. */
     reward_facts_read(NULL, &none, COVERAGE_TIME, &facts);
     assert_false(facts.format_ok || facts.excluded || facts.compiled || facts.completed);
     assert_int_equal(facts.thought_chars, 3);

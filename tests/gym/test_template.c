@@ -184,7 +184,7 @@ TEST(blocks)
          ""},
         {"{{#each deep.er.list}}{{#if x}}{{x}}{{else}}{{this}}{{/if}} {{/each}}", "10 found "},
         {"{{#if one}}{{#if zero}}a{{else}}b{{#if yes}}c{{/if}}{{/if}}{{else}}d{{/if}}", "bc"},
-        {"{{#if zero}}{{absent}}{{>nowhere}}{{/if}}", ""}, /* what is not told is not looked for */
+        {"{{#if zero}}{{absent}}{{>nowhere}}{{/if}}", ""}, /* what is not shown is not looked for */
         {"{{#if one}}a{{#each list}}{{#if index}},{{/if}}{{this}}{{/each}}{{/if}}", "aa,b,c"},
         {"{{index|default:\"outside\"}}{{this|default:\"too\"}}", "outsidetoo"},
     };

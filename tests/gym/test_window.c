@@ -2,13 +2,13 @@
 #include "../support/test.h"
 #include "gym/episode/window.h"
 
-#define ROOM 16
+#define CAPACITY 16
 
 static const struct {
     enum window_select select;
-    double values[ROOM];
+    double values[CAPACITY];
     size_t count, keep;
-    size_t places[ROOM], chosen;
+    size_t places[CAPACITY], chosen;
 } rows[] = {
     {WINDOW_LAST, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {4, 5}, 2},
     {WINDOW_LAST, {1}, 1, 4, {0}, 1},
@@ -28,7 +28,7 @@ static const struct {
 TEST(choices)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
-        size_t places[ROOM];
+        size_t places[CAPACITY];
         size_t chosen = window_choose(rows[i].select, rows[i].values, rows[i].count, rows[i].keep,
                                       places);
         if (chosen != rows[i].chosen ||

@@ -131,7 +131,7 @@ FIXTURE(open_all)
     place = judging_directory("child");
     secret = mem_printf("%s/secret", place);
     toolchain_init(&toolchain, NULL);
-    char *program = paths_side_program(&err);
+    char *program = paths_child_program(&err);
     const char *argv[] = {program, NULL};
     const char *const environment[] = {NULL};
     if (!program || !toolchain.cc ||

@@ -35,7 +35,7 @@ FIXTURE(begin)
     }
     place = judging_directory("device-code");
     cache = mem_printf("%s/cache", place);
-    char *program = paths_side_program(&err);
+    char *program = paths_child_program(&err);
     const char *argv[] = {program, "--nvrtc", toolchain.nvrtc, NULL};
     static const char *const environment[] = {NULL};
     int result = program ? standby_open(&standby, argv, environment, 60000, NULL, &err) : -1;

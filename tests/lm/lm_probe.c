@@ -228,35 +228,36 @@ struct content {
     const struct lm_parameter *from;
 };
 
-struct telling {
+struct arrays_out {
     struct safetensors_declaration *rows;
     struct content *contents;
     size_t count;
     struct arena names;
 };
 
-static void tell(struct telling *telling, const char *name, size_t rows, size_t columns,
-                 const float *values, const struct lm_parameter *from)
+static void put_array(struct arrays_out *out_arrays, const char *name, size_t rows, size_t columns,
+                      const float *values, const struct lm_parameter *from)
 {
-    size_t at = telling->count++;
-    telling->rows[at] = (struct safetensors_declaration){.name = name,
-                                                         .dtype = LM_F32,
-                                                         .dimensions = 2,
-                                                         .shape = {rows, columns}};
-    telling->contents[at] = (struct content){values, from};
+    size_t at = out_arrays->count++;
+    out_arrays->rows[at] = (struct safetensors_declaration){.name = name,
+                                                            .dtype = LM_F32,
+                                                            .dimensions = 2,
+                                                            .shape = {rows, columns}};
+    out_arrays->contents[at] = (struct content){values, from};
 }
 
-static int put_all(const struct telling *telling, struct lm_model *model, const char *path,
+static int put_all(const struct arrays_out *out_arrays, struct lm_model *model, const char *path,
                    struct err *err)
 {
     struct safetensors_writer *writer;
-    int result = safetensors_writer_open(&writer, path, telling->rows, telling->count, NULL, err);
+    int result = safetensors_writer_open(&writer, path, out_arrays->rows, out_arrays->count, NULL,
+                                         err);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < telling->count && result == 0; i++) {
-        size_t count = (size_t)(telling->rows[i].shape[0] * telling->rows[i].shape[1]);
+    for (size_t i = 0; i < out_arrays->count && result == 0; i++) {
+        size_t count = (size_t)(out_arrays->rows[i].shape[0] * out_arrays->rows[i].shape[1]);
         float *values = mem_alloc(count * sizeof *values);
-        const struct content *content = &telling->contents[i];
+        const struct content *content = &out_arrays->contents[i];
         if (content->values)
             memcpy(values, content->values, count * sizeof *values);
         else
@@ -288,30 +289,30 @@ static int write_result(struct lm_model *model, const struct result *found, cons
     const struct request *request = found->request;
     size_t rows = request->batch.rows, most = model->parameter_count + 8;
     size_t half = model->config.head_width / 2;
-    struct telling telling = {.rows = mem_alloc(most * sizeof *telling.rows),
-                              .contents = mem_alloc(most * sizeof *telling.contents)};
+    struct arrays_out out_arrays = {.rows = mem_alloc(most * sizeof *out_arrays.rows),
+                                    .contents = mem_alloc(most * sizeof *out_arrays.contents)};
     float loss = (float)found->loss;
     float *cosine = table_rows(model, model->cosine, request);
     float *sine = table_rows(model, model->sine, request);
-    tell(&telling, "logits", rows, model->config.vocab, found->logits, NULL);
-    tell(&telling, "logprob", 1, rows, found->logprob, NULL);
-    tell(&telling, "loss", 1, 1, &loss, NULL);
+    put_array(&out_arrays, "logits", rows, model->config.vocab, found->logits, NULL);
+    put_array(&out_arrays, "logprob", 1, rows, found->logprob, NULL);
+    put_array(&out_arrays, "loss", 1, 1, &loss, NULL);
     if (request->dentropy)
-        tell(&telling, "entropy", 1, rows, found->entropy, NULL);
+        put_array(&out_arrays, "entropy", 1, rows, found->entropy, NULL);
     if (request->rope_count > 0) {
-        tell(&telling, "cosine", request->rope_count, half, cosine, NULL);
-        tell(&telling, "sine", request->rope_count, half, sine, NULL);
+        put_array(&out_arrays, "cosine", request->rope_count, half, cosine, NULL);
+        put_array(&out_arrays, "sine", request->rope_count, half, sine, NULL);
     }
     for (size_t i = 0; i < model->parameter_count; i++) {
         const struct lm_parameter *p = &model->parameters[i];
         if (p->gradient)
-            tell(&telling, arena_printf(&telling.names, "gradient.%s", p->name), p->rows,
-                 p->columns, NULL, p);
+            put_array(&out_arrays, arena_printf(&out_arrays.names, "gradient.%s", p->name), p->rows,
+                      p->columns, NULL, p);
     }
-    int result = put_all(&telling, model, path, err);
-    arena_deinit(&telling.names);
-    mem_free(telling.rows);
-    mem_free(telling.contents);
+    int result = put_all(&out_arrays, model, path, err);
+    arena_deinit(&out_arrays.names);
+    mem_free(out_arrays.rows);
+    mem_free(out_arrays.contents);
     mem_free(cosine);
     mem_free(sine);
     return result;

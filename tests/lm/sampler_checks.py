@@ -324,7 +324,7 @@ def test_chat_on_a_terminal(talker):
     """Ctrl-C stops an answer that would go on for a long time, and not the program."""
     terminal = Terminal("chat", talker, "--threads", 1, "--seed", 1)
     terminal.wait_for(b"> ")
-    terminal.send(b"tell me everything\n")
+    terminal.send(b"say everything\n")
     terminal.wait_for(b"\n", more=300)
     terminal.send(b"\x03")
     terminal.wait_for(b"\n> ")

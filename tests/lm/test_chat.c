@@ -1,4 +1,4 @@
-/* Conversations as text: a table of what each style writes; what is refused; styles told apart.
+/* Conversations as text: a table of what each style writes; what is refused; styles distinguished.
  * tests/lm/chat_checks.py compares with Transformers. */
 #include "lm/tokenizer/chat_json.h"
 

@@ -106,7 +106,7 @@ TEST(killed)
         }
         assert_same_weights(&alive, &loaded);
     }
-    /* Else nobody was ever killed while it wrote. */
+    /* Else no writer was ever killed while it wrote. */
     assert_true(halves > 0);
     assert_int_equal(lm_trainer_save(loaded.trainer, path, NULL, &err), 0);
     assert_false(file_exists(half));

@@ -10,7 +10,7 @@
 #define CLOSE 1e-6
 
 /* The ids that can come, in the order in which [0, 1) is divided among them, by probability (so
- * that all logits may be told as log(probability)). */
+ * that all logits may be given as log(probability)). */
 struct row {
     const char *name;
     float p[MOST]; /* up to the first negative one */

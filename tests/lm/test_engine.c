@@ -106,7 +106,7 @@ TEST(many_threads)
             release(askers[i].samples[n], 2);
         }
     struct lm_sampler_stats stats;
-    do /* the last news come a little before the figures */
+    do /* the last events come a little before the figures */
         stats = lm_engine_stats(fixture.engine);
     while (stats.running > 0);
     assert_int_equal(stats.requests, 2 * THREADS * ROUNDS);
@@ -187,7 +187,7 @@ struct counts {
     _Atomic size_t tokens, ended, cancelled;
 };
 
-static void count_news(void *context, size_t index, const struct lm_sample *sample)
+static void count_event(void *context, size_t index, const struct lm_sample *sample)
 {
     struct counts *counts = context;
     (void)index;
@@ -236,7 +236,7 @@ TEST(change)
     struct lm_request request = request_of(&fixture, 1, 3, 10);
     assert_int_equal(lm_engine_run(fixture.engine, &request, &before, NULL, &err), 0);
     struct lm_request running = request_of(&fixture, 4, 8, 60);
-    running.on_event = count_news;
+    running.on_event = count_event;
     running.context = &counts;
     assert_int_equal(lm_engine_submit(fixture.engine, &running, &id, &err), 0);
     wait_until(&counts.tokens, 1);
@@ -285,7 +285,7 @@ TEST(cancel_while_a_change_waits)
     open_fixture(&fixture);
     struct counts *counts[] = {&first, &second, &third};
     struct lm_request request = request_of(&fixture, 1, 8, 70);
-    request.on_event = count_news;
+    request.on_event = count_event;
     request.context = counts[0];
     assert_int_equal(lm_engine_submit(fixture.engine, &request, &id[0], &err), 0);
     struct changer changer = {.fixture = &fixture,
@@ -317,7 +317,7 @@ TEST(close)
         uint64_t id;
         open_fixture(&fixture);
         struct lm_request request = request_of(&fixture, 5, 8, 70);
-        request.on_event = count_news;
+        request.on_event = count_event;
         request.context = &counts;
         for (int i = 0; i < 3; i++)
             assert_int_equal(lm_engine_submit(fixture.engine, &request, &id, &err), 0);

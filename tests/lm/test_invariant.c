@@ -1,4 +1,4 @@
-/* A sample to the last bit, whoever runs beside it: alone, among others, with a beginning that is
+/* A sample to the last bit, whatever runs beside it: alone, among others, with a beginning that is
  * in the cache or not, its prompt computed in one piece or in several. On every backend, with
  * shapes that fill no vector. */
 #include "lm/sample/sampler.h"

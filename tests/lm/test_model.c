@@ -269,7 +269,7 @@ TEST(head_blocks)
     lm_model_close(model);
 }
 
-/* A sequence does not see who else is in its batch; gradients add up. */
+/* A sequence does not see the others of its batch; gradients add up. */
 TEST(packing)
 {
     struct lm_config config = small_config();

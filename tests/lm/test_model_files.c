@@ -384,7 +384,7 @@ TEST(changed_checkpoints)
     lm_model_close(model);
 }
 
-/* A head of its own in the file of a tied model is nobody's. */
+/* A head of its own in the file of a tied model belongs to no parameter. */
 TEST(tied_head)
 {
     struct fixture *fixture = *state;

@@ -1,5 +1,5 @@
-/* Pages: references, prefixes that are found again, who is given away first; and many random
- * operations against a plain list of what each page should hold. */
+/* Pages: references, prefixes that are found again, which pages are given away first; and many
+ * random operations against a plain list of what each page should hold. */
 #include "../support/test.h"
 #include "base/random.h"
 #include "lm/sample/pages.h"

@@ -96,7 +96,7 @@ static const struct {
     {"a hole", "{" A("[0,8]") "," B("[12,20]") "}", 20, "4 bytes before tensor 'b'"},
     {"a hole at the start", "{" A("[8,16]") "}", 16, "8 bytes before tensor 'a'"},
     {"bytes at the end", "{" A("[0,8]") "}", 9, "1 bytes at the end belong to no tensor"},
-    {"bytes of nobody", "{}", 5, "5 bytes at the end"},
+    {"bytes of no tensor", "{}", 5, "5 bytes at the end"},
     {"offsets backwards", "{" A("[8,0]") "}", 8, "the second not before the first"},
     {"offsets negative", "{" A("[-8,0]") "}", 8, "'data_offsets' must be"},
     {"three offsets", "{" A("[0,8,8]") "}", 8, "'data_offsets' must be"},
@@ -170,7 +170,7 @@ TEST(lengths)
     expect("deep", "x", "nested deeper than");
     mem_free(deep);
 
-    /* Sparse: 101 MB of header that nobody may read into memory. */
+    /* Sparse: 101 MB of header that must not be read into memory. */
     uint64_t length = (uint64_t)101 << 20;
     write_file("x", length, "{", 1, 0);
     char *path = path_of("x");

@@ -1,5 +1,5 @@
-/* The sampler on a tiny random model: who shares what, who waits, how requests end, and that a
- * sample is the same whoever else runs. */
+/* The sampler on a tiny random model: which requests share what, which wait, how requests end,
+ * and that a sample is the same whatever else runs. */
 #include "lm/sample/sampler.h"
 
 #include "../support/test.h"
@@ -633,8 +633,8 @@ static void compare_all(const struct tiny_answer *answers, const size_t *kinds,
     }
 }
 
-/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens
- * change. Then the same with requests that come at any time and go away again. */
+/* A cache that holds little more than the longest request: all wait, all finish, no request's
+ * tokens change. Then the same with requests that come at any time and go away again. */
 TEST(crowd)
 {
     static struct tiny_answer answers[CROWD], alone[KINDS];

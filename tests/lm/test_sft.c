@@ -25,7 +25,7 @@ static const char lines[] = "{\"prompt\": \"one and one\", \"completion\": \" is
                             "{\"text\": \"and and and and\"}\n"
                             "{\"prompt\": \"four and four\", \"completion\": \" is eight\"}\n";
 
-/* Everything that a run needs, and what was told of it. */
+/* Everything that a run needs, and the events of it. */
 struct bench {
     char directory[40];
     struct tokenizer *tokenizer;
@@ -43,22 +43,22 @@ static char *path_in(const struct bench *bench, const char *name)
     return mem_printf("%s/%s", bench->directory, name);
 }
 
-static void hear(void *context, const struct sft_event_info *news)
+static void record_event(void *context, const struct sft_event_info *event)
 {
     struct bench *bench = context;
-    switch (news->event) {
+    switch (event->event) {
     case SFT_BEGAN:
-        bench->began = news->step;
-        assert_int_equal(news->steps, STEPS);
+        bench->began = event->step;
+        assert_int_equal(event->steps, STEPS);
         break;
     case SFT_STEPPED:
         bench->stepped++;
-        bench->skipped += news->skipped;
-        bench->loss[news->step - 1] = news->loss;
-        bench->cancelled = news->step == bench->cancel_at;
+        bench->skipped += event->skipped;
+        bench->loss[event->step - 1] = event->loss;
+        bench->cancelled = event->step == bench->cancel_at;
         break;
     case SFT_EVALUATED:
-        bench->evaluation_loss = news->evaluation_loss;
+        bench->evaluation_loss = event->evaluation_loss;
         break;
     case SFT_SAVED:
         bench->saved++;
@@ -104,7 +104,7 @@ static void bench_open(struct bench *bench)
     bench->options.checkpoint_every = 5;
     bench->options.adam.rate = 0.01;
     bench->options.cancelled = &bench->cancelled;
-    bench->options.on_event = hear;
+    bench->options.on_event = record_event;
     bench->options.context = bench;
 }
 

@@ -64,7 +64,7 @@ static size_t run_stream(struct tokenizer *tokenizer, const char *const *stops, 
                          uint64_t *random)
 {
     /* Those that the letters of the stop strings are made of come most. */
-    static const char letters[] = "ab c";
+    static const char alphabet[] = "ab c";
     struct tokenizer_stream stream = {0};
     struct stop_scan scan;
     struct buf text;
@@ -76,8 +76,8 @@ static size_t run_stream(struct tokenizer *tokenizer, const char *const *stops, 
         struct tokens ids = {0};
         if (random_next(random) % 3 == 0) {
             const struct tokenizer_encoding how = {0};
-            assert_int_equal(tokenizer_encode(tokenizer, letters + random_next(random) % 4, 1, &how,
-                                              &ids, NULL),
+            assert_int_equal(tokenizer_encode(tokenizer, alphabet + random_next(random) % 4, 1,
+                                              &how, &ids, NULL),
                              0);
             id = ids.ids[0];
         }

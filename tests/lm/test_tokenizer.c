@@ -94,7 +94,7 @@ static void assert_comes_back(struct tokenizer *tokenizer, const char *text, siz
     buf_deinit(&out);
 }
 
-TEST(letters)
+TEST(byte_unicode)
 {
     bool seen[0x200] = {false};
     for (unsigned byte = 0; byte < 256; byte++) {

@@ -65,8 +65,8 @@ static int decode(const struct probe *probe, const struct tokens *tokens, struct
 
 static void put(const void *items, size_t item_bytes, size_t count)
 {
-    uint32_t told = (uint32_t)count;
-    fwrite(&told, sizeof told, 1, stdout);
+    uint32_t sent = (uint32_t)count;
+    fwrite(&sent, sizeof sent, 1, stdout);
     if (count > 0)
         fwrite(items, item_bytes, count, stdout);
 }

@@ -1,4 +1,4 @@
-/* When an endpoint is asked again, by a clock that stands still until it is told to go on. */
+/* When an endpoint is asked again, by a clock that moves only when the test moves it. */
 #include "../support/test.h"
 #include "policy/retry.h"
 
@@ -61,7 +61,7 @@ TEST(lots)
 }
 
 /* Patience counts from when the endpoint was last heard of, not from the first failure. */
-TEST(patience_begins_anew)
+TEST(budget_begins_anew)
 {
     struct retry retry = {0};
     const int64_t later_ns = (int64_t)3600 * 1000000000;

@@ -1,4 +1,4 @@
-/* The learner of this process, on a tiny fresh model: what it samples, learns, keeps and
+/* The training backend of this process, on a tiny fresh model: what it samples, learns, keeps and
  * refuses. */
 #include "policy/train_backend.h"
 
@@ -249,7 +249,7 @@ struct asker {
     struct train_backend_answer answers[ROUNDS];
 };
 
-static void *ask_often(void *argument)
+static void *request_often(void *argument)
 {
     struct asker *asker = argument;
     for (uint64_t i = 0; i < ROUNDS; i++)
@@ -268,7 +268,7 @@ TEST(crowd)
     for (size_t i = 0; i < THREADS; i++) {
         askers[i].fixture = &fixture;
         askers[i].seed = 100 * i;
-        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, request_often, &askers[i]), 0);
     }
     for (size_t i = 0; i < 3; i++)
         train(fixture.backend, &fixture.prompt, &goal);
@@ -311,12 +311,12 @@ TEST(versions)
     for (size_t i = 0; i < THREADS; i++) {
         askers[i].fixture = &fixture;
         askers[i].seed = 100 * i;
-        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, request_often, &askers[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(askers[i].thread, NULL);
     pthread_join(changer, NULL);
-    /* The same changes once more, with nobody beside. */
+    /* The same changes once more, with nothing beside. */
     struct train_backend *again = train_backend_of(&fixture, "cpu", 2);
     struct train_backend *first = fixture.backend;
     for (uint64_t version = 0; version <= 5; version++) {

@@ -1,11 +1,11 @@
-/* A learner for tests in Python: asked on standard input, a JSON object a line, answered on
- * standard output, one line each.
+/* A training backend for tests in Python: asked on standard input, a JSON object a line, answered
+ * on standard output, one line each.
  *
  *   train_backend_probe fresh DIRECTORY            makes a tiny model with a tokenizer, and no more
  *   train_backend_probe KIND MODEL [KEY=VALUE…]
  *
- * Keys: tokenizer, url, rank, alpha, seed, context, at_once, batch, backend, threads; any other is
- * a setting.
+ * Keys: tokenizer, url, rank, alpha, seed, context, at_once, batch, backend, threads; any other
+ * is a setting.
  *
  *   {"do": "prompt", "messages": […]}                    {"ids": […]}
  *   {"do": "sample", "prompts": [{"ids", "max_tokens", "temperature", "seed"}, …]}, all at once
@@ -106,7 +106,7 @@ struct asker {
     struct err err;
 };
 
-static void ask_one(struct asker *asker)
+static void request_one(struct asker *asker)
 {
     const struct train_backend_sampling sampling = {
         .max_tokens = (size_t)number(asker->wanted, "max_tokens", 0),
@@ -123,7 +123,7 @@ static void ask_one(struct asker *asker)
 
 static void *ask(void *argument)
 {
-    ask_one(argument);
+    request_one(argument);
     return NULL;
 }
 
@@ -159,15 +159,15 @@ static json_t *do_sample(struct train_backend *backend, const json_t *line, stru
     return json_pack("{s:o}", "answers", answers);
 }
 
-/* Who asks one thing after another while something else goes on. */
+/* A thread that requests one thing after another while something else goes on. */
 struct meanwhile {
     pthread_t thread;
     struct train_backend *backend;
-    const json_t *prompts; /* NULL: nobody does */
+    const json_t *prompts; /* NULL: nothing does */
     json_t *answers;
 };
 
-static void *ask_all(void *argument)
+static void *request_all(void *argument)
 {
     struct meanwhile *meanwhile = argument;
     const json_t *prompt;
@@ -175,7 +175,7 @@ static void *ask_all(void *argument)
     json_array_foreach(meanwhile->prompts, i, prompt)
     {
         struct asker asker = {.backend = meanwhile->backend, .wanted = prompt};
-        ask_one(&asker);
+        request_one(&asker);
         json_array_append_new(meanwhile->answers, answer_of(&asker));
         train_backend_answer_deinit(&asker.answer);
     }
@@ -189,7 +189,7 @@ static void begin_meanwhile(struct meanwhile *meanwhile, struct train_backend *b
                                     .prompts = json_object_get(line, "meanwhile"),
                                     .answers = json_array()};
     if (meanwhile->prompts)
-        pthread_create(&meanwhile->thread, NULL, ask_all, meanwhile);
+        pthread_create(&meanwhile->thread, NULL, request_all, meanwhile);
 }
 
 /* Their answers go into `out`, where there is one. */
@@ -428,7 +428,7 @@ int main(int count, char **words)
     struct train_backend *backend = NULL;
     struct err err = {0};
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t bytes;
     int result = 0;
     if (count < 3)
@@ -452,7 +452,7 @@ int main(int count, char **words)
     if (result == 0)
         result = train_backend_open(&backend, &options, &err);
     say(result < 0 ? failure(&err) : json_pack("{s:s}", "ready", train_backend_kind(backend)));
-    while (result == 0 && (bytes = getline(&line, &room, stdin)) > 0)
+    while (result == 0 && (bytes = getline(&line, &capacity, stdin)) > 0)
         say(obey(backend, line, (size_t)bytes));
     train_backend_close(backend);
     settings_deinit(&settings);

@@ -24,7 +24,7 @@
 #define DOCUMENTS 4
 #define LEASE_MS 100
 #define INSTANTS_US 60000 /* after the start, in which they die */
-#define PATIENCE_MS 60000
+#define WAIT_MOST_MS 60000
 
 /* What outlives the processes. */
 struct ledger {
@@ -198,14 +198,14 @@ static void check_results(struct queue *queue)
 
 static void wait_for_all(struct queue *queue)
 {
-    int64_t deadline_ns = clock_now_ns() + (int64_t)PATIENCE_MS * 1000000;
+    int64_t deadline_ns = clock_now_ns() + (int64_t)WAIT_MOST_MS * 1000000;
     while (!all_done(queue)) {
         struct queue_reaping reaping;
         struct err err;
         if (queue_reap(queue, &reaping, &err) < 0)
             fail_msg("%s", err.text);
         if (clock_now_ns() > deadline_ns)
-            fail_msg("not all jobs are done after %d ms", PATIENCE_MS);
+            fail_msg("not all jobs are done after %d ms", WAIT_MOST_MS);
         pause_us(5000);
     }
 }

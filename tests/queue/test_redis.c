@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000 /* no slow machine reaches it */
+#define WAIT_MOST_MS 30000 /* no slow machine reaches it */
 
 static struct redis_server server = {.durable = true};
 static redisContext *control;
@@ -102,7 +102,7 @@ static void await(const char *what, const atomic_int *number, int least)
 {
     int64_t start_ns = clock_now_ns();
     while (atomic_load(number) < least) {
-        if (clock_ms_since(start_ns) > PATIENCE_MS)
+        if (clock_ms_since(start_ns) > WAIT_MOST_MS)
             fail_msg("never told: %s", what);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }

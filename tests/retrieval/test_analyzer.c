@@ -1,4 +1,4 @@
-/* Which words a source has, and that FTS5 is told the same. */
+/* Which words a source has, and that FTS5 gets the same. */
 #include "retrieval/analyzer.h"
 
 #include "../support/test.h"
@@ -76,7 +76,7 @@ static int stop_at_two(void *context, const struct analyzer_word *word)
     return ++*(int *)context == 2 ? 7 : 0;
 }
 
-TEST(ends_when_told)
+TEST(ends_when_stopped)
 {
     int seen = 0;
     assert_int_equal(analyzer_each("alpha beta gamma", 16, stop_at_two, &seen), 7);

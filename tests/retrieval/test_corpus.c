@@ -256,8 +256,8 @@ TEST(directories)
 TEST(problems_and_trajectories)
 {
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
-    char *house = paths_root();
-    char *root = mem_printf("%s/problems", house);
+    char *repository = paths_root();
+    char *root = mem_printf("%s/problems", repository);
     const char *const search_paths[] = {root};
     struct corpus_options options = {.search_paths = search_paths, .search_path_count = 1};
     struct corpus_counts counts;
@@ -281,5 +281,5 @@ TEST(problems_and_trajectories)
     assert_int_equal(counts.fates[CORPUS_FOREIGN], 1); /* of a problem that was another one then */
     file_remove_tree(directory);
     mem_free(root);
-    mem_free(house);
+    mem_free(repository);
 }

@@ -201,7 +201,7 @@ TEST(unguarded)
     retrieval_close(retrieval);
 }
 
-/* What gives a withheld problem away is shown to nobody, whatever is asked. */
+/* What gives a withheld problem away is never shown, whatever is asked. */
 TEST(withheld)
 {
     struct fixture *fixture = *state;
@@ -210,7 +210,7 @@ TEST(withheld)
         {.text = "nothing like it", .title = "another", .problem_id = "level1/23"},
         {.text = SOFTMAX_AGAIN, .title = "softmax"},
     };
-    static const char *const kept[] = {"", "stranger/triton ", ""}; /* where the id alone tells */
+    static const char *const kept[] = {"", "stranger/triton ", ""}; /* where the id alone decides */
     const struct retrieval_query query = {.text = LOG_SOFTMAX, .title = "softmax", .count = 9};
     char found[512];
     for (size_t i = 0; i < COUNT(withheld); i++) {
@@ -257,7 +257,7 @@ TEST(whole_example)
     retrieval_close(retrieval);
 }
 
-static void *ask_often(void *context)
+static void *search_often(void *context)
 {
     static char wrong[] = "wrong";
     struct retrieval_query query = {.text = SOFTMAX, .title = "softmax", .count = 2};
@@ -280,7 +280,7 @@ TEST(threads)
     struct err err;
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, ask_often, retrieval), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, search_often, retrieval), 0);
     for (size_t i = 0; i < 4; i++) {
         void *wrong;
         pthread_join(threads[i], &wrong);

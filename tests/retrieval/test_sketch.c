@@ -107,7 +107,7 @@ TEST(embedded)
 }
 
 /* The plain way: all hashes of both sets, kept by a sketch that is large enough for them, against
- * what the smallest ones tell. */
+ * what the smallest ones say. */
 TEST(estimate)
 {
     struct sketch a = {.all = false, .count = SKETCH_HASHES}, b = a;

@@ -38,10 +38,10 @@ def read(directory):
 def scalars(directory):
     """All of a run's: {directory below tensorboard/: {tag: [(step, value), …]}}."""
     found = {}
-    board = directory / "tensorboard"
-    for folder in [board, *sorted(path for path in board.iterdir() if path.is_dir())]:
+    events = directory / "tensorboard"
+    for folder in [events, *sorted(path for path in events.iterdir() if path.is_dir())]:
         events = read(folder)
-        found[str(folder.relative_to(board))] = {
+        found[str(folder.relative_to(events))] = {
             tag: [(event.step, event.value) for event in events.Scalars(tag)]
             for tag in events.Tags()["scalars"]
         }

@@ -1,4 +1,5 @@
-/* Episodes of a step: real prompts and problems, a learner and a judge that are made up. */
+/* Episodes of a step: real prompts and problems, a training backend and a judge that are made
+ * up. */
 #include "rl/collect/collector.h"
 
 #include "../support/fake_train_backend.h"
@@ -61,7 +62,7 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struc
     pthread_mutex_unlock(&evaluator->lock);
     verdict_init(verdict);
     if (evaluator->mood == AWAY || (evaluator->mood == AWAY_TWICE && asked <= 2))
-        return err_set(err, ERR_IO, "nobody answers");
+        return err_set(err, ERR_IO, "no answer there");
     if (evaluator->mood == ABROAD)
         return err_set(err, ERR_INPUT, "no such problem there");
     if (evaluator->mood == LOST) {
@@ -137,22 +138,22 @@ static int stumble(struct train_backend *backend, const struct train_backend_sam
 struct world {
     struct train_backend backend;
     struct evaluator evaluator;
-    struct collector *play;
+    struct collector *collector;
     const struct rl_rollout *rollouts;
     size_t count;
     struct err err;
-    size_t told;
+    size_t turns_reported;
 };
 
-static void hear(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
+static void count_turn(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
 {
     struct world *world = context;
     assert_non_null(rollout->problem);
     assert_non_null(turn->record);
-    world->told++;
+    world->turns_reported++;
 }
 
-struct way {
+struct scenario {
     int (*say)(struct train_backend *, const struct train_backend_sampling *, char **,
                struct err *);
     enum mood mood;
@@ -163,44 +164,46 @@ struct way {
     const _Atomic int *cancelled;
 };
 
-static int play(struct world *world, const struct way *way)
+static int run_scenario(struct world *world, const struct scenario *scenario)
 {
     json_t *tasks = json_array();
     static const char *const problems[TASKS] = {"relu", "softmax", "gemm"};
-    *world = (struct world){.backend = {.say = way->say, .version = 7},
-                            .evaluator = {.mood = way->mood}};
+    *world = (struct world){.backend = {.say = scenario->say, .version = 7},
+                            .evaluator = {.mood = scenario->mood}};
     pthread_mutex_init(&world->backend.lock, NULL);
     pthread_mutex_init(&world->evaluator.lock, NULL);
     for (size_t i = 0; i < TASKS; i++)
         json_array_append_new(tasks, json_pack("{s:{s:s}}", "problem", "id", problems[i]));
-    json_t *configuration = json_pack("{s:I, s:s, s:f}", "turns", (json_int_t)way->turns, "reward",
-                                      way->reward ? way->reward : "kevin", "gamma", 1.0);
+    json_t *configuration = json_pack("{s:I, s:s, s:f}", "turns", (json_int_t)scenario->turns,
+                                      "reward", scenario->reward ? scenario->reward : "kevin",
+                                      "gamma", 1.0);
     const struct collector_options options = {.gym = gym,
                                               .backend = &world->backend,
                                               .evaluator = &world->evaluator,
                                               .configuration = configuration,
                                               .sampling = {.temperature = 1, .top_p = 1},
-                                              .seed = way->seed,
+                                              .seed = scenario->seed,
                                               .step = 5,
                                               .name = "test",
                                               .tasks = tasks,
-                                              .first_task = way->first_task,
+                                              .first_task = scenario->first_task,
                                               .samples = SAMPLES,
-                                              .jobs = way->jobs,
-                                              .wait_ms = way->wait_ms,
-                                              .cancelled = way->cancelled,
-                                              .on_turn = hear,
+                                              .jobs = scenario->jobs,
+                                              .wait_ms = scenario->wait_ms,
+                                              .cancelled = scenario->cancelled,
+                                              .on_turn = count_turn,
                                               .context = world};
-    int result = collector_start(&world->play, &options, &world->err);
+    int result = collector_start(&world->collector, &options, &world->err);
     json_decref(configuration);
     json_decref(tasks);
-    return result < 0 ? result
-                      : collector_wait(world->play, &world->rollouts, &world->count, &world->err);
+    return result < 0
+               ? result
+               : collector_wait(world->collector, &world->rollouts, &world->count, &world->err);
 }
 
 static void end(struct world *world)
 {
-    collector_free(world->play);
+    collector_free(world->collector);
     pthread_mutex_destroy(&world->backend.lock);
     pthread_mutex_destroy(&world->evaluator.lock);
 }
@@ -208,10 +211,10 @@ static void end(struct world *world)
 TEST(rollouts)
 {
     struct world world;
-    const struct way way = {.say = write_code, .jobs = 3, .turns = 2, .first_task = 4};
-    assert_int_equal(play(&world, &way), 0);
+    const struct scenario scenario = {.say = write_code, .jobs = 3, .turns = 2, .first_task = 4};
+    assert_int_equal(run_scenario(&world, &scenario), 0);
     assert_int_equal(world.count, TASKS * SAMPLES);
-    assert_int_equal(world.told, world.count * 2);
+    assert_int_equal(world.turns_reported, world.count * 2);
     for (size_t i = 0; i < world.count; i++) {
         const struct rl_rollout *rollout = &world.rollouts[i];
         assert_int_equal(rollout->task, 4 + i / SAMPLES);
@@ -242,13 +245,16 @@ TEST(coverage)
         double coverage;
     } rows[] = {{"time", 0.25}, {"named_time", 0.75}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .reward = "drkernel"};
+        const struct scenario scenario = {.say = write_code,
+                                          .jobs = 2,
+                                          .turns = 2,
+                                          .reward = "drkernel"};
         struct world world;
         struct err err = {0};
         char *pair = mem_printf("gym.coverage=%s", rows[i].measure);
         size_t correct = 0;
         assert_int_equal(settings_assign(&settings, pair, &err), 0);
-        assert_int_equal(play(&world, &way), 0);
+        assert_int_equal(run_scenario(&world, &scenario), 0);
         for (size_t r = 0; r < world.count; r++)
             for (size_t t = 0; t < 2; t++) {
                 const struct rl_turn *turn = &world.rollouts[r].turns[t];
@@ -263,7 +269,8 @@ TEST(coverage)
     struct world world;
     struct err err = {0};
     assert_int_equal(settings_assign(&settings, "gym.coverage=times", &err), 0);
-    assert_int_equal(play(&world, &(struct way){.say = write_code, .jobs = 1, .turns = 1}),
+    assert_int_equal(run_scenario(&world,
+                                  &(struct scenario){.say = write_code, .jobs = 1, .turns = 1}),
                      ERR_INPUT);
     assert_non_null(strstr(world.err.text, "gym.coverage: unknown coverage 'times'"));
     end(&world);
@@ -274,11 +281,16 @@ TEST(coverage)
 TEST(answers_depend_on_their_numbers_alone)
 {
     struct world one, other, another;
-    assert_int_equal(play(&one, &(struct way){.say = write_code, .jobs = 1, .turns = 2}), 0);
-    assert_int_equal(play(&other, &(struct way){.say = write_code, .jobs = 6, .turns = 2}), 0);
-    assert_int_equal(play(&another,
-                          &(struct way){.say = write_code, .jobs = 1, .turns = 2, .seed = 1}),
+    assert_int_equal(run_scenario(&one,
+                                  &(struct scenario){.say = write_code, .jobs = 1, .turns = 2}),
                      0);
+    assert_int_equal(run_scenario(&other,
+                                  &(struct scenario){.say = write_code, .jobs = 6, .turns = 2}),
+                     0);
+    assert_int_equal(
+        run_scenario(&another,
+                     &(struct scenario){.say = write_code, .jobs = 1, .turns = 2, .seed = 1}),
+        0);
     size_t same = 0, all = 0;
     for (size_t i = 0; i < one.count; i++)
         for (size_t t = 0; t < 2; t++) {
@@ -298,7 +310,7 @@ TEST(answers_depend_on_their_numbers_alone)
 TEST(outcomes)
 {
     static const struct {
-        struct way way;
+        struct scenario scenario;
         int result;
         size_t turns; /* of each episode */
         bool played, excluded;
@@ -310,8 +322,8 @@ TEST(outcomes)
          0,
          false,
          false,
-         "nobody answers"},
-        {{.say = write_code, .mood = AWAY}, ERR_IO, 0, false, false, "nobody answers"},
+         "no answer there"},
+        {{.say = write_code, .mood = AWAY}, ERR_IO, 0, false, false, "no answer there"},
         {{.say = stumble, .wait_ms = 60000}, 0, 2, true, false, ""},
         {{.say = stumble}, ERR_TIMEOUT, 0, false, false, "no answer"},
         {{.say = write_prose}, 0, 2, true, false, ""},
@@ -322,10 +334,10 @@ TEST(outcomes)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
-        struct way way = rows[i].way;
-        way.jobs = 1;
-        way.turns = 2;
-        int result = play(&world, &way);
+        struct scenario scenario = rows[i].scenario;
+        scenario.jobs = 1;
+        scenario.turns = 2;
+        int result = run_scenario(&world, &scenario);
         if (result != rows[i].result)
             fail_msg("row %zu: %d, %s", i, result, world.err.text);
         if (result < 0)
@@ -347,13 +359,16 @@ TEST(interrupted)
 {
     struct world world;
     const _Atomic int cancelled = 1;
-    const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .cancelled = &cancelled};
-    assert_int_equal(play(&world, &way), ERR_CANCELLED);
+    const struct scenario scenario = {.say = write_code,
+                                      .jobs = 2,
+                                      .turns = 2,
+                                      .cancelled = &cancelled};
+    assert_int_equal(run_scenario(&world, &scenario), ERR_CANCELLED);
     assert_int_equal(world.backend.samples, 0);
     end(&world);
 }
 
-/* A judge that never comes back does not hold up who lets go of the episodes. */
+/* A judge that never answers does not hold up a caller that frees the collector. */
 TEST(given_up)
 {
     struct world world = {.backend = {.say = write_code}, .evaluator = {.mood = AWAY}};
@@ -369,7 +384,7 @@ TEST(given_up)
                                               .samples = 1,
                                               .jobs = 1,
                                               .wait_ms = 3600000};
-    assert_int_equal(collector_start(&world.play, &options, &world.err), 0);
+    assert_int_equal(collector_start(&world.collector, &options, &world.err), 0);
     json_decref(configuration);
     json_decref(tasks);
     end(&world);

@@ -66,7 +66,7 @@ TEST(draws)
     one_coverage(&batch, &arena, 0.33);
     one_coverage(&again, &arena, 0.33);
     one_coverage(&later, &arena, 0.33);
-    batch.drop[0] = RL_MISMATCH; /* it is not looked at, and nobody else's draw moves */
+    batch.drop[0] = RL_MISMATCH; /* it is not looked at, and no other draw moves */
     rl_coverage_reject(&batch, &options, 5, 17, &metrics);
     double masked = 0;
     for (size_t row = 1; row < 800; row++)

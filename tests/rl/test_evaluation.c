@@ -90,7 +90,7 @@ static const struct {
       {"eval/problems", 3},
       {"eval/lost_samples", 3},
       {"eval/level/1/correct_rate", NAN}}},
-    /* Where nothing was judged nobody knows; a level of its own may be known. */
+    /* Where nothing was judged nothing is known; a level of its own may be known. */
     {{{"a", UNJUDGED}, {"a", NAN}, {"b", UNJUDGED}, {"b", UNJUDGED}, {"c", UNJUDGED}, {"c", NAN}},
      {{"eval/lost_samples", 6},
       {"eval/problems", 3},

@@ -18,7 +18,7 @@
 
 #define NODES 7 /* three turns */
 #define TURNS 3
-#define WAYS 8
+#define PATHS 8
 #define SAMPLES 4
 #define CLOSE 1e-6 /* log-probabilities are floats */
 #define APART 1e-3
@@ -52,17 +52,17 @@ static double probability(const double *parameters, size_t node, size_t token)
     return token ? one : 1 - one;
 }
 
-struct way {
+struct path {
     size_t turns;
     size_t nodes[TURNS], tokens[TURNS];
 };
 
 /* The ways of a world, each once. */
-static size_t list_ways(const struct world *world, struct way *ways)
+static size_t list_paths(const struct world *world, struct path *paths)
 {
     size_t count = 0;
-    for (size_t bits = 0; bits < WAYS; bits++) {
-        struct way way = {0};
+    for (size_t bits = 0; bits < PATHS; bits++) {
+        struct path path = {0};
         size_t node = 0;
         bool over = false;
         size_t unused = 0;
@@ -73,34 +73,34 @@ static size_t list_ways(const struct world *world, struct way *ways)
                 unused |= token;
                 continue;
             }
-            way.nodes[way.turns] = node;
-            way.tokens[way.turns++] = token;
+            path.nodes[path.turns] = node;
+            path.tokens[path.turns++] = token;
             over = world->ends[node][token];
             node = 2 * node + 1 + token;
         }
         if (!unused)
-            ways[count++] = way;
+            paths[count++] = path;
     }
     return count;
 }
 
-static double way_probability(const struct way *way, const double *parameters)
+static double path_probability(const struct path *path, const double *parameters)
 {
     double product = 1;
-    for (size_t t = 0; t < way->turns; t++)
-        product *= probability(parameters, way->nodes[t], way->tokens[t]);
+    for (size_t t = 0; t < path->turns; t++)
+        product *= probability(parameters, path->nodes[t], path->tokens[t]);
     return product;
 }
 
 static double objective(const struct world *world, const double *parameters)
 {
-    struct way ways[WAYS];
-    size_t count = list_ways(world, ways);
+    struct path paths[PATHS];
+    size_t count = list_paths(world, paths);
     double sum = 0;
     for (size_t i = 0; i < count; i++)
-        for (size_t t = 0; t < ways[i].turns; t++)
-            sum += way_probability(&ways[i], parameters) *
-                   world->reward[ways[i].nodes[t]][ways[i].tokens[t]];
+        for (size_t t = 0; t < paths[i].turns; t++)
+            sum += path_probability(&paths[i], parameters) *
+                   world->reward[paths[i].nodes[t]][paths[i].tokens[t]];
     return sum;
 }
 
@@ -133,7 +133,7 @@ struct setup {
     bool counted;            /* the mean over the rows that there are; else their sum / N */
 };
 
-static void fill_batch(const struct setup *setup, const struct way *const *chosen,
+static void fill_batch(const struct setup *setup, const struct path *const *chosen,
                        struct rl_batch *batch, struct arena *arena, size_t *nodes, size_t *tokens)
 {
     const double *sampler = setup->sampler ? setup->sampler : theta;
@@ -208,7 +208,7 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
 }
 
 /* Adds Σ over tokens of slope · ∇log π. */
-static void add_estimate(const struct setup *setup, const struct way *const *chosen,
+static void add_estimate(const struct setup *setup, const struct path *const *chosen,
                          double *gradient)
 {
     struct arena arena = {0};
@@ -229,20 +229,20 @@ static void add_estimate(const struct setup *setup, const struct way *const *cho
 static double moments(const struct setup *setup, double *mean)
 {
     const double *sampler = setup->sampler ? setup->sampler : theta;
-    struct way ways[WAYS];
-    size_t count = list_ways(setup->world, ways);
+    struct path paths[PATHS];
+    size_t count = list_paths(setup->world, paths);
     size_t all = 1;
     double square = 0;
     for (size_t i = 0; i < setup->samples; i++)
         all *= count;
     memset(mean, 0, NODES * sizeof *mean);
     for (size_t code = 0; code < all; code++) {
-        const struct way *chosen[SAMPLES];
+        const struct path *chosen[SAMPLES];
         double chance = 1, gradient[NODES] = {0};
         size_t rest = code;
         for (size_t i = 0; i < setup->samples; i++, rest /= count) {
-            chosen[i] = &ways[rest % count];
-            chance *= way_probability(chosen[i], sampler);
+            chosen[i] = &paths[rest % count];
+            chance *= path_probability(chosen[i], sampler);
         }
         add_estimate(setup, chosen, gradient);
         for (size_t n = 0; n < NODES; n++) {
@@ -459,19 +459,19 @@ TEST(first_steps)
     check("importance_sampling, off policy", &off, 1, false);
 }
 
-TEST(ways)
+TEST(paths)
 {
     static const struct {
         const struct world *world;
-        size_t ways;
+        size_t paths;
     } counts[] = {{&single, 2}, {&even, 8}, {&uneven, 4}};
     for (size_t i = 0; i < COUNT(counts); i++) {
-        struct way ways[WAYS];
+        struct path paths[PATHS];
         double sum = 0;
-        size_t count = list_ways(counts[i].world, ways);
-        assert_int_equal(count, counts[i].ways);
+        size_t count = list_paths(counts[i].world, paths);
+        assert_int_equal(count, counts[i].paths);
         for (size_t w = 0; w < count; w++)
-            sum += way_probability(&ways[w], theta);
+            sum += path_probability(&paths[w], theta);
         assert_true(fabs(sum - 1) < 1e-12);
     }
 }

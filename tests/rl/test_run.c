@@ -95,7 +95,7 @@ static const struct change {
     {"policy.model=other", "policy.model \"\", now it is \"other\""},
     {"log.level=debug", NULL},
     {"policy.url=http://elsewhere", NULL},
-    {"policy.token=secret", NULL}, /* nobody wrote it down */
+    {"policy.token=secret", NULL}, /* it is not written down */
     {"queue.attempts=9", NULL},
 };
 
@@ -107,7 +107,7 @@ static void make_begun(const char *directory)
     mem_free(path);
 }
 
-/* What was made with the settings of before holds them; what made nothing yet holds nobody. */
+/* What was made with the settings of before holds them; what made nothing yet binds nothing. */
 TEST(settings_of_nothing)
 {
     struct settings changed;
@@ -326,22 +326,22 @@ TEST(full_disk)
 {
     char *full = in("full"), *clean = in("clean");
     assert_int_equal(in_child(clean, STEPS), 0);
-    for (rlim_t room = 2000; room < 12000; room += 701) {
+    for (rlim_t capacity = 2000; capacity < 12000; capacity += 701) {
         pid_t pid = fork();
         int status;
         if (pid == 0) {
-            struct rlimit limit = {room, room};
+            struct rlimit limit = {capacity, capacity};
             struct err err = {0};
             signal(SIGXFSZ, SIG_IGN);
             setrlimit(RLIMIT_FSIZE, &limit);
             int result = writer_run(full, &settings, STEPS, NULL, &err);
-            bool told = strstr(err.text, "cannot write") && !strchr(err.text, '\n');
-            _exit(result == 0 ? 0 : result == ERR_IO && told ? 1 : 2);
+            bool clear = strstr(err.text, "cannot write") && !strchr(err.text, '\n');
+            _exit(result == 0 ? 0 : result == ERR_IO && clear ? 1 : 2);
         }
         waitpid(pid, &status, 0);
         assert_true(WIFEXITED(status));
         assert_in_range(WEXITSTATUS(status), 0, 1);
-        if (room < 5000)
+        if (capacity < 5000)
             assert_int_equal(WEXITSTATUS(status), 1);
     }
     assert_int_equal(in_child(full, STEPS), 0);
@@ -421,7 +421,7 @@ TEST(tags)
 }
 
 /* docs/guide/runs.md has every row. */
-TEST(tags_are_told)
+TEST(tags_are_logged)
 {
     char *page = contents("docs/guide", "runs.md");
     for (size_t i = 0; i < tensorboard_tag_count; i++) {
@@ -486,7 +486,7 @@ TEST(mean)
         {"a", 4, 2, 2, 4.5, 0.70710678}, /* up to step 4 */
         {"a", 9, 1, 1, 6, NAN},
         {"a", 9, 99, 5, 4, 1.58113883},
-        {"seldom", 9, 2, 0, 7, NAN}, /* not told in these: its last value */
+        {"seldom", 9, 2, 0, 7, NAN}, /* not logged in these: its last value */
         {"seldom", 1, 9, 1, 7, NAN},
         {"seldom", 0, 9, 0, NAN, NAN},
         {"lost", 9, 9, 0, NAN, NAN},

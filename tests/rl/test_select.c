@@ -62,7 +62,7 @@ static const struct {
     {"by more", 2, {0, 0}, {1, 1.002}, {0}, {true, true, true, true}},
     {"what differs is dropped", 3, .turns = {0, 0, 0}, .rewards = {1, 1, 2},
      .drop = {0, 0, RL_MISMATCH}, .stays = {false, false, false, true}},
-    {"a lone rollout", 1, {0}, {1}, {0}, {false, false, false, true}},
+    {"a single rollout", 1, {0}, {1}, {0}, {false, false, false, true}},
     {"rollouts of other lengths", 3, {0, 1, 0}, {1, 2, 1}, {0}, {false, true, true, true}},
 };
 

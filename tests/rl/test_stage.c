@@ -228,7 +228,7 @@ TEST(held_out)
         {"rleu", "", 0, 0, 0, "train.problems: unknown problem 'rleu'"},
         {"relu", "sotfmax", 0, 0, 0, "train.held_out: unknown problem 'sotfmax'"},
     };
-    const char *const problem_roots[] = {"problems"};
+    const char *const search_paths[] = {"problems"};
     struct settings settings;
     settings_init(&settings);
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -237,7 +237,7 @@ TEST(held_out)
         settings.train_problems = rows[i].problems;
         settings.train_held_out = rows[i].held_out;
         settings.train_held_out_share = rows[i].share;
-        int result = train_data_open(&data, &settings, problem_roots, 1, &err);
+        int result = train_data_open(&data, &settings, search_paths, 1, &err);
         if ((result < 0) != (rows[i].complaint != NULL) ||
             (result < 0 && !strstr(err.text, rows[i].complaint)))
             fail_msg("row %zu: %d %s", i, result, err.text);

@@ -1,4 +1,5 @@
-/* From rollouts to rows, datums and calls of a learner: what stands where, and what is left out. */
+/* From rollouts to rows, datums and calls of a training backend: what stands where, and what is
+ * left out. */
 #include "rl/train/train_step.h"
 
 #include "../support/fake_train_backend.h"

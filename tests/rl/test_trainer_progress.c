@@ -1,4 +1,4 @@
-/* Whose turns are news: those of the round that is waited for, with what it did before. */
+/* Which turns are reported: those of the round that is waited for, with what it did before. */
 #include "rl/train/internal.h"
 
 #include "../support/test.h"
@@ -13,13 +13,13 @@ struct heard {
     const char *phase;
 };
 
-static void hear(void *context, const struct trainer_progress *news)
+static void record_progress(void *context, const struct trainer_progress *progress)
 {
     struct heard *heard = context;
     heard->count++;
-    heard->done = news->done;
-    heard->all = news->all;
-    heard->phase = news->phase;
+    heard->done = progress->done;
+    heard->all = progress->all;
+    heard->phase = progress->phase;
 }
 
 static void assert_heard(const struct heard *heard, size_t count, const char *phase, size_t done,
@@ -33,11 +33,11 @@ static void assert_heard(const struct heard *heard, size_t count, const char *ph
 
 TEST(rounds)
 {
-    char folder[] = "/tmp/test_trainer_news_XXXXXX";
+    char folder[] = "/tmp/test_trainer_progress_XXXXXX";
     struct heard heard = {0};
     struct settings settings;
     struct err err = {0};
-    const struct trainer_options options = {.on_progress = hear, .context = &heard};
+    const struct trainer_options options = {.on_progress = record_progress, .context = &heard};
     struct trainer trainer = {.options = &options};
     struct round now = {.trainer = &trainer, .all = 4}, ahead = {.trainer = &trainer, .all = 8};
     assert_non_null(mkdtemp(folder));

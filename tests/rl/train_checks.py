@@ -27,7 +27,7 @@ FILES = [
     ("status.json", "status"),
     ("evaluations/step-*.jsonl", "trajectory"),
 ]
-# What any step of reinforcement tells; speedups, evaluations and levels where there are any.
+# What any step of reinforcement logs; speedups, evaluations and levels where there are any.
 ALWAYS = """Reward/Mean Reward/StdDev Reward/Min Reward/Max Kernel/FormatRate Kernel/CompileRate
 Kernel/CorrectRate Kernel/CheatRate Progress/CompletionFraction Optimizer/LearningRate
 Batch/NumGroups Batch/NumTrajectories Timing/Total Timing/Rollout Timing/Assemble_Data
@@ -52,13 +52,13 @@ def read(directory):
 
 
 @pytest.fixture(scope="module")
-def boards():
+def event_files():
     """{run: {directory below tensorboard/: what TensorBoard reads there}}."""
     found = {}
     for name, directory in RUNS.items():
-        board = directory / "tensorboard"
-        folders = [board, *sorted(path for path in board.iterdir() if path.is_dir())]
-        found[name] = {str(path.relative_to(board)): read(path) for path in folders}
+        events = directory / "tensorboard"
+        folders = [events, *sorted(path for path in events.iterdir() if path.is_dir())]
+        found[name] = {str(path.relative_to(events)): read(path) for path in folders}
     return found
 
 
@@ -108,12 +108,12 @@ def wanted(run):
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_scalars(run, boards):
+def test_scalars(run, event_files):
     """Each point once, under its tag, and no others."""
-    told = wanted(run)
-    assert set(boards[run]) == set(told)
-    for folder, tags in told.items():
-        events = boards[run][folder]
+    logged = wanted(run)
+    assert set(event_files[run]) == set(logged)
+    for folder, tags in logged.items():
+        events = event_files[run][folder]
         assert set(events.Tags()["scalars"]) == set(tags), folder
         for tag, points in tags.items():
             read_points = events.Scalars(tag)
@@ -128,9 +128,9 @@ def test_documented_tags_are_there(run):
     steps = [line["step"] for line in metrics(run) if "reward/mean" in line]
     assert steps
     for tag in ALWAYS:
-        told = [step for step, _ in tags[tag]]
+        logged = [step for step, _ in tags[tag]]
         tuned = tag.startswith(("Prog", "Opt", "Timing"))  # of fine-tuning, too
-        assert told == steps or (tuned and set(told) > set(steps)), tag
+        assert logged == steps or (tuned and set(logged) > set(steps)), tag
     for tag in EVALUATED:
         assert len(tags[f"Eval/{tag}"]) >= 2, tag
     if run == "timed":
@@ -141,18 +141,18 @@ def test_documented_tags_are_there(run):
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_histograms(run, boards):
+def test_histograms(run, event_files):
     counts = {}
     for trace in lines(RUNS[run] / "traces.jsonl"):
         if trace["reward"] is not None:
             counts[trace["step"]] = counts.get(trace["step"], 0) + 1
-    found = boards[run]["."].Histograms("Distributions/Rewards")
+    found = event_files[run]["."].Histograms("Distributions/Rewards")
     assert {event.step: event.histogram_value.num for event in found} == counts
     assert len(found) == len(counts)
-    advantages = [event.step for event in boards[run]["."].Histograms("Distributions/Advantages")]
-    told = [line["step"] for line in metrics(run) if "advantage/mean" in line]
-    assert advantages == told
-    assert ("Distributions/Speedups" in boards[run]["."].Tags()["histograms"]) == (run == "timed")
+    advantages = [event.step for event in event_files[run]["."].Histograms("Distributions/Advantages")]
+    logged = [line["step"] for line in metrics(run) if "advantage/mean" in line]
+    assert advantages == logged
+    assert ("Distributions/Speedups" in event_files[run]["."].Tags()["histograms"]) == (run == "timed")
 
 
 def texts(events, tag):
@@ -162,13 +162,13 @@ def texts(events, tag):
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_texts(run, boards):
-    events = boards[run]["."]
+def test_texts(run, event_files):
+    events = event_files[run]["."]
     configuration, count = texts(events, "Configuration")
     assert count == 1 and "    gym.style: terse\n" in configuration[0].replace('"', "")
     held_out, count = texts(events, "Samples/HeldOut")
-    told = [line["step"] for line in metrics(run) if "eval/correct_rate" in line]
-    assert sorted(held_out) == told and count == len(told)
+    logged = [line["step"] for line in metrics(run) if "eval/correct_rate" in line]
+    assert sorted(held_out) == logged and count == len(logged)
     answers, count = texts(events, "Samples/Training")
     steps = [line["step"] for line in metrics(run) if "reward/mean" in line]
     assert sorted(answers) == steps[::2] and count == len(answers)  # train.text_every=2
@@ -180,11 +180,11 @@ def test_texts(run, boards):
     assert "    " + trace["answer"].replace("\n", "\n    ") in text
 
 
-def test_killed_is_whole(boards):
+def test_killed_is_whole(event_files):
     """What TensorBoard shows of the run that died many times is what the other one has."""
     times = ("Timing/", "time/")
-    for folder, events in boards["whole"].items():
-        tags, other = events.Tags(), boards["killed"][folder]
+    for folder, events in event_files["whole"].items():
+        tags, other = events.Tags(), event_files["killed"][folder]
         assert tags == other.Tags()
         for tag in tags["scalars"]:
             if not tag.startswith(times):

@@ -32,7 +32,7 @@ static int open_standby(struct standby **made, struct err *err)
 FIXTURE(open_all)
 {
     struct err err = {0};
-    child_program = paths_side_program(&err);
+    child_program = paths_child_program(&err);
     if (!child_program || open_standby(&standby, &err) < 0)
         fail_msg("%s", err.text);
     sandbox = mem_alloc(sizeof *sandbox);

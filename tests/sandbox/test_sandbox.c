@@ -610,7 +610,7 @@ static int make_place(void)
     probe = mem_printf("%s/probe-%d", programs, (int)getpid()); /* a name of its own in /proc */
     secret = mem_printf("%s/secret", place);
     open_directory = mem_printf("%s/open", place);
-    char *original = paths_side_program(&err);
+    char *original = paths_child_program(&err);
     toolchain_init(&toolchain, NULL);
     int result = original && toolchain.cc ? 0 : -1;
     child_program = mem_printf("%s/warpgym-child", programs);

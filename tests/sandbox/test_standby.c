@@ -43,7 +43,7 @@ static void open_standby(struct standby **made)
 FIXTURE(open_all)
 {
     struct err err = {0};
-    child_program = paths_side_program(&err);
+    child_program = paths_child_program(&err);
     if (!child_program)
         fail_msg("%s", err.text);
     sandbox = mem_alloc(sizeof *sandbox);

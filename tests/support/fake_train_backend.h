@@ -1,6 +1,6 @@
-/* fake_train_backend: a learner that computes nothing, in the place of policy/train_backend.c: a
- * test program that includes this, once, is linked with it. What it was asked is kept; what it
- * answers is made of what it was asked.
+/* fake_train_backend: a training backend that computes nothing, in the place of
+ * policy/train_backend.c: a test program that includes this, once, is linked with it. What it was
+ * asked is kept; what it answers is made of what it was asked.
  *
  *   sample    the text of `say` for this prompt and seed; its tokens are 1, 2, 3, …
  *   forward   log-probability of a target t: -t / 100

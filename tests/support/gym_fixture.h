@@ -1,5 +1,5 @@
-/* gym_fixture: a gym over our own problems, opened once for all tests that follow TEST_GROUP. A test
- * program includes this once. */
+/* gym_fixture: a gym over our own problems, opened once for all tests that follow TEST_GROUP. A
+ * test program includes this once. */
 #pragma once
 
 #include "base/paths.h"

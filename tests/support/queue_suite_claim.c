@@ -81,7 +81,7 @@ static void *wait_for_job(void *argument)
     struct queue_claim wanted = {.worker = "waiter",
                                  .needs = needs,
                                  .needs_count = 1,
-                                 .timeout_ms = PATIENCE_MS};
+                                 .timeout_ms = WAIT_MOST_MS};
     int64_t start_ns = clock_now_ns();
     waiter->started = true;
     if (queue_claim(waiter->from, &wanted, &waiter->job, &waiter->got, &problem) < 0)
@@ -109,7 +109,7 @@ SUITE_TEST(a_put_wakes_a_claim)
         suite_put_full(i < 4 ? "one" : "two", NULL, "cpu", QUEUE_NORMAL, "", true);
         pthread_join(waiter.thread, NULL);
         assert_true(waiter.got);
-        assert_true(waiter.waited_ms < PATIENCE_MS / 2.0);
+        assert_true(waiter.waited_ms < WAIT_MOST_MS / 2.0);
         suite_finish(&waiter.job, "passed", "");
         queue_job_deinit(&waiter.job);
     }
@@ -139,8 +139,8 @@ SUITE_TEST(a_claim_ends_without_a_job)
     queue_interrupt(suite.queue);
     pthread_join(waiter.thread, NULL);
     assert_false(waiter.got);
-    assert_true(waiter.waited_ms < PATIENCE_MS / 2.0);
+    assert_true(waiter.waited_ms < WAIT_MOST_MS / 2.0);
     suite_put("a");
-    assert_true(suite_claim_with(suite.queue, "worker", "cpu", PATIENCE_MS, &job));
+    assert_true(suite_claim_with(suite.queue, "worker", "cpu", WAIT_MOST_MS, &job));
     queue_job_deinit(&job);
 }

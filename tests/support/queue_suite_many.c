@@ -59,7 +59,7 @@ static const struct queue_event *find_event(const struct seen *seen, const char 
 static struct queue_event await(struct seen *seen, const char *id, enum queue_state state)
 {
     const struct queue_event *event = NULL;
-    struct timespec until = clock_in_ms(PATIENCE_MS);
+    struct timespec until = clock_in_ms(WAIT_MOST_MS);
     int result = 0;
     pthread_mutex_lock(&seen->lock);
     while (!(event = find_event(seen, id, state)) && result == 0)

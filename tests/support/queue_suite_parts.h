@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-#define PATIENCE_MS 30000 /* no slow machine reaches it */
+#define WAIT_MOST_MS 30000 /* no slow machine reaches it */
 
 struct suite {
     const struct queue_place *place;

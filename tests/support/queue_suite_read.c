@@ -178,7 +178,7 @@ SUITE_TEST(retention_by_age)
     suite_reopen(&options);
     end_many(700, "");
     suite_put("waits");
-    int64_t deadline_ns = clock_now_ns() + (int64_t)PATIENCE_MS * 1000000;
+    int64_t deadline_ns = clock_now_ns() + (int64_t)WAIT_MOST_MS * 1000000;
     uint64_t removed = 0;
     while (removed < 700 && clock_now_ns() < deadline_ns) {
         suite.place->age(2);

@@ -1,4 +1,4 @@
-"""What a server tells, with types. docs/reference/verdict.md says what the fields mean."""
+"""What a server answers, with types. docs/reference/verdict.md says what the fields mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES = ("queued", "running", *ENDED)
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """One evaluation as it was when the server told of it."""
+    """One evaluation as it was when the server answered."""
 
     id: str
     state: str
@@ -110,7 +110,7 @@ class Turn:
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """A conversation about a problem as it was when the server told of it (docs/guide/gym.md).
+    """A conversation about a problem as it was when the server answered (docs/guide/gym.md).
 
     `messages` are those of the open turn, each {"role", "content"}, `tokens` how many they are by
     estimate; `step` is the turn that ended last; `returns` (one number a turn) and `trajectory`

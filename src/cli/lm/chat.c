@@ -223,7 +223,7 @@ static bool wait_for_input(void)
 static bool read_line(const struct talk *talk, struct buf *line)
 {
     char *part = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     bool more = true;
     buf_reset(line);
     while (more) {
@@ -235,7 +235,7 @@ static bool read_line(const struct talk *talk, struct buf *line)
             fputs("\n", stderr);
             continue;
         }
-        ssize_t got = cli_cancelled ? -1 : getline(&part, &room, stdin);
+        ssize_t got = cli_cancelled ? -1 : getline(&part, &capacity, stdin);
         if (got < 0 && interrupted && !cli_cancelled) { /* within a line after Ctrl-D */
             clearerr(stdin);
             buf_reset(line);

@@ -36,9 +36,10 @@ int lm_context_open(struct lm_context *context, const struct lm_where *where, bo
 
 int lm_context_sampler(struct lm_context *context, size_t sequences, size_t tokens, struct err *err)
 {
-    const struct lm_sampler_options options = lm_sampler_room(&context->model->config,
-                                                              context->backend->dtype, sequences,
-                                                              tokens, LM_CACHE_BYTES);
+    const struct lm_sampler_options options = lm_sampler_capacity(&context->model->config,
+                                                                  context->backend->dtype,
+                                                                  sequences, tokens,
+                                                                  LM_CACHE_BYTES);
     return lm_sampler_open(&context->sampler, context->model, &options, err);
 }
 

@@ -2,7 +2,7 @@
  *
  * episode_config_resolve makes what somebody asks for, the settings for what he left open, and the
  * problem's own facts into one whole object, which is kept with the episode: from then on nothing
- * but that object counts. Keys as docs/guide/gym.md tells them:
+ * but that object counts. Keys as in docs/guide/gym.md:
  *
  *   problem      {"id", "hash"}, or a whole one as in an evaluation request
  *   language, turns, gamma, reward, stop_speedup, coverage

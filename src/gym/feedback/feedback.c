@@ -36,7 +36,7 @@ static const struct situation situations[] = {
      true},
     {STATUS_RUNTIME_ERROR, "crash", "It compiles, but crashes when it runs",
      "Look for indices past the end, for sizes that are no multiple of a block or of a vector's "
-     "width, and for alignment that nobody promised.",
+     "width, and for alignment that is not guaranteed.",
      true},
     {STATUS_RUNTIME_ERROR, "killed", "It compiles, but its process was killed when it ran",
      "It may have asked for too much memory, or have made a call that is not allowed.", true},

@@ -9,7 +9,7 @@ int installation_find(struct installation *installation, const struct settings *
 {
     struct err why = {0};
     installation->root = paths_root();
-    installation->child_program = paths_side_program(err);
+    installation->child_program = paths_child_program(err);
     installation->locks = installation->child_program ? paths_lock_directory(err) : NULL;
     if (!installation->locks)
         return ERR_MISSING;

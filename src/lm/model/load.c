@@ -29,12 +29,12 @@ static const struct lm_tensor *tensor_of(const struct safetensors *set, enum par
     return safetensors_find(set, name);
 }
 
-static const char *shape_text(const struct lm_tensor *tensor, char *text, size_t room)
+static const char *shape_text(const struct lm_tensor *tensor, char *text, size_t capacity)
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < tensor->dimensions && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%llu", i > 0 ? ", " : "",
+    for (size_t i = 0; i < tensor->dimensions && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%llu", i > 0 ? ", " : "",
                                  (unsigned long long)tensor->shape[i]);
     return text;
 }

@@ -12,7 +12,7 @@
 /* Of one layer at most: two norms, two of heads, and weight, bias, A and B of each projection. */
 #define PER_LAYER (4 + 4 * LM_LORA_TARGET_COUNT)
 /* Of a parameter in its block: what GPUs want; a cache line is less. */
-#define PLACE_ALIGNMENT ((size_t)256)
+#define ARRAY_ALIGNMENT ((size_t)256)
 
 /* Sizes of one projection, and where it lies. */
 struct projection_shape {
@@ -150,11 +150,11 @@ static bool is_trained(const struct lm_parameter *parameter, enum lm_training tr
     return training == LM_TRAIN_ALL || (training == LM_TRAIN_ADAPTER && parameter->adapter);
 }
 
-static size_t place_after(const struct lm_model *model, const struct lm_parameter *parameter,
-                          size_t place)
+static size_t offset_after(const struct lm_model *model, const struct lm_parameter *parameter,
+                           size_t offset)
 {
     size_t bytes = parameter->rows * parameter->columns * lm_dtype_bytes(model->backend->dtype);
-    return place + (bytes + PLACE_ALIGNMENT - 1) / PLACE_ALIGNMENT * PLACE_ALIGNMENT;
+    return offset + (bytes + ARRAY_ALIGNMENT - 1) / ARRAY_ALIGNMENT * ARRAY_ALIGNMENT;
 }
 
 /* Values lie in one block, gradients in another: large pages, and one call to zero them. */
@@ -163,9 +163,9 @@ int lm_model_allocate(struct lm_model *model, enum lm_training training, struct 
     struct lm_backend *backend = model->backend;
     size_t values = 0, gradients = 0;
     for (size_t i = 0; i < model->parameter_count; i++) {
-        values = place_after(model, &model->parameters[i], values);
+        values = offset_after(model, &model->parameters[i], values);
         if (is_trained(&model->parameters[i], training))
-            gradients = place_after(model, &model->parameters[i], gradients);
+            gradients = offset_after(model, &model->parameters[i], gradients);
     }
     int result = lm_backend_alloc(backend, values, "the model's parameters", &model->values, err);
     if (result == 0 && gradients > 0)
@@ -177,11 +177,11 @@ int lm_model_allocate(struct lm_model *model, enum lm_training training, struct 
     for (size_t i = 0; i < model->parameter_count; i++) {
         struct lm_parameter *parameter = &model->parameters[i];
         parameter->value = (char *)model->values + values;
-        values = place_after(model, parameter, values);
+        values = offset_after(model, parameter, values);
         if (!is_trained(parameter, training))
             continue;
         parameter->gradient = (char *)model->gradients + gradients;
-        gradients = place_after(model, parameter, gradients);
+        gradients = offset_after(model, parameter, gradients);
     }
     return lm_rope_tables(&model->config, model->positions, backend, &model->cosine, &model->sine,
                           err);
@@ -223,7 +223,7 @@ int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm
         return result;
     for (size_t i = 0; i < model->parameter_count; i++)
         if (model->parameters[i].gradient)
-            bytes = place_after(model, &model->parameters[i], bytes);
+            bytes = offset_after(model, &model->parameters[i], bytes);
     if (bytes > 0)
         result = lm_backend_alloc(backend, bytes, "the sampler's copy of what is trained",
                                   &twin->values, err);
@@ -239,7 +239,7 @@ int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm
         const struct lm_parameter *from = &model->parameters[i];
         twin->parameters[i].value = from->gradient ? (char *)twin->values + bytes : from->value;
         if (from->gradient)
-            bytes = place_after(model, from, bytes);
+            bytes = offset_after(model, from, bytes);
     }
     lm_model_twin_update(twin, model);
     *out = twin;

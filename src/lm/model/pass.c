@@ -12,8 +12,8 @@
 
 /* Of the head's blocks: what has as many numbers for a row as there are targets. */
 struct targets {
-    size_t room;  /* numbers in each array */
-    int32_t *ids; /* the backend's, like all until `host` */
+    size_t capacity; /* numbers in each array */
+    int32_t *ids;    /* the backend's, like all until `host` */
     float *logprob, *dlogprob;
     float *host_logprob, *host_dlogprob;
 };
@@ -137,8 +137,8 @@ static int prepare_targets(struct lm_pass *pass, size_t per_row, struct err *err
 {
     struct lm_backend *backend = pass->flow.model->backend;
     struct targets *t = &pass->targets;
-    size_t room = pass->options.head_rows * per_row, bytes = room * sizeof(float);
-    if (t->room >= room)
+    size_t capacity = pass->options.head_rows * per_row, bytes = capacity * sizeof(float);
+    if (t->capacity >= capacity)
         return 0;
     free_targets(backend, t);
     int result = lm_backend_alloc(backend, bytes, "targets", (void **)&t->ids, err);
@@ -152,7 +152,7 @@ static int prepare_targets(struct lm_pass *pass, size_t per_row, struct err *err
     }
     t->host_logprob = mem_alloc(bytes);
     t->host_dlogprob = mem_alloc(bytes);
-    t->room = room;
+    t->capacity = capacity;
     return 0;
 }
 

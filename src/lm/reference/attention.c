@@ -21,15 +21,16 @@ static double softmax(double *scores, size_t count)
 }
 
 /* One row and head: its query, and the first key and value that it reads. */
-struct place {
+struct head_rows {
     size_t q, k, count; /* k's neighbours are `step` apart */
     size_t step, width;
 };
 
-static struct place place_of(const struct lm_attention *op, size_t first, size_t row, size_t head)
+static struct head_rows head_rows_of(const struct lm_attention *op, size_t first, size_t row,
+                                     size_t head)
 {
     size_t group = op->heads / op->kv_heads;
-    return (struct place){
+    return (struct head_rows){
         .q = (row * op->heads + head) * op->width,
         .k = (first * op->kv_heads + head / group) * op->width,
         .count = row - first + 1,
@@ -38,7 +39,7 @@ static struct place place_of(const struct lm_attention *op, size_t first, size_t
     };
 }
 
-static void attend(const struct lm_attention *op, const struct place *at, double *p, float *lse)
+static void attend(const struct lm_attention *op, const struct head_rows *at, double *p, float *lse)
 {
     const float *q = (const float *)op->q + at->q;
     const float *k = (const float *)op->k + at->k;
@@ -62,7 +63,7 @@ void reference_attention(struct lm_backend *backend, const struct lm_attention *
     for (size_t s = 0; s < op->sequences; s++)
         for (size_t row = (size_t)op->starts[s]; row < (size_t)op->starts[s + 1]; row++)
             for (size_t head = 0; head < op->heads; head++) {
-                struct place at = place_of(op, (size_t)op->starts[s], row, head);
+                struct head_rows at = head_rows_of(op, (size_t)op->starts[s], row, head);
                 float lse;
                 attend(op, &at, p, op->lse ? &op->lse[row * op->heads + head] : &lse);
             }
@@ -72,7 +73,7 @@ void reference_attention(struct lm_backend *backend, const struct lm_attention *
 /* With p = softmax(scores) and t_j = dy · v_j (Dao et al. 2022, appendix B.2):
  *   dv_j += p_j · dy,  dscore_j = p_j · (t_j - dy · y),  dq = scale · Σ dscore_j · k_j,
  *   dk_j += scale · dscore_j · q */
-static void attend_backward(const struct lm_attention *op, const struct place *at, float lse)
+static void attend_backward(const struct lm_attention *op, const struct head_rows *at, float lse)
 {
     const float *q = (const float *)op->q + at->q, *dy = (const float *)op->dy + at->q;
     const float *y = (const float *)op->y + at->q;
@@ -103,7 +104,7 @@ void reference_attention_backward(struct lm_backend *backend, const struct lm_at
     for (size_t s = 0; s < op->sequences; s++)
         for (size_t row = (size_t)op->starts[s]; row < (size_t)op->starts[s + 1]; row++)
             for (size_t head = 0; head < op->heads; head++) {
-                struct place at = place_of(op, (size_t)op->starts[s], row, head);
+                struct head_rows at = head_rows_of(op, (size_t)op->starts[s], row, head);
                 attend_backward(op, &at, op->lse[row * op->heads + head]);
             }
 }

@@ -237,7 +237,7 @@ static void *copy(const void *bytes, size_t count)
     return out;
 }
 
-static void on_news(void *context, size_t index, const struct lm_sample *sample)
+static void on_sample_event(void *context, size_t index, const struct lm_sample *sample)
 {
     struct wait *wait = context;
     const size_t top = wait->request->sampling.top_logprobs;
@@ -303,7 +303,7 @@ int lm_engine_run(struct lm_engine *engine, const struct lm_request *request,
     struct lm_request own = *request;
     uint64_t id;
     memset(samples, 0, request->samples * sizeof *samples);
-    own.on_event = on_news;
+    own.on_event = on_sample_event;
     own.scored = on_scored;
     own.context = &wait;
     pthread_mutex_init(&wait.lock, NULL);

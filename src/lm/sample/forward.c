@@ -9,7 +9,7 @@
 #define BLOCK_LEAST 16
 #define BLOCK_BYTES ((size_t)64 << 20) /* of logits at once */
 
-/* Backend memory, all of it: one row of the table in make_room for each. */
+/* Backend memory, all of it: one row of the table in alloc_arrays for each. */
 struct forward {
     struct lm_model *model;
     struct lm_backend *backend;
@@ -52,7 +52,7 @@ static int make_cache(struct forward *forward, struct err *err)
     return result;
 }
 
-static int make_room(struct forward *forward, struct err *err)
+static int alloc_arrays(struct forward *forward, struct err *err)
 {
     const struct lm_config *config = &forward->model->config;
     const struct forward_options *options = &forward->options;
@@ -107,7 +107,7 @@ int forward_open(struct forward **out, struct lm_model *model,
     };
     int result = make_cache(forward, err);
     if (result == 0)
-        result = make_room(forward, err);
+        result = alloc_arrays(forward, err);
     if (result < 0) {
         forward_close(forward);
         return result;

@@ -51,16 +51,16 @@ static int check_length(const struct lm_request *request, const struct group_bou
                         size_t *limit, struct err *err)
 {
     const bool model = bounds->positions <= bounds->cache_tokens;
-    const size_t room = model ? bounds->positions : bounds->cache_tokens;
+    const size_t capacity = model ? bounds->positions : bounds->cache_tokens;
     const size_t count = request->prompt_count, wanted = request->sampling.max_tokens;
-    if (count >= room || wanted > room - count)
+    if (count >= capacity || wanted > capacity - count)
         return err_set(err, ERR_INPUT,
                        "the prompt has %zu tokens and %zu more are asked for, but %s %zu: %s",
                        count, wanted > 0 ? wanted : 1,
-                       model ? "the model's positions are" : "the sampler's cache holds", room,
+                       model ? "the model's positions are" : "the sampler's cache holds", capacity,
                        model ? "shorten the prompt or ask for fewer tokens"
                              : "ask for fewer tokens or give the sampler a larger cache");
-    *limit = wanted > 0 ? wanted : room - count;
+    *limit = wanted > 0 ? wanted : capacity - count;
     return 0;
 }
 

@@ -49,7 +49,7 @@ struct group {
     float *prompt_logprobs;  /* NULL: not wanted */
     struct lm_top *prompt_top;
     size_t scored_count; /* of them are known; the first one counts as known */
-    bool scored_told;
+    bool scored_reported;
     struct group *prev, *next;
 };
 

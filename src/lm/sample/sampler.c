@@ -41,8 +41,8 @@ uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype d
            lm_dtype_bytes(dtype);
 }
 
-struct lm_sampler_options lm_sampler_room(const struct lm_config *config, enum lm_dtype dtype,
-                                          size_t sequences, size_t tokens, uint64_t cache_bytes)
+struct lm_sampler_options lm_sampler_capacity(const struct lm_config *config, enum lm_dtype dtype,
+                                              size_t sequences, size_t tokens, uint64_t cache_bytes)
 {
     const uint64_t least = (tokens + PAGE_STANDARD - 1) / PAGE_STANDARD, all = sequences * least;
     const uint64_t most = cache_bytes / (lm_cache_position_bytes(config, dtype) * PAGE_STANDARD);
@@ -86,13 +86,13 @@ int lm_sampler_open(struct lm_sampler **out, struct lm_model *model,
     const size_t pages = options->cache_tokens / page;
     const size_t positions = model->positions;
     const size_t longest = positions < pages * page ? positions : pages * page;
-    struct forward_options room = {.rows = options->rows,
-                                   .sequences = options->sequences,
-                                   .page = page,
-                                   .pages = pages,
-                                   .max_pages = (longest + page - 1) / page};
+    struct forward_options capacity = {.rows = options->rows,
+                                       .sequences = options->sequences,
+                                       .page = page,
+                                       .pages = pages,
+                                       .max_pages = (longest + page - 1) / page};
     struct lm_sampler *sampler = mem_alloc(sizeof *sampler);
-    result = forward_open(&sampler->forward, model, &room, err);
+    result = forward_open(&sampler->forward, model, &capacity, err);
     if (result < 0) {
         mem_free(sampler);
         return result;
@@ -281,9 +281,9 @@ static void begin_samples(struct lm_sampler *sampler, struct sequence *leader, c
     struct group *group = leader->group;
     bool place = true;
     group->leader = NULL;
-    if (group->prompt_logprobs && group->scored && !group->scored_told)
+    if (group->prompt_logprobs && group->scored && !group->scored_reported)
         group->scored(group->context, group->prompt_logprobs, group->prompt_top);
-    group->scored_told = true;
+    group->scored_reported = true;
     for (size_t i = 0; i < group->count && place; i++) {
         struct sequence *sequence = &group->sequences[i];
         if (sequence->state == SEQUENCE_WAITING && sequence->sample.count == 0)

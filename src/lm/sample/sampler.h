@@ -45,8 +45,9 @@ struct lm_sampler_options {
 uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype dtype);
 /* For `sequences` of `tokens` positions each at once, as far as `cache_bytes` allow: one of them
  * fits in any case, and the others wait for each other. Pieces of prompts go beside them. */
-struct lm_sampler_options lm_sampler_room(const struct lm_config *config, enum lm_dtype dtype,
-                                          size_t sequences, size_t tokens, uint64_t cache_bytes);
+struct lm_sampler_options lm_sampler_capacity(const struct lm_config *config, enum lm_dtype dtype,
+                                              size_t sequences, size_t tokens,
+                                              uint64_t cache_bytes);
 
 /* temperature 0 is greedy; top_k 0, top_p 1 and min_p 0 take nothing away. */
 struct lm_sampling {

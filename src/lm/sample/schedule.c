@@ -119,7 +119,7 @@ static size_t lacking(const struct schedule *schedule, const struct sequence *se
 }
 
 /* Beside others only where it would not push them out at once; alone it fits. */
-static bool has_room(const struct schedule *schedule, const struct sequence *sequence)
+static bool fits_cache(const struct schedule *schedule, const struct sequence *sequence)
 {
     size_t needed = lacking(schedule, sequence);
     const struct sequence *other;
@@ -140,7 +140,7 @@ static void admit(struct schedule *schedule)
         if (fresh && sequence->group->leader)
             continue;
         find_pages(schedule, sequence);
-        if (!has_room(schedule, sequence)) {
+        if (!fits_cache(schedule, sequence)) {
             let_go(schedule, sequence);
             return;
         }

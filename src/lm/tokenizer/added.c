@@ -13,8 +13,8 @@ struct added_node {
 
 void added_init(struct added *added)
 {
-    *added = (struct added){.node_count = 1, .node_room = 64};
-    added->nodes = mem_alloc(added->node_room * sizeof *added->nodes);
+    *added = (struct added){.node_count = 1, .node_capacity = 64};
+    added->nodes = mem_alloc(added->node_capacity * sizeof *added->nodes);
 }
 
 void added_deinit(struct added *added)
@@ -33,9 +33,9 @@ static uint32_t sibling_of(const struct added *added, uint32_t node, uint8_t byt
 
 static uint32_t new_node(struct added *added, uint32_t sibling, uint8_t byte)
 {
-    if (added->node_count == added->node_room) {
-        added->node_room *= 2;
-        added->nodes = mem_resize(added->nodes, added->node_room * sizeof *added->nodes);
+    if (added->node_count == added->node_capacity) {
+        added->node_capacity *= 2;
+        added->nodes = mem_resize(added->nodes, added->node_capacity * sizeof *added->nodes);
     }
     added->nodes[added->node_count] = (struct added_node){.sibling = sibling, .byte = byte};
     return (uint32_t)added->node_count++;
@@ -45,9 +45,9 @@ void added_put(struct added *added, const struct added_token *token)
 {
     if (token->count == 0)
         return;
-    if (added->count == added->room) {
-        added->room = added->room ? 2 * added->room : 16;
-        added->tokens = mem_resize(added->tokens, added->room * sizeof *added->tokens);
+    if (added->count == added->capacity) {
+        added->capacity = added->capacity ? 2 * added->capacity : 16;
+        added->tokens = mem_resize(added->tokens, added->capacity * sizeof *added->tokens);
     }
     added->tokens[added->count++] = *token;
     uint32_t node = 0;

@@ -22,9 +22,9 @@ struct added_node;
 
 struct added {
     struct added_token *tokens;
-    size_t count, room;
+    size_t count, capacity;
     struct added_node *nodes; /* [0] is none */
-    size_t node_count, node_room;
+    size_t node_count, node_capacity;
     uint32_t first[256]; /* nodes of the first byte */
 };
 

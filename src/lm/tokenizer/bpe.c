@@ -103,9 +103,9 @@ static size_t merge_short(const struct bpe *bpe, int32_t *ids, size_t count)
 
 static void heap_push(struct bpe_work *work, uint64_t key)
 {
-    if (work->heap_count == work->heap_room) {
-        work->heap_room = work->heap_room ? 2 * work->heap_room : 256;
-        work->heap = mem_resize(work->heap, work->heap_room * sizeof *work->heap);
+    if (work->heap_count == work->heap_capacity) {
+        work->heap_capacity = work->heap_capacity ? 2 * work->heap_capacity : 256;
+        work->heap = mem_resize(work->heap, work->heap_capacity * sizeof *work->heap);
     }
     size_t at = work->heap_count++;
     for (; at > 0 && work->heap[(at - 1) / 2] > key; at = (at - 1) / 2)
@@ -142,8 +142,8 @@ static void consider(const struct bpe *bpe, struct bpe_work *work, const int32_t
  * over. */
 static size_t merge_long(const struct bpe *bpe, struct bpe_work *work, int32_t *ids, size_t count)
 {
-    if (work->room < count) {
-        work->room = count;
+    if (work->capacity < count) {
+        work->capacity = count;
         work->links = mem_resize(work->links, 2 * count * sizeof *work->links);
     }
     uint32_t *previous = work->links, *next = work->links + count;

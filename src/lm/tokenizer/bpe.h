@@ -34,9 +34,9 @@ struct bpe {
 /* What long words need; zero to begin with. */
 struct bpe_work {
     uint64_t *heap; /* rank, place: the least first */
-    size_t heap_count, heap_room;
+    size_t heap_count, heap_capacity;
     uint32_t *links; /* previous, next of each token */
-    size_t room;
+    size_t capacity;
 };
 
 /* For at most `most` merges. */

@@ -23,7 +23,7 @@ struct workspace {
     struct pattern_search *search;
     struct bpe_work bpe;
     int32_t *ids; /* of one word */
-    size_t room;
+    size_t capacity;
     struct buf normal[2], prefixed;
     struct cached *cache;
 };
@@ -144,9 +144,9 @@ static int start_characters(struct encoding *e, const char *word, size_t count, 
 static int merge_word(struct encoding *e, const char *word, size_t count, size_t *found)
 {
     struct workspace *work = e->work;
-    if (work->room < count) {
-        work->room = 2 * count;
-        work->ids = mem_resize(work->ids, work->room * sizeof *work->ids);
+    if (work->capacity < count) {
+        work->capacity = 2 * count;
+        work->ids = mem_resize(work->ids, work->capacity * sizeof *work->ids);
     }
     if (e->tokenizer->byte_level) {
         for (size_t i = 0; i < count; i++)

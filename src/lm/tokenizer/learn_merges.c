@@ -26,7 +26,7 @@ struct pair {
     uint64_t key; /* left << 32 | right, so that keys order as pairs do */
     uint64_t count;
     uint32_t *words; /* where it is, or was; some twice */
-    uint32_t word_count, word_room;
+    uint32_t word_count, word_capacity;
     uint32_t round; /* of the merge that touched it last */
 };
 
@@ -43,9 +43,9 @@ struct learner {
     uint32_t *slots; /* index + 1 of a pair; 0: free */
     size_t slot_count;
     struct entry *heap;
-    size_t heap_count, heap_room;
+    size_t heap_count, heap_capacity;
     size_t *touched; /* pairs that hold the new token */
-    size_t touched_count, touched_room;
+    size_t touched_count, touched_capacity;
     uint32_t round;
 };
 
@@ -55,12 +55,12 @@ static uint64_t key_of(uint32_t left, uint32_t right)
 }
 
 /* Room for one more of an array that doubles. */
-static void *reserve(void *items, size_t count, size_t *room, size_t size)
+static void *reserve(void *items, size_t count, size_t *capacity, size_t size)
 {
-    if (count < *room)
+    if (count < *capacity)
         return items;
-    *room = *room ? 2 * *room : 64;
-    return mem_resize(items, *room * size);
+    *capacity = *capacity ? 2 * *capacity : 64;
+    return mem_resize(items, *capacity * size);
 }
 
 static bool is_before(const struct entry *a, const struct entry *b)
@@ -77,7 +77,8 @@ static void swap(struct entry *a, struct entry *b)
 
 static void push(struct learner *learner, struct entry entry)
 {
-    learner->heap = reserve(learner->heap, learner->heap_count, &learner->heap_room, sizeof entry);
+    learner->heap = reserve(learner->heap, learner->heap_count, &learner->heap_capacity,
+                            sizeof entry);
     struct entry *heap = learner->heap;
     size_t at = learner->heap_count++;
     heap[at] = entry;
@@ -142,9 +143,9 @@ static void add_place(struct pair *pair, uint32_t word)
 {
     if (pair->word_count > 0 && pair->words[pair->word_count - 1] == word)
         return;
-    if (pair->word_count == pair->word_room) {
-        pair->word_room = pair->word_room ? 2 * pair->word_room : 2;
-        pair->words = mem_resize(pair->words, pair->word_room * sizeof *pair->words);
+    if (pair->word_count == pair->word_capacity) {
+        pair->word_capacity = pair->word_capacity ? 2 * pair->word_capacity : 2;
+        pair->words = mem_resize(pair->words, pair->word_capacity * sizeof *pair->words);
     }
     pair->words[pair->word_count++] = word;
 }
@@ -154,7 +155,7 @@ static void touch(struct learner *learner, size_t index)
     if (learner->pairs[index].round == learner->round)
         return;
     learner->pairs[index].round = learner->round;
-    learner->touched = reserve(learner->touched, learner->touched_count, &learner->touched_room,
+    learner->touched = reserve(learner->touched, learner->touched_count, &learner->touched_capacity,
                                sizeof *learner->touched);
     learner->touched[learner->touched_count++] = index;
 }
@@ -215,7 +216,7 @@ static void merge_everywhere(struct learner *learner, const struct learn_merge *
     struct pair *pair = find_pair(learner, key_of(merge->left, merge->right));
     uint32_t *words = pair->words, count = pair->word_count;
     pair->words = NULL;
-    pair->word_count = pair->word_room = 0;
+    pair->word_count = pair->word_capacity = 0;
     learner->round++;
     for (uint32_t i = 0; i < count; i++) {
         struct word *word = &learner->words[words[i]];
@@ -296,7 +297,7 @@ void learn_merges(struct learned *learned, const struct learn_words *words, size
                   uint64_t least)
 {
     struct learner learner = {0};
-    size_t room = 0;
+    size_t capacity = 0;
     init(&learner, words);
     for (unsigned id = 0; id < LEARN_BYTES; id++) {
         const char byte = (char)learn_byte(id);
@@ -311,7 +312,7 @@ void learn_merges(struct learned *learned, const struct learn_words *words, size
         uint32_t token = join(&learned->tokens, &merge);
         if (token < before)
             continue;
-        learned->merges = reserve(learned->merges, learned->merge_count, &room,
+        learned->merges = reserve(learned->merges, learned->merge_count, &capacity,
                                   sizeof *learned->merges);
         learned->merges[learned->merge_count++] = merge;
         merge_everywhere(&learner, &merge, token);

@@ -67,9 +67,9 @@ void learn_strings_deinit(struct learn_strings *strings)
 
 static void add_word(struct learn_words *words, const char *bytes, size_t count)
 {
-    size_t before = words->strings.count, room = words->strings.slot_count;
+    size_t before = words->strings.count, capacity = words->strings.slot_count;
     size_t index = learn_strings_add(&words->strings, bytes, count);
-    if (words->strings.slot_count != room)
+    if (words->strings.slot_count != capacity)
         words->times = mem_resize(words->times,
                                   words->strings.slot_count / 2 * sizeof *words->times);
     words->times[index] = index < before ? words->times[index] + 1 : 1;

@@ -96,7 +96,7 @@ static bool next_part(int options, const char *text, size_t count, size_t from, 
 /* Characters on their way from one form to another. */
 struct characters {
     int32_t *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static int class_of(int32_t character)
@@ -145,9 +145,9 @@ static bool decompose(int options, const char *text, size_t count, struct charac
                                                    (utf8proc_ssize_t)(count - at), &character);
         if (length <= 0)
             return false;
-        if (out->room - out->count < DECOMPOSED_MAX + 1) { /* and a NUL in the end */
-            out->room = 2 * out->room + count + DECOMPOSED_MAX + 1;
-            out->all = mem_resize(out->all, out->room * sizeof *out->all);
+        if (out->capacity - out->count < DECOMPOSED_MAX + 1) { /* and a NUL in the end */
+            out->capacity = 2 * out->capacity + count + DECOMPOSED_MAX + 1;
+            out->all = mem_resize(out->all, out->capacity * sizeof *out->all);
         }
         utf8proc_ssize_t made = utf8proc_decompose_char(character, out->all + out->count,
                                                         DECOMPOSED_MAX, (utf8proc_option_t)options,

@@ -33,9 +33,9 @@ static void give_memory(void *memory, void *nothing)
     mem_free(memory);
 }
 
-static void explain(int code, char *text, size_t room)
+static void explain(int code, char *text, size_t capacity)
 {
-    if (pcre2_get_error_message(code, (PCRE2_UCHAR *)text, room) < 0)
+    if (pcre2_get_error_message(code, (PCRE2_UCHAR *)text, capacity) < 0)
         text[0] = '\0';
 }
 

@@ -13,16 +13,16 @@ static int put_token(struct tokenizer *tokenizer, const char *text, int32_t id, 
     struct token *token = &tokenizer->tokens[id];
     size_t count = strlen(text);
     char *bytes = arena_alloc(&tokenizer->arena, count + 1);
-    ptrdiff_t letters = tokenizer->byte_level ? byte_unicode_bytes(text, count, bytes) : -1;
+    ptrdiff_t decoded = tokenizer->byte_level ? byte_unicode_bytes(text, count, bytes) : -1;
     if (token->known)
         return err_set(err, ERR_INPUT, "'%.64s' has id %d, which is another token's", text, id);
-    if (letters < 0)
+    if (decoded < 0)
         memcpy(bytes, text, count);
     else
-        count = (size_t)letters;
+        count = (size_t)decoded;
     *token = (struct token){.bytes = bytes, .count = (uint32_t)count, .known = true};
     /* A text that isn't made of letters is never met where all words are. */
-    if (letters >= 0 || !tokenizer->byte_level)
+    if (decoded >= 0 || !tokenizer->byte_level)
         names_put(&tokenizer->vocab, bytes, count, id);
     return 0;
 }
@@ -189,7 +189,7 @@ static const char byte_level_words[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /* Whether another part may follow. */
-static int check_room(const struct tokenizer *tokenizer, struct err *err)
+static int check_capacity(const struct tokenizer *tokenizer, struct err *err)
 {
     if (tokenizer->byte_level)
         return err_set(err, ERR_INPUT, "a part behind ByteLevel is not known");
@@ -212,7 +212,7 @@ static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, stru
     bool words = true;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = check_room(tokenizer, err);
+        result = check_capacity(tokenizer, err);
     if (result < 0)
         return result;
     struct split *split = new_split(tokenizer);
@@ -252,7 +252,7 @@ static int read_split(struct tokenizer *tokenizer, const json_t *part, struct er
     json_t *pattern = NULL;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = check_room(tokenizer, err);
+        result = check_capacity(tokenizer, err);
     if (result < 0)
         return result;
     struct split *split = new_split(tokenizer);
@@ -277,7 +277,7 @@ static int read_digits(struct tokenizer *tokenizer, const json_t *part, struct e
     bool individual = false;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = check_room(tokenizer, err);
+        result = check_capacity(tokenizer, err);
     if (result < 0)
         return result;
     struct split *split = new_split(tokenizer);

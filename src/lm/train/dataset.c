@@ -27,9 +27,9 @@ struct dataset {
     struct dataset_options options;
     struct tokens ids; /* of all examples, one behind the other */
     float *weights;    /* of each id's target, which is the next id */
-    size_t weight_room;
+    size_t weight_capacity;
     struct example *examples;
-    size_t example_room;
+    size_t example_capacity;
     struct dataset_stats stats;
     char hash[HASH_HEX_BYTES];
 };
@@ -44,10 +44,10 @@ static void add_example(struct dataset *dataset, size_t first, size_t rows)
         stats->dropped++;
         return;
     }
-    if (stats->count == dataset->example_room) {
-        dataset->example_room = dataset->example_room ? 2 * dataset->example_room : 256;
+    if (stats->count == dataset->example_capacity) {
+        dataset->example_capacity = dataset->example_capacity ? 2 * dataset->example_capacity : 256;
         dataset->examples = mem_resize(dataset->examples,
-                                       dataset->example_room * sizeof *dataset->examples);
+                                       dataset->example_capacity * sizeof *dataset->examples);
     }
     dataset->examples[stats->count++] = (struct example){first, rows};
     stats->rows += rows;
@@ -59,10 +59,10 @@ static void add_example(struct dataset *dataset, size_t first, size_t rows)
 static void set_weights(struct dataset *dataset, size_t first, const struct buf *mask)
 {
     size_t count = dataset->ids.count;
-    if (count > dataset->weight_room) {
-        dataset->weight_room = 2 * count;
+    if (count > dataset->weight_capacity) {
+        dataset->weight_capacity = 2 * count;
         dataset->weights = mem_resize(dataset->weights,
-                                      dataset->weight_room * sizeof *dataset->weights);
+                                      dataset->weight_capacity * sizeof *dataset->weights);
     }
     for (size_t i = 0; first + i < count; i++)
         dataset->weights[first + i] = i + 1 < mask->len && mask->data[i + 1] ? 1.0F : 0.0F;

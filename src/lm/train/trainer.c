@@ -19,7 +19,7 @@ struct lm_trainer {
     size_t batch_tokens;
     int32_t *tokens, *starts; /* [batch_tokens], [batch_tokens + 1] */
     int32_t *targets;
-    size_t targets_room;
+    size_t targets_capacity;
 };
 
 /* What the pass is asked for, and what becomes of its answers. */
@@ -193,10 +193,10 @@ static size_t batch_of(const struct lm_trainer *trainer, const struct lm_datum *
 static void pack(struct lm_trainer *trainer, const struct lm_datum *datums, size_t count)
 {
     size_t rows = 0, k = targets_of(datums);
-    if (trainer->targets_room < trainer->batch_tokens * k) {
-        trainer->targets_room = trainer->batch_tokens * k;
+    if (trainer->targets_capacity < trainer->batch_tokens * k) {
+        trainer->targets_capacity = trainer->batch_tokens * k;
         trainer->targets = mem_resize(trainer->targets,
-                                      trainer->targets_room * sizeof *trainer->targets);
+                                      trainer->targets_capacity * sizeof *trainer->targets);
     }
     for (size_t i = 0; i < count; i++) {
         size_t added = datums[i].count;

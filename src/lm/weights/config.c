@@ -161,8 +161,8 @@ static int refuse_others(const struct lm_config *config, const json_t *document,
 static int read_token(const json_t *document, const char *key, int32_t standard, int32_t *out,
                       struct err *err)
 {
-    const json_t *told = json_object_get(document, key);
-    int64_t value = told ? -1 : standard;
+    const json_t *given = json_object_get(document, key);
+    int64_t value = given ? -1 : standard;
     int result = json_find_int(document, key, &value, err);
     if (result == 0 && value > INT32_MAX)
         result = err_set(err, ERR_INPUT, "'%s' is %lld, which no token has", key, (long long)value);

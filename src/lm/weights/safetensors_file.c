@@ -107,7 +107,7 @@ static int read_shape(struct lm_tensor *tensor, const json_t *object, uint64_t e
 }
 
 /* `room` bytes of data are in the file. tensor->offset counts from their start as yet. */
-static int read_offsets(struct lm_tensor *tensor, const json_t *object, uint64_t room,
+static int read_offsets(struct lm_tensor *tensor, const json_t *object, uint64_t capacity,
                         struct err *err)
 {
     json_t *offsets;
@@ -123,16 +123,16 @@ static int read_offsets(struct lm_tensor *tensor, const json_t *object, uint64_t
     if (tensor->bytes != end - begin)
         return err_set(err, ERR_INPUT, "its shape and type make %llu bytes, its offsets %llu",
                        (unsigned long long)tensor->bytes, (unsigned long long)(end - begin));
-    if (end > room)
+    if (end > capacity)
         return err_set(err, ERR_INPUT,
                        "it ends at byte %llu of the data; the file holds %llu (is it cut?)",
-                       (unsigned long long)end, (unsigned long long)room);
+                       (unsigned long long)end, (unsigned long long)capacity);
     tensor->offset = begin;
     return 0;
 }
 
 static int read_tensor(struct lm_tensor *tensor, const char *name, const json_t *object,
-                       uint64_t room, struct err *err)
+                       uint64_t capacity, struct err *err)
 {
     static const char *const keys[] = {"dtype", "shape", "data_offsets"};
     uint64_t element = 0;
@@ -151,7 +151,7 @@ static int read_tensor(struct lm_tensor *tensor, const char *name, const json_t 
     if (result == 0)
         result = read_shape(tensor, object, element, err);
     if (result == 0)
-        result = read_offsets(tensor, object, room, err);
+        result = read_offsets(tensor, object, capacity, err);
     if (result < 0)
         err_prefix(err, "tensor '%.128s'", name);
     return result;
@@ -166,7 +166,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Each byte of the data belongs to one tensor of the file, which are those from `first` on. */
-static int check_cover(const struct safetensors_list *list, size_t first, uint64_t room,
+static int check_cover(const struct safetensors_list *list, size_t first, uint64_t capacity,
                        struct err *err)
 {
     struct lm_tensor *tensors = list->tensors;
@@ -182,9 +182,9 @@ static int check_cover(const struct safetensors_list *list, size_t first, uint64
                            (unsigned long long)(tensors[i].offset - end), tensors[i].name);
         end += tensors[i].bytes;
     }
-    if (end < room)
+    if (end < capacity)
         return err_set(err, ERR_INPUT, "%llu bytes at the end belong to no tensor",
-                       (unsigned long long)(room - end));
+                       (unsigned long long)(capacity - end));
     return 0;
 }
 
@@ -208,9 +208,9 @@ static int read_tensors(struct safetensors_list *list, const struct safetensors_
     size_t first = list->count, most = list->count + json_object_size(header);
     const char *name;
     json_t *value;
-    if (most > list->room) {
+    if (most > list->capacity) {
         list->tensors = mem_resize(list->tensors, most * sizeof *list->tensors);
-        list->room = most;
+        list->capacity = most;
     }
     json_object_foreach((json_t *)header, name, value)
     {

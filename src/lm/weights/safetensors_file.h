@@ -6,7 +6,7 @@
 
 struct safetensors_list {
     struct lm_tensor *tensors; /* mem_free */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct safetensors_file {

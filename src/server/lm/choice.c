@@ -35,13 +35,14 @@ static void choice_add_tokens(struct lm_api_choice *choice, const struct lm_samp
 {
     const size_t from = choice->count, more = sample->count - from;
     const size_t width = choice->request->sampling.top_logprobs;
-    if (sample->count > choice->room) {
-        choice->room = 2 * sample->count + 16;
-        choice->tokens = mem_resize(choice->tokens, choice->room * sizeof *choice->tokens);
-        choice->logprobs = mem_resize(choice->logprobs, choice->room * sizeof *choice->logprobs);
-        choice->offsets = mem_resize(choice->offsets, choice->room * sizeof *choice->offsets);
+    if (sample->count > choice->capacity) {
+        choice->capacity = 2 * sample->count + 16;
+        choice->tokens = mem_resize(choice->tokens, choice->capacity * sizeof *choice->tokens);
+        choice->logprobs = mem_resize(choice->logprobs,
+                                      choice->capacity * sizeof *choice->logprobs);
+        choice->offsets = mem_resize(choice->offsets, choice->capacity * sizeof *choice->offsets);
         if (width > 0)
-            choice->top = mem_resize(choice->top, choice->room * width * sizeof *choice->top);
+            choice->top = mem_resize(choice->top, choice->capacity * width * sizeof *choice->top);
     }
     memcpy(choice->tokens + from, sample->tokens + from, more * sizeof *choice->tokens);
     memcpy(choice->logprobs + from, sample->logprobs + from, more * sizeof *choice->logprobs);

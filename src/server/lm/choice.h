@@ -23,7 +23,7 @@ struct lm_api_choice {
     float *logprobs;
     struct lm_top *top; /* [count, top_logprobs] */
     size_t *offsets;    /* characters of the text before each token */
-    size_t count, room;
+    size_t count, capacity;
     enum lm_finish finish;
     struct tokenizer_stream stream;
     struct buf text;

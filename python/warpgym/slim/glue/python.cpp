@@ -80,7 +80,7 @@ static Ref attribute_path(PyObject *from, const char *path)
     return at;
 }
 
-/* Names are literals: their address tells them apart, and the content when it does not. */
+/* Names are literals: their address distinguishes them, and the content when it does not. */
 struct Known {
     const char *name;
     PyObject *object;
@@ -108,11 +108,11 @@ PyObject *torch_function(const char *name)
 }
 
 /* A tensor in Python is a header and then, sooner or later, the address of its inside. Where, is
- * learnt from a tensor that tells that address; 0: it has to be asked each time. */
+ * learnt from a tensor that reports that address; 0: requested each time. */
 static size_t inside_offset;
 static PyTypeObject *tensor_type, *parameter_type;
 
-static void *ask_inside(PyObject *object)
+static void *query_inside(PyObject *object)
 {
     Ref address = checked(PyObject_GetAttrString(object, "_cdata"));
     return PyLong_AsVoidPtr(address.get());
@@ -133,8 +133,8 @@ void learn_tensors()
         void *words[2];
         memcpy(&words[0], reinterpret_cast<char *>(one.get()) + at, sizeof words[0]);
         memcpy(&words[1], reinterpret_cast<char *>(other.get()) + at, sizeof words[1]);
-        if (!inside_offset && words[0] == ask_inside(one.get()) &&
-            words[1] == ask_inside(other.get()))
+        if (!inside_offset && words[0] == query_inside(one.get()) &&
+            words[1] == query_inside(other.get()))
             inside_offset = at;
     }
     tensor_type = type;
@@ -149,7 +149,7 @@ bool load_tensor(Object object, at::Tensor *tensor)
     if (inside_offset)
         memcpy(&inside, reinterpret_cast<char *>(object) + inside_offset, sizeof inside);
     else
-        inside = ask_inside(object);
+        inside = query_inside(object);
     Handle made = nullptr;
     if (aoti_torch_new_tensor_handle(reinterpret_cast<Handle>(&inside), &made) != 0)
         return false;
@@ -392,7 +392,7 @@ void call_torch(const char *name, int argument)
     checked(PyObject_CallOneArg(torch_function(name), number.get()));
 }
 
-int64_t ask_torch_number(const char *name)
+int64_t query_torch_number(const char *name)
 {
     Lock lock;
     return PyLong_AsLongLong(checked(PyObject_CallNoArgs(torch_function(name))).get());

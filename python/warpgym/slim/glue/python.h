@@ -79,7 +79,7 @@ Ref checked(PyObject *object);
 /* A function of module torch ("cuda.synchronize"), looked up once for each name. */
 PyObject *torch_function(const char *name);
 void call_torch(const char *name, int argument);
-int64_t ask_torch_number(const char *name);
+int64_t query_torch_number(const char *name);
 
 Ref object_of(const at::Tensor &tensor);
 bool call_for_truth(const at::Tensor &self, const char *name, Values arguments);

@@ -422,7 +422,7 @@ NoGradGuard::~NoGradGuard()
 
 int get_num_threads()
 {
-    return static_cast<int>(warpgym::ask_torch_number("get_num_threads"));
+    return static_cast<int>(warpgym::query_torch_number("get_num_threads"));
 }
 
 void set_num_threads(int threads)

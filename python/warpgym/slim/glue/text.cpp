@@ -127,13 +127,13 @@ bool isIntegralType(ScalarType type, bool with_bool)
 
 Device::Device(const char *name) : type_(kCPU), index_(-1)
 {
-    size_t letters = strcspn(name, ":");
-    bool cuda = letters == 4 && memcmp(name, "cuda", 4) == 0;
-    TORCH_CHECK(cuda || (letters == 3 && memcmp(name, "cpu", 3) == 0), "Invalid device string: '",
+    size_t length = strcspn(name, ":");
+    bool cuda = length == 4 && memcmp(name, "cuda", 4) == 0;
+    TORCH_CHECK(cuda || (length == 3 && memcmp(name, "cpu", 3) == 0), "Invalid device string: '",
                 name, "'");
     type_ = cuda ? kCUDA : kCPU;
-    if (name[letters])
-        index_ = static_cast<DeviceIndex>(atoi(name + letters + 1));
+    if (name[length])
+        index_ = static_cast<DeviceIndex>(atoi(name + length + 1));
 }
 
 } // namespace c10

@@ -71,7 +71,7 @@ class Text
         else
             return add_unsigned(value);
     }
-    /* Strings and their views, whoever includes those. */
+    /* Strings and their views, with or without their headers. */
     template <class T>
     auto operator<<(const T &text)
         -> decltype(static_cast<const char *>(text.data()), text.length(), *this)
@@ -241,7 +241,7 @@ using std::make_optional;
 using std::nullopt;
 using std::nullopt_t;
 
-/* For those who print shapes. */
+/* To print shapes. */
 template <class C, class R, class T>
 std::basic_ostream<C, R> &operator<<(std::basic_ostream<C, R> &out, ArrayRef<T> items)
 {

@@ -15,7 +15,7 @@ namespace cuda
 inline void check(cudaError_t error)
 {
     if (error != cudaSuccess) {
-        (void)cudaGetLastError(); /* reported now, not by whoever asks next */
+        (void)cudaGetLastError(); /* reported now, not by the next call */
         error_found(cudaGetErrorString(error));
     }
 }

@@ -136,7 +136,7 @@ static int check_listen(const struct settings *settings, const char *listen, str
     return 0;
 }
 
-/* What only those know who use the values. */
+/* Values that only their users can check. */
 static int check_places(const struct settings *settings, struct err *err)
 {
     struct redis_url url;

@@ -29,7 +29,7 @@ static void config_choose(struct config_machine *machine, const char *path, cons
                           const char *reason)
 {
     if (machine->count == CONFIG_CHOICES)
-        abort(); /* more rows below than there is room for: a defect of this file */
+        abort(); /* more rows below than there is free for: a defect of this file */
     machine->choices[machine->count++] = (struct settings_choice){.path = path,
                                                                   .value = value,
                                                                   .reason = reason};
@@ -136,7 +136,7 @@ static void choose_server(struct config_machine *machine, const struct cpu *cpu)
         config_choose(machine, "server.listen", NULL,
                       arena_printf(arena, "No port is free. %s", reach));
     config_choose(machine, "server.token", NULL,
-                  "Anything that nobody guesses: `openssl rand -hex 32`. Better in the environment "
+                  "A secret, such as from `openssl rand -hex 32`. Better in the environment "
                   "(WARPGYM_TOKEN) than here.");
     if (cpu->cores >= 32)
         config_choose(machine, "server.threads", cpu->cores >= 64 ? "8" : "4",
@@ -242,11 +242,11 @@ static void choose_cpus(struct config_machine *machine, const struct cpu *cpu)
 static void choose_disk(struct config_machine *machine, const char *path, const char *directory,
                         uint64_t most)
 {
-    uint64_t room = free_bytes(directory);
-    uint64_t part = room / 10 < 64 * MIB ? 64 * MIB : room / 10 > most ? most : room / 10;
-    if (room > 0)
+    uint64_t free = free_bytes(directory);
+    uint64_t part = free / 10 < 64 * MIB ? 64 * MIB : free / 10 > most ? most : free / 10;
+    if (free > 0)
         config_choose(machine, path, size_text(machine, part),
-                      arena_printf(&machine->arena, "%s free in %s.", size_text(machine, room),
+                      arena_printf(&machine->arena, "%s free in %s.", size_text(machine, free),
                                    directory));
 }
 

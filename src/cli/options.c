@@ -190,21 +190,21 @@ static int parse_long(struct scan *scan, const char *text)
     return option_assign(option, shown, value, scan->err);
 }
 
-/* One word of letters: -q, -qv, -j4, -qj 4. */
-static int parse_letters(struct scan *scan, const char *letters)
+/* One word of cluster: -q, -qv, -j4, -qj 4. */
+static int parse_cluster(struct scan *scan, const char *cluster)
 {
-    for (; *letters; letters++) {
-        char shown[] = {'-', *letters, '\0'};
-        const struct cli_option *option = by_letter(scan, *letters);
+    for (; *cluster; cluster++) {
+        char shown[] = {'-', *cluster, '\0'};
+        const struct cli_option *option = by_letter(scan, *cluster);
         const char *value = "";
-        if (!option && *letters == 'h')
+        if (!option && *cluster == 'h')
             return OPTIONS_HELP;
         if (!option)
             return err_set(scan->err, ERR_INPUT, "unknown option '%s'; --help lists all of them",
                            shown);
         bool wants = takes_value(option);
         if (wants) {
-            int result = value_of(scan, option, shown, letters[1] ? letters + 1 : NULL, &value);
+            int result = value_of(scan, option, shown, cluster[1] ? cluster + 1 : NULL, &value);
             if (result < 0)
                 return result;
         }
@@ -231,7 +231,7 @@ int options_parse(const struct cli_option *options, int argc, char **argv, struc
         else if (word[1] == '-')
             result = parse_long(&scan, word + 2);
         else
-            result = parse_letters(&scan, word + 1);
+            result = parse_cluster(&scan, word + 1);
         if (result != 0)
             return result;
     }

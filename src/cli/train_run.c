@@ -14,14 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOTE_BYTES 200
+#define STATUS_BYTES 200
 
 /* The progress line: figures of the last step, and the state of the phase. */
 struct run_progress {
     bool quiet;
     struct progress *progress;
     uint64_t step;
-    char figures[NOTE_BYTES];
+    char figures[STATUS_BYTES];
 };
 
 static void add_figure(struct run_progress *run_progress, const json_t *metrics, const char *name,
@@ -54,28 +54,28 @@ static void take_figures(struct run_progress *run_progress, const json_t *metric
         add_figure(run_progress, metrics, rows[i].name, rows[i].format, rows[i].factor);
 }
 
-static void on_trainer_event(void *context, const struct trainer_progress *news)
+static void on_trainer_event(void *context, const struct trainer_progress *progress)
 {
     struct run_progress *run_progress = context;
-    char note[NOTE_BYTES + 64];
+    char status[STATUS_BYTES + 64];
     if (!run_progress->progress) {
-        run_progress->progress = progress_new(STDERR_FILENO, "training", news->steps,
+        run_progress->progress = progress_new(STDERR_FILENO, "training", progress->steps,
                                               run_progress->quiet);
         log_set_hooks(progress_hide, progress_show, run_progress->progress);
-        for (; run_progress->step < news->step; run_progress->step++)
+        for (; run_progress->step < progress->step; run_progress->step++)
             progress_found(run_progress->progress, true);
     }
-    for (; run_progress->step < news->step; run_progress->step++)
+    for (; run_progress->step < progress->step; run_progress->step++)
         progress_add(run_progress->progress, true);
-    if (news->metrics)
-        take_figures(run_progress, news->metrics);
-    int used = snprintf(note, sizeof note, "%s", news->phase);
-    if (news->all > 0)
-        used += snprintf(note + used, sizeof note - (size_t)used, " %zu/%zu", news->done,
-                         news->all);
-    snprintf(note + used, sizeof note - (size_t)used, "%s%s", run_progress->figures[0] ? "; " : "",
-             run_progress->figures);
-    progress_note(run_progress->progress, note);
+    if (progress->metrics)
+        take_figures(run_progress, progress->metrics);
+    int used = snprintf(status, sizeof status, "%s", progress->phase);
+    if (progress->all > 0)
+        used += snprintf(status + used, sizeof status - (size_t)used, " %zu/%zu", progress->done,
+                         progress->all);
+    snprintf(status + used, sizeof status - (size_t)used, "%s%s",
+             run_progress->figures[0] ? "; " : "", run_progress->figures);
+    progress_note(run_progress->progress, status);
 }
 
 static void end_progress(struct run_progress *run_progress, uint64_t steps)

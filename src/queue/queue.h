@@ -256,7 +256,7 @@ struct queue_event {
 };
 
 /* Callback for changes that any process on the store makes after queue_watch returned. One
- * thread of the queue calls all watchers, so `tell` must be short and may call none of these
+ * thread of the queue calls all watchers, so `on_events` must be short and may call none of these
  * functions: wake your own thread from it. count 0: events were missed (the store was
  * unreachable, or the watcher too slow); check with queue_get every job that you wait for. */
 struct queue_watcher {

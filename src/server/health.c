@@ -88,9 +88,9 @@ static void show_health(void *context, struct http_request *request, struct http
                                       .trouble = health_problem(service, &err),
                                       .uptime_s = 1e-3 * clock_ms_since(service->opened_ns)};
     json_t *workers = worker_registry_json(service->workers);
-    size_t room = count_gpus(workers) + 1;
-    struct kernelgym_gpu *gpus = mem_alloc(room * sizeof *gpus);
-    char(*names)[16] = mem_alloc(room * sizeof *names);
+    size_t capacity = count_gpus(workers) + 1;
+    struct kernelgym_gpu *gpus = mem_alloc(capacity * sizeof *gpus);
+    char(*names)[16] = mem_alloc(capacity * sizeof *names);
     struct service_load load = service_load(service);
     (void)service_stats(service, &stats);
     health.cpu_percent = load.cpu_percent;

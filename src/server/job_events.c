@@ -248,7 +248,7 @@ static void *event_thread_main(void *argument)
     struct queue_event *events = mem_alloc(LIMIT_FEED_EVENTS * sizeof *events);
     pthread_mutex_lock(&job_events->lock);
     while (wait_for_input(job_events)) {
-        struct queue_event *told = job_events->events;
+        struct queue_event *taken = job_events->events;
         size_t count = job_events->event_count;
         bool missed = job_events->missed;
         struct job_listener *added = job_events->added, *cancelled = job_events->cancelled;
@@ -256,7 +256,7 @@ static void *event_thread_main(void *argument)
         job_events->event_count = 0;
         job_events->missed = false;
         job_events->added = job_events->cancelled = NULL;
-        events = told;
+        events = taken;
         pthread_mutex_unlock(&job_events->lock);
         handle_lists(job_events, added, cancelled);
         handle_events(job_events, events, count);

@@ -65,15 +65,15 @@ bool task_pool_submit(struct task_pool *pool, struct pool_task *work)
 {
     work->next = NULL;
     pthread_mutex_lock(&pool->lock);
-    bool room = !pool->quit && pool->queued < pool->queue_max && has_thread(pool);
-    if (room) {
+    bool accepted = !pool->quit && pool->queued < pool->queue_max && has_thread(pool);
+    if (accepted) {
         *pool->last = work;
         pool->last = &work->next;
         pool->queued++;
         pthread_cond_signal(&pool->work);
     }
     pthread_mutex_unlock(&pool->lock);
-    return room;
+    return accepted;
 }
 
 void task_pool_free(struct task_pool *pool)

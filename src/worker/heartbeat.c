@@ -10,7 +10,7 @@
 
 #define TICK_MS 50
 #define RENEWALS 3 /* per lease: two may be lost */
-#define NOTE_BEATS 3
+#define REGISTRATION_PERIODS 3
 #define REAP_MS 1000
 
 static void slots_stop_late(struct worker *worker)
@@ -96,7 +96,7 @@ static void leases_renew(struct worker *worker)
 /* False: removes the registration. */
 static void registration_send(struct worker *worker, bool lives)
 {
-    int64_t keep_ms = worker->options.settings->worker_heartbeat_ms * NOTE_BEATS;
+    int64_t keep_ms = worker->options.settings->worker_heartbeat_ms * REGISTRATION_PERIODS;
     struct err err;
     json_t *registration = worker_registration(worker);
     char *text = json_dumps(registration, JSON_COMPACT);
@@ -111,7 +111,7 @@ static void registration_send(struct worker *worker, bool lives)
 
 int worker_check(const struct worker *worker, struct err *err)
 {
-    double most_ms = (double)worker->options.settings->worker_heartbeat_ms * NOTE_BEATS;
+    double most_ms = (double)worker->options.settings->worker_heartbeat_ms * REGISTRATION_PERIODS;
     double silent_ms = clock_ms_since(worker->posted_ns);
     if (silent_ms <= most_ms)
         return 0;

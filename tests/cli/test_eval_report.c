@@ -59,10 +59,10 @@ static void print(int candidates, bool traced, char *text, size_t bytes)
 
 static const struct {
     int candidates;
-    bool traced, told;
+    bool traced, listed;
 } rows[] = {{1, true, true}, {1, false, false}, {2, true, false}};
 
-/* One candidate's launches are told below the table; several have theirs in --json. */
+/* One candidate's launches stand below the table; several have theirs in --json. */
 TEST(profile)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -73,7 +73,7 @@ TEST(profile)
         const char *table_end = strstr(text, passed);
         assert_non_null(table_end);
         const char *profile = strstr(table_end, "your own kernels: 100.0 %");
-        if ((profile != NULL) != rows[i].told)
+        if ((profile != NULL) != rows[i].listed)
             fail_msg("row %zu: %s", i, text);
         if (profile)
             assert_non_null(strstr(profile, "  fused\n"));

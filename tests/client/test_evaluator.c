@@ -206,7 +206,7 @@ TEST(no_request)
     }
 }
 
-/* All are judged; whoever came last waited for at least one of the others, and is told so. */
+/* All are judged; the last one waited for at least one of the others, and its verdict says so. */
 TEST(crowd)
 {
     struct here *here = *state;
@@ -272,14 +272,14 @@ struct there {
     _Atomic int running, most, puts, fresh, cancelled;
     _Atomic int ends_after; /* looks at an evaluation until it has ended; 0: never */
     _Atomic int looks;
-    const char *_Atomic ended;  /* what is told of one that has */
+    const char *_Atomic ended;  /* the status of one that has */
     const char *_Atomic before; /* likewise, of one that had when it was put; NULL: it had not */
 };
 
 #define PASSED                                                                                     \
     "{\"state\": \"done\", \"outcome\": \"passed\", \"verdict\": {\"status\": \"passed\"}}"
 
-static void tell(struct http_response *response, const char *id, const char *what)
+static void describe(struct http_response *response, const char *id, const char *what)
 {
     json_t *object = json_loads(what, 0, NULL);
     verdict_complete(json_object_get(object, "verdict"));
@@ -305,8 +305,8 @@ static void put(void *context, struct http_request *request, struct http_respons
     while (running > most && !atomic_compare_exchange_weak(&there->most, &most, running)) {
     }
     http_set_status(response, 202);
-    tell(response, json_string_value(json_object_get(body, "id")),
-         there->before && !fresh ? there->before : "{\"state\": \"queued\"}");
+    describe(response, json_string_value(json_object_get(body, "id")),
+             there->before && !fresh ? there->before : "{\"state\": \"queued\"}");
 }
 
 static void get(void *context, struct http_request *request, struct http_response *response)
@@ -314,8 +314,8 @@ static void get(void *context, struct http_request *request, struct http_respons
     struct there *there = context;
     bool ended = ++there->looks >= there->ends_after && there->ends_after > 0;
     there->running -= ended;
-    tell(response, http_parameter(request, "id"),
-         ended ? there->ended : "{\"state\": \"running\"}");
+    describe(response, http_parameter(request, "id"),
+             ended ? there->ended : "{\"state\": \"running\"}");
 }
 
 static void cancel(void *context, struct http_request *request, struct http_response *response)

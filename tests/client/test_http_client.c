@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define BIG_BYTES ((size_t)1 << 20)
-#define BOUND_S 60 /* a hang is told from slowness by a bound that no slow machine reaches */
+#define BOUND_S 60 /* no slow machine reaches it; a hang does */
 
 struct world {
     struct http_fixture server;
@@ -168,14 +168,14 @@ TEST(methods)
         if (http_client_send(client, &call, &answer, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
         assert_int_equal(answer.status, 200);
-        json_t *told = json_loads(answer.body, 0, NULL);
-        assert_non_null(told);
-        assert_int_equal(json_integer_value(json_object_get(told, "method")), rows[i].said);
-        assert_string_equal(json_string_value(json_object_get(told, "path")), rows[i].path);
-        assert_string_equal(json_string_value(json_object_get(told, "token")), "Bearer secret");
-        assert_string_equal(json_string_value(json_object_get(told, "body")),
+        json_t *echoed = json_loads(answer.body, 0, NULL);
+        assert_non_null(echoed);
+        assert_int_equal(json_integer_value(json_object_get(echoed, "method")), rows[i].said);
+        assert_string_equal(json_string_value(json_object_get(echoed, "path")), rows[i].path);
+        assert_string_equal(json_string_value(json_object_get(echoed, "token")), "Bearer secret");
+        assert_string_equal(json_string_value(json_object_get(echoed, "body")),
                             rows[i].body ? rows[i].body : "");
-        json_decref(told);
+        json_decref(echoed);
         http_client_answer_deinit(&answer);
     }
     http_client_close(client);
@@ -326,7 +326,7 @@ TEST(sockets)
     }
 }
 
-TEST(nobody)
+TEST(no_server)
 {
     struct http_client *client = open_client("http://127.0.0.1:1", 1000, 10, NULL);
     struct http_client_answer answer;

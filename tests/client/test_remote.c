@@ -1,4 +1,4 @@
-/* What a server may tell of evaluations, and what is made of it. */
+/* What a server may answer about evaluations, and what is made of it. */
 #include "client/remote.h"
 
 #include "../support/test.h"

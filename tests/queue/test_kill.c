@@ -30,8 +30,8 @@
 struct ledger {
     _Atomic bool stop;
     _Atomic bool acknowledged[JOBS];
-    _Atomic uint64_t finished[JOBS]; /* the result that a worker was told it had written */
-    _Atomic long written[DOCUMENTS]; /* the number that the writer was told is in it */
+    _Atomic uint64_t finished[JOBS]; /* the result that was acknowledged to a worker */
+    _Atomic long written[DOCUMENTS]; /* the number that was acknowledged to its writer */
     _Atomic int conflicts;
 };
 
@@ -94,7 +94,7 @@ static void work(struct queue *queue)
     }
 }
 
-/* The only writer there is: nobody can have been before it, and what it wrote is what it reads. */
+/* The only writer: it reads what it wrote. */
 static void count_up(struct queue *queue, int which)
 {
     char name[16], text[32];
@@ -163,17 +163,17 @@ static bool all_done(struct queue *queue)
     return true;
 }
 
-/* The last write may have taken place before its writer was told. */
+/* The last write may have taken place before it was acknowledged. */
 static void check_document(struct queue *queue, int which)
 {
     char name[16];
     struct queue_document document;
-    long told = ledger->written[which];
+    long acknowledged = ledger->written[which];
     snprintf(name, sizeof name, "%d", which);
     int result = queue_document_get(queue, name, &document, NULL);
     long number = result == 0 ? strtol(document.bytes, NULL, 10) : 0;
-    if (number != told && number != told + 1)
-        fail_msg("document %d: %ld were acknowledged, %ld is there", which, told, number);
+    if (number != acknowledged && number != acknowledged + 1)
+        fail_msg("document %d: %ld were acknowledged, %ld is there", which, acknowledged, number);
     queue_document_deinit(&document);
 }
 
@@ -188,7 +188,7 @@ static void check_results(struct queue *queue)
         assert_string_equal(job.outcome, "passed");
         uint64_t stored = strtoull(job.result, NULL, 10);
         if (ledger->finished[i] != 0 && ledger->finished[i] != stored)
-            fail_msg("job %d has another result than its worker was told", i);
+            fail_msg("job %d has another result than was acknowledged", i);
         queue_job_deinit(&job);
     }
     for (int i = 0; i < DOCUMENTS; i++)

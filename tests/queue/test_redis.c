@@ -83,19 +83,20 @@ static void put_one(struct queue *queue, const char *id)
     assert_ok(queue_put(queue, &one, 1, &err), &err);
 }
 
-struct told {
+struct seen {
     struct queue_watcher watcher; /* first */
     atomic_int missed, cancelled;
 };
 
-static void tell(struct queue_watcher *watcher, const struct queue_event *events, size_t count)
+static void count_events(struct queue_watcher *watcher, const struct queue_event *events,
+                         size_t count)
 {
-    struct told *told = (struct told *)watcher;
+    struct seen *seen = (struct seen *)watcher;
     if (count == 0)
-        atomic_fetch_add(&told->missed, 1);
+        atomic_fetch_add(&seen->missed, 1);
     for (size_t i = 0; i < count; i++)
         if (events[i].state == QUEUE_CANCELLED)
-            atomic_fetch_add(&told->cancelled, 1);
+            atomic_fetch_add(&seen->cancelled, 1);
 }
 
 static void await(const char *what, const atomic_int *number, int least)
@@ -103,7 +104,7 @@ static void await(const char *what, const atomic_int *number, int least)
     int64_t start_ns = clock_now_ns();
     while (atomic_load(number) < least) {
         if (clock_ms_since(start_ns) > WAIT_MOST_MS)
-            fail_msg("never told: %s", what);
+            fail_msg("no event: %s", what);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
 }
@@ -262,25 +263,25 @@ TEST(records_that_make_no_sense)
 TEST(a_server_that_was_killed_comes_back)
 {
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
-    static struct told told = {.watcher.on_events = tell}; /* outlives a failure */
+    static struct seen seen = {.watcher.on_events = count_events}; /* outlives a failure */
     struct queue_job job;
-    queue_watch(queue, &told.watcher);
+    queue_watch(queue, &seen.watcher);
     for (int i = 0; i < 3; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
         put_and_cancel(queue, id);
-        await("the end", &told.cancelled, i + 1);
-        atomic_store(&told.missed, 0);
+        await("the end", &seen.cancelled, i + 1);
+        atomic_store(&seen.missed, 0);
         redisFree(control);
         redis_server_end(&server, SIGKILL);
         redis_server_start(&server);
         control = redis_server_connect(&server);
         put_one(queue, "after");
         assert_int_equal(queue_get(queue, id, 0, &job, &err), 0);
-        /* Not all of what it told us may have come back with it. */
-        await("events may be missing", &told.missed, 1);
+        /* It may have come back without some of its events. */
+        await("events may be missing", &seen.missed, 1);
     }
-    queue_unwatch(queue, &told.watcher);
+    queue_unwatch(queue, &seen.watcher);
     queue_close(queue);
 }
 
@@ -288,29 +289,29 @@ TEST(a_server_that_was_killed_comes_back)
 TEST(a_server_that_is_emptied)
 {
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
-    static struct told told = {.watcher.on_events = tell}; /* outlives a failure */
+    static struct seen seen = {.watcher.on_events = count_events}; /* outlives a failure */
     char id[16];
-    queue_watch(queue, &told.watcher);
+    queue_watch(queue, &seen.watcher);
     for (int i = 0; i < 100; i++) {
         snprintf(id, sizeof id, "%d", i);
         put_and_cancel(queue, id);
     }
-    await("the ends", &told.cancelled, 100);
-    assert_int_equal(atomic_load(&told.missed), 0);
-    /* Where nobody writes it is noticed, and where somebody does. */
+    await("the ends", &seen.cancelled, 100);
+    assert_int_equal(atomic_load(&seen.missed), 0);
+    /* Noticed without other writers, and with them. */
     fresh();
-    await("events may be missing", &told.missed, 1);
+    await("events may be missing", &seen.missed, 1);
     put_and_cancel(queue, "a");
-    await("an end after it", &told.cancelled, 101);
+    await("an end after it", &seen.cancelled, 101);
     put_and_cancel(queue, "b");
     put_and_cancel(queue, "c");
-    await("ends after it", &told.cancelled, 103);
+    await("ends after it", &seen.cancelled, 103);
     fresh();
     put_one(queue, "d");
-    await("events may be missing", &told.missed, 2);
+    await("events may be missing", &seen.missed, 2);
     put_and_cancel(queue, "d");
-    await("an end after the second", &told.cancelled, 104);
-    queue_unwatch(queue, &told.watcher);
+    await("an end after the second", &seen.cancelled, 104);
+    queue_unwatch(queue, &seen.watcher);
     queue_close(queue);
 }
 

@@ -41,7 +41,7 @@ static void vanish_first(int count)
     }
 }
 
-static long long ask_number(const char *command)
+static long long number_of(const char *command)
 {
     redisReply *reply = redis_server_ask(control, command);
     long long number = reply->type == REDIS_REPLY_INTEGER ? reply->integer
@@ -95,17 +95,17 @@ TEST(retention_by_count)
     vanish("8");
     assert_listed(QUEUE_ANY_STATE, NULL, 6);
     assert_int_equal(suite_reap().removed, 5);
-    assert_int_equal(ask_number("ZCARD warpgym:ended"), 4);
-    assert_int_equal(ask_number("ZCARD warpgym:all"), 4);
-    assert_int_equal(ask_number("ZCARD warpgym:state:2"), 4);
+    assert_int_equal(number_of("ZCARD warpgym:ended"), 4);
+    assert_int_equal(number_of("ZCARD warpgym:all"), 4);
+    assert_int_equal(number_of("ZCARD warpgym:state:2"), 4);
     assert_listed(QUEUE_ANY_STATE, NULL, 3);
     assert_listed(QUEUE_DONE, NULL, 3);
     assert_listed(QUEUE_ANY_STATE, "batch", 3);
-    assert_int_equal(ask_number("ZCARD warpgym:batch:batch"), 3);
+    assert_int_equal(number_of("ZCARD warpgym:batch:batch"), 3);
     assert_int_equal(suite_get("5").state, QUEUE_DONE);
 }
 
-/* Nobody knows their sizes any more: those of the others still decide. */
+/* Their sizes are lost; those of the others still decide. */
 TEST(retention_by_size)
 {
     struct queue_options options = {.keep_bytes = 3 * 11};
@@ -114,7 +114,7 @@ TEST(retention_by_size)
     vanish_first(6);
     assert_int_equal(suite_reap().removed, 6);
     assert_int_equal(suite_get("6").state, QUEUE_DONE);
-    assert_int_equal(ask_number("HGET warpgym:meta kept_bytes"), 3 * 11);
+    assert_int_equal(number_of("HGET warpgym:meta kept_bytes"), 3 * 11);
 }
 
 TEST(retention_removes_a_bounded_number)
@@ -164,8 +164,8 @@ TEST(statistics)
     struct queue_stats stats = stats_of();
     assert_int_equal(stats.priorities[QUEUE_NORMAL].depth, 1);
     assert_int_equal(stats.priorities[QUEUE_LOW].depth, 0);
-    assert_int_equal(ask_number("ZCARD warpgym:all"), 1);
-    assert_int_equal(ask_number("ZCARD warpgym:state:0"), 1);
+    assert_int_equal(number_of("ZCARD warpgym:all"), 1);
+    assert_int_equal(number_of("ZCARD warpgym:state:0"), 1);
     suite_claim("c");
     suite_assert_nothing_to_claim();
 }
@@ -178,8 +178,8 @@ TEST(claims)
     suite_claim("b");
     vanish("b");
     suite_assert_nothing_to_claim();
-    assert_int_equal(ask_number("ZCARD warpgym:state:0"), 0);
-    assert_int_equal(ask_number("ZCARD warpgym:all"), 1);
+    assert_int_equal(number_of("ZCARD warpgym:state:0"), 0);
+    assert_int_equal(number_of("ZCARD warpgym:all"), 1);
 }
 
 TEST(leases)
@@ -194,12 +194,12 @@ TEST(leases)
                                               "IDLE " SPAN_MS " JUSTID"));
     assert_int_equal(suite_reap().returned, 0);
     assert_int_equal(stats_of().running, 0);
-    assert_int_equal(ask_number("XLEN warpgym:stream:2:cpu"), 0);
-    assert_int_equal(ask_number("ZCARD warpgym:all"), 0);
+    assert_int_equal(number_of("XLEN warpgym:stream:2:cpu"), 0);
+    assert_int_equal(number_of("ZCARD warpgym:all"), 0);
 }
 
 /* Under the same name, whatever the old one was doing: it runs, once, and ends. */
-TEST(putting_anew)
+TEST(submitted_anew)
 {
     static const char *const needs[] = {"cpu", "gpu"};
     for (size_t i = 0; i < 2 * 3; i++) {

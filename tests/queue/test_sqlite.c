@@ -153,7 +153,7 @@ static uint64_t expired(struct queue *queue)
     return reaping.expired;
 }
 
-/* Nobody knows how long the machine was off: a document is not lost for that, and has its whole
+/* How long the machine was off is unknown: a document is not lost for that, and has its whole
  * time again from the first look on. Setting the clock on the wall does nothing. */
 TEST(documents_outlive_a_boot)
 {
@@ -375,7 +375,7 @@ static const char *fill_disk(struct queue *queue, const char *ballast)
     return put_some(queue, count) == 0 ? NULL : "there is room again, and it does not go on";
 }
 
-/* Mounts of this process alone; as somebody who is not root, in a user namespace, too. */
+/* Mounts of this process alone; as another user than root, in a user namespace, too. */
 static bool own_mounts(void)
 {
     char map[64];
@@ -424,7 +424,7 @@ TEST(a_full_disk)
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACES) {
-        print_message("skipped: this machine lets nobody mount a small file system\n");
+        print_message("skipped: this machine does not allow mounting a small file system\n");
         skip();
     }
     assert_int_equal(status, 0);

@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define THREADS 8
-#define NOTE_MS 60000
+#define REGISTRATION_MS 60000
 #define STEP_MS 20
 
 struct worker {
@@ -187,7 +187,8 @@ static int post_note(struct worker *worker, const char *model, struct err *err)
                              "localhost", "draining", 0, "devices", device, "claims", claims,
                              "heartbeat_at", "2026-01-31T12:00:00.000Z");
     char *text = json_dumps(note, JSON_COMPACT);
-    int result = queue_register(worker->queue, worker->name, text, strlen(text), NOTE_MS, err);
+    int result = queue_register(worker->queue, worker->name, text, strlen(text), REGISTRATION_MS,
+                                err);
     free(text);
     json_decref(note);
     return result;

@@ -25,7 +25,7 @@ struct echo {
     struct http_waiter *waiters[HANDLES];
     struct http_stream *streams[HANDLES];
     size_t waiter_count, stream_count;
-    int waiting, late, gone, released; /* as the callbacks tell */
+    int waiting, late, gone, released; /* as the callbacks count */
     int streams_gone, streams_released;
 };
 
@@ -40,20 +40,20 @@ static void ping(void *context, struct http_request *request, struct http_respon
 static json_t *described(const struct http_request *request)
 {
     static const char *const names[] = {"a", "b", "after", ""};
-    json_t *told = json_object(), *pairs = json_object();
+    json_t *seen = json_object(), *pairs = json_object();
     size_t count;
     (void)http_body(request, &count);
-    json_put(told, "method", json_integer(http_method(request)));
-    json_put(told, "path", json_text(http_path(request)));
-    json_put(told, "pattern", json_text(http_pattern(request)));
-    json_put(told, "bytes", json_integer((json_int_t)count));
-    json_put(told, "remote", json_text(http_remote(request)));
-    json_put(told, "agent", json_text(http_header(request, "user-agent")));
+    json_put(seen, "method", json_integer(http_method(request)));
+    json_put(seen, "path", json_text(http_path(request)));
+    json_put(seen, "pattern", json_text(http_pattern(request)));
+    json_put(seen, "bytes", json_integer((json_int_t)count));
+    json_put(seen, "remote", json_text(http_remote(request)));
+    json_put(seen, "agent", json_text(http_header(request, "user-agent")));
     for (size_t i = 0; i < COUNT(names); i++)
         if (http_query(request, names[i]))
             json_put(pairs, names[i], json_text(http_query(request, names[i])));
-    json_put(told, "query", pairs);
-    return told;
+    json_put(seen, "query", pairs);
+    return seen;
 }
 
 static void describe(void *context, struct http_request *request, struct http_response *response)
@@ -394,7 +394,7 @@ static int serve(struct http_server *server, struct err *err)
     return http_stop(server, 2000, err);
 }
 
-/* What is still held: http_stop has ended it, and told. */
+/* What is still held: http_stop has ended it and called back. */
 static void give_back(struct echo *echo)
 {
     for (size_t i = 0; i < echo->waiter_count; i++)

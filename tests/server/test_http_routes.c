@@ -78,7 +78,7 @@ TEST(found)
             if (cases[i].name)
                 assert_string_equal(http_routes_parameter(found, &target, cases[i].name),
                                     cases[i].value);
-            assert_null(http_routes_parameter(found, &target, "nobody"));
+            assert_null(http_routes_parameter(found, &target, "absent"));
         }
         arena_deinit(&arena);
     }

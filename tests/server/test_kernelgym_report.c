@@ -1,4 +1,4 @@
-/* The shapes of the routes that tell of the service itself: every key that KernelGYM's have. */
+/* The shapes of the routes about the service itself: every key that KernelGYM's have. */
 #include "server/kernelgym/report.h"
 
 #include "../support/test.h"

@@ -71,7 +71,7 @@ TEST(defaults)
 {
     struct kernelgym_request request;
     struct kernelgym_reply reply;
-    json_t *body = body_with("{\"detect_decoy_kernel\": true, \"nobody\": [1, {}]}");
+    json_t *body = body_with("{\"detect_decoy_kernel\": true, \"unknown\": [1, {}]}");
     assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
     assert_string_equal(request.task_id, "t");
     assert_string_equal(request.toolkit, "kernelbench");

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000
+#define BOUND_MS 20000
 
 #define CATALOGUE                                                                                  \
     "{\"title\": \"T\", \"instructions\": \"I\", \"resourceTemplates\": [{\"uriTemplate\": "       \
@@ -26,7 +26,7 @@
     "[\"loud\", \"low\"]}}}, \"outputSchema\": {\"type\": \"object\"}}, {\"name\": \"hang\", "     \
     "\"description\": \"D\", \"inputSchema\": {\"type\": \"object\"}}]}"
 
-struct house {
+struct fixture {
     struct settings settings;
     json_t *catalogue;
     struct mcp_service service;
@@ -40,13 +40,13 @@ static bool is_long(void *context, const char *name)
     return strcmp(name, "hang") == 0;
 }
 
-static int hang(struct house *house, struct mcp_call *call, struct err *err)
+static int hang(struct fixture *fixture, struct mcp_call *call, struct err *err)
 {
-    house->hanging++;
+    fixture->hanging++;
     mcp_call_progress(call, "hanging");
     while (!*mcp_call_stop(call))
         usleep(2000);
-    house->gave_up++;
+    fixture->gave_up++;
     return err_set(err, ERR_CANCELLED, "cancelled");
 }
 
@@ -98,9 +98,9 @@ static int get_prompt(void *context, const char *name, const json_t *arguments, 
 
 static void session_over(void *context, const char *id)
 {
-    struct house *house = context;
+    struct fixture *fixture = context;
     assert_int_equal(strlen(id), 32);
-    house->sessions_over++;
+    fixture->sessions_over++;
 }
 
 static void tick(void *context)
@@ -108,38 +108,38 @@ static void tick(void *context)
     (void)context;
 }
 
-FIXTURE(open_house)
+FIXTURE(fixture_open)
 {
-    struct house *house = mem_alloc(sizeof *house);
+    struct fixture *fixture = mem_alloc(sizeof *fixture);
     struct err err;
-    settings_init(&house->settings);
-    house->catalogue = json_loads(CATALOGUE, 0, NULL);
-    house->service = (struct mcp_service){.context = house,
-                                          .catalogue = house->catalogue,
-                                          .tool_is_long = is_long,
-                                          .call_tool = call_tool,
-                                          .list_resources = list_resources,
-                                          .read_resource = read_resource,
-                                          .get_prompt = get_prompt,
-                                          .session_over = session_over,
-                                          .tick = tick};
-    const struct mcp_options options = {&house->settings, &house->service, 2};
-    *state = house;
-    return house->catalogue ? mcp_open(&house->mcp, &options, &err) : -1;
+    settings_init(&fixture->settings);
+    fixture->catalogue = json_loads(CATALOGUE, 0, NULL);
+    fixture->service = (struct mcp_service){.context = fixture,
+                                            .catalogue = fixture->catalogue,
+                                            .tool_is_long = is_long,
+                                            .call_tool = call_tool,
+                                            .list_resources = list_resources,
+                                            .read_resource = read_resource,
+                                            .get_prompt = get_prompt,
+                                            .session_over = session_over,
+                                            .tick = tick};
+    const struct mcp_options options = {&fixture->settings, &fixture->service, 2};
+    *state = fixture;
+    return fixture->catalogue ? mcp_open(&fixture->mcp, &options, &err) : -1;
 }
 
-FIXTURE(close_house)
+FIXTURE(fixture_close)
 {
-    struct house *house = *state;
-    mcp_stop(house->mcp);
-    mcp_free(house->mcp);
-    json_decref(house->catalogue);
-    settings_deinit(&house->settings);
-    mem_free(house);
+    struct fixture *fixture = *state;
+    mcp_stop(fixture->mcp);
+    mcp_free(fixture->mcp);
+    json_decref(fixture->catalogue);
+    settings_deinit(&fixture->settings);
+    mem_free(fixture);
     return 0;
 }
 
-TEST_GROUP(open_house, close_house);
+TEST_GROUP(fixture_open, fixture_close);
 
 struct heard {
     pthread_mutex_t lock;
@@ -178,11 +178,11 @@ static void heard_deinit(struct heard *heard)
     json_decref(heard->answer);
 }
 
-static struct mcp_exchange *send(struct house *house, struct mcp_session *session, const char *text,
-                                 struct heard *heard)
+static struct mcp_exchange *send(struct fixture *fixture, struct mcp_session *session,
+                                 const char *text, struct heard *heard)
 {
     const struct mcp_sink sink = {notify, done, heard};
-    struct mcp_exchange *exchange = mcp_exchange_new(house->mcp, session, &sink);
+    struct mcp_exchange *exchange = mcp_exchange_new(fixture->mcp, session, &sink);
     json_error_t error;
     json_t *document = json_loads(text, 0, &error);
     if (!document)
@@ -204,19 +204,19 @@ static void wait_done(struct heard *heard)
 {
     int64_t start_ns = clock_now_ns();
     while (!is_done(heard)) {
-        if (clock_ms_since(start_ns) > PATIENCE_MS)
+        if (clock_ms_since(start_ns) > BOUND_MS)
             fail_msg("never answered");
         usleep(1000);
     }
 }
 
 /* The answer to one text, as text; "" for none. The caller's (mem_free). */
-static char *ask(struct house *house, struct mcp_session *session, const char *text)
+static char *ask(struct fixture *fixture, struct mcp_session *session, const char *text)
 {
     struct heard heard;
     struct buf out;
     heard_init(&heard);
-    mcp_exchange_unref(send(house, session, text, &heard));
+    mcp_exchange_unref(send(fixture, session, text, &heard));
     wait_done(&heard);
     assert_int_equal(heard.done, 1);
     buf_init(&out, 1 << 20);
@@ -226,12 +226,12 @@ static char *ask(struct house *house, struct mcp_session *session, const char *t
     return buf_take(&out);
 }
 
-static struct mcp_session *new_session(struct house *house, const char *version)
+static struct mcp_session *new_session(struct fixture *fixture, const char *version)
 {
     struct mcp_session *session;
     struct err err;
     char text[512];
-    if (mcp_session_new(house->mcp, false, &session, &err) < 0)
+    if (mcp_session_new(fixture->mcp, false, &session, &err) < 0)
         fail_msg("%s", err.text);
     if (!version)
         return session;
@@ -240,7 +240,7 @@ static struct mcp_session *new_session(struct house *house, const char *version)
              "{\"protocolVersion\": \"%s\", \"capabilities\": {}, \"clientInfo\": {\"name\": "
              "\"tester\", \"version\": \"7\"}}}",
              version);
-    mem_free(ask(house, session, text));
+    mem_free(ask(fixture, session, text));
     return session;
 }
 
@@ -263,11 +263,11 @@ struct row {
     const char *unwanted;      /* NULL */
 };
 
-static void check_rows(struct house *house, const struct row *rows, size_t count)
+static void check_rows(struct fixture *fixture, const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct mcp_session *session = new_session(house, rows[i].version);
-        char *answer = ask(house, session, rows[i].text);
+        struct mcp_session *session = new_session(fixture, rows[i].version);
+        char *answer = ask(fixture, session, rows[i].text);
         if (*rows[i].wanted ? !strstr(answer, rows[i].wanted) : *answer != '\0')
             fail_msg("%s\nanswers %s\nnot %s", rows[i].text, answer, rows[i].wanted);
         if (rows[i].unwanted && strstr(answer, rows[i].unwanted))
@@ -400,8 +400,8 @@ TEST(schema)
         {"{\"text\": \"a\", \"how\": \"mid\"}", "one of loud, low"},
         {"{\"text\": \"a\", \"txet\": 1}", "text"},
     };
-    struct house *house = *state;
-    const json_t *tool = json_array_get(json_object_get(house->catalogue, "tools"), 0);
+    struct fixture *fixture = *state;
+    const json_t *tool = json_array_get(json_object_get(fixture->catalogue, "tools"), 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *value = json_loads(rows[i].value, 0, NULL);
         struct err err = {0};
@@ -422,29 +422,29 @@ static void wait_for(_Atomic int *value, int wanted)
 {
     int64_t start_ns = clock_now_ns();
     while (*value < wanted) {
-        if (clock_ms_since(start_ns) > PATIENCE_MS)
+        if (clock_ms_since(start_ns) > BOUND_MS)
             fail_msg("never happened");
         usleep(1000);
     }
 }
 
-/* More hang than there are threads for; who asks for something else does not notice. */
+/* More calls hang than there are threads; other requests are still answered. */
 TEST(cancel)
 {
-    struct house *house = *state;
-    struct mcp_session *session = new_session(house, "2025-06-18");
-    struct mcp_session *other = new_session(house, "2025-06-18");
+    struct fixture *fixture = *state;
+    struct mcp_session *session = new_session(fixture, "2025-06-18");
+    struct mcp_session *other = new_session(fixture, "2025-06-18");
     struct heard heard[4];
     static const char *const texts[] = {HANG("1", "{}"), HANG("\"b\"", "{}"), HANG("3", "{}"),
                                         HANG("1", "{}")};
-    house->hanging = house->gave_up = 0;
+    fixture->hanging = fixture->gave_up = 0;
     for (int i = 0; i < 4; i++) {
         heard_init(&heard[i]);
-        mcp_exchange_unref(send(house, i < 3 ? session : other, texts[i], &heard[i]));
+        mcp_exchange_unref(send(fixture, i < 3 ? session : other, texts[i], &heard[i]));
     }
-    wait_for(&house->hanging, 2);
-    mem_free(ask(house, session, CALL("ping", "{}")));
-    mem_free(ask(house, session,
+    wait_for(&fixture->hanging, 2);
+    mem_free(ask(fixture, session, CALL("ping", "{}")));
+    mem_free(ask(fixture, session,
                  CALL("tools/call", "{\"name\": \"echo\", \"arguments\": {\"text\": \"a\"}}")));
     static const char *const cancels[] = {"9", "1", "\"b\"", "3"};
     for (int i = 0; i < 4; i++) {
@@ -453,7 +453,7 @@ TEST(cancel)
                  "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": "
                  "{\"requestId\": %s}}",
                  cancels[i]);
-        mem_free(ask(house, session, text));
+        mem_free(ask(fixture, session, text));
     }
     for (int i = 0; i < 3; i++) {
         wait_done(&heard[i]);
@@ -469,12 +469,12 @@ TEST(cancel)
 
 TEST(progress)
 {
-    struct house *house = *state;
-    struct mcp_session *session = new_session(house, "2025-06-18");
+    struct fixture *fixture = *state;
+    struct mcp_session *session = new_session(fixture, "2025-06-18");
     struct heard heard;
     double last = -1;
     heard_init(&heard);
-    struct mcp_exchange *exchange = send(house, session, HANG("1", "{\"progressToken\": \"t\"}"),
+    struct mcp_exchange *exchange = send(fixture, session, HANG("1", "{\"progressToken\": \"t\"}"),
                                          &heard);
     for (size_t count = 0; count < 2; usleep(1000)) {
         pthread_mutex_lock(&heard.lock);
@@ -496,17 +496,17 @@ TEST(progress)
     heard_deinit(&heard);
 }
 
-/* A request that speaks for itself is cancelled when nobody listens any more. */
+/* A stateless request is cancelled when its client is gone. */
 TEST(abandon)
 {
-    struct house *house = *state;
+    struct fixture *fixture = *state;
     struct heard heard;
-    house->hanging = 0;
+    fixture->hanging = 0;
     heard_init(&heard);
-    struct mcp_exchange *exchange = send(house, NULL,
+    struct mcp_exchange *exchange = send(fixture, NULL,
                                          CALL("tools/call", STATELESS(", \"name\": \"hang\"")),
                                          &heard);
-    wait_for(&house->hanging, 1);
+    wait_for(&fixture->hanging, 1);
     mcp_exchange_abandon(exchange);
     wait_done(&heard);
     assert_null(heard.answer);
@@ -516,22 +516,22 @@ TEST(abandon)
 
 TEST(log)
 {
-    struct house *house = *state;
+    struct fixture *fixture = *state;
     static const struct {
         const char *level;
         size_t wanted;
     } rows[] = {{NULL, 0}, {"debug", 1}, {"info", 1}, {"notice", 0}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct mcp_session *session = new_session(house, "2025-06-18");
+        struct mcp_session *session = new_session(fixture, "2025-06-18");
         struct heard heard;
         char text[256];
         snprintf(text, sizeof text, CALL("logging/setLevel", "{\"level\": \"%s\"}"),
                  rows[i].level ? rows[i].level : "");
         if (rows[i].level)
-            mem_free(ask(house, session, text));
+            mem_free(ask(fixture, session, text));
         heard_init(&heard);
         mcp_exchange_unref(
-            send(house, session,
+            send(fixture, session,
                  CALL("tools/call", "{\"name\": \"echo\", \"arguments\": {\"text\": \"a\"}}"),
                  &heard));
         wait_done(&heard);
@@ -543,22 +543,22 @@ TEST(log)
 
 TEST(sessions)
 {
-    struct house *house = *state;
-    struct mcp_session *session = new_session(house, NULL), *found;
+    struct fixture *fixture = *state;
+    struct mcp_session *session = new_session(fixture, NULL), *found;
     char id[MCP_SESSION_BYTES];
-    house->sessions_over = 0;
+    fixture->sessions_over = 0;
     snprintf(id, sizeof id, "%s", mcp_session_id(session));
-    found = mcp_session_find(house->mcp, id);
+    found = mcp_session_find(fixture->mcp, id);
     assert_ptr_equal(found, session);
     mcp_session_unref(found);
-    assert_null(mcp_session_find(house->mcp, "no"));
+    assert_null(mcp_session_find(fixture->mcp, "no"));
     end_session(session);
-    assert_null(mcp_session_find(house->mcp, id));
-    assert_int_equal(house->sessions_over, 1);
+    assert_null(mcp_session_find(fixture->mcp, id));
+    assert_int_equal(fixture->sessions_over, 1);
 }
 
 struct pipes {
-    struct house *house;
+    struct fixture *fixture;
     int in[2], out[2];
     _Atomic int cancelled;
     int result;
@@ -568,8 +568,8 @@ static void *run_stdio(void *argument)
 {
     struct pipes *pipes = argument;
     struct err err;
-    pipes->result = mcp_stdio_run(pipes->house->mcp, pipes->in[0], pipes->out[1], &pipes->cancelled,
-                                  &err);
+    pipes->result = mcp_stdio_run(pipes->fixture->mcp, pipes->in[0], pipes->out[1],
+                                  &pipes->cancelled, &err);
     close(pipes->out[1]);
     return NULL;
 }
@@ -580,12 +580,12 @@ static void say(const struct pipes *pipes, const char *text)
 }
 
 TEST_GROUP(NULL, NULL);
-TEST_EACH(open_house, close_house);
+TEST_EACH(fixture_open, fixture_close);
 
 /* All that comes, whole. */
 TEST(stdio)
 {
-    struct pipes pipes = {.house = *state};
+    struct pipes pipes = {.fixture = *state};
     struct buf out;
     pthread_t thread;
     char part[4096], *overlong = mem_alloc(LIMIT_MCP_MESSAGE_BYTES + 2);
@@ -615,20 +615,20 @@ TEST(stdio)
     close(pipes.out[0]);
 }
 
-/* The client goes while a call runs and nobody reads. */
+/* The client goes while a call runs, and nothing reads. */
 TEST(stdio_end)
 {
-    struct pipes pipes = {.house = *state};
+    struct pipes pipes = {.fixture = *state};
     pthread_t thread;
-    pipes.house->hanging = pipes.house->gave_up = 0;
+    pipes.fixture->hanging = pipes.fixture->gave_up = 0;
     assert_int_equal(pipe(pipes.in) | pipe(pipes.out), 0);
     assert_int_equal(pthread_create(&thread, NULL, run_stdio, &pipes), 0);
     say(&pipes, CALL("tools/call", STATELESS(", \"name\": \"hang\"")) "\n");
-    wait_for(&pipes.house->hanging, 1);
+    wait_for(&pipes.fixture->hanging, 1);
     pipes.cancelled = 1;
     pthread_join(thread, NULL);
     assert_int_equal(pipes.result, 0);
-    assert_int_equal(pipes.house->gave_up, 1);
+    assert_int_equal(pipes.fixture->gave_up, 1);
     close(pipes.in[0]);
     close(pipes.in[1]);
     close(pipes.out[0]);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PATIENCE_MS 60000
+#define BOUND_MS 60000
 #define RIGHT                                                                                      \
     "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"                   \
     "{ for (size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }\\n"
@@ -134,7 +134,7 @@ static void wait_for(const char *id, enum queue_state state, struct queue_job *j
 {
     int64_t start_ns = clock_now_ns();
     get(id, job);
-    while (job->state != state && clock_ms_since(start_ns) < PATIENCE_MS) {
+    while (job->state != state && clock_ms_since(start_ns) < BOUND_MS) {
         queue_job_deinit(job);
         pause_ms(5);
         get(id, job);
@@ -199,7 +199,7 @@ TEST(outcomes)
         json_decref(verdict);
         queue_job_deinit(&job);
     }
-    stop(worker, PATIENCE_MS);
+    stop(worker, BOUND_MS);
 }
 
 /* One that runs, one that waits behind it. */
@@ -223,10 +223,10 @@ TEST(cancel)
     wait_for("right", QUEUE_DONE, &job);
     assert_string_equal(job.outcome, "passed");
     queue_job_deinit(&job);
-    stop(worker, PATIENCE_MS);
+    stop(worker, BOUND_MS);
 }
 
-/* Who is told to stop hands back what it can't end, and it counts as if it had never been tried. */
+/* A worker that stops returns what it can't end; that does not count as an attempt. */
 TEST(drain)
 {
     struct worker *worker = start(NULL);
@@ -262,7 +262,7 @@ TEST(drain_waits)
     queue_job_deinit(&job);
     while (!is_busy(worker))
         pause_ms(1);
-    stop(worker, PATIENCE_MS);
+    stop(worker, BOUND_MS);
     get("late", &job);
     assert_int_equal(job.state, QUEUE_DONE);
     assert_string_equal(job.outcome, "timeout");
@@ -279,10 +279,10 @@ TEST(lease)
     assert_string_equal(job.outcome, "timeout");
     assert_int_equal(job.attempt, 1);
     queue_job_deinit(&job);
-    stop(worker, PATIENCE_MS);
+    stop(worker, BOUND_MS);
 }
 
-static bool on_board(const char *name, json_t **note)
+static bool is_registered(const char *name, json_t **note)
 {
     struct queue_registration *notes;
     size_t count;
@@ -303,7 +303,7 @@ TEST(note)
     struct worker *worker = start("bench one");
     int64_t start_ns = clock_now_ns();
     json_t *note;
-    while (!on_board("bench one", &note) && clock_ms_since(start_ns) < PATIENCE_MS)
+    while (!is_registered("bench one", &note) && clock_ms_since(start_ns) < BOUND_MS)
         pause_ms(5);
     assert_non_null(note);
     assert_string_equal(json_string_value(json_object_get(note, "name")), "bench one");
@@ -315,12 +315,12 @@ TEST(note)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(note, "jobs"), "slots")),
                      2);
     json_decref(note);
-    stop(worker, PATIENCE_MS);
-    assert_false(on_board("bench one", &note));
+    stop(worker, BOUND_MS);
+    assert_false(is_registered("bench one", &note));
 }
 
 /* The longest ids, of characters that JSON writes with six bytes each. */
-TEST_WITH(a_note_fits_the_board, NULL, NULL)
+TEST_WITH(a_registration_fits, NULL, NULL)
 {
     struct judge_options options = {.settings = &settings};
     struct worker worker = {.options = {.settings = &settings}, .slot_count = 1024};

@@ -58,45 +58,45 @@ struct training {
     char saved[1024], exported[1024];
 };
 
-static void progress_show_loss(struct training *training, const struct sft_event_info *news)
+static void progress_show_loss(struct training *training, const struct sft_event_info *event)
 {
     char text[128];
     int used = snprintf(text, sizeof text, "loss %.4f", training->loss);
     if (!isnan(training->evaluation_loss))
         used += snprintf(text + used, sizeof text - (size_t)used, " (evaluation %.4f)",
                          training->evaluation_loss);
-    if (news->tokens_per_s > 0)
-        snprintf(text + used, sizeof text - (size_t)used, ", %.0f tokens/s", news->tokens_per_s);
+    if (event->tokens_per_s > 0)
+        snprintf(text + used, sizeof text - (size_t)used, ", %.0f tokens/s", event->tokens_per_s);
     progress_note(training->progress, text);
 }
 
-static void on_sft_event(void *context, const struct sft_event_info *news)
+static void on_sft_event(void *context, const struct sft_event_info *event)
 {
     struct training *training = context;
-    training->step = news->step;
-    switch (news->event) {
+    training->step = event->step;
+    switch (event->event) {
     case SFT_BEGAN:
-        training->began = news->step;
-        training->progress = progress_new(STDERR_FILENO, "training", news->steps,
+        training->began = event->step;
+        training->progress = progress_new(STDERR_FILENO, "training", event->steps,
                                           training->arguments->quiet);
-        for (uint64_t step = 0; step < news->step; step++)
+        for (uint64_t step = 0; step < event->step; step++)
             progress_found(training->progress, true);
         break;
     case SFT_STEPPED:
-        training->loss = news->loss;
-        training->tokens += news->tokens;
-        progress_show_loss(training, news);
-        progress_add(training->progress, !news->skipped);
+        training->loss = event->loss;
+        training->tokens += event->tokens;
+        progress_show_loss(training, event);
+        progress_add(training->progress, !event->skipped);
         break;
     case SFT_EVALUATED:
-        training->evaluation_loss = news->evaluation_loss;
-        progress_show_loss(training, news);
+        training->evaluation_loss = event->evaluation_loss;
+        progress_show_loss(training, event);
         break;
     case SFT_SAVED:
-        snprintf(training->saved, sizeof training->saved, "%s", news->path);
+        snprintf(training->saved, sizeof training->saved, "%s", event->path);
         break;
     case SFT_EXPORTED:
-        snprintf(training->exported, sizeof training->exported, "%s", news->path);
+        snprintf(training->exported, sizeof training->exported, "%s", event->path);
         break;
     }
 }

@@ -121,8 +121,8 @@ static int print_report(const char *out, size_t problems, int64_t samples, bool 
     return result;
 }
 
-static int play_checkpoint(const struct arguments *arguments, const struct settings *settings,
-                           const char *run, const char *where, struct err *err)
+static int evaluate_checkpoint(const struct arguments *arguments, const struct settings *settings,
+                               const char *run, const char *where, struct err *err)
 {
     char *problems = join_words(&arguments->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
@@ -190,7 +190,7 @@ static int run_eval(struct arguments *arguments, struct err *err)
         out = mem_printf("%s/evaluations/%s", run, chosen ? json_text_at(chosen, "name") : "base");
         arguments->out = arguments->out ? arguments->out : out;
         cli_catch_signals();
-        result = play_checkpoint(arguments, &settings, run, where, err);
+        result = evaluate_checkpoint(arguments, &settings, run, where, err);
         settings_deinit(&settings);
     }
     json_decref(chosen);

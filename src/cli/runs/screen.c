@@ -154,14 +154,14 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     const struct run_series *series = &drawing->view->series;
     char last[RUNS_NUMBER_BYTES], least[RUNS_NUMBER_BYTES], most[RUNS_NUMBER_BYTES];
     double low = NAN, high = NAN;
-    double *told = mem_alloc((series->count + 1) * sizeof *told);
+    double *finite = mem_alloc((series->count + 1) * sizeof *finite);
     size_t count = 0;
     struct buf line;
     for (size_t i = 0; i < series->count; i++)
         if (!isnan(column->values[i])) { /* a measure without a value at each step has no gaps */
             low = fmin(low, column->values[i]);
             high = fmax(high, column->values[i]);
-            told[count++] = column->values[i];
+            finite[count++] = column->values[i];
         }
     runs_number(run_series_at(series, column->name, UINT64_MAX, NULL), last);
     runs_number(low, least);
@@ -170,10 +170,10 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     buf_printf(&line, "%-*s%*s%*s%*s  ", LABEL, label, NUMBER, last, NUMBER, least, NUMBER, most);
     int columns = drawing->screen->width - LABEL - 3 * NUMBER - 2;
     if (columns >= CURVE_LEAST)
-        runs_screen_curve(told, count, (size_t)columns, drawing->screen->utf8, &line);
+        runs_screen_curve(finite, count, (size_t)columns, drawing->screen->utf8, &line);
     put_line(drawing, STYLE_NONE, line.data);
     buf_deinit(&line);
-    mem_free(told);
+    mem_free(finite);
 }
 
 void runs_screen_draw(const struct run_view *view, const char *checkpoint,

@@ -28,15 +28,15 @@ static int where_to_look(const struct cli_words *words, struct buf *out, struct 
         int result = runs_open(&view, words->items[i], 0, err);
         if (result < 0)
             return result;
-        char *board = mem_printf("%s/" TENSORBOARD_DIRECTORY, view.path);
-        if (!file_is_directory(board))
+        char *events = mem_printf("%s/" TENSORBOARD_DIRECTORY, view.path);
+        if (!file_is_directory(events))
             result = err_set(err, ERR_INPUT, "%s has no event files%s", view.path,
                              view.kind == RUN_SFT ? "; `warpgym lm train` writes none" : " yet");
         else if (words->count == 1)
-            buf_puts(out, board);
+            buf_puts(out, events);
         else
-            buf_printf(out, "%s%s:%s", i ? "," : "", view.name, board);
-        mem_free(board);
+            buf_printf(out, "%s%s:%s", i ? "," : "", view.name, events);
+        mem_free(events);
         run_view_close(&view);
         if (result < 0)
             return result;

@@ -38,7 +38,7 @@ static const char *state_word(size_t i)
 }
 
 /* Replaces each "enum" that names a list by its words. */
-static void words_fill(json_t *value)
+static void words_fill(json_t *object)
 {
     static const struct {
         const char *name;
@@ -46,16 +46,16 @@ static void words_fill(json_t *value)
     } rows[] = {{"languages", language_word},
                 {"priorities", priority_word},
                 {"states", state_word}};
-    const char *list = json_string_value(json_object_get(value, "enum")), *key;
-    json_t *item, *words = list ? json_array() : NULL;
+    const char *list = json_string_value(json_object_get(object, "enum")), *key;
+    json_t *item, *names = list ? json_array() : NULL;
     size_t i;
     for (size_t row = 0; list && row < COUNT(rows); row++)
         for (i = 0; strcmp(rows[row].name, list) == 0 && rows[row].word(i); i++)
-            json_array_append_new(words, json_string(rows[row].word(i)));
-    if (words)
-        json_put(value, "enum", words);
-    json_object_foreach(value, key, item) words_fill(item);
-    json_array_foreach(value, i, item) words_fill(item);
+            json_array_append_new(names, json_string(rows[row].word(i)));
+    if (names)
+        json_put(object, "enum", names);
+    json_object_foreach(object, key, item) words_fill(item);
+    json_array_foreach(object, i, item) words_fill(item);
 }
 
 static json_t *reference_to(const char *kind, const char *name)

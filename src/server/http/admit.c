@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The headers that the admission reads; each at most once, except lists. */
+/* The headers that decide whether a request is admitted; each at most once, except lists. */
 struct heads {
     const char *host, *content_length, *transfer_encoding, *content_encoding, *authorization;
     const char *expect, *origin, *request_id, *asked_method;

@@ -231,10 +231,10 @@ void http_stream_over(struct http_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->lost = true;
-    bool tell = !stream->closed;
+    bool notify = !stream->closed;
     pthread_mutex_unlock(&stream->lock);
     metric_shift(stream->request->server->streams, -1);
-    if (tell && stream->options.gone)
+    if (notify && stream->options.gone)
         stream->options.gone(stream->options.context);
     stream_unref(stream);
 }

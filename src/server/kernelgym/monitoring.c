@@ -81,16 +81,16 @@ static void answer_workers(struct service *service, bool health, struct http_res
     json_t *note;
     json_array_foreach(notes, i, note)
     {
-        int64_t beat_ms = time_of(text_of(note, "heartbeat_at"));
+        int64_t heartbeat_ms = time_of(text_of(note, "heartbeat_at"));
         workers[i] = (struct kernelgym_worker){
             .id = text_of(note, "name"),
             .device = device_of(note),
             .status = json_is_true(json_object_get(note, "draining")) ? "offline" : "online",
             .node_id = text_of(note, "host"),
             .hostname = text_of(note, "host"),
-            .heartbeat_ms = beat_ms,
+            .heartbeat_ms = heartbeat_ms,
             .shutdown_reason = quarantine_of(note),
-            .shutdown_ms = beat_ms};
+            .shutdown_ms = heartbeat_ms};
     }
     http_set_json(response, kernelgym_workers(workers, count, health));
     mem_free(workers);

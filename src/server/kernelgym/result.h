@@ -1,4 +1,4 @@
-/* kernelgym_result: a job of ours, and its verdict, as KernelGYM tells of them.
+/* kernelgym_result: a job and its verdict in KernelGYM's form.
  *
  * One look at the job decides everything (its outcome), so /status, /results, /workflow/results and
  * a batch can't contradict each other. What KernelGYM's clients read stands where they read it: at

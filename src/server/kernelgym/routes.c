@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE_MS LIMIT_EVALUATION_MS
+#define WAIT_MS LIMIT_EVALUATION_MS
 
 void kernelgym_send(struct http_response *response, struct kernelgym_reply *reply)
 {
@@ -174,7 +174,7 @@ static void wait_for(struct service *service, struct tasks *tasks, struct http_r
         ids[i] = tasks->ids[i];
     const struct long_poll waiting = {.ids = ids,
                                       .count = tasks->count,
-                                      .timeout_ms = PATIENCE_MS,
+                                      .timeout_ms = WAIT_MS,
                                       .answer = answer_tasks,
                                       .release = tasks_free,
                                       .context = tasks};

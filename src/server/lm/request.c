@@ -20,7 +20,7 @@ struct reading {
     struct err *err;
     bool stream_options;
     size_t max_completion_tokens, best_of, top_logprobs;
-    bool max_tokens_told;
+    bool max_tokens_given;
 };
 
 struct row {
@@ -71,7 +71,7 @@ static int read_own_count(struct reading *reading, const struct row *row, const 
 
 static int read_max_tokens(struct reading *reading, const struct row *row, const json_t *value)
 {
-    reading->max_tokens_told = true;
+    reading->max_tokens_given = true;
     return read_count(reading, row, value);
 }
 
@@ -347,7 +347,8 @@ static int check_combinations(struct reading *reading, unsigned where, char para
         {reading->best_of > 0 && reading->best_of != out->samples, "best_of", "must equal 'n'"},
         {out->prompt_count * out->samples > LIMIT_LM_CHOICES, "n",
          "with so many prompts requests too many choices"},
-        {reading->max_tokens_told && where == COMPLETION && sampling->max_tokens == 0 && !out->echo,
+        {reading->max_tokens_given && where == COMPLETION && sampling->max_tokens == 0 &&
+             !out->echo,
          "max_tokens", "may be 0 only with 'echo'"},
     };
     for (size_t i = 0; i < COUNT(rules); i++)
@@ -357,7 +358,7 @@ static int check_combinations(struct reading *reading, unsigned where, char para
         }
     if (reading->max_completion_tokens > 0)
         sampling->max_tokens = reading->max_completion_tokens;
-    if (where == COMPLETION && !reading->max_tokens_told)
+    if (where == COMPLETION && !reading->max_tokens_given)
         sampling->max_tokens = LM_API_COMPLETION_TOKENS;
     out->score_only = where == COMPLETION && sampling->max_tokens == 0;
     if (out->score_only)

@@ -23,14 +23,14 @@ int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, str
     atomic_init(&session->refs, 2);
     remote_draw_id(session->id);
     pthread_mutex_lock(&mcp->lock);
-    bool room = !mcp->stopping && mcp->session_count < LIMIT_MCP_SESSIONS;
-    if (room) {
+    bool accepted = !mcp->stopping && mcp->session_count < LIMIT_MCP_SESSIONS;
+    if (accepted) {
         session->next = mcp->sessions;
         mcp->sessions = session;
         mcp->session_count++;
     }
     pthread_mutex_unlock(&mcp->lock);
-    if (!room) {
+    if (!accepted) {
         mem_free(session);
         return err_set(err, ERR_LIMIT, "the server's limit of sessions is reached");
     }

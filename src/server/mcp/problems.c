@@ -246,7 +246,7 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
                    struct err *err)
 {
     const char *problem, *language = NULL;
-    json_t *told = NULL;
+    json_t *prompt = NULL;
     char *chosen = NULL;
     (void)name;
     if (!arguments)
@@ -254,15 +254,15 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     if (json_get_string(arguments, "problem", &problem, err) < 0 ||
         json_find_string(arguments, "language", &language, err) < 0)
         return err_prefix(err, "arguments");
-    int result = mcp_problem_prompt(context, problem, language, &told, &chosen, err);
+    int result = mcp_problem_prompt(context, problem, language, &prompt, &chosen, err);
     if (result < 0)
         return result;
-    char *text = join_messages(told);
+    char *text = join_messages(prompt);
     *messages = json_pack("[{s:s, s:{s:s, s:o}}]", "role", "user", "content", "type", "text",
                           "text", json_text(text));
     mem_free(text);
     mem_free(chosen);
-    json_decref(told);
+    json_decref(prompt);
     return 0;
 }
 

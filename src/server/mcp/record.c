@@ -151,9 +151,9 @@ static bool is_written(const struct mcp_record *record, const char *id)
     char *path = mem_printf("%s/trajectories.jsonl", record->directory);
     char *wanted = mem_printf("\"episode\":\"%s\"", id), *line = NULL;
     FILE *file = fopen(path, "re");
-    size_t room = 0;
+    size_t capacity = 0;
     bool found = false;
-    while (file && !found && getline(&line, &room, file) >= 0)
+    while (file && !found && getline(&line, &capacity, file) >= 0)
         found = strstr(line, wanted) != NULL;
     if (file)
         fclose(file);

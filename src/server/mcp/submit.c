@@ -159,7 +159,7 @@ static json_t *row_of(const struct mcp_track *track)
 }
 
 /* *row is a new reference; verdict_deinit in any case. After an error there was no turn. */
-static int play_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
+static int take_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
                      const char *source, json_t **row, struct verdict *verdict, struct err *err)
 {
     int result = track->episode ? 0 : begin_episode(mcp_gym, call, track, err);
@@ -309,7 +309,7 @@ static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
                                 err);
     if (result < 0)
         return result;
-    result = play_turn(mcp_gym, call, track, source, &row, &verdict, err);
+    result = take_turn(mcp_gym, call, track, source, &row, &verdict, err);
     if (result == 0)
         remember_turn(mcp_gym, session, track, row, &verdict, &best);
     mcp_track_give_back(mcp_gym, track);

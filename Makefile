@@ -73,7 +73,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test test-units test-gpu demo train-demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test test-units test-gpu demo train-demo lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -221,6 +221,12 @@ build/tidy/%.ok: %.c $(OBJ)/%.o .clang-tidy
 		|| { grep -v ' warnings* .*generated' $(@:.ok=.log); exit 1; }
 	@touch $@
 tidy: $(patsubst %.c,build/tidy/%.ok,$(TIDY_SOURCES))
+
+generate: all ## write the pages, the schema and the types that follow from our own tables
+	@./warpgym settings --markdown >docs/reference/settings.md
+	@./warpgym languages --markdown >docs/reference/languages.md
+	@scripts/docs-commands >docs/reference/commands.md
+	@scripts/verdict
 
 format: ## lay out all C sources with clang-format
 	@./setup.sh lint

@@ -107,7 +107,7 @@ def test_commands_page_is_the_help():
     )
     page = ROOT / "docs" / "reference" / "commands.md"
     assert made.stdout == page.read_text(encoding="utf-8"), (
-        "write it again: scripts/docs-commands >docs/reference/commands.md"
+        "write it again: make generate"
     )
 
 

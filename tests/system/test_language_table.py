@@ -44,7 +44,7 @@ PROBLEMS = {"native": "relu", "torch": "torch/matmul"}
 def test_page_is_the_table(warpgym):
     run = warpgym("languages", "--markdown")
     assert run.status == PASSED and run.out == PAGE.read_text(encoding="utf-8"), (
-        "write it again: ./warpgym languages --markdown >docs/reference/languages.md"
+        "write it again: make generate"
     )
     listed = [line.split()[0] for line in warpgym("languages").out.splitlines()[1:]]
     assert listed == NAMES

@@ -16,7 +16,7 @@ def origin(run, key):
 def test_documentation_is_the_table(warpgym):
     run = warpgym.ok("settings", "--markdown")
     assert run.out == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8"), (
-        "write it again: ./warpgym settings --markdown >docs/reference/settings.md"
+        "write it again: make generate"
     )
 
 

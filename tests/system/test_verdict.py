@@ -9,7 +9,19 @@ import subprocess
 
 import pytest
 import verdicts
-from support import PASSED, ROOT, SOME_FAILED, USAGE, WARPGYM, fast, write, write_lines, wrong
+from support import (
+    PASSED,
+    ROOT,
+    SOME_FAILED,
+    USAGE,
+    WARPGYM,
+    fast,
+    problem_folder,
+    statuses,
+    write,
+    write_lines,
+    wrong,
+)
 
 RELU = """#include <stdlib.h>
 #include <stddef.h>
@@ -26,6 +38,28 @@ CANDIDATES = {
     "load_error": "void other(void) {}",
     "runtime_error": RELU.format(body="abort();"),
     "timeout": RELU.format(body="for (volatile int i = 1; i;);"),
+}
+MODULE = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, *sizes):
+        super().__init__()
+
+    def forward(self, x):
+        {body}
+"""
+TORCH = {
+    "wrong": MODULE.format(body="return x"),
+    "runtime_error": MODULE.format(body="raise ValueError"),
+    "out_of_memory": MODULE.format(body="raise MemoryError"),
+    "load_error": "class Other: pass",
+    "compile_error": "class ModelNew(",
+}
+BROKEN = {
+    "format": "native",
+    "yaml": (problem_folder("relu") / "problem.yaml").read_text(encoding="utf-8"),
+    "source": RELU.format(body="abort();"),
 }
 
 
@@ -49,25 +83,37 @@ def test_openapi_has_the_types(idle):
 
 @pytest.fixture(scope="module")
 def judged(module_warpgym):
-    """A verdict of each status that a native candidate gets, by its status."""
+    """A verdict of each status that a candidate, native and torch, gets here."""
     folder = module_warpgym.folder
     lines = [
         {"problem": "relu", "source": source, "name": f"{status}.c"}
         for status, source in CANDIDATES.items()
     ]
+    lines += [
+        {"problem": "torch/gelu_linear", "source": source, "name": f"{status}.py"}
+        for status, source in TORCH.items()
+    ]
     lines.append({"problem": "relu", "source": "x", "name": "unsupported.py"})
+    lines.append({"problem": BROKEN, "candidate": {"source": CANDIDATES["passed"]}})
     batch = write_lines(folder / "batch.jsonl", lines)
-    found = module_warpgym(
-        "eval", "--json", "--quiet", "-s", "run.timeout_ms=500", batch
+    return module_warpgym(
+        "eval", "--json", "--quiet", "-s", "run.timeout_ms=2s", batch
     ).verdicts
-    return {verdict["status"]: verdict for verdict in found}
 
 
-def test_real_verdicts(judged):
-    assert set(judged) == {*CANDIDATES, "unsupported"}
-    assert judged["passed"]["timing"]["candidate"]["n"] > 0
-    for status, verdict in judged.items():
-        assert verdicts.is_valid(verdict), status
+@pytest.fixture(scope="module")
+def native(judged):
+    """Those of native candidates, by status."""
+    return {
+        one["status"]: one for one in judged if one["candidate"]["path"].endswith(".c")
+    }
+
+
+def test_real_verdicts(judged, native):
+    wanted = [*CANDIDATES, *TORCH, "unsupported", "infrastructure_error"]
+    assert sorted(statuses(judged)) == sorted(wanted)
+    assert native["passed"]["timing"]["candidate"]["n"] > 0
+    assert all(verdicts.is_valid(verdict) for verdict in judged)
 
 
 def places(value, path=()):
@@ -101,23 +147,27 @@ def verdict_at(value, path):
 
 
 @pytest.mark.parametrize("status", ["passed", "wrong", "compile_error"])
-def test_refused_by_schema_and_reader_alike(warpgym, judged, status):
+def test_refused_by_schema_and_reader_alike(warpgym, native, status):
     """A key that is optional may be missing; every other change is refused by both."""
-    rows = list(spoiled(judged[status]))
-    file = write_lines(warpgym.folder / "spoiled.jsonl", [verdict for _, verdict in rows])
+    rows = list(spoiled(native[status]))
+    file = write_lines(
+        warpgym.folder / "spoiled.jsonl", [verdict for _, verdict in rows]
+    )
     run = warpgym("verdict", file)
     refused = {line.split(": ")[1] for line in run.err.splitlines()}
     valid = 0
     for number, (what, verdict) in enumerate(rows, 1):
         assert (f"{file}:{number}" not in refused) == verdicts.is_valid(verdict), what
-        assert not verdicts.is_valid(verdict) or what.startswith("missing timing."), what
+        assert not verdicts.is_valid(verdict) or what.startswith("missing timing."), (
+            what
+        )
         valid += verdicts.is_valid(verdict)
     assert run.status == SOME_FAILED and len(rows) > 80
     assert run.out == f"{valid} of {len(rows)} lines are verdicts\n"
 
 
 def test_command(warpgym, judged, tmp_path):
-    file = write_lines(tmp_path / "verdicts.jsonl", judged.values())
+    file = write_lines(tmp_path / "verdicts.jsonl", judged)
     run = warpgym("verdict", file)
     assert run.status == PASSED
     assert run.out == f"{len(judged)} of {len(judged)} lines are verdicts\n"

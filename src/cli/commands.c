@@ -6,7 +6,8 @@ const struct cli_command cli_commands[] = {
      .arguments = "CANDIDATE...",
      .summary = "judge candidates: correct, how fast, honest",
      .description =
-         "With --problem, each CANDIDATE is a source file (.c, .cu, .py) or a directory of "
+         "With --problem, each CANDIDATE is a source file (`warpgym languages` lists their "
+         "endings) or a directory of "
          "them.\n\n"
          "Without it, each CANDIDATE is a .jsonl file of {\"problem\": ID, \"candidate\": PATH} "
          "lines "

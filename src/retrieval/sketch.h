@@ -1,6 +1,6 @@
 /* sketch: how similar two programs are, ignoring names, layout and comments.
  *
- * A text is read as tokens of Python or of C and CUDA. Comments, docstrings, imports, annotations,
+ * A text is read as tokens of Python or of C and its kin. Comments, docstrings, imports, annotations,
  * module constants and the functions that make inputs are skipped; numbers and strings are all
  * equal; a local name counts only by how far back it was last used, so that renaming changes
  * nothing; external names (torch.relu, expf) and keywords stay. The result is a set of hashes, one

@@ -45,7 +45,7 @@ def request(
     notes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """One evaluation. `problem`: an id of the server's, or a whole problem from the functions
-    above; `candidate`: its text. The suffix of `name` gives its language (.c, .cpp, .cu, .py);
+    above; `candidate`: its text. The suffix of `name` gives its language (`warpgym languages`);
     `timeout_s` bounds the judging; the server stores `notes` and returns them."""
     made: dict[str, Any] = {"id": id or draw_id()}
     made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)

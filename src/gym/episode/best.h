@@ -1,6 +1,6 @@
 /* best: the fastest correct candidate of each problem, in a directory that outlives runs.
  *
- *   DIR/PROBLEM/solution.c (.cu, .py)   the candidate's text; a '/' in an id is a '_'
+ *   DIR/PROBLEM/solution.c (.py, …)     the candidate's text; a '/' in an id is a '_'
  *   DIR/PROBLEM/verdict.json            its verdict (docs/reference/verdict.md)
  *
  * best_keep replaces a stored candidate only by a faster one of the same problem, whose interval

@@ -1,4 +1,4 @@
-/* native: the child program of C and CUDA candidates and references.
+/* native: the child program of native candidates and references.
  *
  * Runs in a sandboxed process. Loads a shared object, maps slot memory, and runs `solution` when a
  * CALL arrives. It shares its address space with the candidate, so the judge trusts nothing here: a

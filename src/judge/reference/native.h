@@ -24,7 +24,7 @@ struct native_backend {
     int (*compile)(struct native_backend *self, struct opening *opening);
     /* Opens the candidate's child. A failure is FAULT_CANDIDATE. */
     int (*open)(struct native_backend *self, struct opening *opening, struct err *err);
-    struct artifact artifact; /* C and CUDA */
+    struct artifact artifact; /* of languages with a compile kind */
     int built;                /* external: sealed memory; -1: it is not compiled beforehand */
     const char *name;         /* external: what the source is called */
 };

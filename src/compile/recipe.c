@@ -126,13 +126,23 @@ static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
         add_word(recipe, "-fuse-ld=gold"); /* 3 of 56 ms */
 }
 
+/* Kinds that gcc or clang compile. */
+static const struct c_kind {
+    const char *standard, *source;
+    bool cpp;
+} c_kinds[] = {
+    [COMPILE_C] = {"-std=gnu17", "candidate.c", false},
+    [COMPILE_C_DOUBLE] = {"-std=gnu17", "candidate.c", false},
+    [COMPILE_CPP] = {"-std=gnu++17", "candidate.cpp", true},
+};
+
 /* C++ brings its library along, so that a candidate needs none of the process that loads it, and
  * takes that of its own compiler. */
 static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
                   bool process, struct err *err)
 {
     struct arena *arena = &recipe->arena;
-    bool cpp = kind == COMPILE_CPP;
+    bool cpp = c_kinds[kind].cpp;
     bool precise = kind == COMPILE_C_DOUBLE;
     const char *compiler = cpp ? toolchain->cxx : toolchain->cc;
     const char *version = cpp ? toolchain->cxx_version : toolchain->cc_version;
@@ -145,16 +155,17 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum
     bool clang = strstr(version, "clang") != NULL;
     const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(compiler),
                                     compiler);
-    recipe->source = cpp ? "candidate.cpp" : "candidate.c";
+    recipe->source = c_kinds[kind].source;
     recipe->object = "candidate.so";
     recipe->prelude = precise ? make_double_prelude(arena) : NULL;
+    recipe->version = version;
     recipe->identity = arena_printf(arena, "%s\n%s", identify_tool(arena, compiler, version),
                                     toolchain->cpu);
     set_environment(recipe, program);
     add_word(recipe, program);
     if (toolchain->root && !process)
         add_sysroot(recipe, toolchain->root);
-    add_word(recipe, cpp ? "-std=gnu++17" : "-std=gnu17");
+    add_word(recipe, c_kinds[kind].standard);
     if (cpp)
         add_word(recipe, "-static-libstdc++");
     add_c_flags(recipe, clang, access(gold, X_OK) == 0);
@@ -178,6 +189,7 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
                        "WARPGYM_NVCC");
     recipe->source = "candidate.cu";
     recipe->object = "candidate.so";
+    recipe->version = toolchain->nvcc_version;
     recipe->identity = identify_tool(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
     set_environment(recipe, toolchain->nvcc);
     add_word(recipe, toolchain->nvcc);
@@ -213,6 +225,7 @@ static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
     recipe->readable = recipe->quoted = includes ? includes : none;
     recipe->source = "candidate.cu";
     recipe->object = "candidate.so";
+    recipe->version = "NVRTC";
     recipe->identity = identify_nvrtc(&recipe->arena, toolchain->nvrtc);
     add_word(recipe, toolchain->nvrtc);
     add_word(recipe, arena_printf(&recipe->arena, "--gpu-architecture=sm_%s",

@@ -26,6 +26,7 @@ struct recipe {
     const char *source;          /* file names in scratch */
     const char *object;
     const char *prelude;  /* text of RECIPE_PRELUDE; NULL: none */
+    const char *version;  /* of the compiler, for people */
     const char *identity; /* of compiler and machine */
     struct arena arena;
 };

@@ -1,12 +1,12 @@
 /* sketch: how similar two programs are, ignoring names, layout and comments.
  *
- * A text is read as tokens of Python or of C and its kin. Comments, docstrings, imports, annotations,
- * module constants and the functions that make inputs are skipped; numbers and strings are all
- * equal; a local name counts only by how far back it was last used, so that renaming changes
- * nothing; external names (torch.relu, expf) and keywords stay. The result is a set of hashes, one
- * for each run of SKETCH_SHINGLE tokens, of which a sketch keeps the smallest (bottom-k, Broder
- * 1997): the similarity is the Jaccard index of two sets, exact as long as both have at most
- * SKETCH_HASHES hashes, else with an error of about 0.03.
+ * A text is read as tokens of Python, or of C and its kin. Comments, docstrings, imports,
+ * annotations, module constants and the functions that make inputs are skipped; numbers and strings
+ * are all equal; a local name counts only by how far back it was last used, so that renaming
+ * changes nothing; external names (torch.relu, expf) and keywords stay. The result is a set of
+ * hashes, one for each run of SKETCH_SHINGLE tokens, of which a sketch keeps the smallest
+ * (bottom-k, Broder 1997): the similarity is the Jaccard index of two sets, exact as long as both
+ * have at most SKETCH_HASHES hashes, else with an error of about 0.03.
  *
  * Two texts are near if their similarity is SKETCH_NEAR, or SKETCH_NEAR_SAME_NAMES when they use
  * the same external names: the same operations, written differently. docs/guide/retrieval.md

@@ -41,14 +41,13 @@ static json_t *flags_json(const struct recipe *recipe)
 }
 
 /* Null if there is no compiler for it. */
-static json_t *compiler_json(const struct toolchain *toolchain, enum compile_kind kind,
-                             const char *name)
+static json_t *compiler_json(const struct toolchain *toolchain, enum compile_kind kind)
 {
     struct recipe recipe;
     json_t *value = json_null();
     if (recipe_init(&recipe, toolchain, kind, NULL, true, NULL) == 0) {
         value = json_object();
-        json_put(value, "name", json_text(name));
+        json_put(value, "name", json_text(recipe.version));
         json_put(value, "flags", flags_json(&recipe));
     }
     recipe_deinit(&recipe);
@@ -62,10 +61,7 @@ static json_t *compilers_json(const struct toolchain *toolchain)
     const struct language *row;
     for (size_t i = 0; (row = language_at(i)); i++)
         if (row->format == PROBLEM_NATIVE && !row->gpu)
-            json_put(object, row->name,
-                     compiler_json(toolchain, row->compile,
-                                   row->compile == COMPILE_CPP ? toolchain->cxx_version
-                                                               : toolchain->cc_version));
+            json_put(object, row->name, compiler_json(toolchain, row->compile));
     return object;
 }
 
@@ -133,11 +129,8 @@ static json_t *gpu_json(const struct settings *settings, const struct toolchain 
         json_put(object, "l2_mib", bytes_text((double)gpu->l2_bytes, KIB * KIB));
         json_put(object, "shared_kib", bytes_text(gpu->each.shared_bytes, KIB));
         json_put(object, "clock_mhz", bytes_text(gpu->clock_mhz, 1));
-        json_put(object, "compiler",
-                 compiler_json(toolchain, COMPILE_CUDA, toolchain->nvcc_version));
-        json_put(object, "device_compiler",
-                 compiler_json(toolchain, COMPILE_CUBIN,
-                               toolchain->nvrtc ? "NVRTC" : toolchain->nvcc_version));
+        json_put(object, "compiler", compiler_json(toolchain, COMPILE_CUDA));
+        json_put(object, "device_compiler", compiler_json(toolchain, COMPILE_CUBIN));
     }
     mem_free(list);
     return object;

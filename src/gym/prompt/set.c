@@ -42,10 +42,30 @@ const struct prompt_language *prompt_language_find(const struct prompts *prompts
     return NULL;
 }
 
+static const struct prompt_file *find_in(const struct prompts *prompts, const char *part,
+                                         const char *file)
+{
+    char name[2 * LIMIT_NAME_BYTES];
+    snprintf(name, sizeof name, "%s/%s", part, file);
+    return prompt_file_find(prompts, name);
+}
+
+/* A file of a language's, or of the language whose files stand for those that it lacks. */
+static const struct prompt_file *find_of_language(const struct prompts *prompts, const char *name,
+                                                  const char *file)
+{
+    const struct prompt_file *found = NULL;
+    while (name && !(found = find_in(prompts, name, file))) {
+        const struct language *row = language_named(name);
+        name = row ? row->prompts_of : NULL;
+    }
+    return found;
+}
+
 /* The style and language whose parts an include may use. */
 struct finder {
     const struct prompts *prompts;
-    const char *style, *language, *base;
+    const char *style, *language;
 };
 
 static void missing_file_error(const struct prompts *prompts, const char *name, struct err *err)
@@ -63,22 +83,17 @@ static const char *find_include(void *context, const char **name, struct err *er
     const struct finder *finder = context;
     const struct {
         const char *word, *stands_for;
-    } words[] = {{"style/", finder->style},
-                 {"language/", finder->base},
-                 {"language/", finder->language}};
+    } words[] = {{"style/", finder->style}, {"language/", finder->language}};
     char file[2 * LIMIT_NAME_BYTES];
     snprintf(file, sizeof file, "%s" TEMPLATE_ENDING, *name);
-    const struct prompt_file *found = NULL;
+    const struct prompt_file *found = prompt_file_find(finder->prompts, file);
     for (size_t i = 0; i < COUNT(words); i++) {
         size_t length = strlen(words[i].word);
-        if (!words[i].stands_for || strncmp(*name, words[i].word, length) != 0)
+        if (strncmp(*name, words[i].word, length) != 0)
             continue;
+        found = find_of_language(finder->prompts, words[i].stands_for, file + length);
         snprintf(file, sizeof file, "%s/%s" TEMPLATE_ENDING, words[i].stands_for, *name + length);
-        const struct prompt_file *own = prompt_file_find(finder->prompts, file);
-        found = own ? own : found;
     }
-    if (!found)
-        found = prompt_file_find(finder->prompts, file);
     if (!found) {
         missing_file_error(finder->prompts, file, err);
         return NULL;
@@ -91,7 +106,7 @@ int prompt_render(const struct prompts *prompts, const struct prompt_style *styl
                   const struct prompt_language *language, const char *name, const json_t *values,
                   struct buf *out, struct err *err)
 {
-    struct finder finder = {prompts, style->name, language->name, language->base};
+    struct finder finder = {prompts, style->name, language->name};
     struct template_source source = {.find = find_include, .context = &finder};
     const char *text = find_include(&finder, &name, err);
     return text ? template_render(name, text, values, &source, out, err) : ERR_MISSING;
@@ -197,14 +212,6 @@ static const char *manifest_directory(struct prompts *prompts, size_t index, con
     return arena_strndup(&prompts->arena, name, (size_t)(slash - name));
 }
 
-static const struct prompt_file *read_named_file(const struct prompts *prompts, const char *part,
-                                                 const char *file)
-{
-    char name[2 * LIMIT_NAME_BYTES];
-    snprintf(name, sizeof name, "%s/%s", part, file);
-    return prompt_file_find(prompts, name);
-}
-
 /* The manifest of a part, with its allowed keys. */
 static int read_manifest(const struct prompt_file *file, const char *const *keys, size_t count,
                          json_t **manifest, struct err *err)
@@ -223,7 +230,7 @@ static int read_manifest(const struct prompt_file *file, const char *const *keys
 static int read_style(struct prompts *prompts, struct prompt_style *style, struct err *err)
 {
     static const char *const keys[] = {"history", "recent_turns", "shots"};
-    const struct prompt_file *file = read_named_file(prompts, style->name, "style.json");
+    const struct prompt_file *file = find_in(prompts, style->name, "style.json");
     const char *history = "all";
     json_t *manifest;
     if (!file)
@@ -253,9 +260,7 @@ static int example_text(struct prompts *prompts, const struct prompt_language *l
     int result = json_get_string(example, key, &name, err);
     if (result < 0)
         return result;
-    const struct prompt_file *file = read_named_file(prompts, language->name, name);
-    if (!file && language->base)
-        file = read_named_file(prompts, language->base, name);
+    const struct prompt_file *file = find_of_language(prompts, language->name, name);
     if (!file)
         return err_set(err, ERR_MISSING, "there is no %s/%.100s", language->name, name);
     size_t bytes = file->bytes;
@@ -295,7 +300,6 @@ static int read_examples(struct prompts *prompts, struct prompt_language *langua
 static void take_row(struct prompt_language *language, const struct language *row)
 {
     language->title = row->title;
-    language->base = row->prompts_of;
     language->fence = row->fence;
     language->native = row->format == PROBLEM_NATIVE;
 }
@@ -317,7 +321,7 @@ static int read_format(const json_t *manifest, struct prompt_language *language,
 static int read_language(struct prompts *prompts, struct prompt_language *language, struct err *err)
 {
     static const char *const keys[] = {"title", "fence", "format", "examples"};
-    const struct prompt_file *file = read_named_file(prompts, language->name, "language.json");
+    const struct prompt_file *file = find_in(prompts, language->name, "language.json");
     const struct language *row = language_named(language->name);
     json_t *manifest, *examples = NULL;
     if (row)
@@ -363,7 +367,7 @@ static int check_style(const struct prompts *prompts, const struct prompt_style 
 {
     static const char *const needed[] = {"later.txt", "feedback.txt"};
     for (size_t i = 0; i < COUNT(needed); i++)
-        if (!read_named_file(prompts, style->name, needed[i]))
+        if (!find_in(prompts, style->name, needed[i]))
             return err_set(err, ERR_MISSING, "style '%s' has a first.txt and no %s", style->name,
                            needed[i]);
     return 0;

@@ -42,7 +42,6 @@ struct prompt_withheld {
 /* A row of language.h, or prompts/LANGUAGE/language.json. */
 struct prompt_language {
     const char *name, *title; /* "cuda", "CUDA" */
-    const char *base;         /* whose files stand for those that it lacks; NULL: none */
     const char *fence;        /* label of its Markdown fence */
     bool native;              /* the format of problems that it solves */
     struct prompt_example examples[PROMPT_EXAMPLES];

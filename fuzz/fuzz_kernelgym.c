@@ -1,5 +1,6 @@
 /* Whatever is sent to KernelGYM's routes is refused with a whole reply, or becomes an evaluation
- * request that parses and asks for the same again; and whatever a queue kept gets an answer. */
+ * request that parses and asks for the same again; and whatever a queue kept (the key
+ * "verdict") gets an answer. */
 #include "base/json.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
@@ -55,7 +56,8 @@ static void check_request(const struct kernelgym_request *request, const json_t 
     check(evaluation_request_parse(evaluation, &ours, &err) == 0);
     check(json_is_true(json_object_get(validation, "valid")) || ours.refused);
     struct verdict verdict;
-    verdict_recover(&(struct verdict_source){.id = "x", .json = body}, &verdict);
+    verdict_recover(&(struct verdict_source){.id = "x", .json = json_object_get(body, "verdict")},
+                    &verdict);
     check_answers(&ours, &verdict);
     check_answers(&ours, NULL);
     verdict_deinit(&verdict);

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from verdicts import whole
+
 VECTORS = Path(__file__).resolve().parents[1] / "server" / "vectors"
 
 
@@ -14,8 +16,13 @@ def merged(base, changes):
     return both
 
 
-def vector(name):
-    """By the name of its file, without .json."""
+def load(name):
     value = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
     base = value.pop("like", None)
-    return merged(vector(base), value) if base else value
+    return merged(load(base), value) if base else value
+
+
+def vector(name):
+    """By the name of its file, without .json. Its verdict is a whole one."""
+    value = load(name)
+    return value | {"verdict": whole(value["verdict"])} if value.get("verdict") else value

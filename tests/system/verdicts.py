@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/verdict.schema.json").read_text(encoding="utf-8"))
-EMPTY = {"string": "", "integer": 0, "number": 0.0, "boolean": False, "array": []}
+EMPTY = {"string": "", "integer": 0, "number": 0.0, "boolean": False}
 
 
 @functools.cache
@@ -53,6 +53,8 @@ def empty(field):
         return field.get("const") or field["enum"][0]
     if "anyOf" in field or "null" in field.get("type", ()):
         return None
+    if field.get("type") == "array":
+        return [None] * field.get("minItems", 0)
     return whole({}, of_type(field)) if "$ref" in field else EMPTY[field["type"]]
 
 

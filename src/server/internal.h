@@ -76,9 +76,9 @@ void service_envelope(void *context, const struct http_error *error,
 /* As queue_cancel. */
 NODISCARD int service_cancel(struct service *service, const char *id, enum queue_state *state,
                              struct err *err);
-/* ?wait_s=, in ms. False: refused. */
-bool service_wait_ms(const struct http_request *request, struct http_response *response,
-                     int64_t *wait_ms);
+/* ?wait_s=, in ms; `standard_s` if it is absent. False: refused. */
+bool service_wait_ms(const struct http_request *request, int64_t standard_s,
+                     struct http_response *response, int64_t *wait_ms);
 
 /* maintenance.c */
 NODISCARD int maintenance_start(struct service *service, struct err *err);

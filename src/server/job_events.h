@@ -33,7 +33,7 @@ enum job_listener_state {
 };
 
 struct job_listener {
-    char key[JOB_EVENTS_KEY_BYTES]; /* feed_key_* */
+    char key[JOB_EVENTS_KEY_BYTES]; /* job_events_key_*() */
     /* `event`: what happened, or NULL: unknown, read the state. On the event thread. */
     enum job_listener_state (*update)(struct job_listener *listener,
                                       const struct queue_event *event);

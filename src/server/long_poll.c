@@ -2,14 +2,17 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 struct wait {
     struct job_listener listener; /* first */
+    struct pool_task work;
     struct service *service;
     struct http_waiter *waiter;
-    struct http_response *response; /* used by the event thread; NULL: none yet */
     struct long_poll asked;
-    char **ids;
-    size_t at; /* the first id that has not ended, as far as known */
+    char (*ids)[QUEUE_ID_BYTES];
+    size_t at;  /* the first id that has not ended, as far as known; used by the event thread */
+    bool ended; /* likewise */
 };
 
 static void long_poll_set_key(struct wait *wait)
@@ -35,18 +38,25 @@ static enum job_listener_state long_poll_update(struct job_listener *listener,
             return JOB_LISTENER_KEEP;
         }
     }
-    wait->response = http_response_new(wait->waiter);
-    wait->asked.answer(wait->service, wait->asked.context, true, wait->response);
+    wait->ended = true;
     return JOB_LISTENER_DONE;
 }
 
-/* The last access to the wait: returning the handle may free it. */
+static void long_poll_answer(struct pool_task *work)
+{
+    struct wait *wait = TASK_CONTAINER(work, struct wait, work);
+    struct http_response *response = http_response_new(wait->waiter);
+    wait->asked.answer(wait->service, wait->asked.context, true, response);
+    (void)http_answer(wait->waiter, response);
+}
+
+/* The event thread's last access to the wait: returning the handle may free it. */
 static void long_poll_release(struct job_listener *listener)
 {
     struct wait *wait = (struct wait *)listener;
-    if (wait->response)
-        (void)http_answer(wait->waiter, wait->response);
-    else
+    if (wait->ended && !wait->asked.pool)
+        long_poll_answer(&wait->work);
+    else if (!wait->ended || !task_pool_submit(wait->asked.pool, &wait->work))
         http_drop(wait->waiter);
 }
 
@@ -70,8 +80,6 @@ static void long_poll_free(void *context)
     struct wait *wait = context;
     if (wait->asked.release)
         wait->asked.release(wait->asked.context);
-    for (size_t i = 0; i < wait->asked.count; i++)
-        mem_free(wait->ids[i]);
     mem_free(wait->ids);
     mem_free(wait);
 }
@@ -82,11 +90,11 @@ void long_poll_begin(struct service *service, struct http_request *request,
     struct wait *wait = mem_alloc(sizeof *wait);
     wait->listener.update = long_poll_update;
     wait->listener.release = long_poll_release;
+    wait->work.run = long_poll_answer;
     wait->service = service;
     wait->asked = *waiting;
     wait->ids = mem_alloc(waiting->count * sizeof *wait->ids);
-    for (size_t i = 0; i < waiting->count; i++)
-        wait->ids[i] = mem_strdup(waiting->ids[i]);
+    memcpy(wait->ids, waiting->ids, waiting->count * sizeof *wait->ids);
     long_poll_set_key(wait);
     const struct http_wait asked = {.timeout_ms = waiting->timeout_ms,
                                     .late = long_poll_expired,

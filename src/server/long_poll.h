@@ -7,11 +7,12 @@
 #include "server/internal.h"
 
 struct long_poll {
-    const char *const *ids; /* copied */
+    const char (*ids)[QUEUE_ID_BYTES]; /* copied */
     size_t count;
     int64_t timeout_ms;
-    /* Fills the response. `ended`: all jobs have ended or are unknown; else the time is over. On
-     * the event thread or a handler's. */
+    struct task_pool *pool; /* runs `answer` at the end; NULL: the event thread */
+    /* Fills the response. `ended`: all jobs have ended or are unknown; else the time is over, and
+     * a handler's thread calls it. */
     void (*answer)(struct service *service, void *context, bool ended,
                    struct http_response *response);
     void (*release)(void *context); /* called last; may be NULL */

@@ -82,10 +82,10 @@ void service_envelope(void *context, const struct http_error *error,
     kernelgym_reply_deinit(&reply);
 }
 
-bool service_wait_ms(const struct http_request *request, struct http_response *response,
-                     int64_t *wait_ms)
+bool service_wait_ms(const struct http_request *request, int64_t standard_s,
+                     struct http_response *response, int64_t *wait_ms)
 {
-    int64_t wait_s = 0;
+    int64_t wait_s = standard_s;
     bool fine = http_query_int(request, "wait_s", 0, LIMIT_WAIT_S, &wait_s, response);
     *wait_ms = wait_s * 1000;
     return fine;

@@ -1,16 +1,30 @@
 #include "server/submit.h"
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "judge/evaluate.h"
 #include "judge/request/language.h"
+#include "judge/request/request.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define FULL_RETRY_AFTER_S 5
+
+struct submission {
+    struct evaluation_request request; /* borrows from its JSON object */
+    char key[HASH_HEX_BYTES];          /* "": results of other jobs do not apply */
+    char problem[HASH_HEX_BYTES];      /* the hash of a known problem */
+    const char *needs;
+    char *payload;
+    size_t payload_bytes;
+    char *refusal;          /* a verdict, if the request is not to be evaluated */
+    struct queue_job known; /* with its result, if there is one */
+    bool is_known;
+};
 
 static void refuse_request(struct http_response *response, const char *where, const struct err *err)
 {
@@ -115,23 +129,22 @@ static int submission_prepare(struct service *service, const json_t *object, str
     return 0;
 }
 
-bool submit_check_id(const json_t *object, const char *where, struct http_response *response)
+static int check_id(const json_t *object, struct err *err)
 {
-    struct err err;
     const char *id = json_string_value(json_object_get(object, "id"));
-    if (!id || !strchr(id, '/'))
-        return true;
-    err_set(&err, ERR_INPUT, "'id' must not contain '/': it becomes part of a path");
-    refuse_request(response, where, &err);
-    return false;
+    return id && strchr(id, '/')
+               ? err_set(err, ERR_INPUT, "'id' must not contain '/': it becomes part of a path")
+               : 0;
 }
 
-bool submit_prepare(struct service *service, const json_t *object, const char *where,
-                    struct submission *out, struct http_response *response)
+/* `where` prefixes errors; NULL: nothing. Call submission_deinit in any case. */
+static bool submission_init(struct service *service, const json_t *object, const char *where,
+                            bool id_in_path, struct submission *out, struct http_response *response)
 {
     struct err err;
     *out = (struct submission){0};
-    if (submission_prepare(service, object, out, &err) < 0) {
+    if ((id_in_path && check_id(object, &err) < 0) ||
+        submission_prepare(service, object, out, &err) < 0) {
         refuse_request(response, where, &err);
         return false;
     }
@@ -146,7 +159,7 @@ bool submit_prepare(struct service *service, const json_t *object, const char *w
     return true;
 }
 
-void submit_deinit(struct submission *submission)
+static void submission_deinit(struct submission *submission)
 {
     mem_free(submission->payload);
     mem_free(submission->refusal);
@@ -207,8 +220,8 @@ static void submission_fill_put(const struct submission *from, const char *batch
         put->result = result;
 }
 
-const char *submission_result_name(const struct submission *submission,
-                                   const struct queue_submission *put)
+static const char *result_name(const struct submission *submission,
+                               const struct queue_submission *put)
 {
     static const char *const names[] = {"new", "joined", "answered", "replaced"};
     if (put->put_result == QUEUE_PUT_NEW && submission->is_known)
@@ -219,13 +232,15 @@ const char *submission_result_name(const struct submission *submission,
 static void submission_log(const struct submission *submission, const struct queue_submission *put)
 {
     const char *before = log_set_job(put->put_id);
-    log_event(LOG_LEVEL_DEBUG, "server", "taken", "as", submission_result_name(submission, put),
-              "batch", put->batch ? put->batch : "", NULL);
+    log_event(LOG_LEVEL_DEBUG, "server", "taken", "as", result_name(submission, put), "batch",
+              put->batch ? put->batch : "", NULL);
     log_set_job(before);
 }
 
-bool submit_put(struct service *service, struct submission *submissions, size_t count,
-                const char *batch, struct queue_submission *puts, struct http_response *response)
+/* Fills put_id and put_result of `puts`, one for each submission. */
+static bool put_all(struct service *service, const struct submission *submissions, size_t count,
+                    const char *batch, struct queue_submission *puts,
+                    struct http_response *response)
 {
     size_t judged = 0;
     struct err err;
@@ -249,4 +264,44 @@ bool submit_put(struct service *service, struct submission *submissions, size_t 
     }
     mem_free(results);
     return done;
+}
+
+bool submit_all(struct service *service, const json_t *requests,
+                const struct submit_options *options, struct submitted *out,
+                struct http_response *response)
+{
+    size_t count = json_array_size(requests), prepared = 0;
+    struct submission *submissions = mem_alloc((count + 1) * sizeof *submissions);
+    struct queue_submission *puts = mem_alloc((count + 1) * sizeof *puts);
+    bool fine = true;
+    for (; fine && prepared < count; prepared++) {
+        char where[48];
+        snprintf(where, sizeof where, "evaluations[%zu]", prepared);
+        fine = submission_init(service, json_array_get(requests, prepared),
+                               options->names      ? options->names[prepared]
+                               : options->numbered ? where
+                                                   : NULL,
+                               options->ids_in_paths, &submissions[prepared], response);
+    }
+    fine = fine && put_all(service, submissions, count, options->batch, puts, response);
+    if (fine) {
+        *out = (struct submitted){.count = count,
+                                  .ids = mem_alloc((count + 1) * sizeof *out->ids),
+                                  .results = mem_alloc((count + 1) * sizeof *out->results)};
+        for (size_t i = 0; i < count; i++) {
+            snprintf(out->ids[i], QUEUE_ID_BYTES, "%s", puts[i].put_id);
+            out->results[i] = result_name(&submissions[i], &puts[i]);
+        }
+    }
+    for (size_t i = 0; i < prepared; i++)
+        submission_deinit(&submissions[i]);
+    mem_free(submissions);
+    mem_free(puts);
+    return fine;
+}
+
+void submitted_deinit(struct submitted *submitted)
+{
+    mem_free(submitted->ids);
+    mem_free(submitted->results);
 }

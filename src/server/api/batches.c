@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "judge/request/request.h"
 #include "server/long_poll.h"
 #include "server/submit.h"
 
@@ -78,17 +79,13 @@ int batch_each(struct service *service, const char *id,
 
 struct members {
     char id[QUEUE_ID_BYTES];
-    size_t count;
-    struct member {
-        char id[QUEUE_ID_BYTES];
-        const char *submission;
-    } * items;
+    struct submitted jobs;
 };
 
 static void members_free(void *context)
 {
     struct members *members = context;
-    mem_free(members->items);
+    submitted_deinit(&members->jobs);
     mem_free(members);
 }
 
@@ -99,9 +96,9 @@ static void answer_post(struct service *service, void *context, bool ended,
     struct batch_counts counts = {0};
     struct err err;
     json_t *items = json_array();
-    for (size_t i = 0; i < members->count; i++) {
+    for (size_t i = 0; i < members->jobs.count; i++) {
         struct queue_job job;
-        int result = queue_get(service->queue, members->items[i].id, QUEUE_NO_BODIES, &job, &err);
+        int result = queue_get(service->queue, members->jobs.ids[i], QUEUE_NO_BODIES, &job, &err);
         if (result < 0 && result != ERR_MISSING) {
             service_refuse_queue(response, &err);
             json_decref(items);
@@ -109,8 +106,8 @@ static void answer_post(struct service *service, void *context, bool ended,
         }
         if (result == 0)
             batch_counts_add(&counts, &job);
-        json_array_append_new(items, json_pack("{s:o, s:s}", "id", json_text(members->items[i].id),
-                                               "submission", members->items[i].submission));
+        json_array_append_new(items, json_pack("{s:o, s:s}", "id", json_text(members->jobs.ids[i]),
+                                               "submission", members->jobs.results[i]));
     }
     json_t *object = batch_counts_json(members->id, &counts);
     json_put(object, "evaluations", items);
@@ -140,57 +137,6 @@ static bool read_batch(json_t *body, const char **id, json_t **items,
     return result == 0;
 }
 
-/* NULL: refused. */
-static struct members *put_all(struct service *service, const char *id, const json_t *items,
-                               struct http_response *response)
-{
-    size_t count = json_array_size(items), prepared = 0;
-    struct submission *submissions = mem_alloc(count * sizeof *submissions);
-    struct queue_submission *puts = mem_alloc(count * sizeof *puts);
-    struct members *members = NULL;
-    bool fine = true;
-    while (fine && prepared < count) {
-        char where[48];
-        snprintf(where, sizeof where, "evaluations[%zu]", prepared);
-        const json_t *item = json_array_get(items, prepared);
-        if (!submit_check_id(item, where, response))
-            break;
-        fine = submit_prepare(service, item, where, &submissions[prepared], response);
-        prepared++;
-    }
-    if (fine && prepared == count && submit_put(service, submissions, count, id, puts, response)) {
-        members = mem_alloc(sizeof *members);
-        snprintf(members->id, sizeof members->id, "%s", id);
-        members->count = count;
-        members->items = mem_alloc(count * sizeof *members->items);
-        for (size_t i = 0; i < count; i++) {
-            snprintf(members->items[i].id, QUEUE_ID_BYTES, "%s", puts[i].put_id);
-            members->items[i].submission = submission_result_name(&submissions[i], &puts[i]);
-        }
-    }
-    for (size_t i = 0; i < prepared; i++)
-        submit_deinit(&submissions[i]);
-    mem_free(submissions);
-    mem_free(puts);
-    return members;
-}
-
-static void wait_for_members(struct service *service, struct members *members, int64_t wait_ms,
-                             struct http_request *request)
-{
-    const char **ids = mem_alloc(members->count * sizeof *ids);
-    for (size_t i = 0; i < members->count; i++)
-        ids[i] = members->items[i].id;
-    const struct long_poll waiting = {.ids = ids,
-                                      .count = members->count,
-                                      .timeout_ms = wait_ms,
-                                      .answer = answer_post,
-                                      .release = members_free,
-                                      .context = members};
-    long_poll_begin(service, request, &waiting);
-    mem_free(ids);
-}
-
 static void batches_post(void *context, struct http_request *request,
                          struct http_response *response)
 {
@@ -199,18 +145,28 @@ static void batches_post(void *context, struct http_request *request,
     const char *id = NULL;
     json_t *items = NULL, *body;
     int64_t wait_ms;
-    if (!service_wait_ms(request, response, &wait_ms) || !(body = http_json(request, response)) ||
-        !read_batch(body, &id, &items, response))
+    if (!service_wait_ms(request, 0, response, &wait_ms) ||
+        !(body = http_json(request, response)) || !read_batch(body, &id, &items, response))
         return;
     snprintf(drawn, sizeof drawn, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
-    struct members *members = put_all(service, id ? id : drawn, items, response);
-    if (!members)
-        return;
-    if (wait_ms > 0) {
-        wait_for_members(service, members, wait_ms, request);
+    const struct submit_options options = {.numbered = true,
+                                           .ids_in_paths = true,
+                                           .batch = id ? id : drawn};
+    struct members *members = mem_alloc(sizeof *members);
+    bool put = submit_all(service, items, &options, &members->jobs, response);
+    snprintf(members->id, sizeof members->id, "%s", options.batch);
+    if (put && wait_ms > 0) {
+        const struct long_poll waiting = {.ids = members->jobs.ids,
+                                          .count = members->jobs.count,
+                                          .timeout_ms = wait_ms,
+                                          .answer = answer_post,
+                                          .release = members_free,
+                                          .context = members};
+        long_poll_begin(service, request, &waiting);
         return;
     }
-    answer_post(service, members, false, response);
+    if (put)
+        answer_post(service, members, false, response);
     members_free(members);
 }
 
@@ -309,12 +265,9 @@ static void wait_for_batch(struct service *service, const struct batch_query *ba
         mem_free(open.items);
         return;
     }
-    const char **ids = mem_alloc((open.count + 1) * sizeof *ids);
-    for (size_t i = 0; i < open.count; i++)
-        ids[i] = open.items[i];
     struct batch_query *kept = mem_alloc(sizeof *kept);
     *kept = *batch_query;
-    const struct long_poll waiting = {.ids = ids,
+    const struct long_poll waiting = {.ids = open.items,
                                       .count = open.count,
                                       .timeout_ms = wait_ms,
                                       .answer = answer_query,
@@ -326,7 +279,6 @@ static void wait_for_batch(struct service *service, const struct batch_query *ba
         answer_query(service, kept, true, response);
         mem_free(kept);
     }
-    mem_free(ids);
     mem_free(open.items);
 }
 
@@ -347,7 +299,7 @@ static void batches_get(void *context, struct http_request *request, struct http
     struct service *service = context;
     struct batch_query batch_query = {.evaluations = false};
     int64_t wait_ms;
-    if (!service_wait_ms(request, response, &wait_ms) ||
+    if (!service_wait_ms(request, 0, response, &wait_ms) ||
         !http_query_bool(request, "evaluations", &batch_query.evaluations, response) ||
         !read_id(request, batch_query.id, response))
         return;

@@ -14,6 +14,7 @@
 #include "client/remote.h"
 #include "judge/verdict.h"
 #include "server/episode_store.h"
+#include "server/long_poll.h"
 #include "server/submit.h"
 
 #include <stdio.h>
@@ -114,11 +115,12 @@ static enum turn_state find_verdict(struct service *service, const char *id,
 
 static bool put_job(struct service *service, const json_t *request, struct http_response *response)
 {
-    struct submission submission;
-    struct queue_submission put;
-    bool done = submit_prepare(service, request, NULL, &submission, response) &&
-                submit_put(service, &submission, 1, NULL, &put, response);
-    submit_deinit(&submission);
+    const struct submit_options options = {0};
+    struct submitted submitted = {0};
+    json_t *requests = json_pack("[O]", request);
+    bool done = submit_all(service, requests, &options, &submitted, response);
+    submitted_deinit(&submitted);
+    json_decref(requests);
     return done;
 }
 
@@ -189,93 +191,22 @@ static enum turn_state continue_episode(struct service *service, const char *id,
 }
 
 struct wait {
-    struct job_listener listener; /* first */
-    struct pool_task work;
-    struct service *service;
-    struct http_waiter *waiter;
     char id[LIMIT_EPISODE_ID_BYTES + 1];
-    char job[QUEUE_ID_BYTES];
-    bool ended; /* used by the event thread */
 };
 
-static void wait_answer(struct service *service, const char *id, struct http_response *response)
+static void wait_answer(struct service *service, void *context, bool ended,
+                        struct http_response *response)
 {
+    const struct wait *wait = context;
     struct stored stored;
     char job[QUEUE_ID_BYTES];
-    if (get_stored(service, id, &stored, response)) {
-        enum turn_state turn_state = continue_episode(service, id, &stored, job, response);
+    (void)ended;
+    if (get_stored(service, wait->id, &stored, response)) {
+        enum turn_state turn_state = continue_episode(service, wait->id, &stored, job, response);
         if (turn_state != TURN_FAILED)
             answer_episode(&stored, turn_state == TURN_ENDED ? 200 : 202, response);
     }
     stored_deinit(&stored);
-}
-
-static void wait_finish(struct pool_task *work)
-{
-    struct wait *wait = TASK_CONTAINER(work, struct wait, work);
-    struct http_response *response = http_response_new(wait->waiter);
-    wait_answer(wait->service, wait->id, response);
-    (void)http_answer(wait->waiter, response);
-}
-
-static enum job_listener_state wait_update(struct job_listener *listener,
-                                           const struct queue_event *event)
-{
-    struct wait *wait = (struct wait *)listener;
-    struct queue_job job;
-    struct err err;
-    if (event && event->state != QUEUE_DONE && event->state != QUEUE_CANCELLED)
-        return JOB_LISTENER_KEEP;
-    int result = queue_get(wait->service->queue, wait->job, QUEUE_NO_BODIES, &job, &err);
-    if (result < 0 && result != ERR_MISSING)
-        return JOB_LISTENER_RETRY;
-    if (result == 0 && !evaluation_has_ended(&job))
-        return JOB_LISTENER_KEEP;
-    wait->ended = true;
-    return JOB_LISTENER_DONE;
-}
-
-/* The last access of the event thread. */
-static void wait_release(struct job_listener *listener)
-{
-    struct wait *wait = (struct wait *)listener;
-    if (!wait->ended || !task_pool_submit(wait->service->finishers, &wait->work))
-        http_drop(wait->waiter);
-}
-
-static void wait_expired(void *context, struct http_request *request,
-                         struct http_response *response)
-{
-    struct wait *wait = context;
-    (void)request;
-    wait_answer(wait->service, wait->id, response);
-    job_events_cancel(wait->service->job_events, &wait->listener);
-}
-
-static void wait_cancelled(void *context)
-{
-    struct wait *wait = context;
-    job_events_cancel(wait->service->job_events, &wait->listener);
-}
-
-static void wait_begin(struct service *service, const char *id, const char *job, int64_t wait_ms,
-                       struct http_request *request)
-{
-    struct wait *wait = mem_alloc(sizeof *wait);
-    wait->listener.update = wait_update;
-    wait->listener.release = wait_release;
-    wait->work.run = wait_finish;
-    wait->service = service;
-    snprintf(wait->id, sizeof wait->id, "%s", id);
-    snprintf(wait->job, sizeof wait->job, "%s", job);
-    job_events_key_job(wait->listener.key, job);
-    const struct http_wait asked = {.timeout_ms = wait_ms,
-                                    .late = wait_expired,
-                                    .gone = wait_cancelled,
-                                    .release = mem_free,
-                                    .context = wait};
-    wait->waiter = http_postpone(request, &asked);
-    job_events_add(service->job_events, &wait->listener);
 }
 
 /* Answers, or waits until it can. */
@@ -289,18 +220,18 @@ static void answer_or_wait(struct service *service, const char *id, struct store
         return;
     if (turn_state == TURN_ENDED || wait_ms == 0)
         answer_episode(stored, turn_state == TURN_ENDED ? 200 : 202, response);
-    else
-        wait_begin(service, id, job, wait_ms, request);
-}
-
-static bool read_wait(const struct http_request *request, struct http_response *response,
-                      int64_t standard_s, int64_t *wait_ms)
-{
-    int64_t wait_s = standard_s;
-    if (!http_query_int(request, "wait_s", 0, LIMIT_WAIT_S, &wait_s, response))
-        return false;
-    *wait_ms = wait_s * 1000;
-    return true;
+    else {
+        struct wait *wait = mem_alloc(sizeof *wait);
+        snprintf(wait->id, sizeof wait->id, "%s", id);
+        const struct long_poll waiting = {.ids = (const char(*)[QUEUE_ID_BYTES]) & job,
+                                          .count = 1,
+                                          .timeout_ms = wait_ms,
+                                          .pool = service->finishers,
+                                          .answer = wait_answer,
+                                          .release = mem_free,
+                                          .context = wait};
+        long_poll_begin(service, request, &waiting);
+    }
 }
 
 struct creation {
@@ -529,7 +460,7 @@ static void episodes_step(void *context, struct http_request *request,
     int64_t wait_ms, turn;
     json_t *given;
     struct err err;
-    if (!read_wait(request, response, STEP_WAIT_S, &wait_ms))
+    if (!service_wait_ms(request, STEP_WAIT_S, response, &wait_ms))
         return;
     const json_t *body = http_json(request, response);
     if (!body)
@@ -550,7 +481,7 @@ static void episodes_get(void *context, struct http_request *request,
     const char *id = http_parameter(request, "id");
     struct stored stored;
     int64_t wait_ms;
-    if (!read_wait(request, response, 0, &wait_ms))
+    if (!service_wait_ms(request, 0, response, &wait_ms))
         return;
     if (get_stored(service, id, &stored, response)) {
         char job[QUEUE_ID_BYTES];

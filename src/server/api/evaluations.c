@@ -76,7 +76,7 @@ static void answer_or_wait(struct service *service, const struct show *show, int
     }
     struct show *kept = mem_alloc(sizeof *kept);
     *kept = *show;
-    const struct long_poll waiting = {.ids = (const char *const[]){kept->id},
+    const struct long_poll waiting = {.ids = (const char(*)[QUEUE_ID_BYTES]) & kept->id,
                                       .count = 1,
                                       .timeout_ms = wait_ms,
                                       .answer = answer_waiter,
@@ -89,27 +89,26 @@ static void evaluations_post(void *context, struct http_request *request,
                              struct http_response *response)
 {
     struct service *service = context;
-    struct submission submission;
-    struct queue_submission put;
+    const struct submit_options options = {.ids_in_paths = true};
+    struct submitted submitted;
     int64_t wait_ms;
-    if (!service_wait_ms(request, response, &wait_ms))
+    if (!service_wait_ms(request, 0, response, &wait_ms))
         return;
     const json_t *body = http_json(request, response);
     if (!body)
         return;
-    if (!submit_check_id(body, NULL, response))
-        return;
-    if (submit_prepare(service, body, NULL, &submission, response) &&
-        submit_put(service, &submission, 1, NULL, &put, response)) {
-        struct show show = {.submission = submission_result_name(&submission, &put),
+    json_t *requests = json_pack("[O]", body);
+    if (submit_all(service, requests, &options, &submitted, response)) {
+        struct show show = {.submission = submitted.results[0],
                             .verdict = true,
                             .status = 202,
                             .put_ns = clock_now_ns(),
                             .put_ms = clock_ms_since(http_started_ns(request))};
-        snprintf(show.id, sizeof show.id, "%s", put.put_id);
+        snprintf(show.id, sizeof show.id, "%s", submitted.ids[0]);
         answer_or_wait(service, &show, wait_ms, request, response);
+        submitted_deinit(&submitted);
     }
-    submit_deinit(&submission);
+    json_decref(requests);
 }
 
 static void evaluations_get(void *context, struct http_request *request,
@@ -118,7 +117,7 @@ static void evaluations_get(void *context, struct http_request *request,
     struct service *service = context;
     struct show show = {.verdict = true, .status = 200};
     int64_t wait_ms;
-    if (!service_wait_ms(request, response, &wait_ms) ||
+    if (!service_wait_ms(request, 0, response, &wait_ms) ||
         !http_query_bool(request, "verdict", &show.verdict, response))
         return;
     const char *id = http_parameter(request, "id");

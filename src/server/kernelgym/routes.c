@@ -113,8 +113,7 @@ static void send_or_missing(struct http_response *response, const char *id, json
 }
 
 struct tasks {
-    char (*ids)[QUEUE_ID_BYTES];
-    size_t count;
+    struct submitted jobs;
     char batch[QUEUE_ID_BYTES]; /* the client's */
     bool is_batch, is_workflow;
     int64_t put_ms;
@@ -123,16 +122,16 @@ struct tasks {
 static void tasks_free(void *context)
 {
     struct tasks *tasks = context;
-    mem_free(tasks->ids);
+    submitted_deinit(&tasks->jobs);
     mem_free(tasks);
 }
 
 static json_t *results_of(struct service *service, const struct tasks *tasks, struct err *err)
 {
     json_t *results = json_array();
-    for (size_t i = 0; i < tasks->count; i++) {
+    for (size_t i = 0; i < tasks->jobs.count; i++) {
         struct task task;
-        int result = task_find(service, tasks->ids[i], &task, err);
+        int result = task_find(service, tasks->jobs.ids[i], &task, err);
         if (result < 0) {
             json_decref(results);
             task_deinit(&task);
@@ -152,12 +151,12 @@ static void answer_tasks(struct service *service, void *context, bool ended,
     const struct tasks *tasks = context;
     struct err err = {0};
     if (!ended) {
-        http_refuse(response, 504, "timeout", "Task %.255s has not ended yet", tasks->ids[0]);
+        http_refuse(response, 504, "timeout", "Task %.255s has not ended yet", tasks->jobs.ids[0]);
         return;
     }
     json_t *results = results_of(service, tasks, &err);
     if (!results) {
-        refuse_task(response, tasks->ids[0], &err);
+        refuse_task(response, tasks->jobs.ids[0], &err);
     } else if (tasks->is_batch) {
         http_set_json(response, kernelgym_batch_result(tasks->batch, results, tasks->put_ms,
                                                        clock_wall_ms()));
@@ -169,50 +168,35 @@ static void answer_tasks(struct service *service, void *context, bool ended,
 
 static void wait_for(struct service *service, struct tasks *tasks, struct http_request *request)
 {
-    const char **ids = mem_alloc(tasks->count * sizeof *ids);
-    for (size_t i = 0; i < tasks->count; i++)
-        ids[i] = tasks->ids[i];
-    const struct long_poll waiting = {.ids = ids,
-                                      .count = tasks->count,
+    const struct long_poll waiting = {.ids = tasks->jobs.ids,
+                                      .count = tasks->jobs.count,
                                       .timeout_ms = WAIT_MS,
                                       .answer = answer_tasks,
                                       .release = tasks_free,
                                       .context = tasks};
     long_poll_begin(service, request, &waiting);
-    mem_free(ids);
 }
 
 /* NULL: refused. */
 static struct tasks *put_all(struct service *service, const struct kernelgym_request *requests,
                              size_t count, struct http_response *response)
 {
-    struct submission *submissions = mem_alloc(count * sizeof *submissions);
-    struct queue_submission *puts = mem_alloc(count * sizeof *puts);
-    json_t *evaluations = json_array(); /* submissions borrow from it */
-    struct tasks *tasks = NULL;
-    size_t prepared = 0;
-    bool fine = true;
-    while (fine && prepared < count) {
-        json_t *evaluation = kernelgym_evaluation(&requests[prepared], service->settings);
-        json_array_append_new(evaluations, evaluation);
-        fine = submit_prepare(service, evaluation, requests[prepared].task_id,
-                              &submissions[prepared], response);
-        prepared++;
+    const char **names = mem_alloc(count * sizeof *names);
+    const struct submit_options options = {.names = names};
+    struct tasks *tasks = mem_alloc(sizeof *tasks);
+    json_t *evaluations = json_array();
+    for (size_t i = 0; i < count; i++) {
+        names[i] = requests[i].task_id;
+        json_array_append_new(evaluations, kernelgym_evaluation(&requests[i], service->settings));
     }
-    if (fine && submit_put(service, submissions, count, NULL, puts, response)) {
-        tasks = mem_alloc(sizeof *tasks);
-        tasks->count = count;
-        tasks->put_ms = clock_wall_ms();
-        tasks->ids = mem_alloc(count * sizeof *tasks->ids);
-        for (size_t i = 0; i < count; i++)
-            snprintf(tasks->ids[i], QUEUE_ID_BYTES, "%s", puts[i].put_id);
-    }
-    for (size_t i = 0; i < prepared; i++)
-        submit_deinit(&submissions[i]);
+    bool put = submit_all(service, evaluations, &options, &tasks->jobs, response);
+    tasks->put_ms = clock_wall_ms();
     json_decref(evaluations);
-    mem_free(submissions);
-    mem_free(puts);
-    return tasks;
+    mem_free(names);
+    if (put)
+        return tasks;
+    mem_free(tasks);
+    return NULL;
 }
 
 /* NULL: `response` is a refusal. */

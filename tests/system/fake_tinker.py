@@ -42,7 +42,7 @@ NUMBERED_BY_SKYRL = ("forward", "forward_backward", "optim_step")
 
 
 class Probe:
-    """A learner behind pipes. Threads take turns."""
+    """A backend behind pipes. Threads take turns."""
 
     def __init__(self, kind, model, *options, environment=None):
         self.lock = threading.Lock()

@@ -60,7 +60,7 @@ def test_openapi(idle):
     assert json.dumps(document).count(json.dumps({"enum": NAMES})) == 2
 
 
-def ask_mcp(*calls):
+def call_mcp(*calls):
     """The results of calls, of a server on standard input and output."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
     hello["clientInfo"] = {"name": "test", "version": "1"}
@@ -79,7 +79,7 @@ def ask_mcp(*calls):
 
 def test_mcp():
     read = {"name": "read_problem", "arguments": {"problem": "relu"}}
-    listing, problem = ask_mcp(("tools/list", {}), ("tools/call", read))
+    listing, problem = call_mcp(("tools/list", {}), ("tools/call", read))
     arguments = [tool["inputSchema"]["properties"] for tool in listing["tools"]]
     enums = [one["language"]["enum"] for one in arguments if "language" in one]
     assert enums == [NAMES] * 3

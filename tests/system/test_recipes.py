@@ -135,7 +135,7 @@ def test_sizes_of_one_recipe_differ_only_in_the_model():
 
 
 @contextlib.contextmanager
-def learner(kind, world, folder):
+def backend(kind, world, folder):
     """The settings of the training backend: a directory, or a service and its model's name."""
     model = world.parent / "base" / "model"
     if kind == "engine":
@@ -211,7 +211,7 @@ def test_preset(warpgym, world, tmp_path, judge, name):
     support.write_lines(tmp_path / "pairs.jsonl", [pair])
     run = warpgym.ok("index", "build", index, "--format", "pairs", tmp_path / "pairs.jsonl")
     url = f"client.url=http://127.0.0.1:{judge.port}"
-    with learner(kind, world, tmp_path) as trained:
+    with backend(kind, world, tmp_path) as trained:
         run = warpgym(
             "train", CONFIGS / f"{name}.yaml", "--out", out, "--quiet", *SMALL, *more, *trained,
             f"train.context={POSITIONS}", f"prompts.path={world.parent / 'prompts'}",

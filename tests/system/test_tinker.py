@@ -1,4 +1,4 @@
-"""A learner of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
+"""A backend of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
 
 import copy
 import json
@@ -40,9 +40,9 @@ def quiet(model, tmp_path_factory):
 def interrupted(model, tmp_path_factory):
     """A client that was interrupted, and has not gone, for as long as these tests take."""
     folder = tmp_path_factory.mktemp("interrupted")
-    with FakeTinker(model, folder) as server, client(server, model) as learner:
-        interrupt_while_it_saves(server, learner)
-        yield server, learner
+    with FakeTinker(model, folder) as server, client(server, model) as backend:
+        interrupt_while_it_saves(server, backend)
+        yield server, backend
 
 
 def environment(key=KEY):
@@ -59,14 +59,14 @@ def engine(model):
     return Probe("engine", model, f"rank={RANK}", f"alpha={fake_tinker.ALPHA}", "backend=cpu")
 
 
-def prompt_of(learner, text="the question"):
-    return learner.must("prompt", messages=[{"role": "user", "content": text}])["ids"]
+def prompt_of(backend, text="the question"):
+    return backend.must("prompt", messages=[{"role": "user", "content": text}])["ids"]
 
 
-def samples_of(learner, seeds, prompt=None):
-    ids = prompt or prompt_of(learner)
+def samples_of(backend, seeds, prompt=None):
+    ids = prompt or prompt_of(backend)
     prompts = [{"ids": ids, "max_tokens": TOKENS, "seed": seed} for seed in seeds]
-    return learner.must("sample", prompts=prompts)["answers"]
+    return backend.must("sample", prompts=prompts)["answers"]
 
 
 def datum_of(prompt, answer, advantage):
@@ -84,20 +84,20 @@ def reward(answer):
     return sum(token % 2 for token in answer["tokens"]) / len(answer["tokens"])
 
 
-def run(learner, steps=4, group=6):
+def run(backend, steps=4, group=6):
     """Reinforcement learning in small: all that there is to measure of each step."""
-    metrics, prompt = [], prompt_of(learner)
+    metrics, prompt = [], prompt_of(backend)
     for step in range(steps):
-        answers = samples_of(learner, [100 * step + i for i in range(group)], prompt)
+        answers = samples_of(backend, [100 * step + i for i in range(group)], prompt)
         rewards = [reward(answer) for answer in answers]
         mean = sum(rewards) / group
         datums = [datum_of(prompt, a, r - mean) for a, r in zip(answers, rewards, strict=True)]
         options = {"loss": "ppo", "config": {"clip_low": 0.8, "clip_high": 1.3}}
-        before = learner.must("pass", datums=datums, gradients=False, **options)
-        sums = learner.must("pass", datums=datums, gradients=True, **options)
+        before = backend.must("pass", datums=datums, gradients=False, **options)
+        sums = backend.must("pass", datums=datums, gradients=True, **options)
         assert before["loss"] == sums["loss"]
-        norm = learner.must("step", rate=0.02, epsilon=1e-8, clip=1.0)["norm"]
-        version = learner.must("refresh")["version"]
+        norm = backend.must("step", rate=0.02, epsilon=1e-8, clip=1.0)["norm"]
+        version = backend.must("refresh")["version"]
         assert version == step + 1
         row = {key: sums[key] for key in ("loss", "tokens", "clipped", "ratio", "kl")}
         tokens = [answer["tokens"] for answer in answers]
@@ -118,17 +118,17 @@ def assert_close(one, two):
 
 @pytest.mark.parametrize("skyrl", [False, True])
 def test_the_same_run_as_in_process(model, tmp_path, skyrl):
-    with engine(model) as learner:
-        expected = run(learner)
+    with engine(model) as backend:
+        expected = run(backend)
     assert len({row["reward"] for row in expected}) > 1
     # Two datums a chunk: three chunks of each pass.
     config = {"fwdbwd_max_chunk_len": 2}
     with (
         FakeTinker(model, tmp_path, skyrl, config, key=KEY) as server,
-        client(server, model) as learner,
+        client(server, model) as backend,
     ):
-        found = run(learner)
-        learner.close()
+        found = run(backend)
+        backend.close()
         assert server.count(PASS) == 3 * 4
         assert server.models == {}, "the model was not unloaded"
     assert_close(found, expected)
@@ -136,8 +136,8 @@ def test_the_same_run_as_in_process(model, tmp_path, skyrl):
 
 def test_protocol(model, tmp_path):
     """Numbers of requests, and what they hold."""
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
-        run(learner, steps=1)
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
+        run(backend, steps=1)
         bodies = dict(server.calls)
         numbers = [body["seq_id"] for path, body in server.calls if "model_id" in body]
         assert numbers == list(range(1, len(numbers) + 1))
@@ -157,25 +157,25 @@ def test_protocol(model, tmp_path):
 @pytest.mark.parametrize("skyrl", [False, True])
 def test_checkpoints(model, tmp_path, skyrl):
     with FakeTinker(model, tmp_path, skyrl) as server:
-        with client(server, model) as learner:
-            run(learner, steps=2)
+        with client(server, model) as backend:
+            run(backend, steps=2)
             here = {"directory": "/nowhere"}
-            where = learner.must("save", name="step.2", **here)["where"]
+            where = backend.must("save", name="step.2", **here)["where"]
             assert where.startswith("tinker://") and where.endswith("/weights/step-2")
-            other = learner.must("save", name="step.2", **here)["where"]
+            other = backend.must("save", name="step.2", **here)["where"]
             assert other.endswith("/weights/step-2-1"), "a name that is taken"
-            expected = run(learner_at(learner, 2), steps=1)
-        with client(server, model) as learner:
-            learner.must("load", where=where, optimizer=True, **here)
+            expected = run(backend_at(backend, 2), steps=1)
+        with client(server, model) as backend:
+            backend.must("load", where=where, optimizer=True, **here)
             assert sum(path == CREATE for path, _ in server.calls) == 2
-            learner.must("refresh")
-            assert_close(run(learner_at(learner, 0), steps=1), expected)
-            learner.must("load", where=other, optimizer=False, **here)
-            learner.must("forget", where=where, **here)
-            learner.must("forget", where=where, **here)
-            refusal = learner.ask("load", where=where, optimizer=True, **here)
+            backend.must("refresh")
+            assert_close(run(backend_at(backend, 0), steps=1), expected)
+            backend.must("load", where=other, optimizer=False, **here)
+            backend.must("forget", where=where, **here)
+            backend.must("forget", where=where, **here)
+            refusal = backend.ask("load", where=where, optimizer=True, **here)
             assert "there is no such checkpoint (404)" in refusal["error"]
-            refusal = learner.ask("export", directory=str(tmp_path / "x"))
+            refusal = backend.ask("export", directory=str(tmp_path / "x"))
             assert refusal["code"] == "unsupported"
 
 
@@ -185,34 +185,34 @@ INFO = "/api/v1/weights_info"
 def test_a_checkpoint_of_another_rank(model, tmp_path):
     """Its rank is that of the model that it goes on as."""
     with FakeTinker(model, tmp_path) as server:
-        with client(server, model) as learner:
-            where = learner.must("save", directory="", name="one")["where"]
-        with client(server, model, f"rank={2 * RANK}") as learner:
-            learner.must("load", directory="", where=where, optimizer=True)
+        with client(server, model) as backend:
+            where = backend.must("save", directory="", name="one")["where"]
+        with client(server, model, f"rank={2 * RANK}") as backend:
+            backend.must("load", directory="", where=where, optimizer=True)
             ranks = [body["lora_config"]["rank"] for path, body in server.calls if path == CREATE]
             assert ranks == [RANK, RANK]
-            assert "error" not in train(learner)
+            assert "error" not in train(backend)
 
 
 def test_a_checkpoint_of_another_model(model, tmp_path):
     """What is there stays as it is."""
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
-        where = learner.must("save", directory="", name="one")["where"]
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
+        where = backend.must("save", directory="", name="one")["where"]
         server.faults = [Fault(INFO, "junk", body='{"base_model": "base/other"}')]
-        answer = learner.ask("load", directory="", where=where, optimizer=True)
+        answer = backend.ask("load", directory="", where=where, optimizer=True)
         assert answer["error"] == f"{where} belongs to the model 'base/other', not to '{BASE}'"
-        assert "error" not in train(learner) and server.made == 1
+        assert "error" not in train(backend) and server.made == 1
 
 
-class learner_at:
-    """A learner whose versions begin at `version`, for run()."""
+class backend_at:
+    """A backend whose versions begin at `version`, for run()."""
 
-    def __init__(self, learner, version):
-        self.learner, self.version = learner, version
-        self.ask = learner.ask
+    def __init__(self, backend, version):
+        self.backend, self.version = backend, version
+        self.ask = backend.ask
 
     def must(self, do, **values):
-        answer = self.learner.must(do, **values)
+        answer = self.backend.must(do, **values)
         if "version" in answer:
             answer["version"] -= self.version
         return answer
@@ -237,36 +237,36 @@ MENDED = {
 
 @pytest.fixture(scope="module")
 def undisturbed(model):
-    with engine(model) as learner:
-        return run(learner, steps=2)
+    with engine(model) as backend:
+        return run(backend, steps=2)
 
 
 @pytest.mark.parametrize("name", MENDED)
 def test_mended(model, tmp_path, undisturbed, name):
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
         if name == "a sample that was lost":
-            samples_of(learner, [1])  # the model and its sampler are there
+            samples_of(backend, [1])  # the model and its sampler are there
         server.faults = [copy.copy(fault) for fault in MENDED[name]]
-        found = run(learner, steps=2)
+        found = run(backend, steps=2)
         assert all(fault.times == 0 for fault in server.faults), "a fault that never occurred"
     assert_close(found, [dict(row) for row in undisturbed])
 
 
-def sample(learner):
-    return learner.ask("sample", prompts=[{"ids": [1, 2, 3], "max_tokens": 4}])["answers"][0]
+def sample(backend):
+    return backend.ask("sample", prompts=[{"ids": [1, 2, 3], "max_tokens": 4}])["answers"][0]
 
 
-def train(learner):
+def train(backend):
     datum = {"tokens": [1, 2, 3], "targets": [2, 3, 4], "weights": [1, 1, 1]}
-    return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=True)
+    return backend.ask("pass", datums=[datum], loss="cross_entropy", gradients=True)
 
 
-def save(learner):
-    return learner.ask("save", directory="", name="one")
+def save(backend):
+    return backend.ask("save", directory="", name="one")
 
 
-def refresh(learner):
-    return learner.ask("refresh")
+def refresh(backend):
+    return backend.ask("refresh")
 
 
 MANY = 10**6
@@ -341,33 +341,33 @@ def test_refused(model, tmp_path, name):
     quick = ("policy.timeout_ms=1s", "policy.patience_ms=200ms")
     with (
         FakeTinker(model, tmp_path, config=config) as server,
-        client(server, model, *quick) as learner,
+        client(server, model, *quick) as backend,
     ):
-        where = learner.must("save", directory="", name="before")["where"]
-        samples_of(learner, [1])
+        where = backend.must("save", directory="", name="before")["where"]
+        samples_of(backend, [1])
         server.faults = [copy.copy(fault)]
-        answer = do(learner)
+        answer = do(backend)
         if name == "500":
             assert "error" not in answer
-            answer = learner.ask("step", rate=0.1)
+            answer = backend.ask("step", rate=0.1)
             says = "oh (500) ("
         assert says in answer["error"], answer
         assert "\n" not in answer["error"] and KEY not in answer["error"]
         server.faults = []
         # Sampling continues; training resumes from the last checkpoint, as the state is unknown.
         if do is train:
-            assert "resume from a checkpoint" in train(learner)["error"]
-            learner.must("load", directory="", where=where, optimizer=True)
-        assert "error" not in train(learner)
-        learner.must("step", rate=0.1)
-        learner.must("refresh")
-        assert "error" not in sample(learner)
-        assert KEY not in learner.close()
+            assert "resume from a checkpoint" in train(backend)["error"]
+            backend.must("load", directory="", where=where, optimizer=True)
+        assert "error" not in train(backend)
+        backend.must("step", rate=0.1)
+        backend.must("refresh")
+        assert "error" not in sample(backend)
+        assert KEY not in backend.close()
 
 
-def forward(learner):
+def forward(backend):
     datum = {"tokens": [1, 2, 3], "targets": [2, 3, 4], "weights": [1, 1, 1]}
-    return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=False)
+    return backend.ask("pass", datums=[datum], loss="cross_entropy", gradients=False)
 
 
 # What happens to a request, and to the same one when it is sent again before the next.
@@ -400,42 +400,42 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
     config = {"billing_exception_max_pause_duration_sec": 0}
     with (
         FakeTinker(model, tmp_path, skyrl, config) as server,
-        client(server, model, "policy.patience_ms=50ms") as learner,
+        client(server, model, "policy.patience_ms=50ms") as backend,
     ):
-        sample(learner)
+        sample(backend)
         for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
             for name, (first, again) in OPEN.items():
                 server.faults = faults(path, first, last=True)
-                assert "error" in do(learner), (path, name)
+                assert "error" in do(backend), (path, name)
                 server.faults = faults(path, again, last=False)
-                assert "error" not in train(learner), (path, name)
+                assert "error" not in train(backend), (path, name)
                 assert all(fault.times == 0 for fault in server.faults), (path, name)
-        assert "error" not in learner.ask("step", rate=0.1)
-        assert "error" not in save(learner)
+        assert "error" not in backend.ask("step", rate=0.1)
+        assert "error" not in save(backend)
 
 
 def test_a_server_that_goes_with_a_request(model, tmp_path):
     """The request was executed; an automatic retry (as libcurl makes) finds no server."""
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.patience_ms=50ms") as learner,
+        client(server, model, "policy.patience_ms=50ms") as backend,
     ):
-        sample(learner)
+        sample(backend)
         for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
             server.faults = [Fault(path, "call", call=server.leave)]
-            assert "error" in do(learner), path
+            assert "error" in do(backend), path
             server.come_back()
-            assert "error" not in train(learner), path
+            assert "error" not in train(backend), path
 
 
 def test_a_future_that_times_out(model, tmp_path):
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.promise_timeout_ms=300ms") as learner,
+        client(server, model, "policy.promise_timeout_ms=300ms") as backend,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="asample")]
         says = "no result of /api/v1/asample within 0.3 s (policy.promise_timeout_ms)"
-        assert says in sample(learner)["error"]
+        assert says in sample(backend)["error"]
 
 
 NOT_OPENED = {
@@ -475,13 +475,13 @@ def test_losses_that_tinker_lacks(model, tmp_path):
         ({"loss": "dro"}, "datum 0: row 0: a number is not finite, or a log-probability"),
     ]
     datum = {"tokens": [1, 2], "targets": [2, 3], "sampled": [None, -1], "advantages": [0, 1]}
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
         for options, says in cases:
-            answer = learner.ask("pass", datums=[datum], gradients=True, **options)
+            answer = backend.ask("pass", datums=[datum], gradients=True, **options)
             assert says in answer["error"], answer
         assert server.count(PASS) == 0
         # Nothing was sent, so nothing is lost.
-        learner.must("pass", datums=[datum], gradients=True, loss="ppo")
+        backend.must("pass", datums=[datum], gradients=True, loss="ppo")
 
 
 def test_chunks_that_fit(model, tmp_path):
@@ -492,40 +492,40 @@ def test_chunks_that_fit(model, tmp_path):
         "sampled": rows * [-1.23456789e-05], "advantages": rows * [-1.23456789e-05],
     }  # fmt: skip
     config = {"fwdbwd_max_chunk_len": 10**6, "fwdbwd_max_chunk_bytes_count": most}
-    with FakeTinker(model, tmp_path, config=config) as server, client(server, model) as learner:
+    with FakeTinker(model, tmp_path, config=config) as server, client(server, model) as backend:
         server.faults = [Fault(FORWARD, "status", 422, '{"detail": "so large"}')]
         options = {"loss": "ppo", "gradients": False, "copies": 1700}
-        assert "so large (422)" in learner.ask("pass", datums=[datum], **options)["error"]
+        assert "so large (422)" in backend.ask("pass", datums=[datum], **options)["error"]
 
 
 def test_cancelled(model, tmp_path):
     """A client that waits for a silent server ends at once."""
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
-        samples_of(learner, [1])
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
+        samples_of(backend, [1])
         server.faults = [Fault(SAMPLE, "hang", times=MANY)]
         asked = server.count(SAMPLE)
         line = {"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}
-        learner.process.stdin.write(json.dumps(line).encode() + b"\n")
-        learner.process.stdin.flush()
+        backend.process.stdin.write(json.dumps(line).encode() + b"\n")
+        backend.process.stdin.flush()
         wait_until(lambda: server.count(SAMPLE) > asked, "the request")
-        learner.process.terminate()
+        backend.process.terminate()
         begun = time.monotonic()
-        answer = json.loads(learner.process.stdout.readline())
+        answer = json.loads(backend.process.stdout.readline())
         assert answer["answers"][0]["code"] == "cancelled"
         assert time.monotonic() - begun < 4, "as long as a request may take"
-        learner.close()
+        backend.close()
         assert server.models == {}, "the model was not unloaded"
 
 
-def interrupt_while_it_saves(server, learner):
+def interrupt_while_it_saves(server, backend):
     """SIGTERM while the promise of a checkpoint is polled for; what came of it."""
     server.faults = [Fault(POLL, "hang", of="save_weights")]
     line = {"do": "save", "directory": "", "name": "one"}
-    learner.process.stdin.write(json.dumps(line).encode() + b"\n")
-    learner.process.stdin.flush()
+    backend.process.stdin.write(json.dumps(line).encode() + b"\n")
+    backend.process.stdin.flush()
     wait_until(lambda: server.faults[0].times == 0, "the poll")
-    learner.process.terminate()
-    answer = json.loads(learner.process.stdout.readline())
+    backend.process.terminate()
+    answer = json.loads(backend.process.stdout.readline())
     server.faults = []
     return answer
 
@@ -533,25 +533,25 @@ def interrupt_while_it_saves(server, learner):
 def test_a_save_that_is_interrupted(model, tmp_path):
     """It is made again, in full and under a name of its own."""
     with FakeTinker(model, tmp_path) as server:
-        with client(server, model) as learner:
-            train(learner)
-            answer = interrupt_while_it_saves(server, learner)
+        with client(server, model) as backend:
+            train(backend)
+            answer = interrupt_while_it_saves(server, backend)
             assert answer.get("where", "").endswith("/weights/one-1"), answer
-        with client(server, model) as learner:
-            learner.must("load", directory="", where=answer["where"], optimizer=True)
+        with client(server, model) as backend:
+            backend.must("load", directory="", where=answer["where"], optimizer=True)
 
 
 def test_cancelled_while_the_model_is_made(model, tmp_path):
     """It is unloaded, though no request waited for it."""
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
         server.faults = [Fault(POLL, "hang", of="create_model")]
-        learner.process.stdin.write(json.dumps({"do": "refresh"}).encode() + b"\n")
-        learner.process.stdin.flush()
+        backend.process.stdin.write(json.dumps({"do": "refresh"}).encode() + b"\n")
+        backend.process.stdin.flush()
         wait_until(lambda: server.faults[0].times == 0, "the poll")
         assert len(server.models) == 1
-        learner.process.terminate()
-        assert json.loads(learner.process.stdout.readline())["code"] == "cancelled"
-        learner.close()
+        backend.process.terminate()
+        assert json.loads(backend.process.stdout.readline())["code"] == "cancelled"
+        backend.close()
         assert server.models == {}, "the model was not unloaded"
 
 
@@ -559,19 +559,19 @@ def test_a_model_that_takes_its_time(model, tmp_path):
     """A repeated request waits for the same model."""
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.promise_timeout_ms=300ms") as learner,
+        client(server, model, "policy.promise_timeout_ms=300ms") as backend,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="create_model")]
-        assert "no result of /api/v1/create_model" in sample(learner)["error"]
+        assert "no result of /api/v1/create_model" in sample(backend)["error"]
         server.faults = []
-        assert "error" not in sample(learner) and server.made == 1
+        assert "error" not in sample(backend) and server.made == 1
 
 
 def test_samples_beside_a_pass(model, tmp_path):
     """The first sample is answered when the pass is under way, and that when there is another."""
-    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
-        prompt = prompt_of(learner)
-        (answer,) = samples_of(learner, [1], prompt)
+    with FakeTinker(model, tmp_path) as server, client(server, model) as backend:
+        prompt = prompt_of(backend)
+        (answer,) = samples_of(backend, [1], prompt)
         datums = [datum_of(prompt, answer, 1.0)]
         asked = server.count(SAMPLE)
 
@@ -583,18 +583,18 @@ def test_samples_beside_a_pass(model, tmp_path):
             Fault(PASS, "call", call=lambda: wait_until(both_asked, "the other sample")),
         ]
         wanted = [{"ids": prompt, "max_tokens": 4, "seed": seed} for seed in (2, 3)]
-        took = learner.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)
+        took = backend.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)
         assert [len(answer["tokens"]) > 0 for answer in took["answers"]] == [True, True]
         assert server.count(PASS) == 1, "it was asked again, for it took too long"
 
 
 def test_heartbeat_after_an_interruption(interrupted):
     """Saved state then needs the session, and closing does not wait for an unanswered request."""
-    server, learner = interrupted
+    server, backend = interrupted
     server.faults, before = [Fault(HEART, "hang", times=MANY)], server.count(HEART)
     wait_until(lambda: server.count(HEART) > before, "a heartbeat", seconds=20)
     begun = time.monotonic()
-    learner.close()
+    backend.close()
     assert time.monotonic() - begun < 2.5, "as long as a heartbeat may take"
 
 

@@ -215,8 +215,8 @@ def test_early_stop(warpgym, world, tmp_path):
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("learner", ["engine", "tinker"])
-def test_played_ahead(warpgym, world, tmp_path, learner):
+@pytest.mark.parametrize("backend", ["engine", "tinker"])
+def test_played_ahead(warpgym, world, tmp_path, backend):
     """Which weights wrote an answer is no matter of time: where a step was played ahead, those that
     the step before it began with. And it is: the service does not train a step before answers of
     the next one are judged."""
@@ -226,7 +226,7 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
             "train.loss=ppo", "train.lora_rank=4", "train.rate=0.01",
             "train.context=160", "train.kl=0.01"]  # fmt: skip
     with v1_server.Server(judged) as judge, fake_tinker.FakeTinker(model, tmp_path) as service:
-        if learner == "tinker":
+        if backend == "tinker":
             more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
                      f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
         first = 1 + 1 + 8  # a reference, the held-out problem, the first step's answers
@@ -236,7 +236,7 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
         )  # fmt: skip
         service.faults = [held]
         run = warpgym(*arguments(world, out, *more, "--server", judge.url))
-        assert (held.times == 0) == (learner == "tinker")
+        assert (held.times == 0) == (backend == "tinker")
     assert run.status == support.PASSED, run
     lines, wrote = metrics(out)[:7], {}
     for line in traces(out):

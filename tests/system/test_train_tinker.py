@@ -113,8 +113,8 @@ def test_engine_and_tinker(warpgym, world, service, tmp_path, name):
     )  # fmt: skip
     environment = {"TINKER_API_KEY": KEY}
     engine, tinker = tmp_path / "engine", tmp_path / "tinker"
-    for out, learner in ((engine, ()), (tinker, through(service, world))):
-        command = arguments(world, out, *more, *learner)
+    for out, backend in ((engine, ()), (tinker, through(service, world))):
+        command = arguments(world, out, *more, *backend)
         warpgym.ok(*command, environment=environment)
     one, two = metrics(engine), metrics(tinker)
     assert len(one) == len(two) >= 3

@@ -137,7 +137,7 @@ static void take_note(struct distiller *distiller, const struct message *message
 }
 
 /* Where in the source the current message comes from, which is about a header. */
-static void place_group(struct distiller *distiller)
+static void locate_group(struct distiller *distiller)
 {
     struct group *group = distiller->current;
     group->included_at = distiller->included_at;
@@ -153,7 +153,7 @@ static void take_message(struct distiller *distiller, const struct message *mess
     } else {
         begin_group(distiller, message->severity, text);
         if (distiller->current && shown && !is_source(distiller->context, message))
-            place_group(distiller);
+            locate_group(distiller);
         if (!shown)
             distiller->current = NULL; /* the lines that follow quote it */
     }

@@ -198,7 +198,7 @@ static char *pick_line(const char *text, const char *mark)
     return NULL;
 }
 
-static char *ask_version(const char *path, const char *mark)
+static char *run_version(const char *path, const char *mark)
 {
     const char *const argv[] = {path, "--version", NULL};
     const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
@@ -243,7 +243,7 @@ static char *find_version(const char *path, const char *mark)
     char *note = version_note(path);
     char *version = note ? read_line(note) : NULL;
     if (!version) {
-        version = ask_version(path, mark);
+        version = run_version(path, mark);
         if (version && note)
             write_note(note, version);
     }

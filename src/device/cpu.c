@@ -147,11 +147,11 @@ static void make_key(struct cpu *cpu, const struct cpuinfo *info)
 #else
     const char *architecture = "other";
 #endif
-    size_t room = sizeof cpu->key - sizeof " #0123456789abcdef";
-    size_t used = (size_t)snprintf(cpu->key, room, "%s %s", architecture, identity);
-    for (size_t i = 0; i < COUNT(shown) && used < room; i++)
+    size_t capacity = sizeof cpu->key - sizeof " #0123456789abcdef";
+    size_t used = (size_t)snprintf(cpu->key, capacity, "%s %s", architecture, identity);
+    for (size_t i = 0; i < COUNT(shown) && used < capacity; i++)
         if (flags_hold(flags, shown[i]))
-            used += (size_t)snprintf(cpu->key + used, room - used, " %s", shown[i]);
+            used += (size_t)snprintf(cpu->key + used, capacity - used, " %s", shown[i]);
     used = strlen(cpu->key);
     snprintf(cpu->key + used, sizeof cpu->key - used, " #%.16s", hex);
 }

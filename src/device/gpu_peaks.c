@@ -128,7 +128,7 @@ static cuda_result load_gauge(struct gauge *gauge, const void *image)
 }
 
 /* Several times the size of L2, as far as memory allows. */
-static int make_room(struct gauge *gauge, struct err *err)
+static int allocate_vectors(struct gauge *gauge, struct err *err)
 {
     const struct gpu *facts = &gauge->gpu->facts;
     uint64_t bytes = DRAM_BYTES_MIN;
@@ -251,7 +251,7 @@ static int gauge_run(double best[GPU_PEAK_COUNT], const struct gpu_context *gpu,
     int result = cuda_check(cuda, load_gauge(&gauge, image), "cannot load the kernels of gpu_peaks",
                             err);
     if (result == 0)
-        result = make_room(&gauge, err);
+        result = allocate_vectors(&gauge, err);
     if (result == 0)
         result = cuda_check(cuda, measure_all(&gauge, best), "cannot measure the GPU's peaks", err);
     unload_gauge(&gauge);

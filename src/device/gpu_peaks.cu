@@ -1,5 +1,5 @@
 // What gpu_peaks.c measures a GPU with. No headers: any compiler of CUDA will do.
-// Every thread of every kernel does the same amount; results go where nobody can know that they are
+// Every thread of every kernel does the same amount; results go where no compiler can know that they are
 // not wanted.
 
 typedef unsigned long long u64;

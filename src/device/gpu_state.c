@@ -26,11 +26,11 @@ void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const c
     *sensor = (struct gpu_sensor){0};
     if (!nvml || !nvml->open || nvml->by_uuid(uuid, &device) != 0)
         return;
-    *sensor = (struct gpu_sensor){.nvml = nvml, .self = device, .board = device};
+    *sensor = (struct gpu_sensor){.nvml = nvml, .self = device, .gpu = device};
     sensor->mig = strncmp(uuid, "MIG-", 4) == 0 && nvml->mig_parent &&
-                  nvml->mig_parent(device, &sensor->board) == 0;
+                  nvml->mig_parent(device, &sensor->gpu) == 0;
     if (!sensor->mig)
-        sensor->board = device;
+        sensor->gpu = device;
 }
 
 /* Whether the library has the function and the GPU answered. */
@@ -39,23 +39,23 @@ void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const c
 int gpu_sensor_minor(const struct gpu_sensor *sensor)
 {
     unsigned minor;
-    bool known = sensor->nvml && READS(sensor->nvml, minor, sensor->board, &minor);
+    bool known = sensor->nvml && READS(sensor->nvml, minor, sensor->gpu, &minor);
     return known ? (int)minor : -1;
 }
 
 static int64_t violation_ns(const struct gpu_sensor *sensor, int policy)
 {
     struct nvml_violation time;
-    return READS(sensor->nvml, violation, sensor->board, policy, &time) ? (int64_t)time.violation_ns
-                                                                        : -1;
+    return READS(sensor->nvml, violation, sensor->gpu, policy, &time) ? (int64_t)time.violation_ns
+                                                                      : -1;
 }
 
 static int64_t read_reasons(const struct gpu_sensor *sensor)
 {
     const struct nvml *nvml = sensor->nvml;
     unsigned long long reasons;
-    bool known = READS(nvml, reasons, sensor->board, &reasons) ||
-                 READS(nvml, reasons_before_535, sensor->board, &reasons);
+    bool known = READS(nvml, reasons, sensor->gpu, &reasons) ||
+                 READS(nvml, reasons_before_535, sensor->gpu, &reasons);
     return known ? (int64_t)(reasons & INT64_MAX) : -1;
 }
 
@@ -63,7 +63,7 @@ static int64_t read_reasons(const struct gpu_sensor *sensor)
 static void read_clock(const struct gpu_sensor *sensor, struct gpu_state *state)
 {
     unsigned mhz;
-    if (READS(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
+    if (READS(sensor->nvml, clock, sensor->gpu, NVML_CLOCK_SM, &mhz))
         state->sm_mhz = (int)mhz;
     state->reasons = read_reasons(sensor);
 }
@@ -71,23 +71,23 @@ static void read_clock(const struct gpu_sensor *sensor, struct gpu_state *state)
 void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
 {
     const struct nvml *nvml = sensor->nvml;
-    nvml_device board = sensor->board;
+    nvml_device gpu = sensor->gpu;
     unsigned value;
     *state = (struct gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     if (!nvml)
         return;
     read_clock(sensor, state);
-    if (READS(nvml, clock_max, board, NVML_CLOCK_SM, &value))
+    if (READS(nvml, clock_max, gpu, NVML_CLOCK_SM, &value))
         state->sm_max_mhz = (int)value;
-    if (READS(nvml, clock, board, NVML_CLOCK_MEMORY, &value))
+    if (READS(nvml, clock, gpu, NVML_CLOCK_MEMORY, &value))
         state->memory_mhz = (int)value;
-    if (READS(nvml, clock_max, board, NVML_CLOCK_MEMORY, &value))
+    if (READS(nvml, clock_max, gpu, NVML_CLOCK_MEMORY, &value))
         state->memory_max_mhz = (int)value;
-    if (READS(nvml, temperature, board, 0, &value))
+    if (READS(nvml, temperature, gpu, 0, &value))
         state->temperature_c = (int)value;
-    if (READS(nvml, power, board, &value))
+    if (READS(nvml, power, gpu, &value))
         state->power_w = value * 1e-3;
-    if (READS(nvml, power_limit, board, &value))
+    if (READS(nvml, power_limit, gpu, &value))
         state->power_limit_w = value * 1e-3;
     state->heat_ns = violation_ns(sensor, NVML_VIOLATION_HEAT);
     state->power_ns = violation_ns(sensor, NVML_VIOLATION_POWER);
@@ -97,11 +97,11 @@ static void read_repairs(const struct gpu_sensor *sensor, struct gpu_health *hea
 {
     unsigned corrected, uncorrected, pending, failed;
     int retiring;
-    if (READS(sensor->nvml, remapped_rows, sensor->board, &corrected, &uncorrected, &pending,
+    if (READS(sensor->nvml, remapped_rows, sensor->gpu, &corrected, &uncorrected, &pending,
               &failed)) {
         health->repair_pending = pending != 0;
         health->repair_failed = failed != 0;
-    } else if (READS(sensor->nvml, retired_pending, sensor->board, &retiring)) {
+    } else if (READS(sensor->nvml, retired_pending, sensor->gpu, &retiring)) {
         health->repair_pending = retiring != 0;
     }
 }
@@ -125,9 +125,9 @@ void gpu_sensor_examine(const struct gpu_sensor *sensor, struct gpu_health *heal
         health->lost = status == NVML_ERROR_GPU_IS_LOST || status == NVML_ERROR_RESET_REQUIRED;
     if (READS(nvml, utilization, sensor->self, &rates))
         health->busy_percent = (int)rates.gpu;
-    if (READS(nvml, ecc_errors, sensor->board, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
+    if (READS(nvml, ecc_errors, sensor->gpu, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
         health->ecc_uncorrected = (int64_t)(errors & INT64_MAX);
-    if (READS(nvml, mig_mode, sensor->board, &mode, &pending))
+    if (READS(nvml, mig_mode, sensor->gpu, &mode, &pending))
         health->mig_mode = mode == 1;
     status = nvml->processes ? nvml->processes(sensor->self, &count, NULL) : -1;
     if (status == 0 ||

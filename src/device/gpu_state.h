@@ -15,7 +15,7 @@
 
 struct gpu_sensor {
     const struct nvml *nvml; /* NULL: no readings */
-    nvml_device self, board; /* the same, unless it is a MIG instance */
+    nvml_device self, gpu;   /* the same, unless it is a MIG instance */
     bool mig;
 };
 

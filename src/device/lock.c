@@ -73,29 +73,29 @@ int device_lock_acquire(struct device_lock *lock, const char *directory, const c
     int gate = lock_file(directory, device, "gate", err);
     if (gate < 0)
         return gate;
-    int room = lock_file(directory, device, "room", err);
-    int result = room < 0 ? room : lock_wait(gate, operation, device, cancelled, err);
+    int held = lock_file(directory, device, "lock", err);
+    int result = held < 0 ? held : lock_wait(gate, operation, device, cancelled, err);
     if (result == 0)
-        result = lock_wait(room, operation, device, cancelled, err);
+        result = lock_wait(held, operation, device, cancelled, err);
     /* A child of ours between fork and exec may hold copies of the descriptors: closing ours alone
      * would leave the locks with it. */
     flock(gate, LOCK_UN);
     close(gate);
     if (result < 0) {
-        if (room >= 0)
-            close(room);
+        if (held >= 0)
+            close(held);
         return result;
     }
-    lock->room = room;
+    lock->held = held;
     lock->waited_ms = clock_ms_since(start_ns);
     return 0;
 }
 
 void device_lock_release(struct device_lock *lock)
 {
-    if (lock->room < 0)
+    if (lock->held < 0)
         return;
-    flock(lock->room, LOCK_UN);
-    close(lock->room);
-    lock->room = -1;
+    flock(lock->held, LOCK_UN);
+    close(lock->held);
+    lock->held = -1;
 }

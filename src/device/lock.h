@@ -1,15 +1,15 @@
 /* lock: shared and exclusive use of a device.
  *
  * Checking shares a device, timing takes it alone. A lock is two empty files in one directory,
- * DEVICE.gate and DEVICE.room, under flock(2), so that it holds between threads (each acquisition
+ * DEVICE.gate and DEVICE.lock, under flock(2), so that it holds between threads (each acquisition
  * opens its own descriptors), processes and users, and vanishes with a process that crashes.
  *
- *   shared     gate shared ─► room shared ─► gate released          … room released
- *   exclusive  gate alone  ─► room alone  ─► gate released          … room released
+ *   shared     gate shared ─► lock shared ─► gate released          … lock released
+ *   exclusive  gate alone  ─► lock alone  ─► gate released          … lock released
  *
  * The gate makes it a fair turnstile: an exclusive waiter holds the gate until all holders of the
- * room have left, and no new one enters, so a stream of checks cannot starve a timing. Once it has
- * the room it opens the gate, and the shared waiters enter together, before the next exclusive one.
+ * lock have left, and no new one enters, so a stream of checks cannot starve a timing. Once it has
+ * the lock it opens the gate, and the shared waiters enter together, before the next exclusive one.
  * Waiting is polling (0.2 to 2 ms, jittered), which is what lets a waiter see *cancelled.
  *
  * Threads: acquire and release one struct device_lock from any one thread at a time.
@@ -23,11 +23,11 @@
 enum device_lock_mode { DEVICE_SHARED, DEVICE_EXCLUSIVE };
 
 struct device_lock {
-    int room; /* descriptor; -1 when not held */
+    int held; /* descriptor; -1 when not held */
     double waited_ms;
 };
 
-#define DEVICE_LOCK_NONE ((struct device_lock){.room = -1})
+#define DEVICE_LOCK_NONE ((struct device_lock){.held = -1})
 
 /* `directory` as from paths_lock_directory; `device` is "cpu" or a GPU's UUID. Waits until the lock
  * is held, *cancelled is not 0 (ERR_CANCELLED; NULL: cannot be cancelled) or something is wrong

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOTS 8
+#define TOOLKITS 8
 #define CUDA_H_BYTES ((size_t)4 << 20)
 
 /* Below the root of a toolkit, of a system or of a Python's own place. */
@@ -121,7 +121,7 @@ static char *find_header(const struct nvrtc_place *place, const char *root, cons
     return NULL;
 }
 
-static char *find_headers(const struct nvrtc_place *place, const char *const roots[ROOTS],
+static char *find_headers(const struct nvrtc_place *place, const char *const toolkits[TOOLKITS],
                           bool whole)
 {
     char *directory = mem_strdup(place->library);
@@ -129,19 +129,19 @@ static char *find_headers(const struct nvrtc_place *place, const char *const roo
     *strrchr(directory, '/') = '\0';
     for (size_t i = 0; i < COUNT(include_directories) && !header; i++)
         header = find_header(place, directory, include_directories[i], whole);
-    for (size_t i = 0; i < ROOTS && !header; i++)
-        header = find_header(place, roots[i], "include", whole);
+    for (size_t i = 0; i < TOOLKITS && !header; i++)
+        header = find_header(place, toolkits[i], "include", whole);
     mem_free(directory);
     return header;
 }
 
 /* A directory counts where it holds CUDA's types of half precision, one with all of the headers
  * before others; its C++ library lies in it or beside it. */
-static void find_includes(struct nvrtc_place *place, const char *const roots[ROOTS])
+static void find_includes(struct nvrtc_place *place, const char *const toolkits[TOOLKITS])
 {
-    char *header = find_headers(place, roots, true);
+    char *header = find_headers(place, toolkits, true);
     if (!header)
-        header = find_headers(place, roots, false);
+        header = find_headers(place, toolkits, false);
     if (!header)
         return;
     *strrchr(header, '/') = '\0';
@@ -156,18 +156,18 @@ void nvrtc_find(struct nvrtc_place *place, const char *named, const char *nvcc, 
     char *packages = root_of(python, false); /* a virtual environment's python is a link */
     char *interpreter = root_of(python, true);
     const char *home = getenv("CUDA_HOME");
-    const char *const roots[ROOTS] = {toolkit,           home && *home == '/' ? home : NULL,
-                                      "/usr/local/cuda", "/usr/local/cuda-1*",
-                                      packages,          interpreter,
-                                      "/usr/local",      "/usr"};
+    const char *const toolkits[TOOLKITS] = {toolkit,           home && *home == '/' ? home : NULL,
+                                            "/usr/local/cuda", "/usr/local/cuda-1*",
+                                            packages,          interpreter,
+                                            "/usr/local",      "/usr"};
     *place = (struct nvrtc_place){0};
     bool search = !(named && *named);
     if (!search)
         place->library = real_path(named);
-    for (size_t i = 0; i < ROOTS && search && !place->library; i++)
-        place->library = roots[i] ? find_library(roots[i]) : NULL;
+    for (size_t i = 0; i < TOOLKITS && search && !place->library; i++)
+        place->library = toolkits[i] ? find_library(toolkits[i]) : NULL;
     if (place->library)
-        find_includes(place, roots);
+        find_includes(place, toolkits);
     mem_free(toolkit);
     mem_free(packages);
     mem_free(interpreter);

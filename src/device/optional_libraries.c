@@ -18,7 +18,7 @@ static const char *const below_nvcc[] = {"lib64", "lib", "extras/CUPTI/lib64", N
 static const char *const below_python[] = {"lib/python3*/site-packages/nvidia/*/lib", NULL};
 
 /* Each library reports its version through a different function. */
-static void ask_nvrtc(void *function, char *text, size_t bytes)
+static void version_of_nvrtc(void *function, char *text, size_t bytes)
 {
     int major = 0, minor = 0;
     int (*ask)(int *major, int *minor);
@@ -27,7 +27,7 @@ static void ask_nvrtc(void *function, char *text, size_t bytes)
         snprintf(text, bytes, "%d.%d", major, minor);
 }
 
-static void ask_cupti(void *function, char *text, size_t bytes)
+static void version_of_cupti(void *function, char *text, size_t bytes)
 {
     uint32_t number = 0;
     int (*ask)(uint32_t * number);
@@ -36,7 +36,7 @@ static void ask_cupti(void *function, char *text, size_t bytes)
         snprintf(text, bytes, "%u", number);
 }
 
-static void ask_cublaslt(void *function, char *text, size_t bytes)
+static void version_of_cublaslt(void *function, char *text, size_t bytes)
 {
     size_t (*ask)(void);
     memcpy(&ask, &function, sizeof ask);
@@ -47,9 +47,9 @@ static const struct {
     const char *function;
     void (*ask)(void *function, char *text, size_t bytes);
 } versions[OPTIONAL_COUNT] = {
-    [OPTIONAL_NVRTC] = {"nvrtcVersion", ask_nvrtc},
-    [OPTIONAL_CUPTI] = {"cuptiGetVersion", ask_cupti},
-    [OPTIONAL_CUBLASLT] = {"cublasLtGetVersion", ask_cublaslt},
+    [OPTIONAL_NVRTC] = {"nvrtcVersion", version_of_nvrtc},
+    [OPTIONAL_CUPTI] = {"cuptiGetVersion", version_of_cupti},
+    [OPTIONAL_CUBLASLT] = {"cublasLtGetVersion", version_of_cublaslt},
 };
 
 static int try_library(struct optional_library *library, enum optional_library_kind kind,

@@ -14,6 +14,6 @@ extern const uint32_t category_count;
 
 /* The name in the list that `text` is; NULL: it is none. */
 const char *category_find(const char *text);
-/* What an unknown one is told: "unknown category 'matmol' (did you mean 'matmul'?)", or all of
+/* The message for an unknown one: "unknown category 'matmol' (did you mean 'matmul'?)", or all of
  * them. */
 const char *category_complaint(struct arena *arena, const char *text);

@@ -239,13 +239,13 @@ static double neighbour_of(uint32_t dtype, double value, double direction)
  * is not below a bound what is stored. */
 static void bound_uniform(struct fill_plan *plan, double a, double b)
 {
-    uint64_t room;
-    dtype_store(plan->dtype, &room, 0, a);
-    plan->bottom = dtype_load(plan->dtype, &room, 0);
+    uint64_t bits;
+    dtype_store(plan->dtype, &bits, 0, a);
+    plan->bottom = dtype_load(plan->dtype, &bits, 0);
     if (plan->bottom < a)
         plan->bottom = neighbour_of(plan->dtype, plan->bottom, 1);
-    dtype_store(plan->dtype, &room, 0, b);
-    plan->top = dtype_load(plan->dtype, &room, 0);
+    dtype_store(plan->dtype, &bits, 0, b);
+    plan->top = dtype_load(plan->dtype, &bits, 0);
     if (plan->top >= b)
         plan->top = neighbour_of(plan->dtype, plan->top, -1);
     if (plan->bottom > plan->top) /* no value of the type lies between */

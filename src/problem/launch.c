@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char name_letters[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 struct reader {
     struct arena *arena;
@@ -21,7 +20,7 @@ struct reader {
 
 static size_t word_length(const char *at)
 {
-    return *at >= '0' && *at <= '9' ? 0 : strspn(at, name_letters);
+    return *at >= '0' && *at <= '9' ? 0 : strspn(at, name_bytes);
 }
 
 static bool word_is(const char *at, size_t length, const char *word)
@@ -413,7 +412,7 @@ static int solution_kinds(const char *at)
             at = next;
             continue;
         }
-        size_t length = strspn(at, name_letters);
+        size_t length = strspn(at, name_bytes);
         const char *behind = at + length;
         while (*behind == ' ' || *behind == '\t' || *behind == '\n' || *behind == '\r')
             behind++;

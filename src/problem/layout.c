@@ -29,9 +29,9 @@ refuse_layout(const struct problem *problem, const struct argument *argument,
     return err_set(err, code, "argument '%s' with %s: %s", argument->name, sizes_text, text);
 }
 
-static int place_shape(const struct problem *problem, const struct argument *argument,
-                       const struct size_set *sizes, struct layout_argument *placed,
-                       struct err *err)
+static int lay_out_shape(const struct problem *problem, const struct argument *argument,
+                         const struct size_set *sizes, struct layout_argument *placed,
+                         struct err *err)
 {
     uint64_t element_bytes = dtype_facts(argument->dtype)->bytes;
     placed->count = 1;
@@ -53,8 +53,9 @@ static int place_shape(const struct problem *problem, const struct argument *arg
     return 0;
 }
 
-static int place_fill(const struct problem *problem, const struct argument *argument,
-                      const struct size_set *sizes, struct layout_argument *placed, struct err *err)
+static int lay_out_fill(const struct problem *problem, const struct argument *argument,
+                        const struct size_set *sizes, struct layout_argument *placed,
+                        struct err *err)
 {
     char reason[160];
     placed->fill = argument->fill;
@@ -68,8 +69,9 @@ static int place_fill(const struct problem *problem, const struct argument *argu
     return 0;
 }
 
-static int place_size(const struct problem *problem, const struct argument *argument,
-                      const struct size_set *sizes, struct layout_argument *placed, struct err *err)
+static int lay_out_size(const struct problem *problem, const struct argument *argument,
+                        const struct size_set *sizes, struct layout_argument *placed,
+                        struct err *err)
 {
     placed->dtype = DTYPE_U64;
     placed->count = 1;
@@ -99,10 +101,10 @@ int problem_layout(const struct problem *problem, const struct size_set *sizes,
         placed->role = argument->role;
         placed->dtype = argument->dtype;
         int result = argument->role == ROLE_SIZE
-                         ? place_size(problem, argument, sizes, placed, err)
-                         : place_shape(problem, argument, sizes, placed, err);
+                         ? lay_out_size(problem, argument, sizes, placed, err)
+                         : lay_out_shape(problem, argument, sizes, placed, err);
         if (result == 0 && argument->fill != FILL_NONE)
-            result = place_fill(problem, argument, sizes, placed, err);
+            result = lay_out_fill(problem, argument, sizes, placed, err);
         if (result < 0)
             return result;
         /* Scalars take 8 bytes whatever their type, and a guard like arrays: one rule for all. */

@@ -280,9 +280,9 @@ static int parse_name(struct native *native, const struct yaml_node *node)
     if (result < 0)
         return result;
     const char *name = node->text;
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-";
-    size_t good = strspn(name, letters);
+    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_-";
+    size_t good = strspn(name, name_bytes);
     if (name[good] != '\0')
         return yaml_fail_inside(native->yaml, node, (uint32_t)good, native->err,
                                 "a name is made of letters, digits, '_' and '-'");

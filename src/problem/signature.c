@@ -32,8 +32,8 @@ static void skip_blanks(struct scanner *scanner)
 
 static size_t word_length(const char *at)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    if (*at == '\0' || !strchr(letters, *at))
+    static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    if (*at == '\0' || !strchr(name_bytes, *at))
         return 0;
     return strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }

@@ -62,9 +62,9 @@ static bool map_nobody(pid_t pid)
     return write_proc(path, map) && ok;
 }
 
-/* A user namespace of root and SANDBOX_NOBODY, for a root who may not make mounts outside of one.
+/* A user namespace of root and SANDBOX_NOBODY, for a root that may not make mounts outside of one.
  * False, and *stranded: it was made, and no identity is mapped in it. */
-static bool roots_user_namespace(bool *stranded)
+static bool root_user_namespace(bool *stranded)
 {
     int ends[2], status = 1;
     char word = 0;
@@ -108,7 +108,7 @@ bool sandbox_unshare(const struct sandbox *sandbox, uint32_t *layers)
     bool stranded = false;
     *layers = 0;
     if (!(sandbox->forbid & BIT(LAYER_USER)) && needs_user_namespace() &&
-        (geteuid() == 0 ? roots_user_namespace(&stranded) : own_user_namespace()))
+        (geteuid() == 0 ? root_user_namespace(&stranded) : own_user_namespace()))
         *layers |= BIT(LAYER_USER);
     if (stranded)
         return false;

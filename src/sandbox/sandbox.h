@@ -9,7 +9,7 @@
  * Layers are tried one by one. Each that holds sets its bit in `layers`; what is missing is named
  * by `doctor` and in each verdict, never papered over. As root, mounts are made with real
  * privileges and the process then becomes SANDBOX_NOBODY inside a user namespace of its own. As an
- * ordinary user, and as a root who may not mount (a container's), the user namespace comes first
+ * ordinary user, and as a root that may not mount (a container's), the user namespace comes first
  * and gives that right; that root becomes SANDBOX_NOBODY, too. After sandbox_lock there is no way
  * back: no capability, no new privilege, no path outside the sandbox.
  *
@@ -36,7 +36,7 @@
     X(LAYER_NET, "network namespace", "every network, loopback too")                               \
     X(LAYER_IPC, "IPC namespace", "shared memory and queues of others")                            \
     X(LAYER_UTS, "UTS namespace", "changing this machine's host name")                             \
-    X(LAYER_IDENTITY, "unprivileged identity", "files and rights of the user who judges")          \
+    X(LAYER_IDENTITY, "unprivileged identity", "files and rights of the judging user")             \
     X(LAYER_LANDLOCK, "Landlock",                                                                  \
       "paths, TCP ports, abstract sockets, signals outside the sandbox")                           \
     X(LAYER_SECCOMP, "seccomp filter", "system calls that no kernel needs")                        \

@@ -26,8 +26,8 @@ struct standby {
     int control;
     pid_t pid;
     _Atomic bool ready;
-    int64_t ready_timeout_ms;
-    int64_t ready_deadline_ns;
+    int64_t start_timeout_ms;
+    int64_t start_deadline_ns;
     char *name;
     char **argv, **environment; /* for another one, should this one be killed */
     const _Atomic int *cancelled;
@@ -89,7 +89,7 @@ static int launch_server(struct standby *standby, struct err *err)
 {
     int theirs = -1;
     standby->ready = false;
-    standby->ready_deadline_ns = clock_now_ns() + standby->ready_timeout_ms * 1000000;
+    standby->start_deadline_ns = clock_now_ns() + standby->start_timeout_ms * 1000000;
     int result = fd_message_pair(&standby->control, &theirs, err);
     if (result == 0)
         result = start_server(standby, theirs, err);
@@ -120,11 +120,11 @@ static bool has_ended(const struct standby *standby)
 }
 
 int standby_open(struct standby **standby, const char *const *argv, const char *const *environment,
-                 int64_t ready_timeout_ms, const _Atomic int *cancelled, struct err *err)
+                 int64_t start_timeout_ms, const _Atomic int *cancelled, struct err *err)
 {
     struct standby *made = mem_alloc(sizeof *made);
     *made = (struct standby){.control = -1,
-                             .ready_timeout_ms = ready_timeout_ms,
+                             .start_timeout_ms = start_timeout_ms,
                              .cancelled = cancelled,
                              .name = mem_strdup(argv[0]),
                              .argv = copy_words(argv),
@@ -186,7 +186,7 @@ static int take_answer(struct standby *standby, int64_t deadline_ns, const _Atom
                    standby->name);
 }
 
-static int ready_locked(struct standby *standby, struct err *err)
+static int await_start_locked(struct standby *standby, struct err *err)
 {
     int32_t code;
     int result = 0;
@@ -196,7 +196,7 @@ static int ready_locked(struct standby *standby, struct err *err)
     }
     if (standby->ready || result < 0)
         return result;
-    result = take_answer(standby, standby->ready_deadline_ns, standby->cancelled, &code, err);
+    result = take_answer(standby, standby->start_deadline_ns, standby->cancelled, &code, err);
     standby->ready = result == 0;
     return result;
 }
@@ -219,7 +219,7 @@ enum standby_state standby_look(struct standby *standby)
 int standby_ready(struct standby *standby, struct err *err)
 {
     pthread_mutex_lock(&standby->lock);
-    int result = ready_locked(standby, err);
+    int result = await_start_locked(standby, err);
     pthread_mutex_unlock(&standby->lock);
     return result;
 }
@@ -282,7 +282,7 @@ int standby_spawn(struct standby *standby, const struct sandbox *sandbox, int64_
     int theirs = -1;
     *process = (struct sandboxed){.channel = -1, .pid_fd = -1};
     pthread_mutex_lock(&standby->lock);
-    int result = ready_locked(standby, err);
+    int result = await_start_locked(standby, err);
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (result == 0)
         result = fd_message_pair(&process->channel, &theirs, err);

@@ -26,10 +26,10 @@
 struct standby;
 
 /* Starts `argv` with the control socket as descriptor 3 and `environment` as its whole environment.
- * Returns at once; the first spawn waits until the server is ready, at most ready_timeout_ms. Waits
+ * Returns at once; the first spawn waits until the server is ready, at most start_timeout_ms. Waits
  * end with ERR_CANCELLED soon after *cancelled (NULL: never) is set. */
 NODISCARD int standby_open(struct standby **standby, const char *const *argv,
-                           const char *const *environment, int64_t ready_timeout_ms,
+                           const char *const *environment, int64_t start_timeout_ms,
                            const _Atomic int *cancelled, struct err *err);
 /* Ends the server. Sandboxed processes that it made live on until sandboxed_close. */
 void standby_close(struct standby *standby);

@@ -33,7 +33,7 @@ struct counting_runner {
     int fail;        /* returned instead of running */
     bool time_out;   /* reported instead of running */
     int kills;       /* so many runs end by SIGKILL */
-    bool kills_part; /* and the compiler tells it of what it runs */
+    bool kills_part; /* and the compiler prints what it runs */
 };
 
 static int count_run(struct runner *self, const struct command *command, struct outcome *outcome,
@@ -297,8 +297,8 @@ TEST(hit_runs_nothing)
         counting.calls = 0;
         for (size_t j = 0; j < 3; j++) {
             struct artifact artifact = build(COMPILE_C, names[j], rows[i].text);
-            size_t place_of_name = strcspn(rows[i].diagnostics, "%");
-            const char *rest = rows[i].diagnostics + place_of_name;
+            size_t name_at = strcspn(rows[i].diagnostics, "%");
+            const char *rest = rows[i].diagnostics + name_at;
             char *expected = *rest ? mem_printf("%s%s", names[j], rest + 2) : mem_strdup("");
             assert_int_equal(artifact.ok, rows[i].ok);
             assert_int_equal(artifact.cached, j > 0);
@@ -452,7 +452,7 @@ TEST(cache_that_cannot_be_written)
     mem_free(file);
 }
 
-TEST(timeout_is_told_and_not_kept)
+TEST(timeout_is_reported_and_not_kept)
 {
     counting.time_out = true;
     struct artifact artifact = build(COMPILE_C, "a.c", ADD);
@@ -465,7 +465,7 @@ TEST(timeout_is_told_and_not_kept)
     artifact_deinit(&artifact);
 }
 
-TEST(out_of_memory_is_told_and_not_kept)
+TEST(out_of_memory_is_reported_and_not_kept)
 {
     static const char bomb[] = "#define A 1,1,1,1,1,1,1,1,1,1\n"
                                "#define B A,A,A,A,A,A,A,A,A,A\n"
@@ -644,7 +644,7 @@ TEST(processes_share_a_cache)
     }
 }
 
-/* What a killed process left is removed after a day, by whoever tends the cache. */
+/* What a killed process left is removed after a day, by the next process that tends the cache. */
 TEST(stale_scratch_is_removed)
 {
     static const struct {

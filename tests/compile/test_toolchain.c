@@ -350,8 +350,8 @@ TEST(cuda_home)
     mem_free(path);
 }
 
-/* The bundled toolchain is for machines that have none: not for those that have, nor for a user who
- * named one. */
+/* The bundled toolchain is for machines that have none: not for those that have, nor for a user
+ * that named one. */
 TEST(bundled_is_the_last_resort)
 {
     struct toolchain toolchain;

@@ -11,7 +11,7 @@
 TEST_GROUP(fake_cuda_find, NULL);
 TEST_EACH(fake_cuda_clean, fake_cuda_clean);
 
-TEST(what_the_driver_tells)
+TEST(what_the_driver_reports)
 {
     struct gpu_list list;
     struct err err = {0};
@@ -37,7 +37,7 @@ TEST(what_the_driver_tells)
     assert_true(gpu->memory_bytes_per_s == 2.0 * 3201e6 * 6144 / 8);
 }
 
-TEST(more_than_there_is_room_for)
+TEST(more_than_the_list_holds)
 {
     struct gpu_list list;
     struct err err;

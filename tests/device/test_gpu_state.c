@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define BOARD "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1"
+#define WHOLE_GPU "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1"
 #define INSTANCE "MIG-01112131-4151-6171-8191-a1b1c1d1e1f1"
 
 static struct nvml nvml;
@@ -47,7 +47,7 @@ TEST(library_that_is_none)
 }
 
 /* A MIG instance has its own memory, and its board's clocks and health. */
-TEST(what_it_tells)
+TEST(readings)
 {
     static const struct {
         const char *uuid;
@@ -55,7 +55,7 @@ TEST(what_it_tells)
         int64_t memory_free;
         int busy_percent;
     } rows[] = {
-        {BOARD, false, 15LL << 30, 12},
+        {WHOLE_GPU, false, 15LL << 30, 12},
         {INSTANCE, true, 3LL << 30, -1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -105,16 +105,16 @@ static void assert_nothing(const struct gpu_sensor *sensor)
 }
 
 /* Every question refused, as on a virtual GPU; no such GPU; no library at all. */
-TEST(nothing_told_is_no_error)
+TEST(missing_readings_are_no_error)
 {
     struct gpu_sensor sensor;
     setenv("FAKE_NVML_FAIL", "all", 1);
-    gpu_sensor_open(&sensor, &nvml, BOARD);
+    gpu_sensor_open(&sensor, &nvml, WHOLE_GPU);
     assert_nothing(&sensor);
     unsetenv("FAKE_NVML_FAIL");
     gpu_sensor_open(&sensor, &nvml, "GPU-ff");
     assert_nothing(&sensor);
-    gpu_sensor_open(&sensor, NULL, BOARD);
+    gpu_sensor_open(&sensor, NULL, WHOLE_GPU);
     assert_nothing(&sensor);
 }
 
@@ -123,7 +123,7 @@ TEST(older_names)
 {
     struct gpu_sensor sensor;
     struct gpu_state now;
-    gpu_sensor_open(&sensor, &nvml, BOARD);
+    gpu_sensor_open(&sensor, &nvml, WHOLE_GPU);
     nvml.reasons = NULL;
     setenv("FAKE_NVML_REASONS", "0x80", 1);
     gpu_sensor_read(&sensor, &now);
@@ -148,7 +148,7 @@ TEST(complaints)
         setenv(rows[i].variable, rows[i].value, 1);
         if (rows[i].fail)
             setenv("FAKE_NVML_FAIL", rows[i].fail, 1);
-        gpu_sensor_open(&sensor, &nvml, BOARD);
+        gpu_sensor_open(&sensor, &nvml, WHOLE_GPU);
         gpu_sensor_examine(&sensor, &health);
         const char *complaint = gpu_health_complaint(&health);
         if (!complaint != !rows[i].words || (complaint && !strstr(complaint, rows[i].words)))
@@ -172,7 +172,7 @@ TEST(a_watch_keeps_what_passes)
         struct gpu_watch watch;
         char text[128];
         fake_cuda_clean(state);
-        gpu_sensor_open(&sensor, &nvml, BOARD);
+        gpu_sensor_open(&sensor, &nvml, WHOLE_GPU);
         gpu_watch_begin(&watch, &sensor);
         setenv("FAKE_NVML_REASONS", rows[i].reasons, 1);
         setenv("FAKE_NVML_SM_MHZ", "1200", 1);

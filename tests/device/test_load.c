@@ -88,7 +88,7 @@ TEST(groups)
         {{"proc/self/cgroup=0::/a/b\n", V2 "a/b/memory.max=900", V2 "a/memory.max=300",
           V2 "memory.max=800", V2 "a/b/memory.current=10", V2 "a/memory.current=20"},
          280},
-        /* A path of the host's that nobody sees here: what is mounted counts. */
+        /* A path of the host's that is not seen here: what is mounted counts. */
         {{"proc/self/cgroup=0::/../host/pod\n", V2 "memory.max=500"}, 500},
         {{"proc/self/cgroup=9:name=systemd:/x\n8:memory:/x\n0::/\n",
           V1 "x/memory.limit_in_bytes=2000\n", V1 "x/memory.usage_in_bytes=1500\n",

@@ -62,10 +62,10 @@ TEST(who_may_be_in_with_whom)
         struct device_lock inside, outside;
         assert_int_equal(acquire(&inside, rows[i].inside, NULL), 0);
         assert_int_equal(acquire(&outside, rows[i].outside, &now), rows[i].result);
-        assert_int_equal(outside.room >= 0, rows[i].result == 0);
+        assert_int_equal(outside.held >= 0, rows[i].result == 0);
         device_lock_release(&outside);
         device_lock_release(&inside);
-        /* Nobody left anything locked, a cancelled waiter neither. */
+        /* Nothing was left locked, by a cancelled waiter neither. */
         assert_int_equal(acquire(&inside, DEVICE_EXCLUSIVE, &now), 0);
         device_lock_release(&inside);
         device_lock_release(&inside);
@@ -105,7 +105,7 @@ static void enter(struct scene *scene, enum device_lock_mode mode)
     device_lock_release(&lock);
 }
 
-static void *enter_often(void *data)
+static void *lock_often(void *data)
 {
     for (int i = 0; i < 10; i++) {
         enter(data, i % 3 ? DEVICE_SHARED : DEVICE_EXCLUSIVE);
@@ -125,7 +125,7 @@ TEST(threads_and_processes)
         if (children[i] == 0) {
             pthread_t threads[3];
             for (int k = 0; k < 3; k++)
-                if (pthread_create(&threads[k], NULL, enter_often, scene) != 0)
+                if (pthread_create(&threads[k], NULL, lock_often, scene) != 0)
                     _exit(1);
             for (int k = 0; k < 3; k++)
                 pthread_join(threads[k], NULL);
@@ -187,7 +187,7 @@ static void *visit(void *data)
     return NULL;
 }
 
-/* Shared visits overlap all the time, so the room is never empty by itself. */
+/* Shared visits overlap all the time, so the lock is never free by itself. */
 TEST(a_stream_of_checks_does_not_starve_a_timing)
 {
     struct visitor visitor = {0};
@@ -245,7 +245,7 @@ TEST(planted_files_are_refused)
         assert_int_equal(device_lock_acquire(&lock, directory, "cpu", DEVICE_SHARED, NULL, &err),
                          ERR_IO);
         assert_non_null(strstr(err.text, "cpu.gate"));
-        assert_int_equal(lock.room, -1);
+        assert_int_equal(lock.held, -1);
         assert_false(file_exists(other));
         assert_int_equal(remove(gate), 0);
     }

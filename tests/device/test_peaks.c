@@ -153,7 +153,7 @@ TEST_WITH(floor, NULL, NULL)
         {2e8, 0, 1},
         {0, 8e4, 1e-4},                /* in the first cache */
         {0, 1e5, 1.25e-4},             /* just filling it */
-        {0, 5e5, 1e-3},                /* 4e5 from the second beat 5e5 from the first */
+        {0, 5e5, 1e-3},                /* 4e5 from the second is less than 5e5 from the first */
         {0, 1e7, (1e7 - 1.1e6) / 2e8}, /* all caches together: no memory */
         {0, 1.11e7, 1e7 / 2e8},
         {0, 1e9, (1e9 - 1.11e7) / 1e7}, /* memory */

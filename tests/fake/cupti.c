@@ -14,7 +14,7 @@
 static cupti_callback *on_call;
 static void *on_call_context;
 static unsigned char enabled[CALLS], recorded[32];
-static cupti_room *on_request;
+static cupti_requested *on_request;
 static cupti_filled *on_filled;
 static unsigned char *records;
 static size_t record_count, dropped;
@@ -61,7 +61,7 @@ int fake_enable_callback(uint32_t on, void *subscriber, int domain, uint32_t fun
     return outcome("cuptiEnableCallback");
 }
 
-int fake_activity_callbacks(cupti_room *request, cupti_filled *filled)
+int fake_activity_callbacks(cupti_requested *request, cupti_filled *filled)
 {
     on_request = request;
     on_filled = filled;

@@ -45,14 +45,14 @@ static void cost(const struct gpu_sensor *sensor)
     COST("health (gpu_sensor_examine)", (gpu_sensor_examine(sensor, &health), 0));
     if (!nvml)
         return;
-    COST("clock", nvml->clock(sensor->board, NVML_CLOCK_SM, &value));
-    COST("highest clock", nvml->clock_max(sensor->board, NVML_CLOCK_SM, &value));
-    COST("temperature", nvml->temperature(sensor->board, 0, &value));
-    COST("power", nvml->power(sensor->board, &value));
+    COST("clock", nvml->clock(sensor->gpu, NVML_CLOCK_SM, &value));
+    COST("highest clock", nvml->clock_max(sensor->gpu, NVML_CLOCK_SM, &value));
+    COST("temperature", nvml->temperature(sensor->gpu, 0, &value));
+    COST("power", nvml->power(sensor->gpu, &value));
     if (nvml->reasons)
-        COST("reasons", nvml->reasons(sensor->board, &bits));
+        COST("reasons", nvml->reasons(sensor->gpu, &bits));
     if (nvml->violation)
-        COST("violation", nvml->violation(sensor->board, NVML_VIOLATION_HEAT, &time));
+        COST("violation", nvml->violation(sensor->gpu, NVML_VIOLATION_HEAT, &time));
 #undef COST
 }
 

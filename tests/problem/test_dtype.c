@@ -186,8 +186,8 @@ TEST(integers)
 
 TEST(unknown_type)
 {
-    uint64_t room = 42;
-    dtype_store(DTYPE_COUNT, &room, 0, 1);
-    assert_int_equal(room, 42);
-    assert_true(isnan(dtype_load(DTYPE_COUNT, &room, 0)));
+    uint64_t bits = 42;
+    dtype_store(DTYPE_COUNT, &bits, 0, 1);
+    assert_int_equal(bits, 42);
+    assert_true(isnan(dtype_load(DTYPE_COUNT, &bits, 0)));
 }

@@ -31,11 +31,11 @@ static uint64_t bits_of(uint64_t seed, uint32_t index, uint64_t element)
  * from a value that is known to lie on the other side. */
 static double edge(uint32_t type, double bound, bool below)
 {
-    uint64_t room = 0;
-    dtype_store(type, &room, 0, bound);
+    uint64_t bits = 0;
+    dtype_store(type, &bits, 0, bound);
     for (int steps = -2; steps <= 2; steps++) {
         /* Neighbours of a float are neighbours as integers, with the sign apart. */
-        uint64_t near = room;
+        uint64_t near = bits;
         size_t bytes = dtype_facts(type)->bytes;
         uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
         bool negative = near & sign;
@@ -435,7 +435,7 @@ TEST(slot)
     free(again);
 }
 
-/* What a GPU is told of a fill makes the same numbers. */
+/* What a GPU gets of a fill makes the same numbers. */
 TEST(plans)
 {
     static const struct {

@@ -273,7 +273,7 @@ TEST(missing)
     }
 }
 
-TEST(bad_roots)
+TEST(bad_search_paths)
 {
     struct suite suite;
     struct err err = {0};

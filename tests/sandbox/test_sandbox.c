@@ -56,32 +56,32 @@ static void result_deinit(struct result *result)
     outcome_deinit(&result->outcome);
 }
 
-struct ask {
+struct trial {
     const char *const *argv, *const *environment;
     uint32_t forbid;
     int64_t timeout_ms;
     uint64_t memory_bytes, file_bytes;
 };
 
-static void run_command(const struct ask *ask, struct result *result)
+static void run_command(const struct trial *trial, struct result *result)
 {
     struct sandbox_runner runner;
     char *scratch = mem_printf("%s/scratch", place);
     char *programs = mem_printf("%s/bin", place);
     const char *readable[] = {programs, "/bin", "/usr", "/lib", "/lib64", NULL};
-    struct command command = {.argv = ask->argv,
-                              .environment = ask->environment,
+    struct command command = {.argv = trial->argv,
+                              .environment = trial->environment,
                               .directory = scratch,
                               .readable = readable,
-                              .timeout_ms = ask->timeout_ms ? ask->timeout_ms : 20000,
-                              .memory_bytes = ask->memory_bytes,
-                              .file_bytes = ask->file_bytes};
+                              .timeout_ms = trial->timeout_ms ? trial->timeout_ms : 20000,
+                              .memory_bytes = trial->memory_bytes,
+                              .file_bytes = trial->file_bytes};
     *result = (struct result){0};
     assert_int_equal(mkdir(scratch, 0700), 0);
     outcome_init(&result->outcome, OUTPUT_BYTES);
-    sandbox_runner_init(&runner, standby, (layers & ~ask->forbid) >> LAYER_MOUNT & 1, NULL,
+    sandbox_runner_init(&runner, standby, (layers & ~trial->forbid) >> LAYER_MOUNT & 1, NULL,
                         &cancelled);
-    runner.forbid = ask->forbid;
+    runner.forbid = trial->forbid;
     result->code = runner.runner.run(&runner.runner, &command, &result->outcome, &result->err);
     result->layers = runner.layers;
     file_remove_tree(scratch);
@@ -90,12 +90,12 @@ static void run_command(const struct ask *ask, struct result *result)
 }
 
 /* What the probe says; a static buffer. */
-static const char *ask_probe(uint32_t forbid, const char *what, const char *argument)
+static const char *run_probe(uint32_t forbid, const char *what, const char *argument)
 {
     static char answer[300];
     struct result result;
     const char *argv[] = {probe, what, argument, NULL};
-    run_command(&(struct ask){.argv = argv, .forbid = forbid}, &result);
+    run_command(&(struct trial){.argv = argv, .forbid = forbid}, &result);
     if (result.code < 0 || result.outcome.exit_code != 0)
         fail_msg("probe %s %s: %s, status %d, signal %d: %s", what, argument, result.err.text,
                  result.outcome.exit_code, result.outcome.signal, result.outcome.output.data);
@@ -187,7 +187,7 @@ TEST(layers)
     };
     struct result result;
     const char *argv[] = {probe, "identity", NULL};
-    run_command(&(struct ask){.argv = argv}, &result);
+    run_command(&(struct trial){.argv = argv}, &result);
     if (result.code < 0)
         fail_msg("%s", result.err.text);
     layers = result.layers;
@@ -196,7 +196,7 @@ TEST(layers)
         layers |= BIT(LAYER_LANDLOCK);
     layers |= BIT(LAYER_SECCOMP);
     if (layers & BIT(LAYER_PROC))
-        assert_string_equal(ask_probe(0, "status", "Seccomp"), "2");
+        assert_string_equal(run_probe(0, "status", "Seccomp"), "2");
     for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
         if (!(layers >> i & 1))
             print_message("user %u: this machine has no %s\n", (unsigned)geteuid(), names[i]);
@@ -261,7 +261,7 @@ static void try_all(uint32_t forbid, const char *name)
                           (unsigned)geteuid(), name, rows[i].what, rows[i].argument);
             continue;
         }
-        const char *answer = ask_probe(forbid, rows[i].what, rows[i].argument);
+        const char *answer = run_probe(forbid, rows[i].what, rows[i].argument);
         if (strncmp(answer, "refused: ", 9) != 0)
             fail_msg("without %s: %s %s: %s", name, rows[i].what, rows[i].argument, answer);
     }
@@ -294,7 +294,7 @@ TEST(refusal)
 {
     struct result result;
     const char *argv[] = {probe, "identity", NULL};
-    run_command(&(struct ask){.argv = argv, .forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP)},
+    run_command(&(struct trial){.argv = argv, .forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP)},
                 &result);
     assert_int_equal(result.code, 0);
     assert_int_equal(result.outcome.exit_code, 126);
@@ -373,7 +373,7 @@ TEST(system_calls)
     for (size_t i = 0; i < COUNT(calls); i++) {
         char number[16];
         snprintf(number, sizeof number, "%ld", calls[i].number);
-        const char *answer = ask_probe(0, "syscall", number);
+        const char *answer = run_probe(0, "syscall", number);
         if (strcmp(answer, "refused: EPERM") != 0 && strcmp(answer, "refused: ENOSYS") != 0)
             fail_msg("%s: %s", calls[i].name, answer);
     }
@@ -382,24 +382,24 @@ TEST(system_calls)
 TEST(inside)
 {
     char *own = mem_strdup(probe);
-    assert_string_equal(ask_probe(0, "read", own), "done");
-    assert_string_equal(ask_probe(0, "write", "file"), "done"); /* the scratch */
-    assert_string_equal(ask_probe(0, "read", "/dev/urandom"), "done");
-    assert_string_equal(ask_probe(0, "write", "/dev/null"), "done");
-    assert_string_equal(ask_probe(0, "descriptors", ""), "0");
-    assert_string_equal(ask_probe(0, "environment", ""), "0");
-    assert_string_not_equal(ask_probe(0, "identity", ""), "0");
+    assert_string_equal(run_probe(0, "read", own), "done");
+    assert_string_equal(run_probe(0, "write", "file"), "done"); /* the scratch */
+    assert_string_equal(run_probe(0, "read", "/dev/urandom"), "done");
+    assert_string_equal(run_probe(0, "write", "/dev/null"), "done");
+    assert_string_equal(run_probe(0, "descriptors", ""), "0");
+    assert_string_equal(run_probe(0, "environment", ""), "0");
+    assert_string_not_equal(run_probe(0, "identity", ""), "0");
     if (layers & BIT(LAYER_MOUNT)) {
-        assert_string_equal(ask_probe(0, "write", SANDBOX_SCRATCH "/a"), "done");
+        assert_string_equal(run_probe(0, "write", SANDBOX_SCRATCH "/a"), "done");
         if (strncmp(place, "/tmp/", 5) != 0) /* else a readable path lies there */
-            assert_string_equal(ask_probe(0, "write", "/tmp/a"), "done");
-        assert_string_equal(ask_probe(0, "write", "/a"), "refused: EROFS");
+            assert_string_equal(run_probe(0, "write", "/tmp/a"), "done");
+        assert_string_equal(run_probe(0, "write", "/a"), "refused: EROFS");
     }
     if (layers & BIT(LAYER_PROC)) {
-        assert_string_equal(ask_probe(0, "status", "NoNewPrivs"), "1");
-        assert_string_equal(ask_probe(0, "status", "CapEff"), "0000000000000000");
-        assert_string_equal(ask_probe(0, "status", "CapPrm"), "0000000000000000");
-        assert_string_equal(ask_probe(0, "entries", "/proc"), "1");
+        assert_string_equal(run_probe(0, "status", "NoNewPrivs"), "1");
+        assert_string_equal(run_probe(0, "status", "CapEff"), "0000000000000000");
+        assert_string_equal(run_probe(0, "status", "CapPrm"), "0000000000000000");
+        assert_string_equal(run_probe(0, "entries", "/proc"), "1");
     }
     mem_free(own);
 }
@@ -408,7 +408,7 @@ TEST(command)
 {
     struct result result;
     const char *shell[] = {"/bin/sh", "-c", "echo out; echo err >&2; pwd >/dev/null; exit 3", NULL};
-    run_command(&(struct ask){.argv = shell}, &result);
+    run_command(&(struct trial){.argv = shell}, &result);
     assert_int_equal(result.code, 0);
     assert_int_equal(result.outcome.exit_code, 3);
     assert_int_equal(result.outcome.signal, 0);
@@ -417,19 +417,19 @@ TEST(command)
     result_deinit(&result);
 
     const char *crash[] = {probe, "crash", NULL};
-    run_command(&(struct ask){.argv = crash}, &result);
+    run_command(&(struct trial){.argv = crash}, &result);
     assert_int_equal(result.outcome.signal, SIGSEGV);
     assert_int_equal(result.outcome.exit_code, -1);
     result_deinit(&result);
 
     const char *environment[] = {"A=b c", "D=", NULL};
     const char *ask[] = {probe, "environment", NULL};
-    run_command(&(struct ask){.argv = ask, .environment = environment}, &result);
+    run_command(&(struct trial){.argv = ask, .environment = environment}, &result);
     assert_string_equal(result.outcome.output.data, "2 A=b c\n");
     result_deinit(&result);
 
     const char *missing[] = {"/nowhere/cc", NULL};
-    run_command(&(struct ask){.argv = missing}, &result);
+    run_command(&(struct trial){.argv = missing}, &result);
     assert_int_equal(result.code, 0);
     assert_int_equal(result.outcome.exit_code, 126);
     assert_non_null(strstr(result.outcome.output.data, "/nowhere/cc: No such file"));
@@ -443,7 +443,7 @@ TEST(too_many_arguments)
     for (int i = 0; i < 699; i++)
         argv[i] = "/bin/true";
     argv[699] = NULL;
-    run_command(&(struct ask){.argv = argv}, &result);
+    run_command(&(struct trial){.argv = argv}, &result);
     assert_int_equal(result.code, ERR_LIMIT);
     result_deinit(&result);
 }
@@ -452,16 +452,16 @@ TEST(bounds)
 {
     struct result result;
     const char *allocate[] = {probe, "allocate", "256", NULL};
-    run_command(&(struct ask){.argv = allocate, .memory_bytes = UINT64_C(64) << 20}, &result);
+    run_command(&(struct trial){.argv = allocate, .memory_bytes = UINT64_C(64) << 20}, &result);
     assert_string_equal(result.outcome.output.data, "refused: ENOMEM\n");
     result_deinit(&result);
-    run_command(&(struct ask){.argv = allocate, .memory_bytes = UINT64_C(1) << 30}, &result);
+    run_command(&(struct trial){.argv = allocate, .memory_bytes = UINT64_C(1) << 30}, &result);
     assert_string_equal(result.outcome.output.data, "done\n");
     result_deinit(&result);
 
     /* each of eight files ends at its bound */
     const char *fill[] = {probe, "fill", "32", NULL};
-    run_command(&(struct ask){.argv = fill, .file_bytes = UINT64_C(1) << 20}, &result);
+    run_command(&(struct trial){.argv = fill, .file_bytes = UINT64_C(1) << 20}, &result);
     assert_int_equal(result.outcome.exit_code, 0);
     assert_in_range(strtoll(result.outcome.output.data, NULL, 10), 1 << 20, 8 << 20);
     result_deinit(&result);
@@ -471,7 +471,7 @@ TEST(fork_bomb)
 {
     struct result result;
     const char *bomb[] = {probe, "fork", "3000", NULL};
-    run_command(&(struct ask){.argv = bomb}, &result);
+    run_command(&(struct trial){.argv = bomb}, &result);
     assert_int_equal(result.outcome.exit_code, 0);
     assert_in_range(strtol(result.outcome.output.data, NULL, 10), 1, 512);
     result_deinit(&result);
@@ -483,7 +483,7 @@ TEST(output_flood)
 {
     struct result result;
     const char *argv[] = {probe, "flood", "64", NULL};
-    run_command(&(struct ask){.argv = argv}, &result);
+    run_command(&(struct trial){.argv = argv}, &result);
     assert_int_equal(result.code, 0);
     assert_int_equal(result.outcome.exit_code, 0);
     assert_true(result.outcome.output.len <= OUTPUT_BYTES && result.outcome.output.cut);
@@ -496,7 +496,7 @@ TEST(timeout)
     for (size_t i = 0; i < COUNT(whats); i++) {
         struct result result;
         const char *argv[] = {probe, whats[i][0], whats[i][1], NULL};
-        run_command(&(struct ask){.argv = argv, .timeout_ms = 150}, &result);
+        run_command(&(struct trial){.argv = argv, .timeout_ms = 150}, &result);
         assert_int_equal(result.code, 0);
         assert_true(result.outcome.timed_out);
         assert_true(result.outcome.elapsed_ms >= 150);
@@ -509,7 +509,7 @@ TEST(timeout)
 /* What a command leaves behind goes when it does. */
 TEST(daemon)
 {
-    assert_string_equal(ask_probe(0, "daemon", ""), "done");
+    assert_string_equal(run_probe(0, "daemon", ""), "done");
     if (layers & BIT(LAYER_PID))
         assert_no_probes();
 }
@@ -527,7 +527,7 @@ TEST(cancel)
     pthread_t thread;
     const char *argv[] = {probe, "loop", NULL};
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
-    run_command(&(struct ask){.argv = argv, .timeout_ms = 60000}, &result);
+    run_command(&(struct trial){.argv = argv, .timeout_ms = 60000}, &result);
     pthread_join(thread, NULL);
     assert_int_equal(result.code, ERR_CANCELLED);
     assert_false(result.outcome.timed_out);
@@ -542,7 +542,7 @@ TEST(nothing_left)
     int before = judging_descriptors();
     siginfo_t info = {0};
     for (int i = 0; i < 10; i++)
-        ask_probe(i % 2 ? BIT(LAYER_MOUNT) : 0, "identity", "");
+        run_probe(i % 2 ? BIT(LAYER_MOUNT) : 0, "identity", "");
     assert_int_equal(judging_descriptors(), before);
     assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), 0);
     assert_int_equal(info.si_pid, 0);

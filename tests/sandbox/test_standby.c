@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000 /* longer than anything takes, even here and now */
+#define WAIT_MS 20000 /* longer than anything takes, even here and now */
 
 static char *child_program;
 static struct sandbox *sandbox;
@@ -37,7 +37,7 @@ static void open_standby(struct standby **made)
     struct err err = {0};
     const char *argv[] = {child_program, NULL};
     const char *const environment[] = {NULL};
-    assert_ok(standby_open(made, argv, environment, PATIENCE_MS, NULL, &err), &err);
+    assert_ok(standby_open(made, argv, environment, WAIT_MS, NULL, &err), &err);
 }
 
 FIXTURE(open_all)
@@ -65,7 +65,7 @@ TEST_GROUP(open_all, close_all);
 static void spawn(struct standby *from, struct sandboxed *process)
 {
     struct err err = {0};
-    assert_ok(standby_spawn(from, sandbox, PATIENCE_MS, process, &err), &err);
+    assert_ok(standby_spawn(from, sandbox, WAIT_MS, process, &err), &err);
 }
 
 /* A field of /proc/PID/stat behind the name: 0 is the state, 1 the parent. "" when it is gone. */
@@ -107,7 +107,7 @@ static void nap(void)
 /* Gone, or dead and waiting to be reaped. */
 static bool vanished(pid_t pid)
 {
-    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
+    int64_t deadline_ns = clock_now_ns() + WAIT_MS * INT64_C(1000000);
     while (clock_now_ns() < deadline_ns) {
         char now = state_of(pid);
         if (now == '\0' || now == 'Z' || now == 'X')
@@ -225,7 +225,7 @@ TEST(death)
         struct pollfd wait = {.fd = which ? process.channel : process.pid_fd, .events = POLLIN};
         assert_int_equal(poll(&wait, 1, 0), 0);
         kill(process.pid, SIGKILL);
-        assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
+        assert_int_equal(poll(&wait, 1, WAIT_MS), 1);
         while (!sandboxed_ended(&process))
             nap();
         assert_true(sandboxed_ended(&process)); /* stays so */
@@ -255,7 +255,7 @@ TEST(exit)
             shutdown(process.channel, SHUT_RDWR);
         }
         struct pollfd wait = {.fd = process.pid_fd, .events = POLLIN};
-        assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
+        assert_int_equal(poll(&wait, 1, WAIT_MS), 1);
         assert_true(sandboxed_ended(&process));
         sandboxed_status_text(&process, text, sizeof text);
         assert_string_equal(text, texts[nonsense]);
@@ -366,7 +366,7 @@ TEST(read_across_the_end)
     mem_free(bytes);
 }
 
-TEST(bad_box)
+TEST(bad_sandbox)
 {
     struct sandboxed process;
     struct err err = {0};
@@ -374,7 +374,7 @@ TEST(bad_box)
     int before = judging_descriptors();
     sandbox_init(bad, SANDBOX_NATIVE);
     snprintf(bad->scratch, sizeof bad->scratch, "/nowhere/at/all");
-    int result = standby_spawn(standby, bad, PATIENCE_MS, &process, &err);
+    int result = standby_spawn(standby, bad, WAIT_MS, &process, &err);
     if (result == 0 && process.layers & (1U << LAYER_MOUNT))
         fail_msg("a sandbox without its scratch");
     if (result < 0)
@@ -391,12 +391,12 @@ TEST(bad_servers)
 {
     static const struct {
         const char *const argv[3];
-        int64_t patience_ms; /* short only where it is waited out */
+        int64_t timeout_ms; /* short only where it is waited out */
         int open, spawn;
         const char *says;
     } rows[] = {
-        {{"/nowhere/server"}, PATIENCE_MS, ERR_IO, 0, "/nowhere/server: cannot start"},
-        {{"/bin/true"}, PATIENCE_MS, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
+        {{"/nowhere/server"}, WAIT_MS, ERR_IO, 0, "/nowhere/server: cannot start"},
+        {{"/bin/true"}, WAIT_MS, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
         {{"/bin/sleep", "1000"}, 200, 0, ERR_TIMEOUT, "/bin/sleep: the standby process did not"},
     };
     const char *const environment[] = {NULL};
@@ -405,12 +405,12 @@ TEST(bad_servers)
         struct standby *bad = NULL;
         struct sandboxed process;
         struct err err = {0};
-        assert_int_equal(standby_open(&bad, rows[i].argv, environment, rows[i].patience_ms, NULL,
+        assert_int_equal(standby_open(&bad, rows[i].argv, environment, rows[i].timeout_ms, NULL,
                                       &err),
                          rows[i].open);
         if (bad) {
             assert_int_equal(standby_ready(bad, &err), rows[i].spawn);
-            assert_int_equal(standby_spawn(bad, sandbox, rows[i].patience_ms, &process, &err),
+            assert_int_equal(standby_spawn(bad, sandbox, rows[i].timeout_ms, &process, &err),
                              rows[i].spawn);
             sandboxed_close(&process);
         }
@@ -480,12 +480,12 @@ TEST(judge_death)
         struct err err;
         const char *argv[] = {child_program, NULL};
         const char *const environment[] = {NULL};
-        if (standby_open(&own, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
+        if (standby_open(&own, argv, environment, WAIT_MS, NULL, &err) < 0 ||
             standby_ready(own, &err) < 0)
             _exit(1);
         pids[2] = find_child(0);
         for (int i = 0; i < 2; i++)
-            if (standby_spawn(own, sandbox, PATIENCE_MS, &process[i], &err) < 0)
+            if (standby_spawn(own, sandbox, WAIT_MS, &process[i], &err) < 0)
                 _exit(2);
         if (sandboxed_freeze(&process[1], &err) < 0)
             _exit(3);
@@ -524,7 +524,7 @@ static void *spawn_many(void *argument)
     struct spawner *spawner = argument;
     for (int i = 0; i < SPAWNS; i++) {
         struct sandboxed process;
-        if (standby_spawn(standby, sandbox, PATIENCE_MS, &process, &spawner->err) < 0 ||
+        if (standby_spawn(standby, sandbox, WAIT_MS, &process, &spawner->err) < 0 ||
             sandboxed_freeze(&process, &spawner->err) < 0)
             spawner->failed++;
         spawner->pids[i] = process.pid;
@@ -595,11 +595,11 @@ TEST(cancelled_spawns)
     pthread_t thread;
     siginfo_t info = {0};
     _Atomic int stop = 0;
-    assert_int_equal(standby_open(&own, argv, environment, PATIENCE_MS, &cancelled, &err), 0);
+    assert_int_equal(standby_open(&own, argv, environment, WAIT_MS, &cancelled, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_now_and_then, &stop), 0);
     for (int i = 0; i < 100; i++) {
         struct sandboxed process;
-        int result = standby_spawn(own, sandbox, PATIENCE_MS, &process, &err);
+        int result = standby_spawn(own, sandbox, WAIT_MS, &process, &err);
         if (result == 0)
             sandboxed_close(&process);
         else if (result != ERR_CANCELLED)
@@ -609,7 +609,7 @@ TEST(cancelled_spawns)
     pthread_join(thread, NULL);
     cancelled = 0;
     struct sandboxed process;
-    assert_int_equal(standby_spawn(own, sandbox, PATIENCE_MS, &process, &err), 0);
+    assert_int_equal(standby_spawn(own, sandbox, WAIT_MS, &process, &err), 0);
     sandboxed_close(&process);
     standby_close(own);
     (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);

@@ -77,9 +77,9 @@ int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct e
 
 void device_lease_unlock(struct device_lease *lease)
 {
-    if (lease->lock.room >= 0)
+    if (lease->lock.held >= 0)
         busy_time_end(lease_busy_time(lease));
-    if (lease->lock.room >= 0 && lease->unit)
+    if (lease->lock.held >= 0 && lease->unit)
         log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
                   lease->unit->facts.ordinal, clock_ms_since(lease->locked_ns),
                   lease->held == LEASE_SHARED ? "shared" : "alone");

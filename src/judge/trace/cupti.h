@@ -98,7 +98,7 @@ _Static_assert(offsetof(struct cupti_call, correlation) == 64, "CUpti_CallbackDa
 
 typedef void cupti_callback(void *context, int domain, uint32_t function,
                             const struct cupti_call *call);
-typedef void cupti_room(uint8_t **buffer, size_t *bytes, size_t *records_max);
+typedef void cupti_requested(uint8_t **buffer, size_t *bytes, size_t *records_max);
 typedef void cupti_filled(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
                           size_t valid_bytes);
 
@@ -110,7 +110,7 @@ typedef void cupti_filled(void *context, uint32_t stream, uint8_t *buffer, size_
     X(enable_callback, "cuptiEnableCallback",                                                      \
       (uint32_t on, void *subscriber, int domain, uint32_t function))                              \
     X(activity_callbacks, "cuptiActivityRegisterCallbacks",                                        \
-      (cupti_room * room, cupti_filled * filled))                                                  \
+      (cupti_requested * requested, cupti_filled * filled))                                        \
     X(activity_enable, "cuptiActivityEnable", (int kind))                                          \
     X(activity_disable, "cuptiActivityDisable", (int kind))                                        \
     X(activity_next, "cuptiActivityGetNextRecord",                                                 \

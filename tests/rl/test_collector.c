@@ -79,9 +79,14 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struc
     verdict->launched.calls = 1;
     verdict->launched.time_us = 100;
     verdict->kernel_count = 3;
-    verdict->kernels[0] = (struct kernel_share){.name = "add_kernel", .time_us = 25, .own = true};
-    verdict->kernels[1] = (struct kernel_share){.name = "functor<Add_Kernel>", .time_us = 50};
-    verdict->kernels[2] = (struct kernel_share){.name = "sgemm", .time_us = 25};
+    verdict->kernels[0] = (struct kernel_share){
+        .name = "add_kernel", .source = "", .time_us = 25, .occupancy = NAN, .own = true};
+    verdict->kernels[1] = (struct kernel_share){.name = "functor<Add_Kernel>",
+                                                .source = "",
+                                                .time_us = 50,
+                                                .occupancy = NAN};
+    verdict->kernels[2] =
+        (struct kernel_share){.name = "sgemm", .source = "", .time_us = 25, .occupancy = NAN};
     return 0;
 }
 

@@ -203,15 +203,15 @@ static int judge_answer(struct session *session, struct err *err)
         result = evaluator_evaluate(collector->options.evaluator, request, &verdict, err);
     } while (result < 0 && wait_for_retry(collector, &retry_budget, result));
     json_decref(request);
-    if (result == 0 &&
-        collector_is_over(collector)) /* the verdict only says that it was cancelled */
-        result = err_set(err, ERR_CANCELLED, "stopped");
+    if (result == 0 && collector_is_over(collector))
+        result = err_set(err, ERR_CANCELLED, "stopped"); /* the verdict says no more */
     if (result == 0) {
         current_turn(session)->coverage = coverage_read(collector->coverage, &verdict);
         result = episode_verdict(session->episode, &verdict, err);
+        result = result == ERR_IO ? 0 : result; /* no verdict: evaluate again */
     }
     verdict_deinit(&verdict);
-    return result == ERR_IO ? 0 : result; /* no verdict: evaluate again */
+    return result;
 }
 
 static void end_turn(struct session *session, int64_t number)

@@ -140,34 +140,21 @@ void redis_events_stop(struct redis_store *store);
 
 /* redis_work.c, redis_read.c */
 
-int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
-              struct err *err);
-int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err);
-int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
-                bool *got, struct err *err);
-int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
-int redis_finish(struct queue *queue, const struct queue_job *job,
-                 const struct queue_result *result, enum queue_finish_result *finish_result,
-                 struct err *err);
-int redis_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
-               struct err *err);
-int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-int redis_register(struct queue *queue, const char *name, const void *bytes, size_t count,
-                   int64_t keep_ms, struct err *err);
+queue_store_put redis_put;
+queue_store_cancel redis_cancel;
+queue_store_claim redis_claim;
+queue_store_renew redis_renew;
+queue_store_finish redis_finish;
+queue_store_fail redis_fail;
+queue_store_reap redis_reap;
+queue_store_register_worker redis_register;
 
-int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
-              struct err *err);
-int redis_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
-               struct err *err);
-int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
-               size_t limit, size_t *count, struct err *err);
-int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int redis_registrations(struct queue *queue, struct queue_registration *registrations, size_t limit,
-                        size_t *count, struct err *err);
+queue_store_get redis_get;
+queue_store_find redis_find;
+queue_store_list redis_list;
+queue_store_stats redis_stats;
+queue_store_registrations redis_registrations;
 
-int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
-                       int64_t version, int64_t keep_ms, bool *written, struct err *err);
-int redis_document_get(struct queue *queue, const char *name, struct queue_document *document,
-                       struct err *err);
-int redis_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
+queue_store_document_put redis_document_put;
+queue_store_document_get redis_document_get;
+queue_store_document_remove redis_document_remove;

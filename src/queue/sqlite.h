@@ -135,6 +135,21 @@ struct sqlite_store {
     int64_t event_position;
 };
 
+static inline const char *sqlite_boot_id(const struct sqlite_store *store)
+{
+    return store->clock->boot_id(store->clock->context);
+}
+
+static inline int64_t sqlite_boot_ms(const struct sqlite_store *store)
+{
+    return store->clock->boot_ms(store->clock->context);
+}
+
+static inline int64_t sqlite_wall_ms(const struct sqlite_store *store)
+{
+    return store->clock->wall_ms(store->clock->context);
+}
+
 /* sqlite_db.c */
 
 /* `create`: makes the file and its schema if they are missing. */
@@ -144,11 +159,16 @@ void sqlite_db_close(struct sqlite_db *db);
 /* SQLite's last error as an error of ours. */
 int sqlite_db_error(struct sqlite_db *db, struct err *err);
 /* Binds `kinds` to the arguments: i int64_t, s const char *, b const void * and size_t. Then
- * sqlite_db_step: 1 a row, 0 none (the statement is reset), negative an error. */
+ * sqlite_db_next for each row: false behind the last one, where the statement is reset, and with
+ * *result < 0 after an error. */
 NODISCARD int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
                               struct err *err, const char *kinds, ...);
-NODISCARD int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *err);
-/* Both, for a statement without rows. */
+NODISCARD bool sqlite_db_next(struct sqlite_db *db, sqlite3_stmt *statement, int *result,
+                              struct err *err);
+/* For one row: 1 a row (the caller resets the statement), 0 none, negative an error. */
+NODISCARD int sqlite_db_first(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                              struct err *err, const char *kinds, ...);
+/* For a statement without rows. */
 NODISCARD int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err *err,
                             const char *kinds, ...);
 /* Text of a column, cut to size; "" for NULL. */
@@ -196,43 +216,30 @@ NODISCARD int sqlite_remove(struct sqlite_store *store, const struct sqlite_row 
 NODISCARD int sqlite_return(struct sqlite_store *store, const struct sqlite_row *row,
                             const char *why, bool counts, bool *ended, struct err *err);
 
-int sqlite_put(struct queue *queue, struct queue_submission *submissions, size_t count,
-               struct err *err);
-int sqlite_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err);
-int sqlite_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
-                 bool *got, struct err *err);
-int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
-int sqlite_finish(struct queue *queue, const struct queue_job *job,
-                  const struct queue_result *result, enum queue_finish_result *finish_result,
-                  struct err *err);
-int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
-                struct err *err);
+queue_store_put sqlite_put;
+queue_store_cancel sqlite_cancel;
+queue_store_claim sqlite_claim;
+queue_store_renew sqlite_renew;
+queue_store_finish sqlite_finish;
+queue_store_fail sqlite_fail;
 
 /* sqlite_reap.c, sqlite_document.c, sqlite_read.c */
 
-int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-int sqlite_register(struct queue *queue, const char *name, const void *bytes, size_t count,
-                    int64_t keep_ms, struct err *err);
+queue_store_reap sqlite_reap;
+queue_store_register_worker sqlite_register;
 
-int sqlite_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
-                        int64_t version, int64_t keep_ms, bool *written, struct err *err);
-int sqlite_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
+queue_store_document_put sqlite_document_put;
+queue_store_document_remove sqlite_document_remove;
 /* Removes a bounded number of expired documents; inside a transaction. */
 NODISCARD int sqlite_documents_reap(struct sqlite_store *store, struct queue_reaping *reaping,
                                     struct err *err);
 
-int sqlite_probe(struct queue *queue, struct err *err);
-int sqlite_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
-               struct err *err);
-int sqlite_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
-                struct err *err);
-int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
-                size_t limit, size_t *count, struct err *err);
-int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
-int sqlite_registrations(struct queue *queue, struct queue_registration *registrations,
-                         size_t limit, size_t *count, struct err *err);
-int sqlite_document_get(struct queue *queue, const char *name, struct queue_document *document,
-                        struct err *err);
+queue_store_probe sqlite_probe;
+queue_store_get sqlite_get;
+queue_store_find sqlite_find;
+queue_store_list sqlite_list;
+queue_store_stats sqlite_queue_stats;
+queue_store_registrations sqlite_registrations;
+queue_store_document_get sqlite_document_get;
 int sqlite_readers_open(struct sqlite_store *store, struct err *err);
 void sqlite_readers_close(struct sqlite_store *store);

@@ -328,7 +328,7 @@ int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_s
     return result;
 }
 
-int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *err)
+static int statement_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *err)
 {
     int result = sqlite3_step(statement);
     if (result == SQLITE_ROW)
@@ -336,6 +336,24 @@ int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *er
     int code = result == SQLITE_DONE ? 0 : sqlite_db_error(db, err);
     sqlite3_reset(statement);
     return code;
+}
+
+bool sqlite_db_next(struct sqlite_db *db, sqlite3_stmt *statement, int *result, struct err *err)
+{
+    int step = *result == 0 ? statement_step(db, statement, err) : 0;
+    if (step < 0)
+        *result = step;
+    return step == 1;
+}
+
+int sqlite_db_first(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                    struct err *err, const char *kinds, ...)
+{
+    va_list args;
+    va_start(args, kinds);
+    int result = statement_start(db, which, out, err, kinds, args);
+    va_end(args);
+    return result < 0 ? result : statement_step(db, *out, err);
 }
 
 int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err *err,
@@ -346,7 +364,7 @@ int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err 
     va_start(args, kinds);
     int result = statement_start(db, which, &statement, err, kinds, args);
     va_end(args);
-    return result < 0 ? result : sqlite_db_step(db, statement, err);
+    return result < 0 ? result : statement_step(db, statement, err);
 }
 
 void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)

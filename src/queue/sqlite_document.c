@@ -31,14 +31,10 @@ static bool is_same(sqlite3_stmt *statement, const struct document_put *put, int
 static int read_stored(struct sqlite_store *store, const struct document_put *put,
                        struct stored_document *stored_document, struct err *err)
 {
-    const struct queue_clock *clock = store->clock;
     sqlite3_stmt *statement = NULL;
     *stored_document = (struct stored_document){0};
-    int result = sqlite_db_start(&store->writer, SQL_DOCUMENT_STATE, &statement, err, "ssi",
-                                 put->name, clock->boot_id(clock->context),
-                                 clock->boot_ms(clock->context));
-    if (result == 0)
-        result = sqlite_db_step(&store->writer, statement, err);
+    int result = sqlite_db_first(&store->writer, SQL_DOCUMENT_STATE, &statement, err, "ssi",
+                                 put->name, sqlite_boot_id(store), sqlite_boot_ms(store));
     if (result < 1)
         return result;
     stored_document->row = true;
@@ -56,7 +52,6 @@ static int apply_document_put(struct sqlite_operation *operation, struct err *er
     const struct document_put *put = operation->arguments;
     struct sqlite_store *store = operation->store;
     struct sqlite_tally *tally = &store->tally;
-    const struct queue_clock *clock = store->clock;
     struct stored_document stored_document;
     int result = read_stored(store, put, &stored_document, err);
     if (result < 0)
@@ -69,9 +64,8 @@ static int apply_document_put(struct sqlite_operation *operation, struct err *er
         tally->version = version;
     tally->documents += !stored_document.row;
     return sqlite_db_run(&store->writer, SQL_DOCUMENT_SET, err, "siisiib", put->name, version,
-                         put->keep_ms, clock->boot_id(clock->context),
-                         clock->boot_ms(clock->context) + put->keep_ms,
-                         clock->wall_ms(clock->context) + put->keep_ms, put->bytes, put->count);
+                         put->keep_ms, sqlite_boot_id(store), sqlite_boot_ms(store) + put->keep_ms,
+                         sqlite_wall_ms(store) + put->keep_ms, put->bytes, put->count);
 }
 
 int sqlite_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
@@ -114,11 +108,10 @@ int sqlite_documents_reap(struct sqlite_store *store, struct queue_reaping *reap
                           struct err *err)
 {
     struct sqlite_db *db = &store->writer;
-    const struct queue_clock *clock = store->clock;
-    const char *boot = clock->boot_id(clock->context);
-    int64_t boot_ms = clock->boot_ms(clock->context);
+    const char *boot = sqlite_boot_id(store);
+    int64_t boot_ms = sqlite_boot_ms(store);
     int result = sqlite_db_run(db, SQL_DOCUMENTS_BOOT, err, "siii", boot, boot_ms,
-                               clock->wall_ms(clock->context), (int64_t)REAPED_MAX);
+                               sqlite_wall_ms(store), (int64_t)REAPED_MAX);
     if (result < 0)
         return result;
     reaping->more |= sqlite3_changes(db->handle) == REAPED_MAX;

@@ -19,8 +19,7 @@ static int read_position(struct sqlite_store *store, int64_t *last, int64_t *rem
 {
     sqlite3_stmt *statement = NULL;
     struct err err;
-    if (sqlite_db_start(&store->event_db, SQL_POSITION, &statement, &err, "") < 0 ||
-        sqlite_db_step(&store->event_db, statement, &err) != 1)
+    if (sqlite_db_first(&store->event_db, SQL_POSITION, &statement, &err, "") != 1)
         return -1;
     *last = sqlite3_column_int64(statement, 0);
     *removed = sqlite3_column_int64(statement, 1);
@@ -46,10 +45,11 @@ static bool notify_page(struct sqlite_store *store, struct queue_event *events)
     int64_t last, removed;
     struct err err;
     size_t count = 0;
-    if (sqlite_db_start(&store->event_db, SQL_EVENTS, &statement, &err, "ii", store->event_position,
-                        (int64_t)EVENTS_MAX) < 0)
+    int result = sqlite_db_start(&store->event_db, SQL_EVENTS, &statement, &err, "ii",
+                                 store->event_position, (int64_t)EVENTS_MAX);
+    if (result < 0)
         return false;
-    while (count < EVENTS_MAX && sqlite_db_step(&store->event_db, statement, &err) == 1)
+    while (count < EVENTS_MAX && sqlite_db_next(&store->event_db, statement, &result, &err))
         read_event(statement, &events[count++]);
     sqlite3_reset(statement);
     if (read_position(store, &last, &removed) < 0)

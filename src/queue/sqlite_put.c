@@ -10,10 +10,8 @@ int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence
     sqlite3_stmt *statement = NULL;
     struct sqlite_db *db = &store->writer;
     int result = sequence
-                     ? sqlite_db_start(db, SQL_LEASE_STATE, &statement, err, "is", sequence, id)
-                     : sqlite_db_start(db, SQL_FIND_ID, &statement, err, "s", id);
-    if (result == 0)
-        result = sqlite_db_step(db, statement, err);
+                     ? sqlite_db_first(db, SQL_LEASE_STATE, &statement, err, "is", sequence, id)
+                     : sqlite_db_first(db, SQL_FIND_ID, &statement, err, "s", id);
     if (result == 1) {
         sqlite_row_read(statement, row);
         sqlite3_reset(statement);
@@ -59,7 +57,7 @@ int sqlite_end(struct sqlite_store *store, const struct sqlite_row *row,
                const struct queue_result *result, struct err *err)
 {
     struct sqlite_db *db = &store->writer;
-    int64_t now_ms = store->clock->wall_ms(store->clock->context);
+    int64_t now_ms = sqlite_wall_ms(store);
     bool cancelled = strcmp(result->outcome, QUEUE_CANCELLED_OUTCOME) == 0;
     int64_t state = cancelled ? QUEUE_CANCELLED : QUEUE_DONE;
     int code = sqlite_db_run(db, SQL_END, err, "iissiiii", row->sequence, state, result->outcome,
@@ -99,7 +97,7 @@ static int insert_job(struct sqlite_store *store, struct queue_submission *one, 
 {
     struct sqlite_db *db = &store->writer;
     int64_t sequence = store->tally.sequence + 1;
-    int64_t now_ms = store->clock->wall_ms(store->clock->context);
+    int64_t now_ms = sqlite_wall_ms(store);
     int result = sqlite_db_run(db, SQL_INSERT, err, "issssiii", sequence, one->put_id,
                                one->batch ? one->batch : "", one->key ? one->key : "", one->needs,
                                (int64_t)one->priority, now_ms, (int64_t)one->payload_bytes);

@@ -52,9 +52,7 @@ static int read_one(struct queue *queue, enum sqlite_statement which, const char
     struct sqlite_store *store = (struct sqlite_store *)queue;
     struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
-    int result = sqlite_db_start(&reader->db, which, &statement, err, "is", (int64_t)bodies, name);
-    if (result == 0)
-        result = sqlite_db_step(&reader->db, statement, err);
+    int result = sqlite_db_first(&reader->db, which, &statement, err, "is", (int64_t)bodies, name);
     if (result == 1) {
         sqlite_db_job(statement, job);
         sqlite3_reset(statement);
@@ -89,10 +87,8 @@ int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct q
                                  (int64_t)filter->state,
                                  filter->before > 0 ? filter->before : INT64_MAX, (int64_t)limit,
                                  filter->batch);
-    while (result == 0 && *count < limit &&
-           (result = sqlite_db_step(&reader->db, statement, err)) == 1) {
+    while (*count < limit && sqlite_db_next(&reader->db, statement, &result, err)) {
         sqlite_db_job(statement, &jobs[(*count)++]);
-        result = 0;
     }
     if (*count == limit)
         sqlite3_reset(statement);
@@ -104,19 +100,15 @@ int sqlite_registrations(struct queue *queue, struct queue_registration *registr
                          size_t limit, size_t *count, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    const struct queue_clock *clock = store->clock;
     struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, SQL_REGISTRATIONS, &statement, err, "sii",
-                                 clock->boot_id(clock->context), clock->boot_ms(clock->context),
-                                 (int64_t)limit);
-    while (result == 0 && *count < limit &&
-           (result = sqlite_db_step(&reader->db, statement, err)) == 1) {
+                                 sqlite_boot_id(store), sqlite_boot_ms(store), (int64_t)limit);
+    while (*count < limit && sqlite_db_next(&reader->db, statement, &result, err)) {
         struct queue_registration *registration = &registrations[(*count)++];
         sqlite_db_text(statement, 0, registration->name, sizeof registration->name);
         registration->count = (size_t)sqlite3_column_bytes(statement, 1);
         registration->bytes = queue_bytes(sqlite3_column_blob(statement, 1), registration->count);
-        result = 0;
     }
     if (*count == limit)
         sqlite3_reset(statement);
@@ -128,13 +120,10 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
                         struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
-    const struct queue_clock *clock = store->clock;
     struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
-    int result = sqlite_db_start(&reader->db, SQL_DOCUMENT_GET, &statement, err, "ssi", name,
-                                 clock->boot_id(clock->context), clock->boot_ms(clock->context));
-    if (result == 0)
-        result = sqlite_db_step(&reader->db, statement, err);
+    int result = sqlite_db_first(&reader->db, SQL_DOCUMENT_GET, &statement, err, "ssi", name,
+                                 sqlite_boot_id(store), sqlite_boot_ms(store));
     if (result == 1) {
         document->version = sqlite3_column_int64(statement, 0);
         document->expires_ms = sqlite3_column_int64(statement, 1);
@@ -153,14 +142,13 @@ static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct q
                       struct err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int64_t now_ms = store->clock->wall_ms(store->clock->context);
+    int64_t now_ms = sqlite_wall_ms(store);
     int result = sqlite_db_start(db, SQL_DEPTH, &statement, err, "");
-    while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
+    while (sqlite_db_next(db, statement, &result, err)) {
         size_t priority = (size_t)sqlite3_column_int64(statement, 0) % QUEUE_PRIORITIES;
         int64_t oldest_ms = now_ms - sqlite3_column_int64(statement, 2);
         stats->priorities[priority].depth = (uint64_t)sqlite3_column_int64(statement, 1);
         stats->priorities[priority].oldest_ms = oldest_ms > 0 ? oldest_ms : 0;
-        result = 0;
     }
     return result;
 }
@@ -169,14 +157,13 @@ static int read_ended(struct sqlite_db *db, struct queue_stats *stats, struct er
 {
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(db, SQL_ENDED, &statement, err, "");
-    while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
+    while (sqlite_db_next(db, statement, &result, err)) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         if (name && stats->ended_count < QUEUE_OUTCOMES_MAX) {
             size_t i = stats->ended_count++;
             snprintf(stats->ended[i].outcome, QUEUE_WORD_BYTES, "%s", strchr(name, ':') + 1);
             stats->ended[i].count = (uint64_t)sqlite3_column_int64(statement, 1);
         }
-        result = 0;
     }
     return result;
 }
@@ -185,7 +172,7 @@ static int read_counters(struct sqlite_db *db, struct queue_stats *stats, struct
 {
     sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(db, SQL_COUNTERS, &statement, err, "");
-    while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
+    while (sqlite_db_next(db, statement, &result, err)) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         uint64_t value = (uint64_t)sqlite3_column_int64(statement, 1);
         if (name && strcmp(name, "kept") == 0)
@@ -194,13 +181,10 @@ static int read_counters(struct sqlite_db *db, struct queue_stats *stats, struct
             stats->lost_leases = value;
         else if (name && strcmp(name, "documents") == 0)
             stats->documents = value;
-        result = 0;
     }
     if (result < 0)
         return result;
-    result = sqlite_db_start(db, SQL_RUNNING, &statement, err, "");
-    if (result == 0)
-        result = sqlite_db_step(db, statement, err);
+    result = sqlite_db_first(db, SQL_RUNNING, &statement, err, "");
     if (result < 1)
         return result;
     stats->running = (uint64_t)sqlite3_column_int64(statement, 0);
@@ -226,9 +210,7 @@ int sqlite_probe(struct queue *queue, struct err *err)
     struct sqlite_store *store = (struct sqlite_store *)queue;
     struct sqlite_reader *reader = reader_take(store);
     sqlite3_stmt *statement = NULL;
-    int result = sqlite_db_start(&reader->db, SQL_POSITION, &statement, err, "");
-    if (result == 0)
-        result = sqlite_db_step(&reader->db, statement, err);
+    int result = sqlite_db_first(&reader->db, SQL_POSITION, &statement, err, "");
     if (result == 1)
         sqlite3_reset(statement);
     reader_give(store, reader);

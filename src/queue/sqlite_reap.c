@@ -10,15 +10,11 @@ static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, siz
                         struct err *err)
 {
     sqlite3_stmt *statement = NULL;
-    const struct queue_clock *clock = store->clock;
     *count = 0;
     int result = sqlite_db_start(&store->writer, SQL_EXPIRED, &statement, err, "sii",
-                                 clock->boot_id(clock->context), clock->boot_ms(clock->context),
-                                 (int64_t)LEASES_MAX);
-    while (result == 0 && *count < LEASES_MAX &&
-           (result = sqlite_db_step(&store->writer, statement, err)) == 1) {
+                                 sqlite_boot_id(store), sqlite_boot_ms(store), (int64_t)LEASES_MAX);
+    while (*count < LEASES_MAX && sqlite_db_next(&store->writer, statement, &result, err)) {
         sqlite_row_read(statement, &rows[(*count)++]);
-        result = 0;
     }
     if (*count == LEASES_MAX)
         sqlite3_reset(statement);
@@ -52,16 +48,13 @@ static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, stru
     const struct queue_options *options = &store->queue.options;
     const struct sqlite_tally *tally = &store->tally;
     sqlite3_stmt *statement = NULL;
-    int result = sqlite_db_start(&store->writer, SQL_OLDEST_ENDED, &statement, err, "");
-    if (result == 0)
-        result = sqlite_db_step(&store->writer, statement, err);
+    int result = sqlite_db_first(&store->writer, SQL_OLDEST_ENDED, &statement, err, "");
     if (result < 1)
         return result;
     *row = (struct sqlite_row){.sequence = sqlite3_column_int64(statement, 0),
                                .change = sqlite3_column_int64(statement, 1),
                                .bytes = sqlite3_column_int64(statement, 2)};
-    int64_t age_ms = store->clock->wall_ms(store->clock->context) -
-                     sqlite3_column_int64(statement, 3);
+    int64_t age_ms = sqlite_wall_ms(store) - sqlite3_column_int64(statement, 3);
     sqlite3_reset(statement);
     return (options->keep_ms && age_ms > options->keep_ms) ||
            (options->keep_jobs && tally->kept > (int64_t)options->keep_jobs) ||
@@ -94,8 +87,7 @@ static int apply_reap(struct sqlite_operation *operation, struct err *err)
         result = remove_surplus(store, reaping, err);
     if (result == 0)
         result = sqlite_db_run(&store->writer, SQL_REGISTRATIONS_EXPIRE, err, "si",
-                               store->clock->boot_id(store->clock->context),
-                               store->clock->boot_ms(store->clock->context));
+                               sqlite_boot_id(store), sqlite_boot_ms(store));
     return result == 0 ? sqlite_documents_reap(store, reaping, err) : result;
 }
 
@@ -115,12 +107,11 @@ static int apply_register(struct sqlite_operation *operation, struct err *err)
 {
     const struct registration *registration = operation->arguments;
     struct sqlite_store *store = operation->store;
-    const struct queue_clock *clock = store->clock;
     if (registration->count == 0)
         return sqlite_db_run(&store->writer, SQL_REGISTRATION_REMOVE, err, "s", registration->name);
     return sqlite_db_run(&store->writer, SQL_REGISTRATION_SET, err, "sbsi", registration->name,
-                         registration->bytes, registration->count, clock->boot_id(clock->context),
-                         clock->boot_ms(clock->context) + registration->keep_ms);
+                         registration->bytes, registration->count, sqlite_boot_id(store),
+                         sqlite_boot_ms(store) + registration->keep_ms);
 }
 
 int sqlite_register(struct queue *queue, const char *name, const void *bytes, size_t count,

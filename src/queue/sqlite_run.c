@@ -4,16 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t boot_ms(const struct sqlite_store *store)
-{
-    return store->clock->boot_ms(store->clock->context);
-}
-
-static const char *boot_id(const struct sqlite_store *store)
-{
-    return store->clock->boot_id(store->clock->context);
-}
-
 struct claim {
     const struct queue_claim *wanted;
     struct queue_job *job;
@@ -28,10 +18,8 @@ static int find_front(struct sqlite_store *store, const struct queue_claim *want
     *sequence = 0;
     for (size_t i = 0; i < wanted->needs_count; i++) {
         sqlite3_stmt *statement = NULL;
-        int result = sqlite_db_start(&store->writer, SQL_FRONT, &statement, err, "s",
+        int result = sqlite_db_first(&store->writer, SQL_FRONT, &statement, err, "s",
                                      wanted->needs[i]);
-        if (result == 0)
-            result = sqlite_db_step(&store->writer, statement, err);
         if (result < 0)
             return result;
         if (result == 0)
@@ -60,13 +48,11 @@ static int apply_claim(struct sqlite_operation *operation, struct err *err)
     if (result < 0 || sequence == 0)
         return result;
     result = sqlite_db_run(db, SQL_CLAIM, err, "issiii", sequence, claim->wanted->worker,
-                           boot_id(store), boot_ms(store) + claim->wanted->lease_ms,
-                           store->clock->wall_ms(store->clock->context), sqlite_change(store));
+                           sqlite_boot_id(store), sqlite_boot_ms(store) + claim->wanted->lease_ms,
+                           sqlite_wall_ms(store), sqlite_change(store));
     if (result == 0)
-        result = sqlite_db_start(db, SQL_GET_SEQUENCE, &statement, err, "ii",
+        result = sqlite_db_first(db, SQL_GET_SEQUENCE, &statement, err, "ii",
                                  (int64_t)QUEUE_PAYLOAD, sequence);
-    if (result == 0)
-        result = sqlite_db_step(db, statement, err);
     if (result < 1)
         return result < 0 ? result
                           : err_set(err, ERR_INTERNAL, "queue: a claimed job has no record");
@@ -108,7 +94,7 @@ static int apply_renew(struct sqlite_operation *operation, struct err *err)
         if (result == 1 && lease_is_held(&row, job)) {
             renew->lease_states[i] = row.cancel_requested ? QUEUE_CANCEL_REQUESTED : QUEUE_HELD;
             result = sqlite_db_run(&store->writer, SQL_RENEW, err, "isi", row.sequence,
-                                   boot_id(store), boot_ms(store) + renew->lease_ms);
+                                   sqlite_boot_id(store), sqlite_boot_ms(store) + renew->lease_ms);
         } else if (result == 1) {
             result = 0;
         }
@@ -135,9 +121,7 @@ static int result_compare(struct sqlite_store *store, int64_t sequence,
 {
     sqlite3_stmt *statement = NULL;
     char outcome[QUEUE_WORD_BYTES];
-    int code = sqlite_db_start(&store->writer, SQL_RESULT, &statement, err, "i", sequence);
-    if (code == 0)
-        code = sqlite_db_step(&store->writer, statement, err);
+    int code = sqlite_db_first(&store->writer, SQL_RESULT, &statement, err, "i", sequence);
     if (code < 1)
         return code;
     sqlite_db_text(statement, 0, outcome, sizeof outcome);

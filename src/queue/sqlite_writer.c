@@ -38,12 +38,11 @@ static int read_tally(struct sqlite_store *store, struct err *err)
     sqlite3_stmt *statement = NULL;
     store->tally = (struct sqlite_tally){0};
     int result = sqlite_db_start(&store->writer, SQL_COUNTERS, &statement, err, "");
-    while (result == 0 && (result = sqlite_db_step(&store->writer, statement, err)) == 1) {
+    while (sqlite_db_next(&store->writer, statement, &result, err)) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         for (size_t i = 0; name && i < COUNTERS; i++)
             if (strcmp(name, counters[i].name) == 0)
                 *tally_counter(&store->tally, i) = sqlite3_column_int64(statement, 1);
-        result = 0;
     }
     return result;
 }

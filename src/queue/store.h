@@ -9,44 +9,68 @@
 
 #include <pthread.h>
 
+/* `place`: the text after the scheme. A failure leaves nothing open. */
+typedef int queue_store_open(struct queue **out, const char *place,
+                             const struct queue_options *options, struct err *err);
+typedef void queue_store_close(struct queue *queue);
+typedef int queue_store_probe(struct queue *queue, struct err *err);
+typedef int queue_store_put(struct queue *queue, struct queue_submission *submissions, size_t count,
+                            struct err *err);
+typedef int queue_store_cancel(struct queue *queue, const char *id, enum queue_state *state,
+                               struct err *err);
+/* `job` is zeroed; a failure may leave bytes in it. Likewise below. */
+typedef int queue_store_get(struct queue *queue, const char *id, unsigned bodies,
+                            struct queue_job *job, struct err *err);
+typedef int queue_store_find(struct queue *queue, const char *key, unsigned bodies,
+                             struct queue_job *job, struct err *err);
+typedef int queue_store_list(struct queue *queue, const struct queue_filter *filter,
+                             struct queue_job *jobs, size_t limit, size_t *count, struct err *err);
+typedef int queue_store_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
+/* Does not wait. */
+typedef int queue_store_claim(struct queue *queue, const struct queue_claim *claim,
+                              struct queue_job *job, bool *got, struct err *err);
+typedef int queue_store_renew(struct queue *queue, const struct queue_job *const *jobs,
+                              size_t count, int64_t lease_ms, enum queue_lease_state *lease_states,
+                              struct err *err);
+typedef int queue_store_finish(struct queue *queue, const struct queue_job *job,
+                               const struct queue_result *result,
+                               enum queue_finish_result *finish_result, struct err *err);
+typedef int queue_store_fail(struct queue *queue, const struct queue_job *job, const char *reason,
+                             bool counts, struct err *err);
+typedef int queue_store_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
+typedef int queue_store_register_worker(struct queue *queue, const char *name, const void *bytes,
+                                        size_t count, int64_t keep_ms, struct err *err);
+typedef int queue_store_registrations(struct queue *queue, struct queue_registration *registrations,
+                                      size_t limit, size_t *count, struct err *err);
+typedef int queue_store_document_put(struct queue *queue, const char *name, const void *bytes,
+                                     size_t count, int64_t version, int64_t keep_ms, bool *written,
+                                     struct err *err);
+typedef int queue_store_document_get(struct queue *queue, const char *name,
+                                     struct queue_document *document, struct err *err);
+typedef int queue_store_document_remove(struct queue *queue, const char *name, bool *removed,
+                                        struct err *err);
+
 struct queue_store {
     const char *scheme; /* "sqlite:" */
-    /* `place`: the text after the scheme. A failure leaves nothing open. */
-    int (*open)(struct queue **out, const char *place, const struct queue_options *options,
-                struct err *err);
-    void (*close)(struct queue *queue);
-    int (*probe)(struct queue *queue, struct err *err);
-    int (*put)(struct queue *queue, struct queue_submission *submissions, size_t count,
-               struct err *err);
-    int (*cancel)(struct queue *queue, const char *id, enum queue_state *state, struct err *err);
-    /* `job` is zeroed; a failure may leave bytes in it. Likewise below. */
-    int (*get)(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
-               struct err *err);
-    int (*find)(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
-                struct err *err);
-    int (*list)(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
-                size_t limit, size_t *count, struct err *err);
-    int (*stats)(struct queue *queue, struct queue_stats *stats, struct err *err);
-    /* Does not wait. */
-    int (*claim)(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
-                 bool *got, struct err *err);
-    int (*renew)(struct queue *queue, const struct queue_job *const *jobs, size_t count,
-                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err);
-    int (*finish)(struct queue *queue, const struct queue_job *job,
-                  const struct queue_result *result, enum queue_finish_result *finish_result,
-                  struct err *err);
-    int (*fail)(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
-                struct err *err);
-    int (*reap)(struct queue *queue, struct queue_reaping *reaping, struct err *err);
-    int (*register_worker)(struct queue *queue, const char *name, const void *bytes, size_t count,
-                           int64_t keep_ms, struct err *err);
-    int (*registrations)(struct queue *queue, struct queue_registration *registrations,
-                         size_t limit, size_t *count, struct err *err);
-    int (*document_put)(struct queue *queue, const char *name, const void *bytes, size_t count,
-                        int64_t version, int64_t keep_ms, bool *written, struct err *err);
-    int (*document_get)(struct queue *queue, const char *name, struct queue_document *document,
-                        struct err *err);
-    int (*document_remove)(struct queue *queue, const char *name, bool *removed, struct err *err);
+    queue_store_open *open;
+    queue_store_close *close;
+    queue_store_probe *probe;
+    queue_store_put *put;
+    queue_store_cancel *cancel;
+    queue_store_get *get;
+    queue_store_find *find;
+    queue_store_list *list;
+    queue_store_stats *stats;
+    queue_store_claim *claim;
+    queue_store_renew *renew;
+    queue_store_finish *finish;
+    queue_store_fail *fail;
+    queue_store_reap *reap;
+    queue_store_register_worker *register_worker;
+    queue_store_registrations *registrations;
+    queue_store_document_put *document_put;
+    queue_store_document_get *document_get;
+    queue_store_document_remove *document_remove;
 };
 
 extern const struct queue_store queue_sqlite, queue_redis;

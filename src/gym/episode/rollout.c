@@ -410,13 +410,15 @@ static int judge_answer(struct run *run, struct task *task, struct err *err)
         result = err_set(err, ERR_CANCELLED, "stopped");
     if (result == 0)
         result = append_journal(run, task, "verdict", verdict_json(&verdict), err);
-    if (result == 0)
+    if (result == 0) {
         result = episode_verdict(task->episode, &verdict, err);
-    if (result == 0 &&
-        !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
-        run->unjudged = 0;
+        if (result == 0 &&
+            !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
+            run->unjudged = 0;
+        result = result == ERR_IO ? 0 : result; /* no verdict: evaluate again */
+    }
     verdict_deinit(&verdict);
-    return result == ERR_IO ? 0 : result;
+    return result;
 }
 
 /* Why the last turn says nothing about its candidate. False: it does. */

@@ -41,7 +41,7 @@ LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -l
 # All C files of a folder and of those below it.
 sources = $(wildcard $(1)/*.c $(1)/*/*.c)
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy \
-	gym rl server
+	gym rl server config
 LIB_SOURCES := $(filter-out src/judge/child/% src/judge/trace/%,$(sort $(foreach m,$(MODULES),$(call sources,src/$(m)))))
 CLI_SOURCES := $(call sources,src/cli)
 # The far child of the fence takes from these modules what it calls, and links nothing else. It is

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a step played ahead is worth: seconds a step with `train.lag` 0 and 1, judged elsewhere.
+"""What sampling ahead is worth: seconds a step with `train.staleness` 0 and 1, judged elsewhere.
 
     make train-demo && .venv/bin/python bench/train_ahead.py [--verdict 1] [--rounds 3]
 
@@ -63,7 +63,7 @@ def steps_of(asked, lag, url, folder):
         "train.save_every": 1000,
         "train.timing": "false",
         "train.threads": 1,
-        "train.lag": lag,
+        "train.staleness": lag,
         "train.jobs": 64,
         "prompts.path": ROOT / "demo" / "train" / "prompts",
         "run.threads": 1,

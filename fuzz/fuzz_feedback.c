@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *facts = feedback_facts(read ? &verdict : NULL, source);
     check_facts(facts);
     json_decref(facts);
-    for (int measure = 0; read && measure < COVERAGE_MEASURES; measure++) {
+    for (int measure = 0; read && measure < COVERAGE_MEASURE_COUNT; measure++) {
         double share = coverage_read((enum coverage_measure)measure, &verdict);
         require(isnan(share) || (share >= 0 && share <= 1));
     }

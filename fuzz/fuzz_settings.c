@@ -18,24 +18,17 @@ const char *__lsan_default_suppressions(void)
 static void round_trip(const struct settings *settings)
 {
     struct settings again;
-    struct buf one, two;
+    struct buf one;
     struct err err;
     settings_init(&again);
     buf_init(&one, (size_t)1 << 20);
-    buf_init(&two, (size_t)1 << 20);
     settings_show(settings, &one);
     if (settings_read_yaml(&again, "again", one.data, one.len, &err) < 0)
         abort();
-    memcpy(again.origin, settings->origin, sizeof again.origin);
-    memcpy(again.source, settings->source, sizeof again.source);
-    again.server_token = settings->server_token; /* not shown */
-    again.queue_url = settings->queue_url;       /* likewise, where it holds a password */
-    again.train_url = settings->train_url;
-    settings_show(&again, &two);
-    if (strcmp(one.data, two.data) != 0)
+    /* Hidden values apart, and where the values come from. */
+    if (settings_difference(settings, &again, 0) < settings_count())
         abort();
     buf_deinit(&one);
-    buf_deinit(&two);
     settings_deinit(&again);
 }
 

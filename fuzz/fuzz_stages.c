@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(struct stages *stages)
 {
-    const double best[STAGE_MEASURES] = {1, 1, 1, 1};
+    const double best[STAGE_MEASURE_COUNT] = {1, 1, 1, 1};
     struct reward_config config;
     struct err err;
     for (size_t i = 0; i + 1 < stages->count; i++) {

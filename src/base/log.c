@@ -138,8 +138,7 @@ static void *hook_context;
 
 static _Thread_local const char *job;
 
-const char *const log_level_names[] = {"error", "warn", "info", "debug", NULL};
-const char *const log_format_names[] = {"text", "json", NULL};
+static const char *const level_names[] = {WORD_NAMES(LOG_LEVELS)};
 
 void log_set_level(enum log_level level)
 {
@@ -191,7 +190,7 @@ static void begin(struct log_record *record, enum log_level level, const char *m
     clock_text(clock_wall_ms(), stamp);
     log_record_init(record, (enum log_format)atomic_load(&record_format));
     log_record_field(record, "time", stamp);
-    log_record_field(record, "level", log_level_names[level]);
+    log_record_field(record, "level", level_names[level]);
     log_record_field(record, "module", module);
     if (job)
         log_record_field(record, "job", job);

@@ -18,21 +18,21 @@
  */
 #pragma once
 
+#include "base/word_table.h"
+
 #include <stdbool.h>
 
 #define LOG_RECORD_BYTES 4096
 
-enum log_level {
-    LOG_LEVEL_ERROR,
-    LOG_LEVEL_WARN,
-    LOG_LEVEL_INFO,
-    LOG_LEVEL_DEBUG,
-    LOG_LEVEL_COUNT
-};
-enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_COUNT };
+#define LOG_LEVELS(X)                                                                              \
+    X(LOG_LEVEL_ERROR, "error")                                                                    \
+    X(LOG_LEVEL_WARN, "warn")                                                                      \
+    X(LOG_LEVEL_INFO, "info")                                                                      \
+    X(LOG_LEVEL_DEBUG, "debug")
+enum log_level { WORD_SYMBOLS(LOG_LEVELS) };
 
-extern const char *const log_level_names[LOG_LEVEL_COUNT + 1]; /* NULL at the end */
-extern const char *const log_format_names[LOG_FORMAT_COUNT + 1];
+#define LOG_FORMATS(X) X(LOG_FORMAT_TEXT, "text") X(LOG_FORMAT_JSON, "json")
+enum log_format { WORD_SYMBOLS(LOG_FORMATS) };
 
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);

@@ -1,4 +1,4 @@
-#include "base/settings_row.h"
+#include "base/settings_internal.h"
 
 #include "base/array.h"
 #include "base/file.h"
@@ -14,144 +14,221 @@
 #include <unistd.h>
 
 #define NAME_BYTES 64
+#define SECTIONS_MOST 64
 
-/* A settings file is two levels of mappings: section, then key and value. */
+/* A settings file is two levels of mappings: section, then key and value. Behind an error the
+ * reader goes on, without what the error was in. */
 struct reader {
     struct settings *settings;
     const char *name;
-    struct err *err;
     struct fy_parser *parser;
     struct fy_diag *diag;
-    int depth; /* open mappings */
+    int depth;   /* open mappings */
+    int skipped; /* open collections, the first of which has no place here */
     int documents;
-    char section[NAME_BYTES]; /* "" when the next scalar is one */
-    char key[NAME_BYTES];     /* the same within a section */
-    bool given[SETTINGS_COUNT];
+    char section[NAME_BYTES];     /* "" when the next scalar is one */
+    char key[NAME_BYTES];         /* the same within a section */
+    bool ignored;                 /* the section: it is unknown */
+    struct setting_place setting; /* of the key; row NULL: it is unknown */
+    bool *given;                  /* [settings_count()] */
+    int result;                   /* of the first error */
+    struct err err;               /* the last one */
 };
 
-static int fail_at(const struct reader *reader, struct fy_event *event, const char *text)
+/* The error in `err`, at a place of the file. */
+static void add_error(struct reader *reader, int line, int column)
 {
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    return err_set(reader->err, ERR_INPUT, "%s:%d:%d: %s", reader->name, mark ? mark->line + 1 : 1,
-                   mark ? mark->column + 1 : 1, text);
+    err_prefix(&reader->err, "%s:%d:%d", reader->name, line, column);
+    setting_errors_add(&reader->settings->errors, &reader->err);
+    reader->result = reader->result ? reader->result : reader->err.code;
 }
 
-static int prefix_at(const struct reader *reader, struct fy_event *event)
+static void add_error_at(struct reader *reader, struct fy_event *event)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
-    return err_prefix(reader->err, "%s:%d:%d", reader->name, mark ? mark->line + 1 : 1,
-                      mark ? mark->column + 1 : 1);
+    add_error(reader, mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1);
 }
 
-static int fail_syntax(const struct reader *reader)
+static void refuse_at(struct reader *reader, struct fy_event *event, const char *text)
+{
+    err_set(&reader->err, ERR_INPUT, "%s", text);
+    add_error_at(reader, event);
+}
+
+static void refuse_syntax(struct reader *reader)
 {
     void *at = NULL;
     const struct fy_diag_error *first = fy_diag_errors_iterate(reader->diag, &at);
-    if (!first || !first->msg)
-        return err_set(reader->err, ERR_INPUT, "%s:1:1: is not YAML", reader->name);
-    return err_set(reader->err, ERR_INPUT, "%s:%d:%d: %s", reader->name, first->line, first->column,
-                   first->msg);
+    bool known = first && first->msg;
+    err_set(&reader->err, ERR_INPUT, "%s", known ? first->msg : "is not YAML");
+    add_error(reader, known ? first->line : 1, known ? first->column : 1);
 }
 
-/* A section that no path has; the hint is among the sections. */
-static int check_section(const struct reader *reader, struct fy_event *event, const char *section)
+static bool is_section(const char *name)
 {
-    char names[SETTINGS_COUNT][NAME_BYTES];
-    const char *list[SETTINGS_COUNT];
-    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-        snprintf(names[i], sizeof names[i], "%.*s", (int)strcspn(settings_rows[i].path, "."),
-                 settings_rows[i].path);
-        list[i] = names[i];
-        if (strcmp(names[i], section) == 0)
-            return 0;
-    }
-    err_unknown(reader->err, "section", section, list, SETTINGS_COUNT);
-    return prefix_at(reader, event);
+    const struct setting_section *const *at = setting_registry.sections;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at;
 }
 
-static int set_value(struct reader *reader, struct fy_event *event, const char *value)
+static void begin_section(struct reader *reader, struct fy_event *event)
+{
+    const struct setting_section *const *at = setting_registry.sections;
+    const char *names[SECTIONS_MOST];
+    size_t count = 0;
+    reader->ignored = !is_section(reader->section);
+    if (!reader->ignored)
+        return;
+    for (; *at && count < SECTIONS_MOST; at++)
+        names[count++] = (*at)->name;
+    err_unknown(&reader->err, "section", reader->section, names, count);
+    add_error_at(reader, event);
+}
+
+static void begin_setting(struct reader *reader, struct fy_event *event)
 {
     char path[2 * NAME_BYTES];
     snprintf(path, sizeof path, "%s.%s", reader->section, reader->key);
-    reader->key[0] = '\0';
-    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-        if (strcmp(settings_rows[i].path, path) != 0)
-            continue;
-        if (reader->given[i])
-            return fail_at(reader, event, "this setting is given twice");
-        reader->given[i] = true;
-    }
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    char *source = mem_printf("%s:%d", reader->name, mark ? mark->line + 1 : 1);
-    int result = settings_set_from(reader->settings, path, value, ORIGIN_FILE, source, reader->err);
-    mem_free(source);
-    return result < 0 ? prefix_at(reader, event) : 0;
+    reader->setting = reader->ignored ? (struct setting_place){0} : setting_named(path);
+    if (reader->setting.row || reader->ignored)
+        return;
+    setting_unknown(path, &reader->err);
+    add_error_at(reader, event);
 }
 
-static int read_scalar(struct reader *reader, struct fy_event *event)
+static void set_value(struct reader *reader, struct fy_event *event, const char *value)
+{
+    const struct setting_place *setting = &reader->setting;
+    struct settings *settings = reader->settings;
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    reader->key[0] = '\0';
+    if (!setting->row)
+        return;
+    if (reader->given[setting->index]) {
+        refuse_at(reader, event, "this setting is given twice");
+        return;
+    }
+    reader->given[setting->index] = true;
+    if (setting_assign(settings, setting, value, &reader->err) < 0) {
+        add_error_at(reader, event);
+        return;
+    }
+    settings->states[setting->index] = (struct setting_state){
+        .origin = ORIGIN_FILE,
+        .source = arena_strdup(&settings->arena, reader->name),
+        .line = mark ? mark->line + 1 : 1,
+        .column = mark ? mark->column + 1 : 1,
+    };
+}
+
+static void read_name(struct reader *reader, struct fy_event *event, const char *text,
+                      size_t length)
+{
+    char *name = reader->depth == 2 ? reader->key : reader->section;
+    if (length == 0 || length >= NAME_BYTES) {
+        refuse_at(reader, event, "is no name of a setting");
+        reader->ignored = reader->ignored || reader->depth == 1;
+        reader->setting = (struct setting_place){0};
+        snprintf(name, NAME_BYTES, "?");
+        return;
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    if (reader->depth == 1)
+        begin_section(reader, event);
+    else
+        begin_setting(reader, event);
+}
+
+static void read_scalar(struct reader *reader, struct fy_event *event)
 {
     struct fy_token *token = fy_event_get_token(event);
     size_t length = 0;
     const char *text = token ? fy_token_get_text(token, &length) : "";
-    if (!text)
-        return fail_syntax(reader);
-    if (memchr(text, '\0', length))
-        return fail_at(reader, event, "holds a NUL character");
-    char *name = reader->depth == 2 ? reader->key : reader->section;
     bool value = reader->depth == 2 ? reader->key[0] != '\0' : reader->section[0] != '\0';
-    if (reader->depth == 0 || (reader->depth == 1 && value)) {
+    if (!text) {
+        refuse_syntax(reader);
+    } else if (memchr(text, '\0', length)) {
+        refuse_at(reader, event, "holds a NUL character");
+        if (value && reader->depth == 2)
+            reader->key[0] = '\0';
+    } else if (reader->depth == 0 || (reader->depth == 1 && value)) {
         /* A section whose lines are all comments, or a file without any. */
         reader->section[0] = '\0';
-        return length == 0 ? 0 : fail_at(reader, event, "expected a mapping here: 'key: value'");
+        if (length > 0 && !reader->ignored)
+            refuse_at(reader, event, "expected a mapping here: 'key: value'");
+    } else if (!value) {
+        read_name(reader, event, text, length);
+    } else {
+        set_value(reader, event, arena_strndup(&reader->settings->arena, text, length));
     }
-    if (!value) {
-        if (length == 0 || length >= NAME_BYTES)
-            return fail_at(reader, event, "is no name of a setting");
-        memcpy(name, text, length);
-        name[length] = '\0';
-        return reader->depth == 1 ? check_section(reader, event, name) : 0;
-    }
-    char *copy = arena_strndup(&reader->settings->arena, text, length);
-    return set_value(reader, event, copy);
 }
 
-static int read_event(struct reader *reader, struct fy_event *event)
+/* A collection or an alias that has no place here, and what is in it. */
+static void skip(struct reader *reader, struct fy_event *event, const char *text)
 {
+    bool known = !reader->ignored && (reader->depth < 2 || !reader->key[0] || reader->setting.row);
+    if (known)
+        refuse_at(reader, event, text);
+    reader->skipped = event->type != FYET_ALIAS;
+    (reader->depth == 2 ? reader->key : reader->section)[0] = '\0';
+}
+
+static void read_skipped(struct reader *reader, struct fy_event *event)
+{
+    if (event->type == FYET_MAPPING_START || event->type == FYET_SEQUENCE_START)
+        reader->skipped++;
+    else if (event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END)
+        reader->skipped--;
+}
+
+static void read_event(struct reader *reader, struct fy_event *event)
+{
+    if (reader->skipped > 0) {
+        read_skipped(reader, event);
+        return;
+    }
     switch (event->type) {
     case FYET_DOCUMENT_START:
-        return reader->documents++ ? fail_at(reader, event, "a settings file is one document") : 0;
+        if (reader->documents++ > 0)
+            refuse_at(reader, event, "a settings file is one document");
+        break;
     case FYET_SCALAR:
         if (fy_event_get_anchor_token(event) || fy_event_get_tag_token(event))
-            return fail_at(reader, event, "anchors and tags have no place in settings");
-        return read_scalar(reader, event);
+            refuse_at(reader, event, "anchors and tags have no place in settings");
+        read_scalar(reader, event);
+        break;
     case FYET_MAPPING_START:
         if (reader->depth == 2 || (reader->depth == 1 && !reader->section[0]))
-            return fail_at(reader, event, "expected a single value here");
-        reader->depth++;
-        return 0;
+            skip(reader, event, "expected a single value here");
+        else
+            reader->depth++;
+        break;
     case FYET_MAPPING_END:
         reader->depth--;
         reader->section[0] = '\0';
-        return 0;
+        reader->ignored = false;
+        break;
     case FYET_SEQUENCE_START:
     case FYET_ALIAS:
-        return fail_at(reader, event, "lists and aliases have no place in settings");
+        skip(reader, event, "lists and aliases have no place in settings");
+        break;
     default:
-        return 0;
+        break;
     }
 }
 
-static int read_stream(struct reader *reader)
+/* The first document; of more it says only that they are there. */
+static void read_stream(struct reader *reader)
 {
     struct fy_event *event;
-    int result = 0;
-    while (result == 0 && (event = fy_parser_parse(reader->parser))) {
-        result = read_event(reader, event);
+    while (reader->documents <= 1 && (event = fy_parser_parse(reader->parser))) {
+        read_event(reader, event);
         fy_parser_event_free(reader->parser, event);
     }
-    if (result == 0 && fy_parser_get_stream_error(reader->parser))
-        result = fail_syntax(reader);
-    return result;
+    if (fy_parser_get_stream_error(reader->parser))
+        refuse_syntax(reader);
 }
 
 static bool is_blank(const char *text, size_t count)
@@ -161,46 +238,80 @@ static bool is_blank(const char *text, size_t count)
     return count == 0;
 }
 
-int settings_read_yaml(struct settings *settings, const char *name, const char *text, size_t count,
-                       struct err *err)
+/* Before the library sees it; libfyaml would take UTF-16 and UTF-32 as well. */
+static int check_text(struct settings *settings, const char *name, const char *text, size_t count,
+                      struct err *err)
 {
-    if (is_blank(text, count))
-        return 0;
-    /* libfyaml would take UTF-16 and UTF-32 as well. */
     int result = file_check_text(name, text, count, err);
     if (result == 0)
         result = yaml_check(name, text, count, err);
     if (result < 0)
-        return result;
-    struct reader reader = {.settings = settings, .name = name, .err = err};
+        setting_errors_add(&settings->errors, err);
+    return result;
+}
+
+static int read_all(struct reader *reader, const char *text, size_t count)
+{
     struct fy_diag_cfg diag_config;
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
-    result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
-    reader.diag = fy_diag_create(&diag_config);
-    if (!reader.diag)
+    reader->diag = fy_diag_create(&diag_config);
+    if (!reader->diag)
+        return err_set(&reader->err, ERR_INTERNAL, "%s: cannot start the YAML parser",
+                       reader->name);
+    fy_diag_set_collect_errors(reader->diag, true);
+    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader->diag};
+    reader->parser = fy_parser_create(&config);
+    if (reader->parser && fy_parser_set_string(reader->parser, text, count) == 0)
+        read_stream(reader);
+    if (reader->parser)
+        fy_parser_destroy(reader->parser);
+    fy_diag_destroy(reader->diag);
+    return reader->result;
+}
+
+int settings_read_yaml(struct settings *settings, const char *name, const char *text, size_t count,
+                       struct err *err)
+{
+    struct err own;
+    err = err ? err : &own;
+    if (is_blank(text, count))
+        return 0;
+    int result = check_text(settings, name, text, count, err);
+    if (result < 0)
         return result;
-    fy_diag_set_collect_errors(reader.diag, true);
-    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader.diag};
-    reader.parser = fy_parser_create(&config);
-    if (reader.parser && fy_parser_set_string(reader.parser, text, count) == 0)
-        result = read_stream(&reader);
-    if (reader.parser)
-        fy_parser_destroy(reader.parser);
-    fy_diag_destroy(reader.diag);
+    const struct setting_error *before = settings->errors.last;
+    struct reader reader = {.settings = settings, .name = name};
+    reader.given = mem_alloc(settings_count() * sizeof *reader.given);
+    result = read_all(&reader, text, count);
+    mem_free(reader.given);
+    const struct setting_error *first = before ? before->next : settings->errors.first;
+    return result < 0 ? err_set(err, result, "%s", first ? first->text : reader.err.text) : 0;
+}
+
+/* `from`: what has named the file; NULL: it needs no mention. */
+static int read_file(struct settings *settings, const char *path, const char *from, struct err *err)
+{
+    char *text = NULL;
+    size_t count = 0;
+    struct err own;
+    err = err ? err : &own;
+    settings->file = arena_strdup(&settings->arena, path);
+    int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
+    if (result < 0) {
+        if (from)
+            err_prefix(err, "%s", from);
+        setting_errors_add(&settings->errors, err);
+    } else {
+        result = settings_read_yaml(settings, path, text, count, err);
+    }
+    mem_free(text);
     return result;
 }
 
 int settings_read_file(struct settings *settings, const char *path, struct err *err)
 {
-    char *text = NULL;
-    size_t count = 0;
-    int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
-    if (result == 0)
-        result = settings_read_yaml(settings, path, text, count, err);
-    mem_free(text);
-    settings->file = arena_strdup(&settings->arena, path);
-    return result;
+    return read_file(settings, path, NULL, err);
 }
 
 static int read_first(struct settings *settings, struct err *err)
@@ -218,15 +329,14 @@ static int read_first(struct settings *settings, struct err *err)
 int settings_load(struct settings *settings, const char *file, struct err *err)
 {
     const char *named = getenv("WARPGYM_CONFIG");
-    int result = 0;
-    if (file) {
+    struct err later;
+    int result;
+    if (file)
         result = settings_read_file(settings, file, err);
-    } else if (named && *named) {
-        result = settings_read_file(settings, named, err);
-        if (result < 0)
-            err_prefix(err, "WARPGYM_CONFIG");
-    } else {
+    else if (named && *named)
+        result = read_file(settings, named, "WARPGYM_CONFIG", err);
+    else
         result = read_first(settings, err);
-    }
-    return result < 0 ? result : settings_read_environment(settings, environ, err);
+    int second = settings_read_environment(settings, environ, &later);
+    return result < 0 ? result : second < 0 ? err_set(err, second, "%s", later.text) : 0;
 }

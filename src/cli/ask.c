@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "policy/policy.h"
+#include "policy/policy_settings.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -278,13 +279,12 @@ static int ask_run(const struct arguments *arguments)
 {
     const char *why = arguments_error(arguments);
     struct settings settings;
-    struct err err;
     if (why)
         return cli_fail(EXIT_USAGE, "ask: %s", why);
-    if (cli_settings(&settings, &arguments->sets, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    if (arguments->check && settings.origin[SETTING_policy_max_tokens] == ORIGIN_DEFAULT)
-        settings.policy_max_tokens = 1;
+    if (!cli_settings(&settings, &arguments->sets))
+        return EXIT_USAGE;
+    if (arguments->check && settings_origin(&settings, "policy.max_tokens") == ORIGIN_DEFAULT)
+        (void)!settings_set(&settings, "policy.max_tokens", "1", ORIGIN_COMMAND_LINE, NULL);
     cli_catch_signals();
     int status = open_and_ask(arguments, &settings);
     settings_deinit(&settings);
@@ -305,7 +305,7 @@ int ask_main(int argc, char **argv)
         OPTION_FLAG(0, "check", &arguments.check, "list the models and make a round trip"),
         OPTION_STRING(0, "system", &arguments.system, "TEXT", "a system message before it"),
         OPTION_INT('n', "count", &arguments.count, 1, SAMPLES_MOST, "N",
-                   "number of answers, policy.at_once of them at a time"),
+                   "number of answers, policy.concurrency of them at a time"),
         OPTION_INT(0, "seed", &arguments.seed, 0, 0x7fffffff, "N", "of the first answer"),
         OPTION_STRING(0, "problem", &arguments.problem, "ID", "for scripts: the problem to answer"),
         OPTION_INT(0, "sample", &arguments.sample, 0, 1000000000, "N", "for scripts: the first"),

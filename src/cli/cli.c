@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/log_settings.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "cli/table.h"
@@ -168,57 +169,58 @@ int cli_end(const struct cli_option *options, struct cli_words *words, int statu
     return status;
 }
 
-static int index_of(const char *const *names, const char *name)
+void cli_setting_errors(const struct setting_errors *errors)
 {
-    int index = 0;
-    while (names[index + 1] && strcmp(names[index], name) != 0)
-        index++;
-    return index;
+    const char *text;
+    for (size_t i = 0; (text = setting_errors_at(errors, i)); i++)
+        cli_fail(0, "%s", text);
 }
 
-int cli_settings(struct settings *settings, const struct cli_words *assignments, struct err *err)
+/* What was read, with the aliases of a command. */
+static bool finish_settings(struct settings *settings, const struct cli_alias *aliases,
+                            size_t count)
 {
-    return cli_settings_of(settings, config_file, assignments->items, assignments->count, err);
-}
-
-int cli_settings_of(struct settings *settings, const char *file, const char *const *assignments,
-                    size_t count, struct err *err)
-{
-    settings_init(settings);
-    int result = settings_load(settings, file, err);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        result = settings_assign(settings, assignments[i], err);
-    if (result == 0)
-        result = settings_check(settings, err);
-    if (result < 0) {
-        settings_deinit(settings);
-        return result;
-    }
-    log_set_level((enum log_level)index_of(log_level_names, settings->log_level));
-    log_set_format((enum log_format)index_of(log_format_names, settings->log_format));
-    return 0;
-}
-
-static int settings_with_aliases(struct settings *settings, const struct cli_words *assignments,
-                                 const struct cli_alias *aliases, size_t count, struct err *err)
-{
-    int result = cli_settings(settings, assignments, err);
-    if (result < 0)
-        return result;
-    for (size_t i = 0; i < count && result == 0; i++) {
+    struct err err;
+    for (size_t i = 0; i < count; i++) {
         const struct cli_alias *alias = &aliases[i];
         const char *value = alias->value;
-        if (!value && settings->origin[alias->setting] == ORIGIN_DEFAULT)
+        if (!value && settings_origin(settings, alias->setting) == ORIGIN_DEFAULT)
             value = alias->standard;
-        if (value && settings_set(settings, settings_path(alias->setting), value,
-                                  ORIGIN_COMMAND_LINE, err) < 0)
-            result = err_prefix(err, "%s", alias->option);
+        if (value && settings_set(settings, alias->setting, value, ORIGIN_COMMAND_LINE, &err) < 0) {
+            err_prefix(&err, "%s", alias->option);
+            setting_errors_add(&settings->errors, &err);
+        }
     }
-    if (result == 0)
-        result = settings_check(settings, err);
-    if (result < 0)
+    (void)!settings_check(settings, NULL);
+    if (settings->errors.code != 0) {
+        cli_setting_errors(&settings->errors);
         settings_deinit(settings);
-    return result;
+        return false;
+    }
+    log_set_level(log_settings(settings)->level);
+    log_set_format(log_settings(settings)->format);
+    return true;
+}
+
+static void read_settings(struct settings *settings, const char *file,
+                          const char *const *assignments, size_t count)
+{
+    settings_init(settings);
+    (void)!settings_load(settings, file, NULL);
+    for (size_t i = 0; i < count; i++)
+        (void)!settings_assign(settings, assignments[i], NULL);
+}
+
+bool cli_settings(struct settings *settings, const struct cli_words *assignments)
+{
+    return cli_settings_of(settings, config_file, assignments->items, assignments->count);
+}
+
+bool cli_settings_of(struct settings *settings, const char *file, const char *const *assignments,
+                     size_t count)
+{
+    read_settings(settings, file, assignments, count);
+    return finish_settings(settings, NULL, 0);
 }
 
 /* glibc gives each of many threads an arena, eight per processor, and keeps freed memory in
@@ -233,9 +235,9 @@ static void use_few_arenas(void)
 static void prepare_service(const struct settings *settings)
 {
     use_few_arenas();
-    if (settings->origin[SETTING_log_level] == ORIGIN_DEFAULT)
+    if (settings_origin(settings, "log.level") == ORIGIN_DEFAULT)
         log_set_level(LOG_LEVEL_INFO);
-    if (settings->origin[SETTING_log_format] == ORIGIN_DEFAULT)
+    if (settings_origin(settings, "log.format") == ORIGIN_DEFAULT)
         log_set_format(LOG_FORMAT_JSON);
 }
 
@@ -245,9 +247,9 @@ int cli_run_with_settings(const struct cli_words *assignments, const struct cli_
                           const void *arguments)
 {
     struct settings settings;
-    struct err err;
-    if (settings_with_aliases(&settings, assignments, aliases, count, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
+    read_settings(&settings, config_file, assignments->items, assignments->count);
+    if (!finish_settings(&settings, aliases, count))
+        return EXIT_USAGE;
     if (service)
         prepare_service(&settings);
     cli_catch_signals();

@@ -78,16 +78,18 @@ int cli_end(const struct cli_option *options, struct cli_words *words, int statu
 #define OPTION_PROBLEMS(v)                                                                         \
     OPTION_LIST(0, "problems", v, "DIR", "search problems here first; may be repeated")
 
-/* Defaults, file, environment, then each --set; also configures the log. */
-NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
-                           struct err *err);
+/* Defaults, file, environment, then each --set, all of it checked; also configures the log. False
+ * after it has printed every error; then there is nothing to deinit. */
+NODISCARD bool cli_settings(struct settings *settings, const struct cli_words *assignments);
 /* The same with the caller's file; NULL: the standard ones. */
-NODISCARD int cli_settings_of(struct settings *settings, const char *file,
-                              const char *const *assignments, size_t count, struct err *err);
+NODISCARD bool cli_settings_of(struct settings *settings, const char *file,
+                               const char *const *assignments, size_t count);
+/* Prints the errors of reading and checking settings. */
+void cli_setting_errors(const struct setting_errors *errors);
 /* An option that is a setting by another name. */
 struct cli_alias {
-    const char *option; /* "--workers" */
-    enum settings_index setting;
+    const char *option;   /* "--workers" */
+    const char *setting;  /* its path */
     const char *value;    /* NULL: the option was not given */
     const char *standard; /* default of this command; or NULL */
 };

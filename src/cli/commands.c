@@ -343,9 +343,10 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym languages\nwarpgym languages -s languages.path=examples/opencl",
      .run = languages_main},
     {.name = "config check",
-     .arguments = "[FILE]",
-     .summary = "check whether a settings file is valid",
-     .description = "Exit status: 0 valid, 2 invalid: each line says where and what.",
+     .arguments = "[FILE...]",
+     .summary = "check whether settings files are valid",
+     .description = "Reports every error with its line and column. Exit status: 0 valid, 2 "
+                    "invalid.",
      .examples = "warpgym config check /etc/warpgym/config.yaml",
      .run = config_check_main},
     {.name = "config show",

@@ -5,8 +5,11 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "cli/config_machine.h"
+#include "queue/queue_settings.h"
 #include "queue/redis_url.h"
 #include "server/http/listen.h"
+#include "server/server_settings.h"
+#include "worker/worker_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,73 +126,60 @@ int config_init_main(int argc, char **argv)
     return cli_end(options, &words, status);
 }
 
-static int check_listen(const struct settings *settings, const char *listen, struct err *err)
+/* What a server and a worker would refuse when they start. */
+static void check_listen(struct settings *settings, const char *path)
 {
+    const struct server_settings *server = server_settings(settings);
+    const char *listen = settings_text(settings, path);
     struct sockaddr_storage address;
     socklen_t count;
-    if (http_listen_parse(listen, &address, &count, err) < 0)
-        return err->code;
-    if (!http_listen_is_loopback(&address) && !*settings->server_token &&
-        !settings->server_insecure)
-        return err_set(err, ERR_INPUT, "others reach %s: set server.token, or server.insecure",
-                       listen);
-    return 0;
+    struct err err;
+    if (!*listen)
+        return;
+    if (http_listen_parse(listen, &address, &count, &err) < 0)
+        settings_refuse(&settings->errors, settings, path, "%s: %s", path, err.text);
+    else if (!http_listen_is_loopback(&address) && !*server->token && !server->insecure)
+        settings_refuse(&settings->errors, settings, path,
+                        "%s: others reach %s: set server.token, or server.insecure", path, listen);
 }
 
-/* Values that only their users can check. */
-static int check_places(const struct settings *settings, struct err *err)
-{
-    struct redis_url url;
-    const char *queue = settings->queue_url;
-    if (check_listen(settings, settings->server_listen, err) < 0)
-        return err_prefix(err, "server.listen");
-    if (*settings->worker_listen && check_listen(settings, settings->worker_listen, err) < 0)
-        return err_prefix(err, "worker.listen");
-    if (strncmp(queue, "redis://", strlen("redis://")) == 0)
-        return redis_url_parse(&url, queue + strlen("redis://"), err) < 0
-                   ? err_prefix(err, "queue.url")
-                   : 0;
-    if (*queue && strncmp(queue, "sqlite:", strlen("sqlite:")) != 0)
-        return err_set(err, ERR_INPUT, "queue.url: begins with neither sqlite: nor redis://");
-    return 0;
-}
-
-static int config_check(const char *file, struct err *err)
+/* Prints every error of a file. */
+static int config_check(const char *file)
 {
     struct settings settings;
     struct stat facts;
     settings_init(&settings);
-    int result = settings_read_file(&settings, file, err);
-    if (result == 0) {
-        result = settings_check(&settings, err);
-        if (result == 0)
-            result = check_places(&settings, err);
-        if (result < 0)
-            err_prefix(err, "%s", file);
-    }
-    bool secret = *settings.server_token || strchr(settings.queue_url, '@');
-    if (result == 0 && secret && stat(file, &facts) == 0 && (facts.st_mode & 077))
+    (void)!settings_read_file(&settings, file, NULL);
+    (void)!settings_check(&settings, NULL);
+    check_listen(&settings, "server.listen");
+    check_listen(&settings, "worker.listen");
+    cli_setting_errors(&settings.errors);
+    const struct err err = {.code = settings.errors.code};
+    int status = err.code ? cli_status(&err) : EXIT_PASSED;
+    bool secret = *server_settings(&settings)->token || strchr(queue_settings(&settings)->url, '@');
+    if (!err.code && secret && stat(file, &facts) == 0 && (facts.st_mode & 077))
         cli_fail(0, "%s holds a secret and others may read it: chmod 600", file);
     settings_deinit(&settings);
-    return result;
+    return status;
 }
 
 int config_check_main(int argc, char **argv)
 {
     struct cli_words words = {0};
     const struct cli_option options[] = {OPTION_END};
-    struct err err;
-    int status;
+    int status = EXIT_PASSED;
     if (!cli_parse(config_check_main, options, argc, argv, &words, &status))
         return status;
     char *standard = paths_config_file();
-    const char *file = one_word(&words, standard);
-    if (!file)
-        status = EXIT_USAGE;
-    else if (config_check(file, &err) < 0)
-        status = cli_fail_err(&err);
-    else
-        status = printf("%s: good\n", file) < 0 ? EXIT_INFRASTRUCTURE : EXIT_PASSED;
+    if (words.count == 0 && !standard)
+        status = cli_fail(EXIT_USAGE, "no home directory; name a FILE");
+    for (size_t i = 0; i < (words.count ? words.count : standard ? 1 : 0); i++) {
+        const char *file = words.count ? words.items[i] : standard;
+        int found = config_check(file);
+        if (found == EXIT_PASSED && printf("%s: good\n", file) < 0)
+            found = EXIT_INFRASTRUCTURE;
+        status = status == EXIT_PASSED ? found : status;
+    }
     mem_free(standard);
     return cli_end(options, &words, status);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "device/cpu.h"
+#include "judge/request/judge_settings.h"
 #include "server/http/listen.h"
 
 #include <arpa/inet.h>
@@ -253,7 +254,7 @@ static void choose_disk(struct config_machine *machine, const char *path, const 
 static void choose_store(struct config_machine *machine, const struct settings *settings)
 {
     struct err err;
-    char *cache = paths_cache(settings->cache_directory, &err);
+    char *cache = paths_cache(cache_settings(settings)->directory, &err);
     char *state = paths_state(&err);
     choose_disk(machine, "cache.max_bytes", cache, 20 * GIB);
     choose_disk(machine, "queue.keep_bytes", state, 4 * GIB);

@@ -183,8 +183,8 @@ int doctor_main(int argc, char **argv)
     int status;
     if (!cli_parse(doctor_main, options, argc, argv, NULL, &status))
         return status;
-    if (cli_settings(&settings, &sets, &err) < 0)
-        return cli_end(options, NULL, cli_fail(EXIT_USAGE, "%s", err.text));
+    if (!cli_settings(&settings, &sets))
+        return cli_end(options, NULL, EXIT_USAGE);
     buf_init(&out, OUT_BYTES);
     if (capabilities_find(&settings, &found, &err) < 0) {
         status = cli_fail_err(&err);

@@ -47,8 +47,8 @@ static bool command_begin(struct index_command *command, int (*run)(int, char **
         return false;
     if (arguments->words.count == 0) {
         command->status = cli_usage(run, "name an index");
-    } else if (cli_settings(&command->settings, &arguments->sets, &err) < 0) {
-        command->status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else if (!cli_settings(&command->settings, &arguments->sets)) {
+        command->status = EXIT_USAGE;
     } else {
         if (cli_search_paths(&arguments->search_paths, &command->settings, &command->search_paths,
                              &err) == 0)

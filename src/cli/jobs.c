@@ -44,8 +44,8 @@ static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct 
         return false;
     if (wants_ids && arguments->ids.count == 0) {
         jobs->status = cli_usage(run, "name at least one evaluation (`warpgym jobs list`)");
-    } else if (cli_settings(&jobs->settings, &arguments->sets, &err) < 0) {
-        jobs->status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else if (!cli_settings(&jobs->settings, &arguments->sets)) {
+        jobs->status = EXIT_USAGE;
     } else {
         cli_catch_signals();
         if (remote_open(&jobs->remote, &jobs->settings, arguments->server, &cli_cancelled, &err) ==

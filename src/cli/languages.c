@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "judge/request/external_language.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,10 +89,9 @@ static int show(const struct cli_words *sets, bool markdown)
     struct arena arena = {0};
     struct buf out;
     struct err err;
-    int result = cli_settings(&settings, sets, &err);
-    if (result < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    result = external_load(&more, &arena, settings.languages_path, &err);
+    if (!cli_settings(&settings, sets))
+        return EXIT_USAGE;
+    int result = external_load(&more, &arena, languages_settings(&settings)->path, &err);
     buf_init(&out, OUT_BYTES);
     if (result == 0 && markdown)
         show_markdown(&out);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/search_paths.h"
+#include "client/client_settings.h"
 #include "client/evaluator.h"
 #include "gym/gym.h"
 #include "server/mcp/gym.h"
@@ -92,7 +93,7 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
                                               .search_paths = server->search_paths.items,
                                               .search_path_count = server->search_paths.count,
                                               .max_in_flight = (size_t)arguments->evaluations};
-    *elsewhere = !arguments->local && (arguments->server || settings->client_url[0]);
+    *elsewhere = !arguments->local && (arguments->server || client_settings(settings)->url[0]);
     return *elsewhere ? evaluator_open_remote(&server->evaluator, arguments->server, &options, err)
                       : evaluator_open_local(&server->evaluator, &options, err);
 }
@@ -141,8 +142,8 @@ static int mcp_run(const void *context, const struct settings *settings)
 static int mcp_with_settings(const struct arguments *arguments)
 {
     const struct cli_alias aliases[] = {
-        {"--listen", SETTING_server_listen, arguments->listen, NULL},
-        {"--index", SETTING_retrieval_directory, arguments->index, NULL},
+        {"--listen", "server.listen", arguments->listen, NULL},
+        {"--index", "retrieval.directory", arguments->index, NULL},
     };
     return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), arguments->listen,
                                  mcp_run, arguments);

@@ -307,9 +307,8 @@ static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int a
     options[count] = (struct cli_option)OPTION_END;
     if (!cli_parse(self, options, argc, argv, &arguments.words, &status))
         return status;
-    if (cli_settings(&settings, &arguments.sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
+    status = EXIT_USAGE;
+    if (cli_settings(&settings, &arguments.sets)) {
         if (cli_search_paths(&arguments.search_paths, &settings, &search_paths, &err) < 0) {
             status = cli_fail_err(&err);
         } else {

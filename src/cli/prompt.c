@@ -75,8 +75,8 @@ static int show_messages(const struct arguments *arguments, struct gym *gym,
 {
     json_t *configuration = configuration_of(arguments, problem, known), *messages = NULL;
     struct episode *episode = NULL;
-    struct err err;
     struct buf out;
+    struct err err;
     int status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
     if (episode_new(&episode, gym, "prompt", configuration, &err) < 0 ||
@@ -132,8 +132,8 @@ static int prompt_show(const struct arguments *arguments, const struct settings 
 
 static int prompt_check(const struct arguments *arguments, const struct prompts *prompts)
 {
-    struct err err;
     struct buf out;
+    struct err err;
     if (arguments->words.count > 0)
         return cli_fail(EXIT_USAGE, "prompt: --check takes a directory and no problem");
     if (prompts_try(prompts, &err) < 0)
@@ -189,13 +189,10 @@ int prompt_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    struct err err;
-    int status;
+    int status = EXIT_USAGE;
     if (!cli_parse(prompt_main, options, argc, argv, &arguments.words, &status))
         return status;
-    if (cli_settings(&settings, &arguments.sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
+    if (cli_settings(&settings, &arguments.sets)) {
         status = prompt_run(&arguments, &settings);
         settings_deinit(&settings);
     }

@@ -8,12 +8,15 @@
 #include "cli/progress.h"
 #include "cli/search_paths.h"
 #include "cli/table.h"
+#include "client/client_settings.h"
 #include "client/evaluator.h"
 #include "gym/episode/best.h"
 #include "gym/episode/rollout.h"
 #include "gym/episode/tasks.h"
 #include "gym/gym.h"
+#include "gym/gym_settings.h"
 #include "policy/policy.h"
+#include "policy/policy_settings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -136,23 +139,24 @@ static void print_summary(const struct totals *totals, const struct rollout_coun
 
 static json_t *configuration_of(const struct arguments *arguments, const struct settings *settings)
 {
+    const struct gym_settings *gym = gym_settings(settings);
     json_t *configuration = json_object();
-    json_put(configuration, "language", json_text(settings->gym_language));
-    json_put(configuration, "turns", json_integer(settings->gym_turns));
-    json_put(configuration, "gamma", json_number(settings->gym_gamma));
-    json_put(configuration, "reward", json_text(settings->gym_reward));
-    json_put(configuration, "stop_speedup", json_number(settings->gym_stop_speedup));
-    json_put(configuration, "coverage", json_text(settings->gym_coverage));
+    json_put(configuration, "language", json_text(gym_language(settings)));
+    json_put(configuration, "turns", json_integer(gym->turns));
+    json_put(configuration, "gamma", json_number(gym_gamma(settings)));
+    json_put(configuration, "reward", json_text(gym_reward(settings)));
+    json_put(configuration, "stop_speedup", json_number(gym->stop_speedup));
+    json_put(configuration, "coverage", json_text(coverage_names[gym->coverage]));
     json_put(configuration, "evaluation", json_pack("{s:b}", "timing", arguments->timing));
     json_put(configuration, "prompt",
-             json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", settings->gym_style, "shots",
-                       (json_int_t)settings->gym_shots, "thinking", settings->gym_thinking,
-                       "token_budget", (json_int_t)settings->gym_token_budget, "retrieve",
-                       (json_int_t)settings->gym_retrieve));
+             json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", gym->style, "shots",
+                       (json_int_t)gym->shots, "thinking", gym->thinking, "token_budget",
+                       (json_int_t)gym->token_budget, "retrieve", (json_int_t)gym->retrieve));
     json_put(configuration, "history",
-             json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)settings->gym_iterations,
-                       "remain_turns", (json_int_t)settings->gym_remain_turns, "select",
-                       settings->gym_select, "select_by", settings->gym_select_by));
+             json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)gym->iterations,
+                       "remain_turns", (json_int_t)gym->remain_turns, "select",
+                       window_select_names[gym->select], "select_by",
+                       window_value_names[gym->select_by]));
     return configuration;
 }
 
@@ -188,7 +192,7 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
                                               .search_path_count = search_paths->count,
                                               .max_in_flight = (size_t)arguments->evaluations,
                                               .cancelled = &cli_cancelled};
-    bool remote = !arguments->local && (arguments->server || settings->client_url[0]);
+    bool remote = !arguments->local && (arguments->server || client_settings(settings)->url[0]);
     return remote ? evaluator_open_remote(evaluator, arguments->server, &options, err)
                   : evaluator_open_local(evaluator, &options, err);
 }
@@ -199,7 +203,7 @@ static int rollout_with_arguments(const struct arguments *arguments,
 {
     const struct tasks_choice choice = {.search_paths = search_paths->items,
                                         .search_path_count = search_paths->count,
-                                        .language = settings->gym_language,
+                                        .language = gym_language(settings),
                                         .best = arguments->best};
     const struct policy_options policy = {.url = arguments->policy,
                                           .model = arguments->model,
@@ -251,7 +255,7 @@ static int run_with_search_paths(const struct arguments *arguments, const struct
     if (arguments->problems.count == 0)
         return cli_fail(EXIT_USAGE, "rollout: name the problems (an id, a suite such as native, "
                                     "all, or @FILE); try `warpgym rollout --help`");
-    if (!arguments->policy && !settings->policy_url[0])
+    if (!arguments->policy && !policy_settings(settings)->url[0])
         return cli_fail(EXIT_USAGE, "rollout: give a policy: --policy URL (an OpenAI-compatible "
                                     "endpoint, or scripted:FILE), or the setting policy.url");
     if (!chosen.out) {
@@ -297,13 +301,10 @@ int rollout_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    struct err err = {0};
-    int status;
+    int status = EXIT_USAGE;
     if (!cli_parse(rollout_main, options, argc, argv, &arguments.problems, &status))
         return status;
-    if (cli_settings(&settings, &arguments.sets, &err) < 0)
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    else {
+    if (cli_settings(&settings, &arguments.sets)) {
         cli_catch_signals();
         status = run_with_search_paths(&arguments, &settings);
         settings_deinit(&settings);

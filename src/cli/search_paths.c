@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "problem/problem_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,11 @@
 static void join_search_paths(const struct cli_words *named, const struct settings *settings,
                               struct buf *joined)
 {
+    const struct problems_settings *problems = problems_settings(settings);
     for (size_t i = 0; i < named->count; i++)
         buf_printf(joined, "%s%s", i ? ":" : "", named->items[i]);
-    if (settings->problems_path[0])
-        buf_printf(joined, "%s%s", joined->len ? ":" : "", settings->problems_path);
+    if (problems->path[0])
+        buf_printf(joined, "%s%s", joined->len ? ":" : "", problems->path);
 }
 
 static bool has_path(const struct buf *joined, const char *path)
@@ -39,7 +41,7 @@ void cli_search_paths_save(const struct cli_words *named, const struct settings 
 {
     for (size_t i = 0; i < named->count; i++)
         add_absolute(joined, named->items[i]);
-    for (const char *at = settings->problems_path; *at; at += *at == ':') {
+    for (const char *at = problems_settings(settings)->path; *at; at += *at == ':') {
         size_t length = strcspn(at, ":");
         char *root = mem_printf("%.*s", (int)length, at);
         if (length > 0 && (named->count == 0 || file_is_directory(root)))

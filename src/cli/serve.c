@@ -3,8 +3,10 @@
 #include "cli/cli.h"
 #include "cli/search_paths.h"
 #include "gym/gym.h"
+#include "queue/queue_settings.h"
 #include "server/service.h"
 #include "worker/worker.h"
+#include "worker/worker_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +77,7 @@ static void serve_stop(struct serve_context *serve)
         _Exit(EXIT_INFRASTRUCTURE);
     }
     if (serve->worker)
-        worker_drain(serve->worker, serve->settings->worker_drain_ms);
+        worker_drain(serve->worker, worker_settings(serve->settings)->drain_ms);
     worker_free(serve->worker);
     service_free(serve->service);
     gym_close(serve->gym);
@@ -106,7 +108,7 @@ static int serve_run(const void *context, const struct settings *settings)
         return cli_fail_err(&err);
     int status;
     queue_options_read(&options, settings);
-    if (queue_open(&serve.queue, settings->queue_url, &options, &err) < 0) {
+    if (queue_open(&serve.queue, queue_settings(settings)->url, &options, &err) < 0) {
         status = cli_fail_err(&err);
     } else {
         serve.metrics = metrics_new();
@@ -122,9 +124,9 @@ static int serve_with_settings(struct arguments *arguments)
 {
     arguments->no_worker = arguments->workers && strcmp(arguments->workers, "none") == 0;
     const struct cli_alias aliases[] = {
-        {"--listen", SETTING_server_listen, arguments->listen, NULL},
-        {"--queue", SETTING_queue_url, arguments->queue, NULL},
-        {"--workers", SETTING_worker_slots, arguments->no_worker ? NULL : arguments->workers, NULL},
+        {"--listen", "server.listen", arguments->listen, NULL},
+        {"--queue", "queue.url", arguments->queue, NULL},
+        {"--workers", "worker.slots", arguments->no_worker ? NULL : arguments->workers, NULL},
     };
     return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, serve_run,
                                  arguments);

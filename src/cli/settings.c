@@ -9,9 +9,8 @@ static int show_values(const struct cli_words *sets, bool name_file)
 {
     struct settings settings;
     struct buf out;
-    struct err err;
-    if (cli_settings(&settings, sets, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (!cli_settings(&settings, sets))
+        return EXIT_USAGE;
     buf_init(&out, OUT_BYTES);
     if (name_file)
         buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file",

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "cli/train_run.h"
+#include "rl/train/config.h"
 
 #include <time.h>
 
@@ -15,22 +16,25 @@ struct arguments {
 static int train_start(const struct arguments *arguments)
 {
     struct settings settings;
-    struct err err = {0};
+    struct setting_errors errors = {0};
     char standard[64];
     time_t now = time(NULL);
     struct tm local;
     strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
     const char *directory = arguments->out ? arguments->out : standard;
-    if (cli_settings_of(&settings, arguments->words.items[0], arguments->words.items + 1,
-                        arguments->words.count - 1, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (!cli_settings_of(&settings, arguments->words.items[0], arguments->words.items + 1,
+                         arguments->words.count - 1))
+        return EXIT_USAGE;
+    train_config_check_run(&settings, &errors);
+    cli_setting_errors(&errors);
     char *command = mem_printf("warpgym runs resume %s", directory);
     const struct train_run run = {.directory = directory,
                                   .server = arguments->server,
                                   .search_paths = &arguments->search_paths,
                                   .quiet = arguments->quiet,
                                   .again = command};
-    int status = train_run(&run, &settings);
+    int status = errors.code ? EXIT_USAGE : train_run(&run, &settings);
+    setting_errors_deinit(&errors);
     mem_free(command);
     settings_deinit(&settings);
     return status;

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/search_paths.h"
+#include "problem/problem_settings.h"
 #include "rl/train/trainer.h"
 
 #include <inttypes.h>
@@ -115,7 +116,7 @@ static int save_settings(const struct train_run *run, struct settings *settings,
     cli_search_paths_save(run->search_paths, settings, &path);
     if (run->server)
         result = settings_set(settings, "client.url", run->server, ORIGIN_COMMAND_LINE, err);
-    if (result == 0 && path.len > 0 && strcmp(path.data, settings->problems_path) != 0)
+    if (result == 0 && path.len > 0 && strcmp(path.data, problems_settings(settings)->path) != 0)
         result = settings_set(settings, "problems.path", path.data, ORIGIN_COMMAND_LINE, err);
     buf_deinit(&path);
     return result;

@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "cli/search_paths.h"
 #include "queue/queue.h"
+#include "queue/queue_settings.h"
 #include "server/exporter.h"
 #include "worker/worker.h"
+#include "worker/worker_settings.h"
 
 #include <stdio.h>
 
@@ -24,7 +26,7 @@ static int worker_announce(struct worker *worker, const struct worker_options *o
                            struct exporter **exporter, struct err *err)
 {
     const struct exporter_options seen = {.settings = options->settings,
-                                          .listen = options->settings->worker_listen,
+                                          .listen = worker_settings(options->settings)->listen,
                                           .metrics = options->metrics,
                                           .why_not = worker_health,
                                           .context = worker};
@@ -38,7 +40,7 @@ static int worker_announce(struct worker *worker, const struct worker_options *o
 
 static int work_until_signal(const struct worker_options *options)
 {
-    const struct settings *settings = options->settings;
+    const struct worker_settings *values = worker_settings(options->settings);
     struct worker *worker;
     struct exporter *exporter = NULL;
     struct err err = {0};
@@ -50,8 +52,8 @@ static int work_until_signal(const struct worker_options *options)
     else
         cli_wait_for_signal();
     log_write(LOG_LEVEL_INFO, "worker", "claiming no more jobs; running ones have %g s",
-              (double)settings->worker_drain_ms * 1e-3);
-    worker_drain(worker, settings->worker_drain_ms);
+              (double)values->drain_ms * 1e-3);
+    worker_drain(worker, values->drain_ms);
     exporter_stop(exporter); /* it reads the worker */
     worker_free(worker);
     return status;
@@ -68,7 +70,7 @@ static int worker_run(const void *context, const struct settings *settings)
         return cli_fail_err(&err);
     queue_options_read(&options, settings);
     int status;
-    if (queue_open(&queue, settings->queue_url, &options, &err) < 0) {
+    if (queue_open(&queue, queue_settings(settings)->url, &options, &err) < 0) {
         status = cli_fail_err(&err);
     } else {
         struct worker_options worker = {.settings = settings,
@@ -87,9 +89,9 @@ static int worker_run(const void *context, const struct settings *settings)
 static int worker_with_settings(const struct arguments *arguments)
 {
     const struct cli_alias aliases[] = {
-        {"--queue", SETTING_queue_url, arguments->queue, NULL},
-        {"--slots", SETTING_worker_slots, arguments->slots, NULL},
-        {"--listen", SETTING_worker_listen, arguments->listen, NULL},
+        {"--queue", "queue.url", arguments->queue, NULL},
+        {"--slots", "worker.slots", arguments->slots, NULL},
+        {"--listen", "worker.listen", arguments->listen, NULL},
     };
     return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, worker_run,
                                  arguments);

@@ -37,6 +37,12 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
+int http_client_check_url(const char *url, struct err *err)
+{
+    bool loopback;
+    return http_handle_check_url(url, "its own setting", &loopback, err);
+}
+
 int http_client_open(struct http_client **out, const struct http_client_options *options,
                      struct err *err)
 {

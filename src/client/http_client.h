@@ -50,6 +50,8 @@ struct http_client_answer {
     unsigned asked; /* how often it was sent */
 };
 
+/* ERR_INPUT: a client cannot have that URL. */
+NODISCARD int http_client_check_url(const char *url, struct err *err);
 NODISCARD int http_client_open(struct http_client **out, const struct http_client_options *options,
                                struct err *err);
 /* NULL is fine. */

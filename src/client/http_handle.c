@@ -15,30 +15,29 @@ static bool is_loopback(const char *host)
            strcmp(host, "[::1]") == 0;
 }
 
-/* Checks the URL; a proxy of the environment does not apply to this machine. */
-static int check_url(struct http_handle *handle, const char *token_setting, struct err *err)
+int http_handle_check_url(const char *url, const char *token_setting, bool *loopback,
+                          struct err *err)
 {
     CURLU *parts = curl_url();
     char *scheme = NULL, *host = NULL, *none = NULL;
     int result = 0;
-    if (strlen(handle->url) > LIMIT_CLIENT_URL_BYTES ||
-        curl_url_set(parts, CURLUPART_URL, handle->url, 0) != CURLUE_OK ||
+    if (strlen(url) > LIMIT_CLIENT_URL_BYTES ||
+        curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
         curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
         (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
         result = err_set(
             err, ERR_INPUT,
-            "'%.200s' is not a server's address: give http://HOST:PORT or https://HOST:PORT",
-            handle->url);
+            "'%.200s' is not a server's address: give http://HOST:PORT or https://HOST:PORT", url);
     else if (curl_url_get(parts, CURLUPART_QUERY, &none, 0) == CURLUE_OK ||
              curl_url_get(parts, CURLUPART_FRAGMENT, &none, 0) == CURLUE_OK)
         result = err_set(err, ERR_INPUT, "'%.200s' has a query; give the server's address alone",
-                         handle->url);
+                         url);
     else if (curl_url_get(parts, CURLUPART_USER, &none, 0) == CURLUE_OK)
         result = err_set(err, ERR_INPUT, "the server's address has a user; give its token in %s",
                          token_setting);
-    else if (is_loopback(host))
-        curl_easy_setopt(handle->easy, CURLOPT_PROXY, "");
+    else
+        *loopback = is_loopback(host);
     curl_free(none);
     curl_free(host);
     curl_free(scheme);
@@ -109,11 +108,14 @@ int http_handle_init(struct http_handle *handle, const struct http_handle_option
         handle->url[--length] = '\0';
     handle->multi = curl_multi_init();
     handle->easy = curl_easy_init();
+    bool loopback = false;
     int result = handle->multi && handle->easy
                      ? 0
                      : err_set(err, ERR_INTERNAL, "cannot create a handle of libcurl");
     if (result == 0)
-        result = check_url(handle, options->token_setting, err);
+        result = http_handle_check_url(handle->url, options->token_setting, &loopback, err);
+    if (result == 0 && loopback) /* a proxy of the environment does not apply to this machine */
+        curl_easy_setopt(handle->easy, CURLOPT_PROXY, "");
     if (result == 0)
         result = make_headers(handle, options, err);
     if (result < 0) {

@@ -34,6 +34,9 @@ struct http_handle {
     char why[CURL_ERROR_SIZE]; /* of the last failed transfer */
 };
 
+/* ERR_INPUT: it is no address of a server; *loopback: it is this machine's. */
+NODISCARD int http_handle_check_url(const char *url, const char *token_setting, bool *loopback,
+                                    struct err *err);
 /* After a failure there is nothing to deinit. ERR_INPUT: an invalid URL, a token of two lines. */
 NODISCARD int http_handle_init(struct http_handle *handle,
                                const struct http_handle_options *options, struct err *err);

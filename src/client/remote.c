@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "client/client_settings.h"
 #include "client/http_client.h"
 
 #include <inttypes.h>
@@ -27,29 +28,37 @@ static const char *const state_names[] = {
 /* The environment's WARPGYM_TOKEN is also a client's token; a server's configuration is not. */
 static const char *token_of(const struct settings *settings)
 {
-    if (settings->client_token[0])
-        return settings->client_token;
-    return settings->origin[SETTING_server_token] == ORIGIN_ENVIRONMENT ? settings->server_token
-                                                                        : "";
+    const struct client_settings *client = client_settings(settings);
+    if (client->token[0])
+        return client->token;
+    return settings_origin(settings, "server.token") == ORIGIN_ENVIRONMENT
+               ? settings_text(settings, "server.token")
+               : "";
 }
 
-int remote_open(struct remote **out, const struct settings *settings, const char *url,
-                const _Atomic int *cancelled, struct err *err)
+static struct http_client_options options_of(const struct settings *settings, const char *url,
+                                             const _Atomic int *cancelled)
 {
+    const struct client_settings *client = client_settings(settings);
     if (!url)
-        url = settings->client_url[0] ? settings->client_url : REMOTE_STANDARD_URL;
-    struct http_client_options options = {
+        url = client->url[0] ? client->url : REMOTE_STANDARD_URL;
+    return (struct http_client_options){
         .url = url,
         .token = token_of(settings),
-        .ca_file = settings->client_ca_file,
-        .connect_timeout_ms = settings->client_connect_timeout_ms,
-        .timeout_ms = settings->client_timeout_ms,
-        .retry_budget_ms = settings->client_patience_ms,
+        .ca_file = client->ca_file,
+        .connect_timeout_ms = client->connect_timeout_ms,
+        .timeout_ms = client->timeout_ms,
+        .retry_budget_ms = client->retry_budget_ms,
         .cancelled = cancelled,
     };
+}
+
+static int open_with(struct remote **out, const struct http_client_options *options,
+                     struct err *err)
+{
     struct http_client *http;
     *out = NULL;
-    int result = http_client_open(&http, &options, err);
+    int result = http_client_open(&http, options, err);
     if (result < 0)
         return result;
     *out = mem_alloc(sizeof **out);
@@ -57,13 +66,20 @@ int remote_open(struct remote **out, const struct settings *settings, const char
     return 0;
 }
 
+int remote_open(struct remote **out, const struct settings *settings, const char *url,
+                const _Atomic int *cancelled, struct err *err)
+{
+    const struct http_client_options options = options_of(settings, url, cancelled);
+    return open_with(out, &options, err);
+}
+
 int remote_open_briefly(struct remote **out, const struct settings *settings, const char *url,
                         int64_t within_ms, struct err *err)
 {
-    struct settings brief = *settings; /* borrows its strings */
-    brief.client_timeout_ms = brief.client_connect_timeout_ms = within_ms / 2;
-    brief.client_patience_ms = 0;
-    return remote_open(out, &brief, url, NULL, err);
+    struct http_client_options options = options_of(settings, url, NULL);
+    options.timeout_ms = options.connect_timeout_ms = within_ms / 2;
+    options.retry_budget_ms = 0;
+    return open_with(out, &options, err);
 }
 
 void remote_close(struct remote *remote)

@@ -2,12 +2,14 @@
 
 #include "base/mem.h"
 #include "gym/episode/config.h"
+#include "gym/gym_settings.h"
 #include "gym/prompt/prompt.h"
 #include "retrieval/retrieval.h"
+#include "retrieval/retrieval_settings.h"
 
 int gym_open(struct gym **out, const struct gym_options *options, struct err *err)
 {
-    const char *index = options->settings->retrieval_directory;
+    const char *index = retrieval_settings(options->settings)->directory;
     struct gym *gym = mem_alloc(sizeof *gym);
     gym->settings = options->settings;
     gym->search_paths = options->search_paths;
@@ -28,7 +30,7 @@ static int withhold_task(struct gym *gym, const struct problem *problem, struct 
 {
     int result = 0;
     prompts_withhold(gym->prompts, problem->id, problem->reference_text);
-    if (gym->retrieval && gym->settings->gym_retrieve > 0) {
+    if (gym->retrieval && gym_settings(gym->settings)->retrieve > 0) {
         char *title = retrieval_title(problem);
         const struct retrieval_query query = {.text = problem->reference_text,
                                               .title = title,

@@ -6,6 +6,7 @@
 #include "judge/judge_internal.h"
 #include "judge/numeric/stats.h"
 #include "judge/request/external_language.h"
+#include "judge/request/judge_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ static int try_spawns(struct standby *standby, enum sandbox_kind kind,
                       const struct settings *settings, struct capabilities *found, double *ready_ms,
                       struct err *err)
 {
+    const struct run_settings *run = run_settings(settings);
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     double times[SPAWNS];
     int result = 0;
@@ -34,8 +36,8 @@ static int try_spawns(struct standby *standby, enum sandbox_kind kind,
         struct err ignored;
         int64_t start_ns = clock_now_ns();
         sandbox_init(sandbox, kind);
-        sandbox->memory_bytes = settings->run_memory_bytes;
-        sandbox->scratch_bytes = settings->run_scratch_bytes;
+        sandbox->memory_bytes = run->memory_bytes;
+        sandbox->scratch_bytes = run->scratch_bytes;
         result = standby_spawn(standby, sandbox, SPAWN_TIMEOUT_MS, &process, err);
         times[i] = clock_ms_since(start_ns);
         if (result < 0)

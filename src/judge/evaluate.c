@@ -10,6 +10,7 @@
 #include "judge/measure/profile.h"
 #include "judge/measure/timing.h"
 #include "judge/open.h"
+#include "judge/request/judge_settings.h"
 #include "judge/session_internal.h"
 
 #include <math.h>
@@ -160,7 +161,7 @@ static int choose_for_torch(struct session *session)
     struct err err = {0};
     if (judge_torch_on_gpu(session->judge, session->job.settings, &err))
         return use_gpu(session);
-    if (strcmp(session->job.settings->torch_device, "cuda") != 0)
+    if (torch_settings(session->job.settings)->device != TORCH_CUDA)
         return 0;
     verdict_fail(session->verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
     return -1;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "device/awake.h"
 #include "judge/request/external_language.h"
+#include "judge/request/judge_settings.h"
 
 #include <glob.h>
 #include <string.h>
@@ -43,7 +44,8 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
                                 .kind = CHILD_NATIVE,
                                 .descriptors = &nothing,
                                 .descriptor_count = 1,
-                                .timeout_ms = judge->options.settings->run_load_timeout_ms,
+                                .timeout_ms =
+                                    run_settings(judge->options.settings)->load_timeout_ms,
                                 .cancelled = judge->options.cancelled};
     int result = spawner_start(&judge->spawner, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL,
                                err);
@@ -57,11 +59,12 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
 static void prepare_gpus(struct judge *judge)
 {
     const struct settings *settings = judge->options.settings;
+    const struct gpu_settings *gpu = gpu_settings(settings);
     struct gpu_pool_options options = {.driver = spawner_driver(settings),
-                                       .nvml = settings->gpu_nvml[0] ? settings->gpu_nvml : NULL,
-                                       .devices = settings->gpu_devices,
-                                       .quarantine_ms = settings->gpu_quarantine_ms,
-                                       .slots = (int)settings->gpu_at_once,
+                                       .nvml = gpu->nvml[0] ? gpu->nvml : NULL,
+                                       .devices = gpu->devices,
+                                       .quarantine_ms = gpu->quarantine_ms,
+                                       .slots = (int)gpu->slots,
                                        .give_up = give_up_gpu,
                                        .probe = judge_probe_gpu,
                                        .context = judge};
@@ -91,7 +94,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     reference_cache_init(&made->references);
     made->weight_secret = clock_secret();
     result = external_load(&made->languages, &made->languages_arena,
-                           options->settings->languages_path, err);
+                           languages_settings(options->settings)->path, err);
     if (result == 0)
         result = installation_find(&made->installation, options->settings, err);
     if (result < 0) {
@@ -101,7 +104,8 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     char *bundled = mem_printf("%s/toolchain", made->installation.root);
     toolchain_init(&made->toolchain, file_is_directory(bundled) ? bundled : NULL);
     mem_free(bundled);
-    toolchain_find_nvrtc(&made->toolchain, options->settings->gpu_nvrtc, made->installation.python);
+    toolchain_find_nvrtc(&made->toolchain, gpu_settings(options->settings)->nvrtc,
+                         made->installation.python);
     *judge = made;
     return 0;
 }
@@ -147,11 +151,11 @@ static bool has_torch_without_cuda(const struct judge *judge)
 
 bool judge_torch_on_gpu(struct judge *judge, const struct settings *settings, struct err *err)
 {
-    const char *device = settings->torch_device;
-    if (strcmp(device, "cpu") == 0)
+    enum torch_device device = torch_settings(settings)->device;
+    if (device == TORCH_CPU)
         return false;
     return gpu_pool_list(&judge->gpus, err) == 0 &&
-           (strcmp(device, "cuda") == 0 || !has_torch_without_cuda(judge));
+           (device == TORCH_CUDA || !has_torch_without_cuda(judge));
 }
 
 /* On which GPU the candidate will be is not known yet: the next one's processes are made ready, its

@@ -7,6 +7,7 @@
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/compare.h"
 #include "judge/open.h"
+#include "judge/request/judge_settings.h"
 #include "judge/session_internal.h"
 #include "problem/fill.h"
 
@@ -452,7 +453,8 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     struct probe probe = {
         .session = session,
         .audit = audit,
-        .trial = {.oracle = true, .timeout_ms = judge->options.settings->run_load_timeout_ms},
+        .trial = {.oracle = true,
+                  .timeout_ms = run_settings(judge->options.settings)->load_timeout_ms},
     };
     struct standby *standby;
     verdict_init(&verdict);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "device/cpu.h"
 #include "judge/fault_verdict.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,10 @@ static uint64_t weight_seed(const struct session *session)
 
 static uint32_t child_threads(const struct settings *settings)
 {
+    const struct run_settings *run = run_settings(settings);
     struct cpu cpu;
-    if (settings->run_threads > 0)
-        return (uint32_t)settings->run_threads;
+    if (run->threads.given)
+        return (uint32_t)run->threads.value;
     cpu_detect(&cpu);
     return (uint32_t)cpu.cores;
 }
@@ -90,16 +92,16 @@ struct trials session_trials(struct session *session)
 
 void session_take_problem(struct session *session, const struct problem *problem)
 {
-    const struct settings *settings = session->job.settings;
+    const struct torch_settings *torch = torch_settings(session->job.settings);
     session->job.problem = problem;
     memcpy(session->job.reference_hash, problem->hash, sizeof session->job.reference_hash);
     if (problem->format != PROBLEM_TORCH ||
-        (!settings->torch_precision[0] && !settings->torch_compile[0]))
+        (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER))
         return;
     struct hash *hash = hash_new();
     hash_update_string(hash, problem->hash);
-    hash_update_string(hash, settings->torch_precision);
-    hash_update_string(hash, settings->torch_compile);
+    hash_update_string(hash, word_at(WORDS_IN(TORCH_PRECISIONS), torch->precision));
+    hash_update_string(hash, word_at(WORDS_IN(TORCH_COMPILE_MODES), torch->compile));
     hash_finish(hash, session->job.reference_hash);
 }
 

@@ -8,6 +8,7 @@
 #include "policy/openai_answer.h"
 #include "policy/openai_link.h"
 #include "policy/openai_request.h"
+#include "policy/policy_settings.h"
 #include "policy/sse.h"
 
 #include <stdio.h>
@@ -80,15 +81,15 @@ static int stream_error_of(void *context, const char **text)
 static int request_answer(struct openai *openai, struct conversation *conversation,
                           const struct buf *body, struct policy_answer *answer, struct err *err)
 {
-    const struct settings *settings = openai->settings;
+    const struct policy_settings *policy = policy_settings(openai->settings);
     const struct openai_exchange exchange = {
         .call = {.method = "POST",
                  .target = "/chat/completions",
                  .body = body->data,
                  .body_bytes = body->len,
-                 .first_ms = settings->policy_stream ? settings->policy_first_token_timeout_ms : 0,
-                 .between_ms = settings->policy_token_timeout_ms,
-                 .whole_ms = settings->policy_timeout_ms,
+                 .first_ms = policy->stream ? policy->first_token_timeout_ms : 0,
+                 .between_ms = policy->token_timeout_ms,
+                 .whole_ms = policy->timeout_ms,
                  .max_bytes = LIMIT_STREAM_BYTES,
                  .on_bytes = on_bytes,
                  .context = conversation},
@@ -151,11 +152,11 @@ static int read_models(void *context, const struct http_flow_answer *reply, stru
 static int openai_models(void *state, json_t **list, struct err *err)
 {
     const struct openai *openai = state;
+    const struct policy_settings *policy = policy_settings(openai->settings);
     const struct openai_exchange exchange = {
         .call = {.method = "GET",
                  .target = "/models",
-                 .whole_ms = openai->settings->policy_connect_timeout_ms +
-                             openai->settings->policy_token_timeout_ms,
+                 .whole_ms = policy->connect_timeout_ms + policy->token_timeout_ms,
                  .max_bytes = LIMIT_CLIENT_ANSWER_BYTES},
         .read = read_models,
         .context = list,
@@ -226,7 +227,9 @@ static int openai_open(void **state, const struct policy_options *options, struc
 {
     struct openai *openai = mem_alloc(sizeof *openai);
     openai->settings = options->settings;
-    int result = openai_extra(options->settings, &openai->extra, err);
+    int result = openai_extra(policy_settings(options->settings)->extra, &openai->extra, err);
+    if (result < 0)
+        err_prefix(err, "policy.extra");
     if (result == 0)
         result = openai_link_open(&openai->link, options->url, options->settings,
                                   options->cancelled, err);

@@ -6,6 +6,7 @@
 #include "client/http_pool.h"
 #include "policy/openai_refusal.h"
 #include "policy/policy_ops.h"
+#include "policy/policy_settings.h"
 #include "policy/retry.h"
 
 #include <stdbool.h>
@@ -24,15 +25,17 @@ struct openai_link {
 /* The environment's token is only sent over private connections (policy_url_is_private). */
 static const char *find_token(const struct settings *settings, const char *url)
 {
+    const struct policy_settings *policy = policy_settings(settings);
     const char *token = getenv("OPENAI_API_KEY");
-    if (settings->policy_token[0])
-        return settings->policy_token;
+    if (policy->token[0])
+        return policy->token;
     return token && policy_url_is_private(url) ? token : "";
 }
 
 int openai_link_open(struct openai_link **out, const char *url, const struct settings *settings,
                      const _Atomic int *cancelled, struct err *err)
 {
+    const struct policy_settings *policy = policy_settings(settings);
     struct openai_link *link = mem_alloc(sizeof *link);
     link->settings = settings;
     link->cancelled = cancelled;
@@ -42,11 +45,11 @@ int openai_link_open(struct openai_link **out, const char *url, const struct set
         .url = link->url,
         .token = link->token,
         .token_setting = "policy.token",
-        .ca_file = settings->policy_ca_file,
-        .connect_timeout_ms = settings->policy_connect_timeout_ms,
+        .ca_file = policy->ca_file,
+        .connect_timeout_ms = policy->connect_timeout_ms,
         .cancelled = cancelled,
     };
-    int result = http_pool_open(&link->pool, &options, (size_t)settings->policy_at_once, err);
+    int result = http_pool_open(&link->pool, &options, (size_t)policy->concurrency, err);
     *out = NULL;
     if (result < 0) {
         openai_link_close(link);
@@ -138,10 +141,10 @@ static int send_with_retries(struct openai_link *link, struct http_flow *flow,
                              const struct openai_exchange *exchange, unsigned *asked,
                              int64_t *began_ns, struct err *err)
 {
-    const struct settings *settings = link->settings;
-    const struct retry_rules rules = {.budget_ms = settings->policy_patience_ms,
-                                      .backoff_ms = settings->policy_backoff_ms,
-                                      .attempts = settings->policy_attempts};
+    const struct policy_settings *policy = policy_settings(link->settings);
+    const struct retry_rules rules = {.budget_ms = policy->retry_budget_ms,
+                                      .backoff_ms = policy->backoff_ms,
+                                      .attempts = policy->attempts};
     struct retry retry = {0};
     for (;;) {
         struct http_flow_answer reply = {0};

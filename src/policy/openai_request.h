@@ -6,7 +6,7 @@
 
 /* The setting policy.extra as an object, NULL if it is empty; a new reference. ERR_INPUT: it is not
  * an object, or holds a reserved key. */
-NODISCARD int openai_extra(const struct settings *settings, json_t **extra, struct err *err);
+NODISCARD int openai_extra(const char *text, json_t **extra, struct err *err);
 
 /* Appends the body to `out`. ERR_LIMIT: the conversation exceeds the limit of `out`. */
 NODISCARD int openai_body(const struct settings *settings, const char *model, const json_t *extra,

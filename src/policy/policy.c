@@ -2,6 +2,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/http_client.h"
+#include "policy/openai_request.h"
+#include "policy/policy_settings.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -32,32 +35,50 @@ static const struct policy_ops *find_policy_ops(const char *url)
     return NULL;
 }
 
-int policy_open(struct policy **out, const struct policy_options *options, struct err *err)
+int policy_check_url(const char *url, struct err *err)
 {
-    struct policy_options wanted = *options;
-    *out = NULL;
-    if (!wanted.url)
-        wanted.url = options->settings->policy_url;
-    if (!wanted.model && options->settings->policy_model[0])
-        wanted.model = options->settings->policy_model;
-    if (!wanted.url[0])
-        return err_set(err, ERR_INPUT,
-                       "no policy is set: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
-                       "with --policy or the setting policy.url");
-    const struct policy_ops *ops = find_policy_ops(wanted.url);
+    const struct policy_ops *ops = find_policy_ops(url);
     if (!ops)
         return err_set(err, ERR_INPUT,
                        "unknown policy '%.200s': give http://HOST:PORT/v1, https://… or "
                        "scripted:FILE",
-                       wanted.url);
+                       url);
+    return ops == &policy_openai ? http_client_check_url(url, err) : 0;
+}
+
+int policy_check_extra(const char *text, struct err *err)
+{
+    json_t *extra = NULL;
+    int result = openai_extra(text, &extra, err);
+    json_decref(extra);
+    return result;
+}
+
+int policy_open(struct policy **out, const struct policy_options *options, struct err *err)
+{
+    const struct policy_settings *values = policy_settings(options->settings);
+    struct policy_options wanted = *options;
+    *out = NULL;
+    if (!wanted.url)
+        wanted.url = values->url;
+    if (!wanted.model && values->model[0])
+        wanted.model = values->model;
+    if (!wanted.url[0])
+        return err_set(err, ERR_INPUT,
+                       "no policy is set: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
+                       "with --policy or the setting policy.url");
+    int result = policy_check_url(wanted.url, err);
+    if (result < 0)
+        return result;
+    const struct policy_ops *ops = find_policy_ops(wanted.url);
     struct policy *policy = mem_alloc(sizeof *policy);
     policy->ops = ops;
     policy->settings = options->settings;
     policy->cancelled = options->cancelled;
-    policy->free_slots = options->settings->policy_at_once;
+    policy->free_slots = values->concurrency;
     pthread_mutex_init(&policy->mutex, NULL);
     pthread_cond_init(&policy->slot_freed, NULL);
-    int result = ops->open(&policy->state, &wanted, err);
+    result = ops->open(&policy->state, &wanted, err);
     if (result < 0) {
         policy_close(policy);
         return result;
@@ -157,11 +178,11 @@ void policy_answer_init(struct policy_answer *answer)
 
 double policy_cost(const struct settings *settings, const struct policy_answer *answer)
 {
-    const double prompt = settings->policy_price_prompt,
-                 completion = settings->policy_price_completion;
-    const double cached = settings->policy_price_cached < 0 ? prompt
-                                                            : settings->policy_price_cached;
-    if (prompt < 0 || completion < 0 || answer->prompt_tokens < 0 || answer->completion_tokens < 0)
+    const struct policy_settings *policy = policy_settings(settings);
+    const double prompt = policy->price_prompt.value, completion = policy->price_completion.value;
+    const double cached = policy->price_cached.given ? policy->price_cached.value : prompt;
+    if (!policy->price_prompt.given || !policy->price_completion.given ||
+        answer->prompt_tokens < 0 || answer->completion_tokens < 0)
         return NAN;
     double known = answer->cached_tokens > 0 ? (double)answer->cached_tokens : 0;
     double fresh = (double)answer->prompt_tokens - known;

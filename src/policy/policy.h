@@ -6,8 +6,8 @@
  *   scripted:FILE                    answers from a JSONL file, for tests and demos (scripted.c)
  *
  * policy_complete blocks, and any number of threads may call it at once; a policy keeps at most
- * policy.at_once requests in flight. It returns within its timeouts, or at once when cancelled. An
- * answer is complete or absent: a truncated response is requested again.
+ * policy.concurrency requests in flight. It returns within its timeouts, or at once when cancelled.
+ * An answer is complete or absent: a truncated response is requested again.
  * Ownership: the caller owns an answer's strings (policy_answer_deinit).
  * Errors: ERR_INPUT (the URL, the model, a 4xx: a retry cannot help), ERR_IO, ERR_TIMEOUT,
  * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
@@ -52,6 +52,10 @@ struct policy_answer {
     double answer_ms, first_token_ms; /* NaN: unknown */
 };
 
+/* ERR_INPUT: there is no such policy. */
+NODISCARD int policy_check_url(const char *url, struct err *err);
+/* ERR_INPUT: it is no object of options for an endpoint. */
+NODISCARD int policy_check_extra(const char *text, struct err *err);
 NODISCARD int policy_open(struct policy **out, const struct policy_options *options,
                           struct err *err);
 void policy_close(struct policy *policy);

@@ -1,6 +1,6 @@
 /* policy_ops: the operations of one kind of policy, and helpers that the kinds share.
  *
- * policy.c bounds the requests in flight (policy.at_once) and computes costs; the kinds do the
+ * policy.c bounds the requests in flight (policy.concurrency) and computes costs; the kinds do the
  * rest. `complete` receives *answer as policy_answer_init leaves it and may leave it partly filled
  * when it fails: policy.c cleans up.
  */

@@ -8,6 +8,7 @@
 #include "client/http_pool.h"
 #include "policy/openai_refusal.h"
 #include "policy/policy_ops.h"
+#include "policy/policy_settings.h"
 #include "policy/retry.h"
 #include "policy/tinker_wire.h"
 
@@ -40,9 +41,10 @@ struct tinker_link {
 
 static const char *find_key(const struct settings *settings, const char *url)
 {
+    const struct policy_settings *policy = policy_settings(settings);
     const char *key = getenv("TINKER_API_KEY");
-    if (settings->policy_token[0])
-        return settings->policy_token;
+    if (policy->token[0])
+        return policy->token;
     return key && policy_url_is_private(url) ? key : "";
 }
 
@@ -51,14 +53,15 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
 {
     struct tinker_link *link = mem_alloc(sizeof *link);
     const struct settings *settings = options->settings;
+    const struct policy_settings *policy = policy_settings(settings);
     const bool shutdown = options->shutdown;
     link->settings = settings;
     link->cancelled = shutdown ? NULL : options->cancelled;
     link->unpaid_s = UNPAID_S;
     link->known = shutdown; /* the server has answered before */
-    link->call_ms = shutdown ? settings->policy_parting_timeout_ms : NO_LIMIT;
-    link->future_ms = shutdown ? link->call_ms : settings->policy_promise_timeout_ms;
-    link->setting = shutdown ? "policy.parting_timeout_ms" : "policy.promise_timeout_ms";
+    link->call_ms = shutdown ? policy->shutdown_timeout_ms : NO_LIMIT;
+    link->future_ms = shutdown ? link->call_ms : policy->future_timeout_ms;
+    link->setting = shutdown ? "policy.shutdown_timeout_ms" : "policy.future_timeout_ms";
     link->url = mem_strdup(options->url);
     link->key = mem_strdup(find_key(settings, options->url));
     const struct http_flow_options flow = {
@@ -67,8 +70,8 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
         .token_header = "X-API-Key",
         .token_setting = "policy.token",
         .accept = "application/json",
-        .ca_file = settings->policy_ca_file,
-        .connect_timeout_ms = settings->policy_connect_timeout_ms,
+        .ca_file = policy->ca_file,
+        .connect_timeout_ms = policy->connect_timeout_ms,
         .cancelled = link->cancelled,
     };
     int result = http_pool_open(&link->pool, &flow, options->at_once, err);
@@ -236,7 +239,8 @@ static enum action send_attempt(struct exchange *exchange, struct http_flow *flo
     struct tinker_link *link = exchange->link;
     const struct tinker_call *call = exchange->call;
     const int64_t most = call->once ? ONCE_MS : exchange->poll ? POLL_MS : SUBMIT_MS;
-    const int64_t bound = link->settings->policy_timeout_ms, left = time_left_ms(exchange);
+    const int64_t bound = policy_settings(link->settings)->timeout_ms,
+                  left = time_left_ms(exchange);
     const struct http_flow_call wanted = {
         .method = call->method,
         .target = call->target,
@@ -274,17 +278,16 @@ static int64_t elapsed_ms(int64_t *from_ns, int64_t now_ns)
 static int64_t pause_of_action(struct exchange *exchange, enum action action, int64_t began_ns,
                                int64_t after_ms)
 {
-    const struct settings *settings = exchange->link->settings;
-    const struct retry_rules rules = {.budget_ms = settings->policy_patience_ms,
-                                      .backoff_ms = settings->policy_backoff_ms};
+    const struct policy_settings *policy = policy_settings(exchange->link->settings);
+    const struct retry_rules rules = {.budget_ms = policy->retry_budget_ms,
+                                      .backoff_ms = policy->backoff_ms};
     const int64_t now_ns = clock_now_ns();
     if (action != ACTION_SILENT)
         exchange->silent_ns = 0;
     switch (action) {
     case ACTION_SILENT:
         exchange->silent_ns = exchange->silent_ns ? exchange->silent_ns : began_ns;
-        return elapsed_ms(&exchange->silent_ns, now_ns) < settings->policy_timeout_ms ? 0
-                                                                                      : RETRY_STOP;
+        return elapsed_ms(&exchange->silent_ns, now_ns) < policy->timeout_ms ? 0 : RETRY_STOP;
     case ACTION_UNPAID:
         return (double)elapsed_ms(&exchange->unpaid_ns, now_ns) < 1000 * exchange->link->unpaid_s
                    ? UNPAID_STEP_MS
@@ -293,7 +296,7 @@ static int64_t pause_of_action(struct exchange *exchange, enum action action, in
         exchange->bad++;
         if (exchange->bad > (exchange->poll ? BAD_POLLS : EMPTY_BAD))
             return RETRY_STOP;
-        return settings->policy_backoff_ms;
+        return policy->backoff_ms;
     case ACTION_BUSY:
     case ACTION_UNREACHED:
         return retry_pause_ms(&exchange->retry, &rules,

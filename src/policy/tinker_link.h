@@ -3,16 +3,16 @@
  * A request that failed temporarily is repeated with the same body (so with the same seq_id: the
  * server performs it once):
  *
- *   429, 5xx, 408, 409, 425, a lost connection   with growing pauses, for policy.patience_ms
+ *   429, 5xx, 408, 409, 425, a lost connection   with growing pauses, for policy.retry_budget_ms
  *   no answer at all                             at once, for policy.timeout_ms
  *   402                                          every 5 s, as long as the server asks for
  *   400 of a poll, a success without JSON        3 times for a poll, 16 otherwise
  *   an empty 400                                 the same
  *   any other status but success                 an error with the server's message
  *
- * A future is polled for policy.promise_timeout_ms. A shutdown link is not cancelled; each request
- * on it, and then each future, takes policy.parting_timeout_ms at most, not everything together. It
- * presumes that the server has answered on another link before.
+ * A future is polled for policy.future_timeout_ms. A shutdown link is not cancelled; each request
+ * on it, and then each future, takes policy.shutdown_timeout_ms at most, not everything together.
+ * It presumes that the server has answered on another link before.
  *
  * The key appears in no message. Threads: any number may call at once, each on a connection of its
  * own. Errors: ERR_INPUT, ERR_IO, ERR_TIMEOUT, ERR_LIMIT, ERR_PROTOCOL (a malformed answer, or the

@@ -9,8 +9,10 @@
 #include <pthread.h>
 #include <string.h>
 
-static const struct train_backend_ops *const backend_kinds[] = {&train_backend_engine,
-                                                                &train_backend_tinker, NULL};
+static const struct train_backend_ops *const backend_kinds[] = {
+    [TRAIN_ENGINE] = &train_backend_engine,
+    [TRAIN_TINKER] = &train_backend_tinker,
+};
 
 struct train_backend {
     const struct train_backend_ops *ops;
@@ -25,14 +27,6 @@ struct train_backend {
     bool refreshing;  /* new samples wait */
     uint64_t version;
 };
-
-static const struct train_backend_ops *find_backend_ops(const char *kind)
-{
-    for (const struct train_backend_ops *const *ops = backend_kinds; *ops; ops++)
-        if (strcmp((*ops)->kind, kind) == 0)
-            return *ops;
-    return NULL;
-}
 
 static int open_tokenizer(struct train_backend *backend, const char *directory, struct err *err)
 {
@@ -68,13 +62,10 @@ static struct train_backend *new_train_backend(const struct train_backend_ops *o
 int train_backend_open(struct train_backend **out, const struct train_backend_options *options,
                        struct err *err)
 {
-    const struct train_backend_ops *ops = find_backend_ops(options->kind);
+    const struct train_backend_ops *ops = backend_kinds[options->kind];
     const char *tokenizer = options->tokenizer && options->tokenizer[0] ? options->tokenizer
                                                                         : options->model;
     *out = NULL;
-    if (!ops)
-        return err_set(err, ERR_INPUT, "unknown training backend '%.100s': there are %s and %s",
-                       options->kind, train_backend_engine.kind, train_backend_tinker.kind);
     if (!options->model || !options->model[0])
         return err_set(err, ERR_INPUT, "name a model to train");
     struct train_backend *backend = new_train_backend(ops, options->context);
@@ -120,7 +111,7 @@ void train_backend_close(struct train_backend *backend)
     mem_free(backend);
 }
 
-const char *train_backend_kind(const struct train_backend *backend)
+enum train_backend_kind train_backend_kind(const struct train_backend *backend)
 {
     return backend->ops->kind;
 }

@@ -36,8 +36,11 @@
 
 struct train_backend;
 
+#define TRAIN_BACKENDS(X) X(TRAIN_ENGINE, "engine") X(TRAIN_TINKER, "tinker")
+enum train_backend_kind { WORD_SYMBOLS(TRAIN_BACKENDS) };
+
 struct train_backend_options {
-    const char *kind;      /* "engine", "tinker" */
+    enum train_backend_kind kind;
     const char *model;     /* engine: a directory; tinker: the base model's name */
     const char *tokenizer; /* a directory; NULL: the model's */
     const char *url;       /* tinker; NULL: TINKER_BASE_URL */
@@ -79,7 +82,7 @@ NODISCARD int train_backend_open_base(struct train_backend **out, const struct t
                                       const struct train_backend_options *options, struct err *err);
 /* NULL is fine. */
 void train_backend_close(struct train_backend *backend);
-const char *train_backend_kind(const struct train_backend *backend);
+enum train_backend_kind train_backend_kind(const struct train_backend *backend);
 
 /* Appends the ids of [{"role", "content"}, …] up to the start of an answer. */
 NODISCARD int train_backend_prompt(struct train_backend *backend, const json_t *messages,

@@ -278,7 +278,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
 }
 
 const struct train_backend_ops train_backend_engine = {
-    .kind = "engine",
+    .kind = TRAIN_ENGINE,
     .open = engine_open,
     .base = engine_open_base,
     .close = engine_close,

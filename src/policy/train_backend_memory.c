@@ -60,7 +60,7 @@ static int estimate_memory(struct memory *memory, const struct train_backend_opt
     struct lm_model model = {
         .lora = {.rank = options->lora_rank, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
     *memory = (struct memory){0};
-    if (strcmp(options->kind, "engine") != 0)
+    if (options->kind != TRAIN_ENGINE)
         return 0;
     int result = lm_config_read(&model.config, options->model, err);
     if (result == 0)

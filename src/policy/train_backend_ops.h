@@ -13,7 +13,7 @@
 #define TRAIN_BACKEND_STOPS_MAX 4
 
 struct train_backend_ops {
-    const char *kind;
+    enum train_backend_kind kind;
     /* `stops` end an answer, in addition to the model's own. *context (0: the model's) is set to
      * the actual one. */
     int (*open)(void **state, const struct train_backend_options *options,

@@ -178,7 +178,7 @@ static int tinker_export(void *state, const char *directory, struct err *err)
 }
 
 const struct train_backend_ops train_backend_tinker = {
-    .kind = "tinker",
+    .kind = TRAIN_TINKER,
     .open = tinker_open,
     .close = tinker_close,
     .sample = tinker_sample,

@@ -6,6 +6,8 @@
 #include "base/paths.h"
 #include "base/utf8.h"
 #include "queue/check.h"
+#include "queue/queue_settings.h"
+#include "queue/redis_url.h"
 #include "queue/store.h"
 
 #include <errno.h>
@@ -24,11 +26,12 @@ static const struct queue_store *const stores[] = {&queue_sqlite, &queue_redis, 
 
 void queue_options_read(struct queue_options *options, const struct settings *settings)
 {
-    *options = (struct queue_options){.lease_ms = settings->queue_lease_ms,
-                                      .attempts = (int)settings->queue_attempts,
-                                      .keep_ms = settings->queue_keep_ms,
-                                      .keep_jobs = (uint64_t)settings->queue_keep_jobs,
-                                      .keep_bytes = settings->queue_keep_bytes};
+    const struct queue_settings *queue = queue_settings(settings);
+    *options = (struct queue_options){.lease_ms = queue->lease_ms,
+                                      .attempts = (int)queue->attempts,
+                                      .keep_ms = queue->keep_ms,
+                                      .keep_jobs = (uint64_t)queue->keep_jobs,
+                                      .keep_bytes = queue->keep_bytes};
 }
 
 static char *default_url(struct err *err)
@@ -41,6 +44,27 @@ static char *default_url(struct err *err)
     return url;
 }
 
+static const struct queue_store *find_store(const char *url)
+{
+    for (const struct queue_store *const *store = stores; *store; store++)
+        if (strncmp(url, (*store)->scheme, strlen((*store)->scheme)) == 0)
+            return *store;
+    return NULL;
+}
+
+int queue_check_url(const char *url, struct err *err)
+{
+    const struct queue_store *store = find_store(url);
+    struct redis_url parts;
+    if (strlen(url) > LIMIT_QUEUE_URL_BYTES)
+        return err_set(err, ERR_INPUT, "the URL is longer than %d bytes", LIMIT_QUEUE_URL_BYTES);
+    if (!store)
+        return err_set(err, ERR_INPUT,
+                       "invalid URL '%.*s' (write sqlite:PATH or redis://HOST:PORT)",
+                       (int)(strchr(url, '@') ? strcspn(url, ":/@") : strlen(url)), url);
+    return store == &queue_redis ? redis_url_parse(&parts, url + strlen(store->scheme), err) : 0;
+}
+
 int queue_open(struct queue **out, const char *url, const struct queue_options *options,
                struct err *err)
 {
@@ -48,20 +72,13 @@ int queue_open(struct queue **out, const char *url, const struct queue_options *
     *out = NULL;
     if (*url == '\0' && !(url = made = default_url(err)))
         return err ? err->code : ERR_IO;
-    int result = ERR_INPUT;
-    const struct queue_store *store = NULL;
-    for (const struct queue_store *const *at = stores; *at && !store; at++)
-        if (strncmp(url, (*at)->scheme, strlen((*at)->scheme)) == 0)
-            store = *at;
-    if (strlen(url) > LIMIT_QUEUE_URL_BYTES)
-        result = err_set(err, ERR_INPUT, "queue: the URL is longer than %d bytes",
-                         LIMIT_QUEUE_URL_BYTES);
-    else if (!store)
-        result = err_set(err, ERR_INPUT,
-                         "queue: invalid URL '%.*s' (write sqlite:PATH or redis://HOST:PORT)",
-                         (int)(strchr(url, '@') ? strcspn(url, ":/@") : strlen(url)), url);
-    else
+    int result = queue_check_url(url, err);
+    if (result < 0) {
+        err_prefix(err, "queue");
+    } else {
+        const struct queue_store *store = find_store(url);
         result = store->open(out, url + strlen(store->scheme), options, err);
+    }
     mem_free(made);
     return result;
 }

@@ -84,6 +84,8 @@ struct queue_options {
 /* The queue.* settings. */
 void queue_options_read(struct queue_options *options, const struct settings *settings);
 
+/* ERR_INPUT: no store has that URL. Errors never contain the password. */
+NODISCARD int queue_check_url(const char *url, struct err *err);
 /* "": sqlite:$XDG_STATE_HOME/warpgym/queue.db, whose directory is made. Errors never contain the
  * password. */
 NODISCARD int queue_open(struct queue **out, const char *url, const struct queue_options *options,

@@ -4,7 +4,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "client/client_settings.h"
 #include "client/http_client.h"
+#include "retrieval/retrieval_settings.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -20,27 +22,29 @@ struct embeddings {
 int embeddings_open(struct embeddings **out, const struct settings *settings,
                     const _Atomic int *cancelled, struct err *err)
 {
+    const struct client_settings *client = client_settings(settings);
+    const struct retrieval_settings *retrieval = retrieval_settings(settings);
     struct http_client_options options = {
-        .url = settings->retrieval_embeddings_url,
-        .token = settings->retrieval_embeddings_token,
-        .ca_file = settings->client_ca_file,
-        .connect_timeout_ms = settings->client_connect_timeout_ms,
-        .timeout_ms = settings->client_timeout_ms,
-        .retry_budget_ms = settings->client_patience_ms,
+        .url = retrieval->embeddings_url,
+        .token = retrieval->embeddings_token,
+        .ca_file = client->ca_file,
+        .connect_timeout_ms = client->connect_timeout_ms,
+        .timeout_ms = client->timeout_ms,
+        .retry_budget_ms = client->retry_budget_ms,
         .cancelled = cancelled,
     };
     struct http_client *http;
     *out = NULL;
     if (options.url[0] == '\0')
         return err_set(err, ERR_INPUT, "embeddings need an endpoint: set retrieval.embeddings_url");
-    if (settings->retrieval_embeddings_model[0] == '\0')
+    if (retrieval->embeddings_model[0] == '\0')
         return err_set(err, ERR_INPUT, "embeddings need a model: set retrieval.embeddings_model");
     int result = http_client_open(&http, &options, err);
     if (result < 0)
         return err_prefix(err, "retrieval.embeddings_url");
     *out = mem_alloc(sizeof **out);
     (*out)->http = http;
-    (*out)->model = mem_strdup(settings->retrieval_embeddings_model);
+    (*out)->model = mem_strdup(retrieval->embeddings_model);
     return 0;
 }
 

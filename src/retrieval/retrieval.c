@@ -9,6 +9,7 @@
 #include "retrieval/index_db.h"
 #include "retrieval/leak_guard.h"
 #include "retrieval/query_terms.h"
+#include "retrieval/retrieval_settings.h"
 #include "retrieval/vectors.h"
 
 #include <pthread.h>
@@ -88,7 +89,8 @@ static int open_vectors(struct retrieval *retrieval, const char *directory,
     int result = index_db_fact(&retrieval->db, "embeddings_model", &model, err);
     if (result == 0)
         result = index_db_fact(&retrieval->db, "dimension", &dimension, err);
-    bool wanted = result == 0 && model && dimension && settings->retrieval_embeddings_url[0];
+    bool wanted = result == 0 && model && dimension &&
+                  retrieval_settings(settings)->embeddings_url[0];
     if (wanted)
         result = embeddings_open(&retrieval->embeddings, settings, NULL, err);
     if (wanted && result == 0 && strcmp(model, embeddings_model(retrieval->embeddings)) != 0)
@@ -112,7 +114,7 @@ int retrieval_open(struct retrieval **out, const char *directory, const struct s
 {
     *out = NULL;
     if (!directory || directory[0] == '\0')
-        directory = settings->retrieval_directory;
+        directory = retrieval_settings(settings)->directory;
     if (directory[0] == '\0')
         return err_set(err, ERR_INPUT, "retrieval.directory is empty: name an index");
     struct retrieval *retrieval = mem_alloc(sizeof *retrieval);

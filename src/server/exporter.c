@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "server/http/http.h"
+#include "server/server_settings.h"
 
 #define STOP_MS 5000
 
@@ -41,15 +42,18 @@ int exporter_start(struct exporter **out, const struct exporter_options *options
     struct exporter *exporter = mem_alloc(sizeof *exporter);
     const struct http_options http = {.metrics = options->metrics};
     exporter->options = *options;
-    exporter->settings = *options->settings;
-    exporter->settings.server_listen = options->listen;
-    int result = http_open(&exporter->settings, &http, &exporter->http, err);
+    settings_copy(&exporter->settings, options->settings);
+    int result = settings_set(&exporter->settings, "server.listen", options->listen,
+                              ORIGIN_COMMAND_LINE, err);
+    if (result == 0)
+        result = http_open(&exporter->settings, &http, &exporter->http, err);
     if (result == 0)
         result = http_add(exporter->http, routes, COUNT(routes), exporter, err);
     if (result == 0)
         result = http_start(exporter->http, err);
     if (result < 0) {
         http_free(exporter->http);
+        settings_deinit(&exporter->settings);
         mem_free(exporter);
         return result;
     }
@@ -69,5 +73,6 @@ void exporter_stop(struct exporter *exporter)
         return;
     (void)!http_stop(exporter->http, STOP_MS, &ignored);
     http_free(exporter->http);
+    settings_deinit(&exporter->settings);
     mem_free(exporter);
 }

@@ -6,8 +6,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "judge/evaluate.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
+#include "server/server_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +42,7 @@ static const char *needs_of(struct service *service, const struct evaluation_req
     const struct language *language = language_of(NULL, request->candidate_name,
                                                   request->candidate_source);
     bool cpu = !language->gpu && language->format == PROBLEM_NATIVE;
-    if (cpu || strcmp(settings->torch_device, "cpu") == 0)
+    if (cpu || torch_settings(settings)->device == TORCH_CPU)
         return "cpu";
     return worker_registry_count(service->workers, true) > 0 ? "gpu" : "any";
 }
@@ -170,7 +172,7 @@ static void submission_deinit(struct submission *submission)
 static bool queue_has_capacity(struct service *service, size_t count,
                                struct http_response *response)
 {
-    uint64_t most = (uint64_t)service->settings->server_queue_max;
+    uint64_t most = (uint64_t)server_settings(service->settings)->queue_max;
     for (int look = 0; look < 2; look++) {
         struct queue_stats stats;
         struct err err;

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "queue/queue_settings.h"
+#include "worker/worker_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +98,8 @@ static void leases_renew(struct worker *worker)
 /* False: removes the registration. */
 static void registration_send(struct worker *worker, bool lives)
 {
-    int64_t keep_ms = worker->options.settings->worker_heartbeat_ms * REGISTRATION_PERIODS;
+    int64_t keep_ms = worker_settings(worker->options.settings)->heartbeat_ms *
+                      REGISTRATION_PERIODS;
     struct err err;
     json_t *registration = worker_registration(worker);
     char *text = json_dumps(registration, JSON_COMPACT);
@@ -111,7 +114,8 @@ static void registration_send(struct worker *worker, bool lives)
 
 int worker_check(const struct worker *worker, struct err *err)
 {
-    double most_ms = (double)worker->options.settings->worker_heartbeat_ms * REGISTRATION_PERIODS;
+    double most_ms = (double)worker_settings(worker->options.settings)->heartbeat_ms *
+                     REGISTRATION_PERIODS;
     double silent_ms = clock_ms_since(worker->posted_ns);
     if (silent_ms <= most_ms)
         return 0;
@@ -152,11 +156,12 @@ void *worker_heartbeat(void *argument)
     int64_t posted_ns = 0;
     int64_t reaped_ns = renewed_ns;
     do {
-        if (posted_ns == 0 || clock_ms_since(posted_ns) > (double)settings->worker_heartbeat_ms) {
+        if (posted_ns == 0 ||
+            clock_ms_since(posted_ns) > (double)worker_settings(settings)->heartbeat_ms) {
             posted_ns = clock_now_ns();
             registration_send(worker, true);
         }
-        if (clock_ms_since(renewed_ns) > (double)settings->queue_lease_ms / RENEWALS) {
+        if (clock_ms_since(renewed_ns) > (double)queue_settings(settings)->lease_ms / RENEWALS) {
             renewed_ns = clock_now_ns();
             leases_renew(worker);
         }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "queue/queue_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static bool blames_machine(const struct verdict *verdict)
 
 static bool may_try_again(const struct slot *slot)
 {
-    return slot->job.attempt < slot->worker->options.settings->queue_attempts;
+    return slot->job.attempt < queue_settings(slot->worker->options.settings)->attempts;
 }
 
 static void slot_settle(struct slot *slot, const struct verdict *verdict)

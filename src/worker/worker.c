@@ -6,6 +6,7 @@
 #include "judge/devices.h"
 #include "judge/request/request.h"
 #include "worker/internal.h"
+#include "worker/worker_settings.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -57,13 +58,15 @@ static void worker_set_claims(struct worker *worker)
 {
     struct judge_device devices[JUDGE_DEVICES];
     size_t gpus = judge_devices(worker->judge, devices) - 1;
-    int64_t wanted = worker->options.settings->worker_slots;
+    const struct optional_int *wanted = &worker_settings(worker->options.settings)->slots;
     size_t slots = gpus > 0 ? gpus * SLOTS_FOR_GPU : (size_t)devices[gpus].cores;
     if (gpus > 0)
         worker->claims[worker->claim_count++] = "gpu";
     worker->claims[worker->claim_count++] = "any";
     worker->claims[worker->claim_count++] = "cpu";
-    worker->slot_count = wanted > 0 ? (size_t)wanted : slots < SLOTS_MOST ? slots : SLOTS_MOST;
+    worker->slot_count = wanted->given        ? (size_t)wanted->value
+                         : slots < SLOTS_MOST ? slots
+                                              : SLOTS_MOST;
 }
 
 static int start_threads(struct worker *worker, struct err *err)

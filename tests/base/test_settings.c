@@ -1,7 +1,12 @@
-#include "base/settings.h"
+#include "base/setting.h"
 
 #include "../support/test.h"
 #include "base/file.h"
+#include "base/log_settings.h"
+#include "judge/request/judge_settings.h"
+#include "problem/problem_settings.h"
+#include "queue/queue_settings.h"
+#include "server/server_settings.h"
 
 #include <stdlib.h>
 
@@ -16,25 +21,25 @@ TEST(defaults)
     struct settings settings;
     struct err err = {0};
     settings_init(&settings);
-    assert_string_equal(settings.cache_directory, "");
-    assert_true(settings.cache_max_bytes == (uint64_t)2 << 30);
-    assert_int_equal(settings.compile_timeout_ms, 30000);
-    assert_true(settings.compile_memory_bytes == (uint64_t)2 << 30);
-    assert_int_equal(settings.run_timeout_ms, 10000);
-    assert_int_equal(settings.run_load_timeout_ms, 60000);
-    assert_true(settings.run_memory_bytes == (uint64_t)2 << 30);
-    assert_true(settings.run_scratch_bytes == (uint64_t)256 << 20);
-    assert_int_equal(settings.run_threads, 0);
-    assert_int_equal(settings.check_trials, 3);
-    assert_true(settings.timing_target == 0.05);
-    assert_int_equal(settings.timing_budget_ms, 10);
-    assert_int_equal(settings.timing_min_samples, 6);
-    assert_int_equal(settings.timing_max_samples, 400);
-    assert_string_equal(settings.python_path, "");
-    assert_string_equal(settings.problems_path, "");
+    assert_string_equal(cache_settings(&settings)->directory, "");
+    assert_true(cache_settings(&settings)->max_bytes == (uint64_t)2 << 30);
+    assert_int_equal(compile_settings(&settings)->timeout_ms, 30000);
+    assert_true(compile_settings(&settings)->memory_bytes == (uint64_t)2 << 30);
+    assert_int_equal(run_settings(&settings)->timeout_ms, 10000);
+    assert_int_equal(run_settings(&settings)->load_timeout_ms, 60000);
+    assert_true(run_settings(&settings)->memory_bytes == (uint64_t)2 << 30);
+    assert_true(run_settings(&settings)->scratch_bytes == (uint64_t)256 << 20);
+    assert_false(run_settings(&settings)->threads.given);
+    assert_int_equal(check_settings(&settings)->trials, 3);
+    assert_true(timing_settings(&settings)->target == 0.05);
+    assert_int_equal(timing_settings(&settings)->budget_ms, 10);
+    assert_int_equal(timing_settings(&settings)->min_samples, 6);
+    assert_int_equal(timing_settings(&settings)->max_samples, 400);
+    assert_string_equal(python_settings(&settings)->path, "");
+    assert_string_equal(problems_settings(&settings)->path, "");
     assert_int_equal(settings_check(&settings, &err), 0);
-    for (int i = 0; i < SETTINGS_COUNT; i++)
-        assert_int_equal(settings.origin[i], ORIGIN_DEFAULT);
+    for (size_t i = 0; i < settings_count(); i++)
+        assert_int_equal(settings_origin(&settings, settings_path(i)), ORIGIN_DEFAULT);
     settings_deinit(&settings);
 }
 
@@ -66,7 +71,7 @@ static const struct {
     {"cache.max_bytes=2048TiB", 0, "is outside 0 to 1024TiB"},
     {"cache.max_bytes=2 gigs", 0, "is not a size"},
     {"run.threads=8", 8, NULL},
-    {"run.threads=-1", 0, "'-1' is outside 0 to 4096"},
+    {"run.threads=-1", 0, "'-1' is outside 1 to 4096"},
     {"run.threads=8.5", 0, "is not a whole number"},
     {"run.threads= 8", 0, "is not a whole number"},
     {"run.threads=99999999999999999999", 0, "is not a whole number"},
@@ -83,7 +88,9 @@ static const struct {
     {"python.path=/opt/\n", 0, "holds a control character"},
     {"python.path=/opt/\xff", 0, "python.path:1: is not UTF-8"},
     {"python.path= ", 0, "holds nothing but white space"},
-    {"python.path=", 0, NULL},
+    {"python.path=", 0, "python.path: empty; write auto, or leave it out"},
+    {"python.path=auto", 0, NULL},
+    {"run.threads=auto", 0, NULL},
 };
 
 TEST(assignments)
@@ -100,11 +107,14 @@ TEST(assignments)
         } else {
             if (result < 0)
                 fail_msg("%s: %s", text, err.text);
-            double value = strncmp(text, "run.timeout", 11) == 0 ? (double)settings.run_timeout_ms
-                           : strncmp(text, "cache", 5) == 0      ? (double)settings.cache_max_bytes
-                           : strncmp(text, "run.threads", 11) == 0 ? (double)settings.run_threads
-                           : strncmp(text, "timing", 6) == 0       ? settings.timing_target
-                                                                   : 0;
+            double value = strncmp(text, "run.timeout", 11) == 0
+                               ? (double)run_settings(&settings)->timeout_ms
+                           : strncmp(text, "cache", 5) == 0
+                               ? (double)cache_settings(&settings)->max_bytes
+                           : strncmp(text, "run.threads", 11) == 0
+                               ? (double)run_settings(&settings)->threads.value
+                           : strncmp(text, "timing", 6) == 0 ? timing_settings(&settings)->target
+                                                             : 0;
             assert_true(value == assignments[i].value);
         }
         settings_deinit(&settings);
@@ -126,7 +136,7 @@ static const struct {
     {"5\n", "f.yaml:1:1: expected a mapping"},
     {"run:\n  threads: many\n", "f.yaml:2:12: run.threads: 'many' is not a whole number"},
     {"run:\n  threads:\n", "run.threads: '' is not a whole number"},
-    {"run:\n  thread: 5\n", "f.yaml:2:11: unknown setting 'run.thread'; did you mean"},
+    {"run:\n  thread: 5\n", "f.yaml:2:3: unknown setting 'run.thread'; did you mean"},
     {"rum:\n  threads: 5\n", "f.yaml:1:1: unknown section 'rum'; did you mean 'run'?"},
     {"run.threads: 5\n", "unknown section 'run.threads'"},
     {"run:\n  threads: [5]\n", "f.yaml:2:12: lists and aliases have no place"},
@@ -159,7 +169,7 @@ TEST(yaml)
             if (result < 0)
                 fail_msg("refused: %s: %s", files[i].text, err.text);
             if (strstr(files[i].text, "threads: "))
-                assert_int_equal(settings.run_threads, 5);
+                assert_int_equal(run_settings(&settings)->threads.value, 5);
         }
         settings_deinit(&settings);
     }
@@ -207,6 +217,27 @@ TEST(environment)
     }
 }
 
+static size_t index_of(const char *path)
+{
+    size_t index = 0;
+    while (index < settings_count() && strcmp(settings_path(index), path) != 0)
+        index++;
+    return index;
+}
+
+/* As a file has it, without quotes. */
+static void assert_value(const struct settings *settings, const char *path, const char *expected)
+{
+    struct buf shown;
+    buf_init(&shown, 10000);
+    settings_show_value(settings, index_of(path), &shown);
+    char *quoted = mem_printf("\"%s\"", expected);
+    if (strcmp(shown.data, quoted) != 0)
+        assert_string_equal(shown.data, expected);
+    mem_free(quoted);
+    buf_deinit(&shown);
+}
+
 /* KernelGYM's names: what they set, and what is another program's. */
 TEST(kernelgym_names)
 {
@@ -230,12 +261,12 @@ TEST(kernelgym_names)
          "queue.url",
          "redis://:a%3Ab%40c%2F%20%25@[fd00::1]:7000/2",
          "REDIS_HOST"},
-        {{"REDIS_PORT=tcp://10.0.0.1:6379"}, "queue.url", "", NULL},
+        {{"REDIS_PORT=tcp://10.0.0.1:6379"}, "queue.url", "auto", NULL},
         {{"REDIS_HOST=head", "REDIS_PORT=tcp://10.0.0.1:6379"},
          "queue.url",
          "redis://head:6379",
          "REDIS_HOST"},
-        {{"REDIS_PASSWORD=secret"}, "queue.url", "", NULL},
+        {{"REDIS_PASSWORD=secret"}, "queue.url", "auto", NULL},
         {{"GPU_DEVICES=[0, 1]"}, "gpu.devices", "0,1", "GPU_DEVICES"},
         {{"GPU_DEVICES=3"}, "gpu.devices", "3", "GPU_DEVICES"},
         {{"GPU_DEVICES=[]"}, "gpu.devices", "all", NULL},
@@ -251,24 +282,19 @@ TEST(kernelgym_names)
         settings_init(&settings);
         if (settings_read_environment(&settings, (char *const *)rows[i].variables, &err) < 0)
             fail_msg("%s: %s", rows[i].variables[0], err.text);
-        const struct {
-            const char *path, *value, *source;
-        } found[] = {
-            {"server.listen", settings.server_listen, settings.source[SETTING_server_listen]},
-            {"queue.url", settings.queue_url, settings.source[SETTING_queue_url]},
-            {"gpu.devices", settings.gpu_devices, settings.source[SETTING_gpu_devices]},
-            {"log.level", settings.log_level, settings.source[SETTING_log_level]},
-        };
-        for (size_t f = 0; f < COUNT(found); f++) {
-            bool meant = strcmp(found[f].path, rows[i].path) == 0;
-            assert_true(meant || !found[f].source);
+        static const char *const paths[] = {"server.listen", "queue.url", "gpu.devices",
+                                            "log.level"};
+        for (size_t k = 0; k < COUNT(paths); k++) {
+            const char *source = settings_source(&settings, paths[k]);
+            bool meant = strcmp(paths[k], rows[i].path) == 0;
+            assert_true(meant || !source);
             if (!meant)
                 continue;
-            assert_string_equal(found[f].value, rows[i].value);
+            assert_value(&settings, paths[k], rows[i].value);
             if (rows[i].source)
-                assert_string_equal(found[f].source, rows[i].source);
+                assert_string_equal(source, rows[i].source);
             else
-                assert_null(found[f].source);
+                assert_null(source);
         }
         settings_deinit(&settings);
     }
@@ -290,13 +316,13 @@ TEST(precedence)
     if (settings_load(&settings, NULL, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(settings_assign(&settings, "run.threads=3", &err), 0);
-    assert_int_equal(settings.run_threads, 3);
-    assert_int_equal(settings.run_timeout_ms, 2);
-    assert_int_equal(settings.check_trials, 1);
-    assert_int_equal(settings.compile_timeout_ms, 30000);
-    assert_int_equal(settings.origin[SETTING_run_threads], ORIGIN_COMMAND_LINE);
-    assert_int_equal(settings.origin[SETTING_run_timeout_ms], ORIGIN_ENVIRONMENT);
-    assert_int_equal(settings.origin[SETTING_check_trials], ORIGIN_FILE);
+    assert_int_equal(run_settings(&settings)->threads.value, 3);
+    assert_int_equal(run_settings(&settings)->timeout_ms, 2);
+    assert_int_equal(check_settings(&settings)->trials, 1);
+    assert_int_equal(compile_settings(&settings)->timeout_ms, 30000);
+    assert_int_equal(settings_origin(&settings, "run.threads"), ORIGIN_COMMAND_LINE);
+    assert_int_equal(settings_origin(&settings, "run.timeout_ms"), ORIGIN_ENVIRONMENT);
+    assert_int_equal(settings_origin(&settings, "check.trials"), ORIGIN_FILE);
     settings_deinit(&settings);
     file_remove_tree(path);
     settings_init(&settings);
@@ -307,6 +333,115 @@ TEST(precedence)
     unsetenv("WARPGYM_RUN_THREADS");
     unsetenv("WARPGYM_RUN_TIMEOUT_MS");
     mem_free(file);
+}
+
+/* Each error once, in the order of the file, with its place; the cross-field ones come last. */
+TEST(every_error_at_once)
+{
+    static const char text[] =
+        "gym: {reward: kevinn}\n"
+        "train: {method: trlooo, estimator: nosuch, loss: foo, learner: foo, "
+        "backend: foo}\n"
+        "gpu: {devices: \"0,x\"}\n"
+        "policy: {url: htp://x, temperature: 99}\n"
+        "client: {url: nonsense}\n"
+        "timing:\n"
+        "  foo: [1, {a: b}]\n"
+        "  min_samples: 500\n"
+        "  target: 0.5\n"
+        "  target: 0.4\n"
+        "what: {a: [1], b: 2}\n"
+        "gum: 5\n"
+        "queue: {url: [1]}\n";
+    static const char *const expected[] = {
+        "f:1:15: gym.reward: unknown value 'kevinn'; did you mean 'kevin'?",
+        "f:2:17: train.method: unknown value 'trlooo'; did you mean 'trloo'?",
+        "f:2:36: train.estimator: unknown value 'nosuch'; choose one of auto, trloo, grpo",
+        "f:2:50: train.loss: unknown value 'foo'; choose one of importance_sampling, ppo, cispo, "
+        "dro",
+        "f:2:55: unknown setting 'train.learner'",
+        "f:2:78: train.backend: unknown value 'foo'; choose one of engine, tinker",
+        "f:3:17: gpu.devices: 'x' is neither an ordinal nor a UUID",
+        "f:4:15: policy.url: unknown policy 'htp://x'",
+        "f:4:37: policy.temperature: '99' is outside 0 to 10",
+        "f:5:15: client.url: 'nonsense' is not a server's address",
+        "f:7:3: unknown setting 'timing.foo'",
+        "f:10:11: this setting is given twice",
+        "f:11:1: unknown section 'what'; choose one of log, cache",
+        "f:12:1: unknown section 'gum'; did you mean 'gym'?",
+        "f:13:14: lists and aliases have no place in settings",
+        "f:8:16: timing.min_samples (500) is above timing.max_samples (400)",
+    };
+    struct settings settings;
+    struct err err = {0};
+    settings_init(&settings);
+    assert_int_equal(settings_read_yaml(&settings, "f", text, strlen(text), &err), ERR_INPUT);
+    assert_error(&err, expected[0]);
+    assert_int_equal(settings_check(&settings, &err), ERR_INPUT);
+    assert_error(&err, expected[COUNT(expected) - 1]);
+    for (size_t i = 0; i < COUNT(expected); i++) {
+        const char *found = setting_errors_at(&settings.errors, i);
+        if (!found || strncmp(found, expected[i], strlen(expected[i])) != 0)
+            fail_msg("'%s', not '%s'", found ? found : "no error", expected[i]);
+    }
+    assert_null(setting_errors_at(&settings.errors, COUNT(expected)));
+    assert_true(timing_settings(&settings)->target == 0.5); /* what is right was read */
+    settings_deinit(&settings);
+}
+
+/* No setting with words takes another one, and all name what they take. */
+TEST(words)
+{
+    size_t tried = 0;
+    for (const struct setting_section *const *at = setting_registry.sections; *at; at++)
+        for (const struct setting_row *row = (*at)->rows; row < (*at)->rows + (*at)->count; row++) {
+            struct settings settings;
+            struct err err = {0};
+            const char *word;
+            if (row->kind != KIND_WORD)
+                continue;
+            settings_init(&settings);
+            for (size_t i = 0; (word = word_at(row->words, i)); i++) {
+                assert_int_equal(settings_set(&settings, row->path, word, ORIGIN_FILE, &err), 0);
+                assert_value(&settings, row->path, word);
+                char *slip = mem_printf("%s%c", word, word[strlen(word) - 1]);
+                assert_int_equal(settings_set(&settings, row->path, slip, ORIGIN_FILE, &err),
+                                 ERR_INPUT);
+                assert_error(&err, row->path);
+                assert_error(&err, "did you mean '");
+                assert_error(&err, word);
+                mem_free(slip);
+            }
+            assert_int_equal(settings_set(&settings, row->path, "zzzzzzzz", ORIGIN_FILE, &err),
+                             ERR_INPUT);
+            assert_error(&err, "; choose one of ");
+            assert_error(&err, word_at(row->words, 0));
+            assert_int_equal(settings_set(&settings, row->path, "", ORIGIN_FILE, &err), ERR_INPUT);
+            tried++;
+            settings_deinit(&settings);
+        }
+    assert_true(tried >= 35);
+}
+
+/* auto and none: for each setting that has them, and for no other. */
+TEST(absent_values)
+{
+    for (const struct setting_section *const *at = setting_registry.sections; *at; at++)
+        for (const struct setting_row *row = (*at)->rows; row < (*at)->rows + (*at)->count; row++) {
+            struct settings settings;
+            struct err err = {0};
+            settings_init(&settings);
+            if (row->absent) {
+                assert_int_equal(settings_set(&settings, row->path, row->absent, ORIGIN_FILE, &err),
+                                 0);
+                assert_value(&settings, row->path, row->absent);
+                assert_true(settings_set(&settings, row->path, "", ORIGIN_FILE, &err) < 0);
+            } else if (row->kind == KIND_INT || row->kind == KIND_FLOAT) {
+                assert_true(settings_set(&settings, row->path, "auto", ORIGIN_FILE, &err) < 0);
+                assert_true(row->low >= 0); /* -1 stands for nothing */
+            }
+            settings_deinit(&settings);
+        }
 }
 
 TEST(values_that_do_not_go_together)
@@ -337,12 +472,16 @@ TEST(shown_values_read_back)
     settings_show(&one, &text);
     if (settings_read_yaml(&two, "shown", text.data, text.len, &err) < 0)
         fail_msg("%s\n%s", err.text, text.data);
-    assert_string_equal(two.python_path, one.python_path);
-    assert_true(two.timing_target == one.timing_target);
-    memcpy(two.origin, one.origin, sizeof two.origin);
-    memcpy(two.source, one.source, sizeof two.source);
+    assert_string_equal(python_settings(&two)->path, python_settings(&one)->path);
+    assert_true(timing_settings(&two)->target == timing_settings(&one)->target);
     settings_show(&two, &again);
-    assert_string_equal(text.data, again.data);
+    assert_int_equal(settings_difference(&one, &two, 0), settings_count());
+    for (const char *a = text.data, *b = again.data; *a || *b;) { /* origins apart */
+        assert_int_equal(strcspn(a, "#"), strcspn(b, "#"));
+        assert_memory_equal(a, b, strcspn(a, "#"));
+        a += strcspn(a, "\n") + (a[strcspn(a, "\n")] != '\0');
+        b += strcspn(b, "\n") + (b[strcspn(b, "\n")] != '\0');
+    }
     buf_deinit(&text);
     buf_deinit(&again);
     settings_deinit(&one);
@@ -363,12 +502,12 @@ TEST(secret)
         settings_init(&again);
         buf_init(&text, 100000);
         assert_int_equal(settings_read_environment(&settings, environment, &err), 0);
-        assert_string_equal(settings.server_token, "hush");
+        assert_string_equal(server_settings(&settings)->token, "hush");
         settings_show(&settings, &text);
         assert_null(strstr(text.data, "hush"));
         assert_non_null(strstr(text.data, "  # token: not shown # environment WARPGYM_"));
         assert_int_equal(settings_read_yaml(&again, "shown", text.data, text.len, &err), 0);
-        assert_string_equal(again.server_token, "");
+        assert_string_equal(server_settings(&again)->token, "");
         buf_deinit(&text);
         settings_deinit(&again);
         settings_deinit(&settings);
@@ -416,12 +555,12 @@ TEST(template)
         if (settings_read_yaml(&settings, "t", text.data, text.len, &err) < 0)
             fail_msg("%s\n%s", err.text, text.data);
         size_t given = 0;
-        for (size_t i = 0; i < SETTINGS_COUNT; i++)
-            given += settings.origin[i] != ORIGIN_DEFAULT;
+        for (size_t i = 0; i < settings_count(); i++)
+            given += settings_origin(&settings, settings_path(i)) != ORIGIN_DEFAULT;
         assert_int_equal(given, count < 2 ? count : 2);
-        assert_int_equal(settings.run_threads, count > 0 ? 7 : 0);
+        assert_int_equal(run_settings(&settings)->threads.value, count > 0 ? 7 : 0);
         if (count > 1)
-            assert_string_equal(settings.python_path, choices[1].value);
+            assert_string_equal(python_settings(&settings)->path, choices[1].value);
         for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
             assert_true(strcspn(line, "\n") <= 100);
         assert_non_null(strstr(text.data, "# A heading\n# of two lines.\n"));
@@ -435,17 +574,12 @@ TEST(template)
 /* The files that are written have each section once. */
 TEST(sections_stand_together)
 {
-    static const char *const paths[] = {
-#define X(field, path, kind, standard, low, high, help) path,
-        SETTINGS(X)
-#undef X
-    };
-    for (size_t i = 1; i < SETTINGS_COUNT; i++)
+    for (size_t i = 1; i < settings_count(); i++)
         for (size_t j = 0; j + 1 < i; j++) {
-            size_t section = strcspn(paths[i], ".") + 1;
-            if (strncmp(paths[i], paths[j], section) == 0 &&
-                strncmp(paths[i], paths[i - 1], section) != 0)
-                fail_msg("%s stands apart from %s", paths[i], paths[j]);
+            size_t section = strcspn(settings_path(i), ".") + 1;
+            if (strncmp(settings_path(i), settings_path(j), section) == 0 &&
+                strncmp(settings_path(i), settings_path(i - 1), section) != 0)
+                fail_msg("%s stands apart from %s", settings_path(i), settings_path(j));
         }
 }
 
@@ -457,7 +591,7 @@ TEST(descriptions)
     settings_describe(&text);
     settings_describe_markdown(&markdown);
     assert_non_null(strstr(text.data, "  run.timeout_ms         duration, default 10s, 1ms to 24h\n"
-                                      "      Longest that one call"));
+                                      "      Time limit of one call"));
     assert_non_null(strstr(markdown.data, "| `timing.target` | `WARPGYM_TIMING_TARGET` | number | "
                                           "`0.05` | 0.0001 to 1 | Sampling stops"));
     buf_deinit(&text);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "judge/request/judge_settings.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -240,7 +241,7 @@ TEST(give_up)
     int64_t start_ns = clock_now_ns();
     stop = 1;
     end_calls(calls, 3);
-    if (clock_ms_since(start_ns) > (double)here->settings.run_timeout_ms)
+    if (clock_ms_since(start_ns) > (double)run_settings(&here->settings)->timeout_ms)
         fail_msg("they ran until their calls' limit");
     assert_int_equal(calls[0].result, ERR_CANCELLED);
     assert_int_equal(calls[1].result, ERR_CANCELLED);
@@ -259,7 +260,7 @@ TEST(cancel)
     int64_t start_ns = clock_now_ns();
     here->cancelled = 1;
     end_calls(calls, THREADS);
-    if (clock_ms_since(start_ns) > (double)here->settings.run_timeout_ms)
+    if (clock_ms_since(start_ns) > (double)run_settings(&here->settings)->timeout_ms)
         fail_msg("they ran until their calls' limit");
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(calls[i].result, ERR_CANCELLED);
@@ -475,7 +476,7 @@ TEST(away)
     json_t *request = json_object();
     struct verdict verdict;
     struct err err;
-    assert_int_equal(settings_assign(&there->server.settings, "client.patience_ms=0", &err), 0);
+    assert_int_equal(settings_assign(&there->server.settings, "client.retry_budget_ms=0", &err), 0);
     assert_int_equal(evaluator_open_remote(&evaluator, "nonsense", &options, &err), ERR_INPUT);
     assert_null(evaluator);
     assert_int_equal(evaluator_open_remote(&evaluator, "http://127.0.0.1:1", &options, &err), 0);

@@ -206,7 +206,7 @@ TEST(away)
     struct err err = {0};
     struct remote_work work = {
         .count = 5, .make = make, .report = report, .refuse = refuse, .context = &seen};
-    assert_int_equal(settings_assign(&world->server.settings, "client.patience_ms=0", &err), 0);
+    assert_int_equal(settings_assign(&world->server.settings, "client.retry_budget_ms=0", &err), 0);
     assert_int_equal(remote_batch_run(&world->server.settings, "http://127.0.0.1:1", &work, NULL,
                                       &err),
                      ERR_IO);

@@ -11,7 +11,7 @@
 
 static const struct {
     const char *verdict;
-    double shares[COVERAGE_MEASURES]; /* time, kernels, named_time, named_kernels */
+    double shares[COVERAGE_MEASURE_COUNT]; /* time, kernels, named_time, named_kernels */
 } rows[] = {
     /* A lazy one: its kernel is called as PyTorch's are. */
     {"{\"profile\": {\"own_time_fraction\": 0.125, \"time_us\": 80, " TOTALS(
@@ -58,7 +58,7 @@ TEST(shares)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct verdict verdict;
         verdict_of(rows[i].verdict, &verdict);
-        for (size_t m = 0; m < COVERAGE_MEASURES; m++) {
+        for (size_t m = 0; m < COVERAGE_MEASURE_COUNT; m++) {
             double share = coverage_read((enum coverage_measure)m, &verdict);
             double wanted = rows[i].shares[m];
             if (isnan(wanted) ? !isnan(share) : !(fabs(share - wanted) < 1e-12))
@@ -70,14 +70,15 @@ TEST(shares)
 
 TEST(names)
 {
-    static const char *const names[COVERAGE_MEASURES] = {"time", "kernels", "named_time",
-                                                         "named_kernels"};
-    enum coverage_measure measure;
+    static const char *const names[COVERAGE_MEASURE_COUNT] = {"time", "kernels", "named_time",
+                                                              "named_kernels"};
     struct err err = {0};
-    for (size_t m = 0; m < COVERAGE_MEASURES; m++) {
-        assert_int_equal(coverage_measure_named(names[m], &measure, &err), 0);
+    int measure;
+    for (int m = 0; m < COVERAGE_MEASURE_COUNT; m++) {
+        assert_int_equal(word_find(WORDS(coverage_names), "coverage", names[m], &measure, &err), 0);
         assert_int_equal(measure, m);
     }
-    assert_int_equal(coverage_measure_named("named_tme", &measure, &err), ERR_INPUT);
+    assert_int_equal(word_find(WORDS(coverage_names), "coverage", "named_tme", &measure, &err),
+                     ERR_INPUT);
     assert_non_null(strstr(err.text, "did you mean 'named_time'?"));
 }

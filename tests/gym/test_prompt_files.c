@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/gym_settings.h"
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
@@ -227,7 +228,7 @@ TEST(broken)
         struct err err = {0};
         put_all(broken[i].files);
         settings_init(&settings);
-        settings.prompts_path = root;
+        assert_int_equal(settings_set(&settings, "prompts.path", root, ORIGIN_FILE, &err), 0);
         int result = prompts_open(&prompts, &settings, &err);
         if ((result == 0) != broken[i].tried)
             fail_msg("%s: opened: %s", broken[i].error, err.text);
@@ -246,7 +247,7 @@ TEST(no_directory)
     struct settings settings;
     struct err err;
     settings_init(&settings);
-    settings.prompts_path = "/nowhere/at/all";
+    assert_int_equal(settings_assign(&settings, "prompts.path=/nowhere/at/all", &err), 0);
     assert_int_equal(prompts_open(&prompts, &settings, &err), ERR_MISSING);
     assert_string_equal(err.text, "prompts.path: '/nowhere/at/all' is not a directory");
     assert_null(prompts);

@@ -154,9 +154,10 @@ TEST(presets)
 {
     struct reward_config config;
     struct err err;
-    for (size_t i = 0; reward_presets[i]; i++) {
-        assert_int_equal(reward_preset(reward_presets[i], &config, &err), 0);
-        assert_string_equal(config.preset, reward_presets[i]);
+    const char *name;
+    for (size_t i = 0; (name = word_at(&reward_words, i)); i++) {
+        assert_int_equal(reward_preset(name, &config, &err), 0);
+        assert_string_equal(config.preset, name);
     }
     assert_int_equal(reward_preset("kevn", &config, &err), ERR_INPUT);
     assert_string_equal(err.text, "unknown reward 'kevn'; did you mean 'kevin'?");

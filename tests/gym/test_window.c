@@ -46,10 +46,11 @@ TEST(turns)
 
 TEST(names)
 {
-    enum window_select select;
     struct err err;
-    assert_int_equal(window_named("top", &select, &err), 0);
+    int select;
+    assert_int_equal(word_find(WORDS(window_select_names), "select", "top", &select, &err), 0);
     assert_int_equal(select, WINDOW_TOP);
-    assert_int_equal(window_named("first", &select, &err), ERR_INPUT);
+    assert_int_equal(word_find(WORDS(window_select_names), "select", "first", &select, &err),
+                     ERR_INPUT);
     assert_non_null(strstr(err.text, "last, best, top"));
 }

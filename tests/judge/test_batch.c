@@ -1,8 +1,10 @@
 #include "judge/batch.h"
 
 #include "../support/judging.h"
+#include "../support/setting.h"
 #include "../support/test.h"
 #include "base/mem.h"
+#include "judge/request/judge_settings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +42,7 @@ FIXTURE(open_all)
     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}]\ntime: [{n: 4}]\n"
     place = judging_directory("batch");
     judging_settings(&settings, place);
-    settings.run_timeout_ms = 60000;
+    set(&settings, "run.timeout_ms=1m");
     judge = judging_open(
         &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
     judging_problem(&problems[0], place, "twice", YAML, HEAD LOOP("2 * x[i]") "}\n");

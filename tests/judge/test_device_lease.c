@@ -82,7 +82,7 @@ FIXTURE(setup)
     judging_settings(&settings, place);
     char *assignments[] = {
         mem_printf("gpu.driver=%s", fake_cuda),  mem_printf("gpu.nvml=%s", fake_nvml),
-        mem_printf("run.timeout_ms=1s"),         mem_printf("gpu.at_once=3"),
+        mem_printf("run.timeout_ms=1s"),         mem_printf("gpu.slots=3"),
         mem_printf("timing.min_samples=4"),      mem_printf("timing.max_samples=6"),
         mem_printf("timing.gpu_budget_ms=50ms"),
     };

@@ -1,8 +1,10 @@
 /* Whole evaluations of small problems: what becomes of which candidate. */
 #include "judge/judge.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/language.h"
 
 #include "../support/judging.h"
+#include "../support/setting.h"
 #include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -440,11 +442,11 @@ TEST(cancel)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct verdict verdict;
         pthread_t thread;
-        settings.run_timeout_ms = 60000;
+        set(&settings, "run.timeout_ms=1m");
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
         judge_text(&problem, "loop.c", texts[i], &verdict);
         pthread_join(thread, NULL);
-        settings.run_timeout_ms = 400;
+        set(&settings, "run.timeout_ms=400");
         if (verdict.status != STATUS_CANCELLED)
             fail_msg("%s", judging_summary(&verdict));
         verdict_deinit(&verdict);
@@ -482,7 +484,7 @@ TEST(terms)
     };
     struct settings patient;
     judging_settings(&patient, place);
-    patient.run_timeout_ms = 60000;
+    set(&patient, "run.timeout_ms=1m");
     for (size_t i = 0; i < COUNT(rows); i++) {
         _Atomic int stopped = EVALUATION_GOES_ON;
         struct evaluation_terms terms = {.settings = &patient, .stopped = &stopped};
@@ -564,8 +566,8 @@ TEST(timing)
     assert_int_equal(verdict.case_count, 1);
     const struct timed_case *timed = &verdict.cases[0];
     assert_string_equal(timed->sizes, "n=4096");
-    assert_in_range(timed->candidate.n, (size_t)settings.timing_min_samples,
-                    (size_t)settings.timing_max_samples);
+    assert_in_range(timed->candidate.n, (size_t)timing_settings(&settings)->min_samples,
+                    (size_t)timing_settings(&settings)->max_samples);
     assert_int_equal(timed->candidate.n, timed->reference.n);
     assert_true(timed->candidate.median > 0 && timed->reference.median > 0);
     assert_true(timed->speedup.low <= timed->speedup.value &&

@@ -1,8 +1,10 @@
 #include "judge/request/request.h"
 
+#include "../support/setting.h"
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 
@@ -161,13 +163,13 @@ TEST(settings)
                             "\"torch.compile\": \"default\"}}");
     assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
     assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), 0);
-    assert_int_equal(out.check_trials, 7);
-    assert_int_equal(out.timing_max_samples, 20);
-    assert_string_equal(out.torch_compile, "default");
-    assert_int_equal(out.run_timeout_ms, base.run_timeout_ms);
-    assert_string_equal(base.torch_compile, "");
+    assert_int_equal(check_settings(&out)->trials, 7);
+    assert_int_equal(timing_settings(&out)->max_samples, 20);
+    assert_int_equal(torch_settings(&out)->compile, TORCH_COMPILE_DEFAULT);
+    assert_int_equal(run_settings(&out)->timeout_ms, run_settings(&base)->timeout_ms);
+    assert_int_equal(torch_settings(&base)->compile, TORCH_EAGER);
     settings_deinit(&out);
-    base.timing_min_samples = 50; /* which no single value shows */
+    set(&base, "timing.min_samples=50"); /* which no single value shows */
     assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), ERR_INPUT);
     json_decref(object);
     settings_deinit(&base);

@@ -4,12 +4,25 @@
 #include "policy/openai_request.h"
 #include "policy/policy_ops.h"
 
+#include "../support/setting.h"
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "policy/policy_settings.h"
 
 #include <math.h>
+
+static void set_price(struct settings *settings, const char *name, double price)
+{
+    char assignment[64];
+    const char *absent = strcmp(name, "cached") == 0 ? "auto" : "none";
+    if (price < 0)
+        snprintf(assignment, sizeof assignment, "policy.price_%s=%s", name, absent);
+    else
+        snprintf(assignment, sizeof assignment, "policy.price_%s=%.17g", name, price);
+    set(settings, assignment);
+}
 
 static void assign(struct settings *settings, const char *assignment)
 {
@@ -43,7 +56,7 @@ TEST(questions)
         buf_init(&out, 4096);
         for (size_t n = 0; n < 4 && rows[i].assignments[n]; n++)
             assign(&settings, rows[i].assignments[n]);
-        assert_int_equal(openai_extra(&settings, &extra, &err), 0);
+        assert_int_equal(openai_extra(policy_settings(&settings)->extra, &extra, &err), 0);
         assert_int_equal(openai_body(&settings, "m", extra, &request, &out, &err), 0);
         assert_string_equal(out.data, rows[i].expected);
         out.max_bytes = out.len - 1;
@@ -281,9 +294,9 @@ TEST(prices)
         struct policy_answer answer;
         settings_init(&settings);
         policy_answer_init(&answer);
-        settings.policy_price_prompt = rows[i].prompt;
-        settings.policy_price_cached = rows[i].cached;
-        settings.policy_price_completion = rows[i].completion;
+        set_price(&settings, "prompt", rows[i].prompt);
+        set_price(&settings, "cached", rows[i].cached);
+        set_price(&settings, "completion", rows[i].completion);
         answer.prompt_tokens = rows[i].tokens[0];
         answer.cached_tokens = rows[i].tokens[1];
         answer.completion_tokens = rows[i].tokens[2];

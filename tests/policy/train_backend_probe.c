@@ -441,7 +441,9 @@ int main(int count, char **words)
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     settings_init(&settings);
-    struct train_backend_options options = {.kind = words[1],
+    int kind = 0;
+    result = word_find(WORDS_IN(TRAIN_BACKENDS), "training backend", words[1], &kind, &err);
+    struct train_backend_options options = {.kind = (enum train_backend_kind)kind,
                                             .model = words[2],
                                             .at_once = 8,
                                             .threads = 1,
@@ -451,7 +453,7 @@ int main(int count, char **words)
         result = read_option(&options, &settings, words[i], &err);
     if (result == 0)
         result = train_backend_open(&backend, &options, &err);
-    say(result < 0 ? failure(&err) : json_pack("{s:s}", "ready", train_backend_kind(backend)));
+    say(result < 0 ? failure(&err) : json_pack("{s:s}", "ready", words[1]));
     while (result == 0 && (bytes = getline(&line, &capacity, stdin)) > 0)
         say(obey(backend, line, (size_t)bytes));
     train_backend_close(backend);

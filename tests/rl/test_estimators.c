@@ -48,7 +48,7 @@ FIXTURE(begin)
     struct err err = {0};
     learned_open(&world->learned);
     tiny_lm_write(world->learned.directory, tokenizer_size(world->learned.tokenizer), CONTEXT);
-    const struct train_backend_options options = {.kind = "engine",
+    const struct train_backend_options options = {.kind = TRAIN_ENGINE,
                                                   .model = world->learned.directory,
                                                   .seed = 3,
                                                   .context = CONTEXT,
@@ -107,7 +107,8 @@ static struct train_step_result train(struct world *world, const char *const *pa
     const struct train_step_options options = {.method = &config.method,
                                                .loss = config.loss,
                                                .config = config.loss_config,
-                                               .ratio_trained = config.ratio_trained,
+                                               .ratio_trained = train_settings(&settings)->ratio ==
+                                                                TRAIN_RATIO_TRAINED,
                                                .samples = 3,
                                                .substeps = 1};
     train_step_init(&step, &options);
@@ -143,10 +144,10 @@ TEST(every_estimator_trains)
 
 TEST(every_method_and_rule_trains)
 {
-    for (size_t i = 0; rl_method_name(i); i++) {
+    for (size_t i = 0; word_at(&rl_method_words, i); i++) {
         char pair[64];
         const char *const pairs[] = {pair, NULL};
-        snprintf(pair, sizeof pair, "train.method=%s", rl_method_name(i));
+        snprintf(pair, sizeof pair, "train.method=%s", word_at(&rl_method_words, i));
         norm_of(*state, pairs);
     }
     for (const struct rl_return_rule *rule = rl_return_rules; rule->name; rule++) {

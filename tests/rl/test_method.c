@@ -39,13 +39,13 @@ static void fill(const struct row *row, struct rl_batch *batch, struct arena *ar
 TEST(presets)
 {
     uint64_t seed = 77;
-    for (size_t m = 0; rl_method_name(m); m++)
+    for (size_t m = 0; word_at(&rl_method_words, m); m++)
         for (size_t trial = 0; trial < 10; trial++) {
             struct rl_step_report report;
             struct rl_method method;
             struct arena arena = {0};
             struct rl_batch batch;
-            preset(rl_method_name(m), &method);
+            preset(word_at(&rl_method_words, m), &method);
             rl_test_batch(&batch, &arena, &seed, 4, 4, 3, false);
             batch.drop[trial] = RL_EXCLUDED;
             double *first = arena_alloc(&arena, batch.tokens * sizeof *first);

@@ -3,9 +3,11 @@
 #include "rl/train/stage.h"
 #include "rl/train/train_guard.h"
 
+#include "../support/setting.h"
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +75,7 @@ TEST(stages_advance)
                      0);
     assert_string_equal(stages_reward(&stages, "sparse"), "staged1");
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const double rates[STAGE_MEASURES] = {1, rows[i].compiled, rows[i].correct, 0};
+        const double rates[STAGE_MEASURE_COUNT] = {1, rows[i].compiled, rows[i].correct, 0};
         /* A run that is killed and goes on in between is none the wiser. */
         json_t *kept = stages_state(&stages);
         stages_close(&stages);
@@ -87,7 +89,7 @@ TEST(stages_advance)
     }
     stages_close(&stages);
     assert_int_equal(stages_open(&stages, "", 2, &err), 0);
-    const double best[STAGE_MEASURES] = {1, 1, 1, 1};
+    const double best[STAGE_MEASURE_COUNT] = {1, 1, 1, 1};
     assert_false(stages_update(&stages, best));
     assert_string_equal(stages_reward(&stages, "sparse"), "sparse");
     stages_close(&stages);
@@ -135,8 +137,8 @@ TEST(guard)
     struct settings settings;
     struct train_guard guard = {0};
     settings_init(&settings);
-    settings.train_guard_norm = 10;
-    settings.train_guard_kl = 0.5;
+    set(&settings, "train.guard_norm=10");
+    set(&settings, "train.guard_kl=0.5");
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct train_guard_figures figures = {.not_finite = rows[i].not_finite,
                                                     .norm = rows[i].norm,
@@ -147,7 +149,8 @@ TEST(guard)
             (result < 0 && !strstr(err.text, rows[i].complaint)))
             fail_msg("row %zu: %d %s", i, result, err.text);
     }
-    settings.train_guard_norm = settings.train_guard_kl = 0; /* none */
+    set(&settings, "train.guard_norm=0"); /* none */
+    set(&settings, "train.guard_kl=0");
     const struct train_guard_figures wild = {.norm = 1e30, .kl = 1e30};
     guard.skips = 0;
     assert_int_equal(train_guard_check(&guard, &settings, 0, &wild, NULL), 0);
@@ -217,7 +220,7 @@ TEST(held_out)
         const char *complaint;
     } rows[] = {
         {"relu softmax gemm", "", 0, 3, 0, NULL},
-        {" relu  softmax\tgemm relu ", "gemm", 0, 2, 1, NULL},
+        {" relu  softmax gemm relu ", "gemm", 0, 2, 1, NULL},
         {"relu softmax", "gemm row_sum", 0, 2, 2, NULL},
         {"relu softmax", "./problems/native/relu", 0, 1, 1, NULL},
         {"relu softmax gemm row_sum", "", 0.25, 3, 1, NULL},
@@ -234,9 +237,11 @@ TEST(held_out)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct train_data data;
         struct err err = {0};
-        settings.train_problems = rows[i].problems;
-        settings.train_held_out = rows[i].held_out;
-        settings.train_held_out_share = rows[i].share;
+        char share[32];
+        snprintf(share, sizeof share, "%g", rows[i].share);
+        assert_int_equal(settings_set(&settings, "train.problems", rows[i].problems, 0, &err), 0);
+        assert_int_equal(settings_set(&settings, "train.held_out", rows[i].held_out, 0, &err), 0);
+        assert_int_equal(settings_set(&settings, "train.held_out_share", share, 0, &err), 0);
         int result = train_data_open(&data, &settings, search_paths, 1, &err);
         if ((result < 0) != (rows[i].complaint != NULL) ||
             (result < 0 && !strstr(err.text, rows[i].complaint)))

@@ -4,6 +4,7 @@
 
 #include "../support/test.h"
 #include "rl/train/stage.h"
+#include "rl/train/train_settings.h"
 
 #include <glob.h>
 #include <math.h>
@@ -17,9 +18,10 @@ static int read(const char *const *pairs, struct settings *settings, struct trai
     settings_init(settings);
     for (size_t i = 0; i < 2; i++)
         assert_ok(settings_assign(settings, needed[i], err), err);
-    for (; *pairs; pairs++)
-        assert_ok(settings_assign(settings, *pairs, err), err);
-    return train_config_read(config, settings, err);
+    int result = 0;
+    for (; *pairs && result == 0; pairs++)
+        result = settings_assign(settings, *pairs, err);
+    return result == 0 ? train_config_read(config, settings, err) : result;
 }
 
 #define SAME(field, value)                                                                         \
@@ -58,14 +60,14 @@ TEST(standard)
 static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.estimator=erloo",
                                         "train.returns=max",
-                                        "train.gamma=0.5",
+                                        "gym.gamma=0.5",
                                         "train.shaping=residual",
                                         "train.void_turns=mask",
                                         "train.failed_turns=mask",
                                         "train.unjudged=zero",
-                                        "train.band=turn",
-                                        "train.band_lower=0.25",
-                                        "train.band_upper=3",
+                                        "train.bounds_level=turn",
+                                        "train.bounds_lower=0.25",
+                                        "train.bounds_upper=3",
                                         "train.veto=0.001",
                                         "train.veto_unit=rollout",
                                         "train.coverage=rollout",
@@ -87,7 +89,7 @@ static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.scale=7",
                                         "train.nominal_rows=11",
                                         "train.nominal_tokens=13",
-                                        "train.lone=zero",
+                                        "train.singleton=zero",
                                         "train.loss=ppo",
                                         "train.clip_low=0.7",
                                         "train.clip_high=1.4",
@@ -146,10 +148,10 @@ TEST(fields)
     SAME(config.loss_config.clip_high, 1.4);
     SAME(config.loss_config.dual_clip, 3);
     SAME(config.loss_config.entropy, 0.01);
-    SAME(config.ratio_trained, true);
-    SAME(config.schedule, LM_LINEAR);
-    SAME(config.sft_schedule, LM_CONSTANT);
-    SAME(config.measure, TRAIN_FAST_1);
+    SAME(train_settings(&settings)->ratio, TRAIN_RATIO_TRAINED);
+    SAME(train_settings(&settings)->schedule, LM_LINEAR);
+    SAME(train_settings(&settings)->sft_schedule, LM_CONSTANT);
+    SAME(train_settings(&settings)->measure, TRAIN_FAST_1);
     SAME(config.backend.lora_rank, 8);
     SAME(config.evaluation.top_p, 0.9);
     settings_deinit(&settings);
@@ -169,11 +171,11 @@ TEST(plan)
     settings_deinit(&settings);
 }
 
-/* 0 is a value, not "the method's". */
+/* 0 is a value, not the method's. */
 TEST(off)
 {
     static const char *const pairs[] = {"train.method=drkernel", "train.veto=0",
-                                        "train.coverage=off", "train.band_lower=0", NULL};
+                                        "train.coverage=off", "train.bounds_lower=0", NULL};
     struct settings settings;
     struct train_config config;
     struct err err = {0};
@@ -203,60 +205,62 @@ TEST(refused)
         const char *pairs[4];
         const char *complaint;
     } rows[] = {
-        {{"train.method=trlo"}, "train.method: unknown method 'trlo'; did you mean 'trloo'?"},
+        {{"train.method=trlo"}, "train.method: unknown value 'trlo'; did you mean 'trloo'?"},
         {{"train.estimator=grpo_sdt"},
          "train.estimator: unknown value 'grpo_sdt'; did you mean 'grpo_std'?"},
-        {{"train.estimator=optimal_baseline", "train.learner=tinker", "train.tokenizer=t"},
-         "only the engine tells"},
+        {{"train.estimator=optimal_baseline", "train.backend=tinker", "train.tokenizer=t"},
+         "only the engine has"},
         {{"train.estimator=turn_optimal_baseline", "train.rescore=false"}, "with train.rescore"},
         {{"train.returns=min"},
-         "train.returns: unknown value 'min'; choose one of sum, max, final, turn"},
-        {{"train.band=tokens"}, "did you mean 'token'?"},
+         "train.returns: unknown value 'min'; choose one of auto, sum, max, final, turn"},
+        {{"train.bounds_level=tokens"}, "did you mean 'token'?"},
         {{"train.importance=geometric"}, "not 'geometric'"},
         {{"train.importance=token"}, "tokens would be weighed twice"},
         {{"train.aggregation=mean"},
-         "train.aggregation: unknown value 'mean'; choose one of token-mean"},
+         "train.aggregation: unknown value 'mean'; choose one of auto, token-mean"},
         {{"train.void_turns=yes"},
-         "train.void_turns: unknown value 'yes'; choose one of keep, mask"},
+         "train.void_turns: unknown value 'yes'; choose one of auto, keep, mask"},
         {{"train.loss=cross_entropy"}, "train.loss: unknown value 'cross_entropy'"},
         {{"train.clip_low=0.5"}, "train.loss"},
         {{"train.loss=ppo", "train.clip_low=0.9", "train.clip_high=0.8"}, "train.loss"},
         {{"train.loss=cispo", "train.dual_clip=3"}, "train.loss"},
-        {{"train.band=token", "train.band_lower=0.9", "train.band_upper=0.8"}, "train.*"},
+        {{"train.bounds_level=token", "train.bounds_lower=0.9", "train.bounds_upper=0.8"},
+         "train.bounds_lower: "},
         {{"train.shaping=residual_unbiased"}, "lower gamma"},
         {{"train.schedule=cosin"}, "train.schedule: unknown value 'cosin'; did you mean 'cosine'?"},
         {{"train.measure=speed"},
          "train.measure: unknown value 'speed'; choose one of correct, fast_1, return"},
-        {{"train.learner=skyrl"},
-         "train.learner: unknown value 'skyrl'; choose one of engine, tinker"},
-        {{"train.learner=tinker", "train.lora_rank=0"}, "only the engine does"},
-        {{"train.learner=tinker"}, "train.tokenizer: name the directory"},
-        {{"train.learner=tinker", "train.entropy=0.1", "train.tokenizer=t"}, "train.entropy"},
+        {{"train.backend=skyrl"},
+         "train.backend: unknown value 'skyrl'; choose one of engine, tinker"},
+        {{"train.backend=tinker", "train.lora_rank=0"}, "only the engine does"},
+        {{"train.backend=tinker"}, "train.tokenizer: name the directory"},
+        {{"train.backend=tinker", "train.entropy=0.1", "train.tokenizer=t"}, "train.entropy"},
         {{"train.model="}, "train.model: name the model"},
-        {{"train.problems="}, "train.problems: name what is trained on"},
+        {{"train.problems="}, "train.problems: name the problems"},
         {{"train.steps=0"}, "there is nothing to do"},
         {{"train.unjudged=keep"},
-         "train.unjudged: unknown value 'keep'; choose one of leave, zero"},
+         "train.unjudged: unknown value 'keep'; choose one of auto, leave, zero"},
         {{"train.rejected_turns=sty"}, "did you mean 'stay'?"},
-        /* A number that is no choice of anybody: not taken for "the method's". */
-        {{"train.gamma=-0.5"}, "train.gamma: -0.5 is neither -1 (as the preset has it) nor 0 or"},
-        {{"train.veto=-0.001"}, "train.veto: -0.001 is neither"},
-        {{"train.loss=ppo", "train.clip_low=-0.2"}, "train.clip_low: -0.2 is neither"},
-        {{"train.loss=cispo", "train.clip_high=-0.28"}, "train.clip_high: -0.28 is neither"},
-        {{"train.loss=dro", "train.dro_beta=-0.5"}, "train.dro_beta: -0.5 is neither"},
+        {{"gym.gamma=-0.5"}, "gym.gamma: '-0.5' is outside 0 to 1"},
+        {{"train.veto=-0.001"}, "train.veto: '-0.001' is outside 0 to 1"},
+        {{"train.loss=ppo", "train.clip_low=-0.2"}, "train.clip_low: '-0.2' is outside"},
+        {{"train.loss=cispo", "train.clip_high=-0.28"}, "train.clip_high: '-0.28' is outside"},
+        {{"train.loss=dro", "train.dro_beta=-0.5"}, "train.dro_beta: '-0.5' is outside"},
         {{"train.scale=0"}, "the loss's scale must be above 0, not 0"},
-        {{"train.band=turn", "train.band_upper=0"}, "the ratio's upper bound must be above 0"},
+        {{"train.bounds_level=turn", "train.bounds_upper=0"},
+         "the ratio's upper bound must be above 0"},
         {{"train.veto=1"}, "the veto's ratio must be from 0 (none) to below 1, not 1"},
         /* Steps that nobody could learn from. */
         {{"train.samples=1"}, "train.samples: the only answer to a problem has no other"},
         {{"train.samples=1", "train.estimator=rloo"}, "take 2 or more"},
         {{"train.samples=1", "train.estimator=erloo", "gym.turns=1"}, "take 2 or more"},
         {{"train.samples=1", "train.estimator=return", "train.filter=last_turn"}, "take 2 or more"},
-        {{"train.samples=1", "train.filter=none", "train.lone=zero"}, "teaches nothing"},
+        {{"train.samples=1", "train.filter=none", "train.singleton=zero"}, "teaches nothing"},
         {{"train.samples=4", "train.filter_rollouts=5"},
-         "train.filter_rollouts: 5 usable episodes of each problem are wanted, and train.samples "
+         "train.filter_rollouts: 5 usable episodes of each problem are needed, and train.samples "
          "is 4"},
-        {{"train.method=drkernel", "train.rescore=false"}, "train.band has nothing to compare"},
+        {{"train.method=drkernel", "train.rescore=false"},
+         "train.bounds_level has nothing to compare"},
         {{"train.veto=0.1", "train.rescore=false"}, "train.veto has nothing to compare"},
         {{"train.guard_kl=0.1", "train.rescore=false"}, "train.guard_kl has nothing to compare"},
         {{"train.ratio=trained", "train.rescore=false"}, "train.ratio=trained has nothing"},
@@ -299,15 +303,15 @@ TEST(odd_numbers)
     static const struct {
         const char *pair, *complaint;
     } rows[] = {
-        {"train.gamma=2", "train.gamma: '2' is outside -1 to 1"},
-        {"train.gamma=nan", "train.gamma: 'nan' is not"},
+        {"gym.gamma=2", "gym.gamma: '2' is outside 0 to 1"},
+        {"gym.gamma=nan", "gym.gamma: 'nan' is not"},
         {"train.samples=0", "train.samples: '0' is outside 1 to 65536"},
         {"train.prompts=-1", "train.prompts: '-1' is outside 1 to 65536"},
         {"train.samples=1.5", "train.samples: '1.5' is not a whole number"},
-        {"train.clip_low=-2", "train.clip_low: '-2' is outside -1 to 1"},
+        {"train.clip_low=-2", "train.clip_low: '-2' is outside 0 to 1"},
         {"train.clip_high=inf", "train.clip_high: 'inf' is not"},
         {"train.substeps=0", "train.substeps: '0' is outside 1 to 4096"},
-        {"train.coverage_threshold=1.5", "train.coverage_threshold: '1.5' is outside -1 to 1"},
+        {"train.coverage_threshold=1.5", "train.coverage_threshold: '1.5' is outside 0 to 1"},
         {"train.scale=99999999999", "train.scale"},
         {"train.rate=-1", "train.rate: '-1' is outside 0 to 1"},
     };
@@ -336,7 +340,7 @@ TEST(configs)
         if (settings_read_file(&settings, found.gl_pathv[i], &err) < 0 ||
             settings_check(&settings, &err) < 0 ||
             train_config_read(&config, &settings, &err) < 0 ||
-            stages_open(&stages, settings.train_stages, 3, &err) < 0)
+            stages_open(&stages, train_settings(&settings)->stages, 3, &err) < 0)
             fail_msg("%s: %s", found.gl_pathv[i], err.text);
         stages_close(&stages);
         settings_deinit(&settings);

@@ -285,21 +285,21 @@ TEST(scale_of_parts)
 TEST(what_ends_it)
 {
     static const struct {
-        const char *kind;
+        enum train_backend_kind kind;
         double loss, norm;
         int step_result, result;
         bool cancelled, not_finite;
         size_t changes;
     } rows[] = {
-        {"engine", -1, 1, 0, 0, false, false, 2},
-        {"engine", -1, 1, 0, ERR_CANCELLED, true, false, 0},
-        {"engine", NAN, NAN, ERR_INPUT, 0, false, true, 0},
-        {"engine", INFINITY, 1, 0, 0, false, true, 0},
-        {"engine", -1, INFINITY, ERR_INPUT, 0, false, true, 0},
-        {"engine", -1, 1, ERR_INPUT, ERR_INPUT, false, false, 0},
-        {"engine", -1, 1, ERR_IO, ERR_IO, false, false, 0},
-        {"tinker", NAN, NAN, 0, ERR_INPUT, false, true, 0},
-        {"tinker", -1, NAN, 0, 0, false, false, 2},
+        {TRAIN_ENGINE, -1, 1, 0, 0, false, false, 2},
+        {TRAIN_ENGINE, -1, 1, 0, ERR_CANCELLED, true, false, 0},
+        {TRAIN_ENGINE, NAN, NAN, ERR_INPUT, 0, false, true, 0},
+        {TRAIN_ENGINE, INFINITY, 1, 0, 0, false, true, 0},
+        {TRAIN_ENGINE, -1, INFINITY, ERR_INPUT, 0, false, true, 0},
+        {TRAIN_ENGINE, -1, 1, ERR_INPUT, ERR_INPUT, false, false, 0},
+        {TRAIN_ENGINE, -1, 1, ERR_IO, ERR_IO, false, false, 0},
+        {TRAIN_TINKER, NAN, NAN, 0, ERR_INPUT, false, true, 0},
+        {TRAIN_TINKER, -1, NAN, 0, 0, false, false, 2},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;

@@ -3,6 +3,7 @@
 
 #include "../support/test.h"
 #include "base/json.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
 
@@ -394,9 +395,10 @@ TEST(evaluation)
     assert_int_equal(ours.priority, EVALUATION_LOW);
     assert_true(ours.fresh);
     assert_false(ours.timing);
-    assert_int_equal(applied.check_trials, 7);
-    assert_int_equal(applied.timing_max_samples, settings.timing_min_samples);
-    assert_string_equal(applied.torch_compile, "default");
+    assert_int_equal(check_settings(&applied)->trials, 7);
+    assert_int_equal(timing_settings(&applied)->max_samples,
+                     timing_settings(&settings)->min_samples);
+    assert_int_equal(torch_settings(&applied)->compile, TORCH_COMPILE_DEFAULT);
     settings_deinit(&applied);
     json_decref(evaluation);
     json_decref(body);

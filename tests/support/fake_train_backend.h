@@ -19,7 +19,7 @@
 #define FAKE_CALLS 64
 
 struct train_backend {
-    const char *kind;
+    enum train_backend_kind kind;
     pthread_mutex_t lock;
     /* Text and length of an answer; below 0: an error instead. */
     int (*say)(struct train_backend *backend, const struct train_backend_sampling *sampling,
@@ -55,9 +55,9 @@ void train_backend_close(struct train_backend *backend)
     (void)backend;
 }
 
-const char *train_backend_kind(const struct train_backend *backend)
+enum train_backend_kind train_backend_kind(const struct train_backend *backend)
 {
-    return backend->kind ? backend->kind : "engine";
+    return backend->kind;
 }
 
 int train_backend_prompt(struct train_backend *backend, const json_t *messages, bool thinking,

@@ -162,7 +162,7 @@ def test_gives_up(ask, endpoint):
         "/v1: it is broken (500) (3 attempts)"
     )
     endpoint.plan = [status(429, error("too many"), retry_after="3600")]
-    run = ask(settings=["policy.patience_ms=5s"])
+    run = ask(settings=["policy.retry_budget_ms=5s"])
     assert run.status == INFRASTRUCTURE and run.complaint.endswith("too many (429)")
 
 
@@ -238,7 +238,7 @@ def test_interrupt(warpgym, endpoint, plan):
 
 def test_many_at_once(ask, endpoint):
     endpoint.plan = [streamed("many", first=0.05)]
-    run = ask("-n", 40, "--json", settings=["policy.at_once=8"])
+    run = ask("-n", 40, "--json", settings=["policy.concurrency=8"])
     answers = [json.loads(line) for line in run.out.splitlines()]
     assert [one["sample"] for one in answers] == list(range(40))
     assert {one["text"] for one in answers} == {"many"}
@@ -250,7 +250,7 @@ def test_many_at_once(ask, endpoint):
 def test_many_with_failures(ask, endpoint):
     bad = [status(500), dropped(), streamed("a b", cut=1), status(503), status(429)]
     endpoint.plan = bad * 4 + [streamed("good")]
-    run = ask("-n", 30, "--json", settings=["policy.at_once=6", "policy.attempts=30"])
+    run = ask("-n", 30, "--json", settings=["policy.concurrency=6", "policy.attempts=30"])
     answers = [json.loads(line) for line in run.out.splitlines()]
     assert [one["text"] for one in answers] == ["good"] * 30, run.err
     assert len(endpoint.questions) == 50
@@ -308,7 +308,7 @@ def test_slips(warpgym, arguments, words):
 
 def test_no_server(warpgym):
     run = warpgym("ask", "-p", "http://127.0.0.1:1/v1", "-m", "m", "x",
-                  "-s", "policy.backoff_ms=1ms", "-s", "policy.patience_ms=100ms")  # fmt: skip
+                  "-s", "policy.backoff_ms=1ms", "-s", "policy.retry_budget_ms=100ms")  # fmt: skip
     assert run.status == INFRASTRUCTURE and "http://127.0.0.1:1/v1: " in run.complaint
 
 

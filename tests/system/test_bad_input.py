@@ -107,7 +107,7 @@ ENVIRONMENT_ERRORS = {
 @pytest.mark.parametrize("name", ENVIRONMENT_ERRORS)
 def test_environment(warpgym, tmp_path, name):
     write(tmp_path / "unknown.yaml", "run:\n  timeout: 3\n")
-    write(tmp_path / "malformed.yaml", "run: [\n")
+    write(tmp_path / "malformed.yaml", "run: {,\n")
     variables, part = ENVIRONMENT_ERRORS[name]
     run = warpgym("settings", environment=variables, expect=USAGE)
     assert part in run.complaint

@@ -67,16 +67,96 @@ def test_init_finds_a_free_port(warpgym):
 
 
 REFUSED = [
-    ("server:\n  listem: x\n", ":2:11: unknown setting 'server.listem'; did you mean"),
+    ("server:\n  listem: x\n", ":2:3: unknown setting 'server.listem'; did you mean"),
     ("sever:\n  listen: x\n", ":1:1: unknown section 'sever'; did you mean 'server'?"),
     ("run: {threads: many}\n", "is not a whole number"),
-    ("log: {level: loud}\n", 'log.level is "loud"; it may be error, warn, info, debug'),
+    (
+        "log: {level: loud}\n",
+        ":1:14: log.level: unknown value 'loud'; choose one of error, warn, info, debug",
+    ),
     ("server: {listen: '127.0.0.1:99999'}\n", "server.listen: "),
     ("server: {listen: '0.0.0.0:80'}\n", "set server.token, or server.insecure"),
-    ("queue: {url: 'http://head'}\n", "queue.url: begins with neither sqlite: nor redis://"),
+    (
+        "queue: {url: 'http://head'}\n",
+        "queue.url: invalid URL 'http://head' (write sqlite:PATH or redis://HOST:PORT)",
+    ),
     ("queue: {url: 'redis://'}\n", "queue.url: "),
-    ("run: [\n", "config.yaml:"),
+    ("run: {\n", "config.yaml:"),
 ]
+
+EVERY_ERROR = """\
+gym: {reward: kevinn}
+train: {method: trlooo, estimator: nosuch, loss: foo, learner: foo, backend: foo}
+gpu: {devices: first}
+policy: {url: "ftp://host"}
+client: {url: "host:1"}
+server: {listen: "0.0.0.0:80"}
+timing: {min_samples: 9, max_samples: 8}
+"""
+IN_THE_FILE = [
+    ("1:15", "gym.reward: unknown value 'kevinn'; did you mean 'kevin'?"),
+    ("2:17", "train.method: unknown value 'trlooo'; did you mean 'trloo'?"),
+    ("2:36", "train.estimator: unknown value 'nosuch'; choose one of auto, trloo"),
+    ("2:50", "train.loss: unknown value 'foo'; choose one of importance_sampling, ppo"),
+    ("2:55", "unknown setting 'train.learner'"),
+    ("2:78", "train.backend: unknown value 'foo'; choose one of engine, tinker"),
+    ("3:16", "gpu.devices: 'first' is neither an ordinal nor a UUID"),
+    ("4:16", "policy.url: unknown policy 'ftp://host'"),
+    ("5:16", "client.url: 'host:1' is not a server's address"),
+    ("7:23", "timing.min_samples (9) is above timing.max_samples (8)"),
+    ("6:19", "server.listen: others reach 0.0.0.0:80"),
+]
+
+
+def test_check_reports_every_error(warpgym):
+    file = write(warpgym.folder / "config.yaml", EVERY_ERROR)
+    run = warpgym("config", "check", file)
+    assert run.status == USAGE
+    lines = run.err.splitlines()
+    assert len(lines) == len(IN_THE_FILE), run
+    for line, (place, text) in zip(lines, IN_THE_FILE, strict=True):
+        assert line.startswith(f"warpgym: {file}:{place}: {text}"), line
+
+
+def test_check_of_several_files(warpgym):
+    good = write(warpgym.folder / "good.yaml", "run: {threads: 2}\n")
+    bad = write(warpgym.folder / "bad.yaml", "run: {threads: two}\n")
+    run = warpgym("config", "check", good, bad)
+    assert run.status == USAGE and run.out == f"{good}: good\n" and f"{bad}:1:16: " in run.err
+
+
+# Commands that would begin something before they use the setting.
+BEGINNERS = [
+    ["train", "{file}", "--out", "run"],
+    ["serve", "--config", "{file}", "--queue", "sqlite:queue.db"],
+    ["worker", "--config", "{file}", "--queue", "sqlite:queue.db"],
+    ["rollout", "--config", "{file}", "--policy", "scripted:none", "-o", "out.jsonl", "relu"],
+    ["eval", "--config", "{file}", "-p", "softmax", "x.c"],
+    ["runs", "resume", "{run}"],
+    ["runs", "eval", "{run}", "--checkpoint", "base"],
+]
+
+
+@pytest.mark.parametrize("command", BEGINNERS, ids=lambda words: " ".join(words[:2]))
+def test_all_settings_are_checked_first(warpgym, command):
+    """Every error is reported, and nothing is made."""
+    text = "train: {loss: foo}\nmcp: {idle_m: 3}\ntiming: {min_samples: 9, max_samples: 8}\n"
+    file = write(warpgym.folder / "config.yaml", text)
+    run_folder = warpgym.folder / "old"
+    write(run_folder / "config.yaml", text)
+    write(run_folder / "lock", "")
+    write(run_folder / "metrics.jsonl", '{"step": 1}\n')
+    words = [word.format(file=file, run=run_folder) for word in command]
+    before = sorted(warpgym.folder.rglob("*"))
+    run = warpgym(*words)
+    assert run.status == USAGE
+    said = (
+        "train.loss: unknown value 'foo'",
+        "'mcp.idle_m'; did you mean 'mcp.idle_ms'?",
+        "timing.min_samples (9) is above",
+    )
+    assert all(part in run.err for part in said), run
+    assert sorted(warpgym.folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("text", "says"), REFUSED)

@@ -59,7 +59,7 @@ def test_table(warpgym, config):
         (("--batch", "two"), "--batch two: must be a number from 1 to 4096"),
         (("--batch", "1") * 9, "--batch may be given 8 times"),
         (("--config", "x.json", "model"), "name one model directory, or a --config"),
-        (("--backend", "abacus"), "there is no backend 'abacus'"),
+        (("--backend", "abacus"), "unknown backend 'abacus'"),
         (("--config", "/nonexistent/config.json"), "/nonexistent/config.json"),
     ],
 )

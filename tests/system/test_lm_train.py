@@ -283,7 +283,7 @@ def test_memorised_functions(warpgym, tmp_path):
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "broken.jsonl", "-o", "x"),
          "broken.jsonl:2:"),
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "text.jsonl", "-o", "x",
-          "--backend", "abacus"), "there is no backend 'abacus'"),
+          "--backend", "abacus"), "unknown backend 'abacus'"),
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "text.jsonl", "-o", "config.json"),
          "config.json"),
         (("a", "--tokenizer", "tok", "--lora", 4, "--target", "head", "-d", "text.jsonl",

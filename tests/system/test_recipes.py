@@ -397,7 +397,7 @@ def start_far(warpgym, world, out, port, *more):
     return warpgym.start(
         "train", world, "--out", out, "--quiet", "--server", f"http://127.0.0.1:{port}",
         "train.problems=plus minus", "train.steps=5", "train.prompts=2", "train.samples=4",
-        "client.patience_ms=100ms", *more,
+        "client.retry_budget_ms=100ms", *more,
     )  # fmt: skip
 
 
@@ -421,7 +421,7 @@ def test_judge_that_dies_for_good(warpgym, world, tmp_path):
     assert f"127.0.0.1:{server.port}" in complaint
     assert f"step {done} is saved; `warpgym runs resume {out}` resumes" in saved
     assert 0 < done < 5
-    run = warpgym.ok("runs", "resume", out, "--quiet", "client.url=")
+    run = warpgym.ok("runs", "resume", out, "--quiet", "client.url=none")
     run = warpgym.ok(
         "train", world, "--out", alone, "--quiet", "train.problems=plus minus", "train.steps=5",
         "train.prompts=2", "train.samples=4",

@@ -187,7 +187,8 @@ def test_faults_that_do_not(warpgym, server, faults, status, says):
 
 def test_retry_budget_ends(warpgym, server):
     server.faults = [503] * 100
-    run = remote(warpgym, server, "--problem", "relu", "-s", "client.patience_ms=1", fast("relu"))
+    budget = ("-s", "client.retry_budget_ms=1")
+    run = remote(warpgym, server, "--problem", "relu", *budget, fast("relu"))
     assert run.status == INFRASTRUCTURE
     assert "busy (503)" in run.complaint
 

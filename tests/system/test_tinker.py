@@ -15,7 +15,7 @@ from support import wait_until
 TOKENS = 10
 RANK = 4
 # Tests do not wait as long as a run would.
-QUICK = ("policy.backoff_ms=10ms", "policy.patience_ms=2s", "policy.timeout_ms=5s")
+QUICK = ("policy.backoff_ms=10ms", "policy.retry_budget_ms=2s", "policy.timeout_ms=5s")
 SAMPLE, POLL, PASS = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/forward_backward"
 STEP, SAVE, CREATE = "/api/v1/optim_step", "/api/v1/save_weights", "/api/v1/create_model"
 HEART = "/api/v1/session_heartbeat"
@@ -338,7 +338,7 @@ REFUSED = {
 def test_refused(model, tmp_path, name):
     do, fault, says = REFUSED[name]
     config = {"billing_exception_max_pause_duration_sec": 0}
-    quick = ("policy.timeout_ms=1s", "policy.patience_ms=200ms")
+    quick = ("policy.timeout_ms=1s", "policy.retry_budget_ms=200ms")
     with (
         FakeTinker(model, tmp_path, config=config) as server,
         client(server, model, *quick) as backend,
@@ -400,7 +400,7 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
     config = {"billing_exception_max_pause_duration_sec": 0}
     with (
         FakeTinker(model, tmp_path, skyrl, config) as server,
-        client(server, model, "policy.patience_ms=50ms") as backend,
+        client(server, model, "policy.retry_budget_ms=50ms") as backend,
     ):
         sample(backend)
         for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
@@ -418,7 +418,7 @@ def test_a_server_that_goes_with_a_request(model, tmp_path):
     """The request was executed; an automatic retry (as libcurl makes) finds no server."""
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.patience_ms=50ms") as backend,
+        client(server, model, "policy.retry_budget_ms=50ms") as backend,
     ):
         sample(backend)
         for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
@@ -431,10 +431,10 @@ def test_a_server_that_goes_with_a_request(model, tmp_path):
 def test_a_future_that_times_out(model, tmp_path):
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.promise_timeout_ms=300ms") as backend,
+        client(server, model, "policy.future_timeout_ms=300ms") as backend,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="asample")]
-        says = "no result of /api/v1/asample within 0.3 s (policy.promise_timeout_ms)"
+        says = "no result of /api/v1/asample within 0.3 s (policy.future_timeout_ms)"
         assert says in sample(backend)["error"]
 
 
@@ -559,7 +559,7 @@ def test_a_model_that_takes_its_time(model, tmp_path):
     """A repeated request waits for the same model."""
     with (
         FakeTinker(model, tmp_path) as server,
-        client(server, model, "policy.promise_timeout_ms=300ms") as backend,
+        client(server, model, "policy.future_timeout_ms=300ms") as backend,
     ):
         server.faults = [Fault(POLL, "again", times=MANY, of="create_model")]
         assert "no result of /api/v1/create_model" in sample(backend)["error"]

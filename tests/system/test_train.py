@@ -52,7 +52,7 @@ def test_it_learns(warpgym, world, tmp_path):
     out = tmp_path / "run"
     run = warpgym.ok(
         *arguments(world, out, "train.problems=plus", "train.prompts=1", "train.samples=32"),
-        "gym.gamma=0.25", "train.gamma=0.75", "train.steps=10", "train.held_out=minus",
+        "gym.gamma=0.75", "train.steps=10", "train.held_out=minus",
         "train.evaluate_every=5", "train.keep=1",
     )  # fmt: skip
     assert run.out.splitlines()[-1] == str(out) and "10 steps; at last" in run.out
@@ -133,7 +133,7 @@ def killed(request, module_warpgym, world, tmp_path_factory):
     warpgym, lag, folder = module_warpgym, request.param, tmp_path_factory.mktemp("killed")
     draw = random.Random(11 + lag)
     whole, parts = folder / "whole", folder / "parts"
-    more = (*MANY, f"train.sft_data={world.parent / 'sft.jsonl'}", f"train.lag={lag}")
+    more = (*MANY, f"train.sft_data={world.parent / 'sft.jsonl'}", f"train.staleness={lag}")
     began = time.monotonic()
     run = warpgym(*arguments(world, whole, *more))
     took_s = time.monotonic() - began
@@ -183,7 +183,8 @@ def assert_same(one, two):
 
 def test_interrupted(warpgym, world, tmp_path):
     out = tmp_path / "run"
-    again = arguments(world, out, EVERYTHING, "train.steps=2000", "train.prompts=2", "train.lag=1")
+    pairs = ("train.steps=2000", "train.prompts=2", "train.staleness=1")
+    again = arguments(world, out, EVERYTHING, *pairs)
     process = warpgym.start(*again, "train.save_every=1000")
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 2, "steps")
@@ -209,7 +210,7 @@ def test_early_stop(warpgym, world, tmp_path):
     out = tmp_path / "run"
     run = warpgym.ok(
         *arguments(world, out, EVERYTHING, "train.held_out=half", "train.steps=50"),
-        "train.rate=0.000000001", "train.evaluate_every=1", "train.patience=2", "train.prompts=1",
+        "train.rate=0.000000001", "train.evaluate_every=1", "train.early_stop=2", "train.prompts=1",
     )  # fmt: skip
     assert "ended early: no improvement" in run.out
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
@@ -221,13 +222,13 @@ def test_played_ahead(warpgym, world, tmp_path, backend):
     the step before it began with. And it is: the service does not train a step before answers of
     the next one are judged."""
     model, out = world.parent / "base" / "model", tmp_path / "run"
-    more = [EVERYTHING, "train.lag=1", "train.steps=7", "train.prompts=2", "train.samples=4",
+    more = [EVERYTHING, "train.staleness=1", "train.steps=7", "train.prompts=2", "train.samples=4",
             "train.held_out=half", "train.evaluate_every=4", "train.save_every=3",
             "train.loss=ppo", "train.lora_rank=4", "train.rate=0.01",
             "train.context=160", "train.kl=0.01"]  # fmt: skip
     with v1_server.Server(judged) as judge, fake_tinker.FakeTinker(model, tmp_path) as service:
         if backend == "tinker":
-            more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
+            more += ["train.backend=tinker", f"train.model={fake_tinker.BASE}",
                      f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
         first = 1 + 1 + 8  # a reference, the held-out problem, the first step's answers
         held = fake_tinker.Fault(
@@ -345,7 +346,7 @@ def test_judge_that_goes_away(warpgym, world, tmp_path):
     url = f"http://127.0.0.1:{server.port}"
     process = warpgym.start(
         *arguments(world, out, *SOME, "--server", url),
-        "client.patience_ms=100ms", "train.wait_ms=60s", "train.jobs=1",
+        "client.retry_budget_ms=100ms", "train.wait_ms=60s", "train.jobs=1",
     )  # fmt: skip
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.stat().st_size > 0, "a step")
@@ -362,7 +363,7 @@ def test_judge_that_goes_away(warpgym, world, tmp_path):
 
 def test_judge_that_stays_away(warpgym, world, tmp_path):
     out = tmp_path / "run"
-    pairs = ("train.wait_ms=200ms", "client.patience_ms=100ms", "client.url=http://127.0.0.1:9")
+    pairs = ("train.wait_ms=200ms", "client.retry_budget_ms=100ms", "client.url=http://127.0.0.1:9")
     run = warpgym(
         *arguments(world, out, EVERYTHING, "train.steps=2", *pairs), expect=support.INFRASTRUCTURE
     )
@@ -432,7 +433,7 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
     with v1_server.Server(judge) as server:
         run = warpgym(
             *arguments(world, out, EVERYTHING, "train.steps=3", "train.prompts=1"),
-            f"train.held_out={held_out}", "train.evaluate_every=1", "train.patience=1",
+            f"train.held_out={held_out}", "train.evaluate_every=1", "train.early_stop=1",
             "train.rate=0.000000001", "--server", server.url,
         )  # fmt: skip
     assert run.status == support.PASSED, run

@@ -47,7 +47,7 @@ def service(world, tmp_path):
 def through(server, world):
     """Settings of a run that the server trains."""
     return (
-        "train.learner=tinker", f"train.model={fake_tinker.BASE}",
+        "train.backend=tinker", f"train.model={fake_tinker.BASE}",
         f"train.tokenizer={world.parent / 'base' / 'model'}", f"train.url={server.url}",
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ ALIKE = {
         "gym.reward=staged1",
     ),
     "SkyRL: cispo, a band of tokens, weights of tokens, masks": (
-        "train.method=grpo", "train.loss=cispo", "train.band=token", "train.ratio=trained",
+        "train.method=grpo", "train.loss=cispo", "train.bounds_level=token", "train.ratio=trained",
         "train.importance=token", "gym.turns=2", "train.failed_turns=mask",
         "train.schedule=linear", "train.clip_high=1.2",
     ),
@@ -212,8 +212,8 @@ ENDS = {
     ),
     "a promise that is never kept": (
         [Fault(POLL, "again", times=MANY, of="forward_backward")],
-        "policy.promise_timeout_ms=500ms", support.INFRASTRUCTURE,
-        r"URL: no result of /api/v1/\w+ within 0.5 s \(policy.promise_timeout_ms\)",
+        "policy.future_timeout_ms=500ms", support.INFRASTRUCTURE,
+        r"URL: no result of /api/v1/\w+ within 0.5 s \(policy.future_timeout_ms\)",
     ),
     "closed connections": (
         [Fault(FREEZE, "drop", times=MANY, skip=2)],
@@ -250,7 +250,7 @@ def test_faults_that_end_a_run(warpgym, world, service, undisturbed, tmp_path):
         for fault in faults:
             fault.call = calls.get(name)
         service.faults = faults
-        pairs = ("policy.backoff_ms=10ms", "policy.patience_ms=100ms", *patience.split())
+        pairs = ("policy.backoff_ms=10ms", "policy.retry_budget_ms=100ms", *patience.split())
         run = warpgym.finish(train(warpgym, service, world, out, *pairs))
         assert run.status == status, (name, run)
         sentence, *rest = run.err.replace(service.url, "URL").splitlines()
@@ -315,7 +315,7 @@ def test_interrupted(warpgym, world, service, undisturbed, tmp_path):
     for name, (faults, saved) in INTERRUPTED.items():
         (first, *_), times = faults, faults[0].times
         service.faults = faults
-        process = train(warpgym, service, world, out, "policy.parting_timeout_ms=500ms",
+        process = train(warpgym, service, world, out, "policy.shutdown_timeout_ms=500ms",
                         "train.save_every=100")  # fmt: skip
         support.wait_until(lambda: first.times < times, name)  # noqa: B023
         process.send_signal(signal.SIGINT)

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "judge/request/judge_settings.h"
 #include "queue/queue.h"
 
 #include <stdio.h>
@@ -216,7 +217,7 @@ TEST(cancel)
     assert_int_equal(queue_cancel(queue, "endless", &then, &err), 0);
     assert_int_equal(then, QUEUE_RUNNING);
     wait_for("endless", QUEUE_CANCELLED, &job);
-    if (clock_ms_since(start_ns) > (double)settings.run_timeout_ms)
+    if (clock_ms_since(start_ns) > (double)run_settings(&settings)->timeout_ms)
         fail_msg("it ran until its call's limit");
     queue_job_deinit(&job);
     put("right", REQUEST(RIGHT, ""));

@@ -6,7 +6,9 @@
 #include "cli/eval/report.h"
 #include "cli/eval/tasks.h"
 #include "cli/search_paths.h"
+#include "client/client_settings.h"
 #include "judge/request/external_language.h"
+#include "judge/request/judge_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ static int exit_status(const struct eval_report *report, const struct eval_tasks
 
 static bool is_remote(const struct arguments *arguments, const struct settings *settings)
 {
-    return !arguments->local && (arguments->server || settings->client_url[0]);
+    return !arguments->local && (arguments->server || client_settings(settings)->url[0]);
 }
 
 static int judge_here(const struct arguments *arguments, const struct settings *settings,
@@ -116,7 +118,7 @@ static int eval_run(const struct arguments *arguments, const struct settings *se
         return cli_fail_err(&err);
     eval_tasks_init(&tasks, &search_paths, report_error);
     tasks.remote = is_remote(arguments, settings);
-    if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
+    if (external_load(&tasks.languages, &arena, languages_settings(settings)->path, &err) < 0) {
         status = cli_fail_err(&err);
         goto out;
     }
@@ -160,14 +162,13 @@ int eval_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    struct err err = {0};
     int status;
     if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
         return status;
     if (arguments.candidates.count == 0)
         status = cli_usage(eval_main, "name at least one candidate");
-    else if (cli_settings(&settings, &arguments.sets, &err) < 0)
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else if (!cli_settings(&settings, &arguments.sets))
+        status = EXIT_USAGE;
     else {
         cli_catch_signals();
         status = eval_run(&arguments, &settings);

@@ -133,7 +133,7 @@ static int lm_serve_run(const void *context, const struct settings *settings)
 
 static int serve_with_settings(const struct arguments *arguments)
 {
-    const struct cli_alias listen = {"--listen", SETTING_server_listen, arguments->listen,
+    const struct cli_alias listen = {"--listen", "server.listen", arguments->listen,
                                      STANDARD_LISTEN};
     return cli_run_with_settings(&arguments->sets, &listen, 1, true, lm_serve_run, arguments);
 }

@@ -26,12 +26,10 @@ static const char *const style_names[] = {[CHAT_QWEN2] = "qwen2",
                                           [CHAT_PLAIN] = "plain",
                                           [STYLE_AUTO] = "auto",
                                           NULL};
-static const char *const schedule_names[] = {
-    [LM_CONSTANT] = "constant", [LM_LINEAR] = "linear", [LM_COSINE] = "cosine", NULL};
+static const char *const schedule_names[] = {WORD_NAMES(LM_SCHEDULES)};
 static const char *const too_long_names[] = {
     [DATASET_CUT] = "cut", [DATASET_DROP] = "drop", [DATASET_SPLIT] = "split", NULL};
-static_assert(COUNT(style_names) == STYLE_AUTO + 2 && COUNT(schedule_names) == LM_COSINE + 2 &&
-                  COUNT(too_long_names) == DATASET_SPLIT + 2,
+static_assert(COUNT(style_names) == STYLE_AUTO + 2 && COUNT(too_long_names) == DATASET_SPLIT + 2,
               "each value has its word, and NULL ends each list");
 
 struct arguments {

@@ -133,8 +133,9 @@ static int settings_differences(const struct comparison *comparison, json_t **ou
     for (size_t i = first + 1; i < comparison->count && result == 0; i++) {
         size_t index = comparison->views[i].kind == RUN_RL
                            ? settings_difference(&all[first], &all[i], 0)
-                           : SETTINGS_COUNT;
-        for (; index < SETTINGS_COUNT; index = settings_difference(&all[first], &all[i], index + 1))
+                           : settings_count();
+        for (; index < settings_count();
+             index = settings_difference(&all[first], &all[i], index + 1))
             json_put(*out, settings_path(index), values_of(comparison, all, index));
     }
     for (size_t i = 0; i < comparison->count; i++)

@@ -10,6 +10,7 @@
 #include "gym/report/report.h"
 #include "rl/collect/checkpoint_evaluation.h"
 #include "rl/run/run_settings.h"
+#include "rl/train/train_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,9 +151,10 @@ static int evaluate_checkpoint(const struct arguments *arguments, const struct s
     if (status == 0 && result.lost > 0)
         fprintf(stderr, "warpgym: %zu of %zu samples could not be played: %s\n", result.lost,
                 result.samples, result.why);
-    return status < 0 ? status
-                      : print_report(arguments->out, result.problems,
-                                     settings->train_evaluate_samples, arguments->json, err);
+    return status < 0
+               ? status
+               : print_report(arguments->out, result.problems,
+                              train_settings(settings)->evaluate_samples, arguments->json, err);
 }
 
 /* The run's settings with this command's changes. */
@@ -160,10 +162,11 @@ static int read_settings(const struct arguments *arguments, const char *run,
                          struct settings *settings, struct err *err)
 {
     char *file = mem_printf("%s/" RUN_CONFIG, run), text[64];
-    int result = cli_settings_of(settings, file, arguments->sets.items, arguments->sets.count, err);
+    bool read = cli_settings_of(settings, file, arguments->sets.items, arguments->sets.count);
     mem_free(file);
-    if (result < 0)
-        return result;
+    if (!read)
+        return err_set(err, ERR_INPUT, "%s: its settings do not fit", run);
+    int result = 0;
     snprintf(text, sizeof text, "train.evaluate_samples=%lld", (long long)arguments->samples);
     if (arguments->samples > 0)
         result = settings_assign(settings, text, err);

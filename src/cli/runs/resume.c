@@ -19,9 +19,7 @@ static int resume_run(const char *word, const struct train_run *asked,
     run.directory = directory;
     run.again = command;
     int status = EXIT_USAGE;
-    if (cli_settings_of(&settings, file, changes->items, changes->count, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
+    if (cli_settings_of(&settings, file, changes->items, changes->count)) {
         status = train_run(&run, &settings);
         settings_deinit(&settings);
     }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/nearest.h"
+#include "gym/gym_settings.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "judge/verdict.h"
@@ -46,28 +47,30 @@ static int copy_section(json_t *object, const char *key, const char *const *name
 
 static int fill_prompt(const struct settings *settings, json_t *object, struct err *err)
 {
+    const struct gym_settings *gym = gym_settings(settings);
     json_t *prompt = NULL;
     int result = copy_section(object, "prompt", prompt_keys, COUNT(prompt_keys), &prompt, err);
     if (result < 0)
         return result;
-    put_new(prompt, "style", json_text(settings->gym_style));
-    put_new(prompt, "shots", json_integer(settings->gym_shots));
-    put_new(prompt, "thinking", json_boolean(settings->gym_thinking));
-    put_new(prompt, "token_budget", json_integer(settings->gym_token_budget));
-    put_new(prompt, "retrieve", json_integer(settings->gym_retrieve));
+    put_new(prompt, "style", json_text(gym->style));
+    put_new(prompt, "shots", json_integer(gym->shots));
+    put_new(prompt, "thinking", json_boolean(gym->thinking));
+    put_new(prompt, "token_budget", json_integer(gym->token_budget));
+    put_new(prompt, "retrieve", json_integer(gym->retrieve));
     return 0;
 }
 
 static int fill_history(const struct settings *settings, json_t *object, struct err *err)
 {
+    const struct gym_settings *gym = gym_settings(settings);
     json_t *history = NULL;
     int result = copy_section(object, "history", history_keys, COUNT(history_keys), &history, err);
     if (result < 0)
         return result;
-    put_new(history, "iterations", json_integer(settings->gym_iterations));
-    put_new(history, "remain_turns", json_integer(settings->gym_remain_turns));
-    put_new(history, "select", json_text(settings->gym_select));
-    put_new(history, "select_by", json_text(settings->gym_select_by));
+    put_new(history, "iterations", json_integer(gym->iterations));
+    put_new(history, "remain_turns", json_integer(gym->remain_turns));
+    put_new(history, "select", json_text(window_select_names[gym->select]));
+    put_new(history, "select_by", json_text(window_value_names[gym->select_by]));
     return 0;
 }
 
@@ -86,6 +89,7 @@ static int fill_labels(json_t *object, struct err *err)
 
 static int fill_defaults(const struct settings *settings, json_t *object, struct err *err)
 {
+    const struct gym_settings *gym = gym_settings(settings);
     json_t *ignored;
     int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
@@ -101,12 +105,12 @@ static int fill_defaults(const struct settings *settings, json_t *object, struct
         result = copy_section(object, "start", start_keys, COUNT(start_keys), &ignored, err);
     if (result < 0)
         return result;
-    put_new(object, "turns", json_integer(settings->gym_turns));
-    put_new(object, "gamma", json_number(settings->gym_gamma));
-    put_new(object, "reward", json_text(settings->gym_reward));
-    put_new(object, "stop_speedup", json_number(settings->gym_stop_speedup));
-    put_new(object, "coverage", json_text(settings->gym_coverage));
-    put_new(object, "language", json_text(settings->gym_language));
+    put_new(object, "turns", json_integer(gym->turns));
+    put_new(object, "gamma", json_number(gym_gamma(settings)));
+    put_new(object, "reward", json_text(gym_reward(settings)));
+    put_new(object, "stop_speedup", json_number(gym->stop_speedup));
+    put_new(object, "coverage", json_text(coverage_names[gym->coverage]));
+    put_new(object, "language", json_text(gym_language(settings)));
     return 0;
 }
 
@@ -247,19 +251,18 @@ static int read_prompt(const json_t *object, struct episode_config *config, stru
     return result < 0 ? err_prefix(err, "prompt") : 0;
 }
 
-static int read_measure(const char *name, struct err *err)
+/* The key's word, as an index of `words`. */
+static int get_word(const json_t *object, const char *key, const struct word_table *words,
+                    int *index, struct err *err)
 {
-    static const char *const names[] = {"reward", "speedup", "coverage"};
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return 0;
-    return err_set(err, ERR_INPUT,
-                   "'select_by' is '%.64s'; it must be one of reward, speedup, coverage", name);
+    const char *word;
+    int result = json_get_string(object, key, &word, err);
+    return result == 0 ? word_find(words, key, word, index, err) : result;
 }
 
 static int read_history(const json_t *object, struct episode_config *config, struct err *err)
 {
-    const char *select;
+    int select = 0, select_by = 0;
     json_t *history;
     int result = json_get_object(object, "history", &history, err);
     if (result < 0)
@@ -268,13 +271,11 @@ static int read_history(const json_t *object, struct episode_config *config, str
     if (result == 0)
         result = get_within(history, "remain_turns", 0, 255, &config->remain_turns, err);
     if (result == 0)
-        result = json_get_string(history, "select", &select, err);
+        result = get_word(history, "select", WORDS(window_select_names), &select, err);
     if (result == 0)
-        result = window_named(select, &config->select, err);
-    if (result == 0)
-        result = json_get_string(history, "select_by", &config->select_by, err);
-    if (result == 0)
-        result = read_measure(config->select_by, err);
+        result = get_word(history, "select_by", WORDS(window_value_names), &select_by, err);
+    config->select = (enum window_select)select;
+    config->select_by = (enum window_value)select_by;
     if (result < 0)
         return err_prefix(err, "history");
     if (config->iterations > 1 && config->remain_turns >= config->turns)
@@ -331,7 +332,7 @@ static int read_labels(const json_t *object, struct episode_config *config, stru
 int episode_config_read(const json_t *resolved, struct episode_config *config, struct err *err)
 {
     json_t *problem, *evaluation;
-    const char *coverage = "time"; /* of objects that are older than the key */
+    int coverage = COVERAGE_TIME;
     *config = (struct episode_config){.timing = true};
     int result = json_get_object(resolved, "problem", &problem, err);
     if (result == 0)
@@ -352,9 +353,8 @@ int episode_config_read(const json_t *resolved, struct episode_config *config, s
     if (result == 0)
         result = reward_config_read(json_object_get(resolved, "reward"), &config->reward, err);
     if (result == 0)
-        result = json_find_string(resolved, "coverage", &coverage, err);
-    if (result == 0)
-        result = coverage_measure_named(coverage, &config->coverage, err);
+        result = get_word(resolved, "coverage", WORDS(coverage_names), &coverage, err);
+    config->coverage = (enum coverage_measure)coverage;
     if (result == 0)
         result = read_prompt(resolved, config, err);
     if (result == 0)

@@ -33,7 +33,7 @@ struct episode_config {
     struct prompt_options prompt;                        /* its language, too */
     int64_t turns, retrieve, iterations, remain_turns;
     enum window_select select;
-    const char *select_by; /* "reward", "speedup", "coverage" */
+    enum window_value select_by;
     double gamma, stop_speedup;
     struct reward_config reward;
     enum coverage_measure coverage;

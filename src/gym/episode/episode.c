@@ -367,11 +367,11 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
 
 static double value_of(const struct episode *episode, const json_t *record)
 {
-    const char *by = episode->config.select_by;
-    if (strcmp(by, "coverage") == 0)
+    enum window_value by = episode->config.select_by;
+    if (by == WINDOW_COVERAGE)
         return json_number_value(
             json_object_get(json_object_get(record, "reward_parts"), "coverage"));
-    return json_number_value(json_object_get(record, by));
+    return json_number_value(json_object_get(record, window_value_names[by]));
 }
 
 /* Adds a turn to the conversation, or starts another iteration with a part of the history. False:

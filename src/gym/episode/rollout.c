@@ -12,6 +12,7 @@
 #include "gym/episode/journal.h"
 #include "gym/episode/trajectory.h"
 #include "policy/policy.h"
+#include "policy/policy_settings.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -356,7 +357,7 @@ static json_t *answer_json(const struct run *run, const struct policy_answer *an
     if (answer->model)
         json_put(object, "model", json_text(answer->model));
     json_put(object, "usage", usage);
-    if (run->options->gym->settings->policy_thinking_open && !answer->reasoning)
+    if (policy_settings(run->options->gym->settings)->thinking_open && !answer->reasoning)
         json_put(object, "thinking_open", json_true());
     if (answer->logprobs)
         json_put(object, "logprobs", json_incref(answer->logprobs));

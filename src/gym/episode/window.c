@@ -1,19 +1,7 @@
 #include "gym/episode/window.h"
 
-#include "base/array.h"
-
-#include <string.h>
-
-int window_named(const char *name, enum window_select *select, struct err *err)
-{
-    static const char *const names[] = {"last", "best", "top"};
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *select = (enum window_select)i;
-            return 0;
-        }
-    return err_set(err, ERR_INPUT, "'select' is '%.64s'; it must be one of last, best, top", name);
-}
+const char *const window_select_names[] = {WORD_NAMES(WINDOW_SELECTS)};
+const char *const window_value_names[] = {WORD_NAMES(WINDOW_VALUES)};
 
 static size_t run_from(size_t first, size_t keep, size_t *places)
 {

@@ -9,15 +9,20 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/word_table.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum window_select { WINDOW_LAST, WINDOW_BEST, WINDOW_TOP };
+#define WINDOW_SELECTS(X) X(WINDOW_LAST, "last") X(WINDOW_BEST, "best") X(WINDOW_TOP, "top")
+enum window_select { WORD_SYMBOLS(WINDOW_SELECTS) };
+extern const char *const window_select_names[];
 
-/* ERR_INPUT with the valid names. */
-NODISCARD int window_named(const char *name, enum window_select *select, struct err *err);
+/* The values of turns that `best` and `top` compare. */
+#define WINDOW_VALUES(X)                                                                           \
+    X(WINDOW_REWARD, "reward") X(WINDOW_SPEEDUP, "speedup") X(WINDOW_COVERAGE, "coverage")
+enum window_value { WORD_SYMBOLS(WINDOW_VALUES) };
+extern const char *const window_value_names[];
 
 /* Ascending indices of at most `keep` of `count` turns; returns how many. `places` has room for
  * `keep`. */

@@ -11,6 +11,7 @@
 #include "device/cpu.h"
 #include "device/gpu.h"
 #include "device/peaks.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/language.h"
 
 #include <stdio.h>
@@ -94,10 +95,11 @@ static void put_peaks(json_t *object)
 
 static json_t *cpu_json(const struct settings *settings, const struct toolchain *toolchain)
 {
+    const struct optional_int *wanted = &run_settings(settings)->threads;
     struct cpu cpu;
     json_t *object = json_object();
     cpu_detect(&cpu);
-    int64_t threads = settings->run_threads > 0 ? settings->run_threads : cpu.cores;
+    int64_t threads = wanted->given ? wanted->value : cpu.cores;
     json_put(object, "name", json_text(cpu.model));
     json_put(object, "cores", json_integer(cpu.cores));
     json_put(object, "threads", json_integer(threads));
@@ -113,9 +115,10 @@ static json_t *cpu_json(const struct settings *settings, const struct toolchain 
 /* Null without a GPU. All GPUs of a machine are described as its first. */
 static json_t *gpu_json(const struct settings *settings, const struct toolchain *toolchain)
 {
+    const struct gpu_settings *values = gpu_settings(settings);
     struct gpu_list *list = mem_alloc(sizeof *list);
     json_t *object = json_null();
-    const char *driver = settings->gpu_driver[0] ? settings->gpu_driver : CUDA_LIBRARY;
+    const char *driver = values->driver[0] ? values->driver : CUDA_LIBRARY;
     if (gpu_list(list, driver, NULL) == 0) {
         const struct gpu *gpu = &list->items[0];
         char capability[32];
@@ -142,9 +145,9 @@ static void find_toolchain(const struct settings *settings, struct toolchain *to
     char *root = paths_root();
     char *bundled = mem_printf("%s/toolchain", root);
     char *python = NULL;
-    (void)!paths_python(settings->python_path, &python, NULL);
+    (void)!paths_python(python_settings(settings)->path, &python, NULL);
     toolchain_init(toolchain, file_is_directory(bundled) ? bundled : NULL);
-    toolchain_find_nvrtc(toolchain, settings->gpu_nvrtc, python);
+    toolchain_find_nvrtc(toolchain, gpu_settings(settings)->nvrtc, python);
     mem_free(python);
     mem_free(bundled);
     mem_free(root);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "gym/gym_settings.h"
 #include "gym/prompt/template.h"
 #include "judge/request/language.h"
 
@@ -416,9 +417,53 @@ static int check_templates(const struct prompts *prompts, struct err *err)
     return 0;
 }
 
+static bool has_style(const char *directory, const char *style)
+{
+    char *path = mem_printf("%s/%s/first.txt", directory, style);
+    bool there = file_exists(path);
+    mem_free(path);
+    return there;
+}
+
+/* The styles of a directory of templates, in `arena`; returns the new count. */
+static size_t list_styles(const char *directory, struct arena *arena, const char **styles,
+                          size_t count)
+{
+    struct dirent **entries;
+    struct err ignored;
+    int found = list(directory, &entries, &ignored);
+    for (int i = 0; i < found && count < PROMPT_KINDS; i++)
+        if (has_style(directory, entries[i]->d_name))
+            styles[count++] = arena_strdup(arena, entries[i]->d_name);
+    if (found >= 0)
+        list_free(entries, found);
+    return count;
+}
+
+int prompts_check_style(const char *path, const char *style, struct err *err)
+{
+    const char *styles[PROMPT_KINDS];
+    struct arena arena = {0};
+    size_t count = 0;
+    if (*path && !file_is_directory(path))
+        return err_set(err, ERR_MISSING, "prompts.path: '%s' is not a directory", path);
+    char *ours = paths_prompts(err);
+    if (!ours)
+        return ERR_MISSING;
+    int result = 0;
+    if (!has_style(ours, style) && !(*path && has_style(path, style))) {
+        count = *path ? list_styles(path, &arena, styles, count) : 0;
+        count = list_styles(ours, &arena, styles, count);
+        result = err_unknown(err, "style", style, styles, count);
+    }
+    arena_deinit(&arena);
+    mem_free(ours);
+    return result;
+}
+
 int prompts_open(struct prompts **out, const struct settings *settings, struct err *err)
 {
-    const char *theirs = settings->prompts_path;
+    const char *theirs = prompts_settings(settings)->path;
     *out = NULL;
     if (theirs[0] && !file_is_directory(theirs))
         return err_set(err, ERR_MISSING, "prompts.path: '%s' is not a directory", theirs);

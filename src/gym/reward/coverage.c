@@ -1,22 +1,9 @@
 #include "gym/reward/coverage.h"
 
-#include "base/nearest.h"
-
 #include <math.h>
 #include <string.h>
 
-static const char *const measures[COVERAGE_MEASURES] = {"time", "kernels", "named_time",
-                                                        "named_kernels"};
-
-int coverage_measure_named(const char *name, enum coverage_measure *measure, struct err *err)
-{
-    for (size_t i = 0; i < COVERAGE_MEASURES; i++)
-        if (strcmp(measures[i], name) == 0) {
-            *measure = (enum coverage_measure)i;
-            return 0;
-        }
-    return err_unknown(err, "coverage", name, measures, COVERAGE_MEASURES);
-}
+const char *const coverage_names[] = {WORD_NAMES(COVERAGE_MEASURES)};
 
 static double share_of(double part, double whole)
 {

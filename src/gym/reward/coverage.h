@@ -15,19 +15,16 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/word_table.h"
 #include "judge/verdict.h"
 
-enum coverage_measure {
-    COVERAGE_TIME,
-    COVERAGE_KERNELS,
-    COVERAGE_NAMED_TIME,
-    COVERAGE_NAMED_KERNELS
-};
-#define COVERAGE_MEASURES 4
+#define COVERAGE_MEASURES(X)                                                                       \
+    X(COVERAGE_TIME, "time")                                                                       \
+    X(COVERAGE_KERNELS, "kernels")                                                                 \
+    X(COVERAGE_NAMED_TIME, "named_time")                                                           \
+    X(COVERAGE_NAMED_KERNELS, "named_kernels")
+enum coverage_measure { WORD_SYMBOLS(COVERAGE_MEASURES) COVERAGE_MEASURE_COUNT };
+extern const char *const coverage_names[];
 
-/* ERR_INPUT with the nearest name. */
-NODISCARD int coverage_measure_named(const char *name, enum coverage_measure *measure,
-                                     struct err *err);
 /* 0 to 1; NAN: unknown, as without a launch trace. `verdict` may be a server's. */
 double coverage_read(enum coverage_measure measure, const struct verdict *verdict);

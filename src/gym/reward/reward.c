@@ -80,17 +80,10 @@ static const struct preset {
                  {FIELD_compile_penalty, -0.5},
                  {FIELD_wrong_penalty, -0.3},
                  {FIELD_slow_penalty, -0.1}}},
+    {.name = NULL},
 };
 
-#define PRESETS COUNT(presets)
-
-const char *const reward_presets[] = {
-    "kevin",  "kernel_rl", "staged1",        "staged2",           "staged3",
-    "sparse", "drkernel",  "drkernel_paper", "drkernel_weighted", "drkernel_like_kernel",
-    NULL,
-};
-
-_Static_assert(COUNT(reward_presets) == PRESETS + 1, "a name for each");
+const struct word_table reward_words = WORD_TABLE_OF(presets, name);
 
 /* Rungs of RULE_LADDER, the highest first. */
 static const struct {
@@ -158,11 +151,10 @@ static double *field_of(struct reward_config *config, size_t i)
 
 int reward_preset(const char *name, struct reward_config *config, struct err *err)
 {
-    size_t at = 0;
-    while (at < PRESETS && strcmp(presets[at].name, name) != 0)
-        at++;
-    if (at == PRESETS)
-        return err_unknown(err, "reward", name, reward_presets, PRESETS);
+    int at;
+    int result = word_find(&reward_words, "reward", name, &at, err);
+    if (result < 0)
+        return result;
     *config = (struct reward_config){.preset = presets[at].name, .rule = presets[at].rule};
     for (size_t i = 0; i < FIELDS; i++)
         *field_of(config, i) = fields[i].standard;

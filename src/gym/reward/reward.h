@@ -17,7 +17,6 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/settings.h"
 #include "gym/reward/coverage.h"
 
 #include <jansson.h>
@@ -87,8 +86,7 @@ NODISCARD int reward_preset(const char *name, struct reward_config *config, stru
 /* A preset's name, or {"preset": NAME, FIELD: number, ...}. ERR_INPUT. */
 NODISCARD int reward_config_read(const json_t *value, struct reward_config *config,
                                  struct err *err);
-/* All presets' names; the last one is NULL. */
-extern const char *const reward_presets[];
+extern const struct word_table reward_words; /* the presets */
 
 struct reward {
     bool excluded; /* then total is 0 and meaningless */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "judge/build/extension.h"
 #include "judge/build/triton.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,8 @@ int builds_run(struct builds *builds, const char *request, size_t bytes, char *t
     int result = json_parse("the build request", request, bytes, &object, &err);
     if (result == 0)
         result = json_get_string(object, "kind", &kind, &err);
-    if (result == 0 && builds->elapsed_ms > (double)settings->run_load_timeout_ms * LONGEST)
+    if (result == 0 &&
+        builds->elapsed_ms > (double)run_settings(settings)->load_timeout_ms * LONGEST)
         result = err_set(&err, ERR_LIMIT, "what it has built takes longer than loading may");
     build_function *function = result == 0 ? find_kind(kind) : NULL;
     if (result == 0 && !function)

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "judge/build/device_code.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 
@@ -14,15 +15,17 @@ int native_build(const struct build_context *context, enum compile_kind kind, co
                  context->gpu->facts.minor, context->gpu->facts.major >= 9 ? "a" : "");
     struct sandbox_runner runner = context->runner; /* one for each thread */
     const struct settings *settings = context->settings;
+    const struct cache_settings *values = cache_settings(settings);
+    const struct compile_settings *compile = compile_settings(settings);
     struct compile_request request = {.kind = kind,
                                       .name = name,
                                       .text = text,
                                       .text_bytes = bytes,
                                       .architecture = architecture,
-                                      .timeout_ms = settings->compile_timeout_ms,
-                                      .memory_bytes = settings->compile_memory_bytes,
-                                      .cache_max_bytes = settings->cache_max_bytes};
-    const char *cache = settings->cache_max_bytes ? context->tools->installation->cache : NULL;
+                                      .timeout_ms = compile->timeout_ms,
+                                      .memory_bytes = compile->memory_bytes,
+                                      .cache_max_bytes = values->max_bytes};
+    const char *cache = values->max_bytes ? context->tools->installation->cache : NULL;
     int result = kind == COMPILE_CUBIN
                      ? spawner_nvrtc(context->tools->spawner, &runner.resident, err)
                      : 0;

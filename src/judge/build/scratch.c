@@ -1,6 +1,7 @@
 #include "judge/build/scratch.h"
 
 #include "base/file.h"
+#include "judge/request/judge_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,8 +64,8 @@ int build_scratch_command(const struct build_scratch *scratch, const char *const
                               .environment = environment,
                               .directory = scratch->directory,
                               .readable = readable,
-                              .timeout_ms = settings->run_load_timeout_ms,
-                              .memory_bytes = settings->compile_memory_bytes * 2,
+                              .timeout_ms = run_settings(settings)->load_timeout_ms,
+                              .memory_bytes = compile_settings(settings)->memory_bytes * 2,
                               .file_bytes = LIMIT_ARTIFACT_BYTES};
     runner.toolchain_root = NULL; /* programs of this machine, not of a bundle */
     return runner.runner.run(&runner.runner, &command, outcome, err);
@@ -106,7 +107,8 @@ int build_scratch_result(const struct build_scratch *scratch, const char *name)
 /* NULL: nothing is kept. */
 static const char *cache_of(const struct build_context *context)
 {
-    return context->tools->settings->cache_max_bytes ? context->tools->installation->cache : NULL;
+    return cache_settings(context->tools->settings)->max_bytes ? context->tools->installation->cache
+                                                               : NULL;
 }
 
 bool build_scratch_find(const struct build_context *context, const char key[HASH_HEX_BYTES],
@@ -126,7 +128,7 @@ void build_scratch_keep(const struct build_context *context, const char key[HASH
         return;
     if (cache_put(cache, key, object, words, &kept, &ignored) == 0)
         mem_free(kept);
-    (void)cache_tend(cache, context->tools->settings->cache_max_bytes);
+    (void)cache_tend(cache, cache_settings(context->tools->settings)->max_bytes);
 }
 
 int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)

@@ -1,6 +1,6 @@
 /* device_lease: the device that one session's evaluation runs on.
  *
- *   a GPU    take_gpu ─► slots (gpu.at_once) ─► processes with a context ─► its lock
+ *   a GPU    take_gpu ─► slots (gpu.slots) ─► processes with a context ─► its lock
  *   the CPU  its lock
  *
  * The processes are the spawner's (process/spawner.h).

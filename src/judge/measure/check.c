@@ -1,6 +1,7 @@
 #include "judge/measure/check.h"
 
 #include "base/clock.h"
+#include "judge/request/judge_settings.h"
 
 #define DRAWN_SIZES 2
 
@@ -9,7 +10,7 @@ static int check_sizes(struct trials *trials, const struct size_set *sizes, bool
 {
     struct trial trial = {.oracle = true,
                           .untouched = true,
-                          .timeout_ms = trials->job->settings->run_timeout_ms};
+                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
     struct err err;
     if (problem_layout(trials->job->problem, sizes, &trial.layout, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
@@ -42,7 +43,7 @@ static int check_simple(struct trials *trials)
     struct verdict *verdict = trials->verdict;
     const struct cases *cases = &trials->reference->cases;
     struct trial trial = {.layout = trials->reference->torch_layout,
-                          .timeout_ms = trials->job->settings->run_timeout_ms};
+                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
     verdict->case_total = cases->count;
     verdict->cases_compared = cases->compared;
     if (trial_map(trials, &trial, true) < 0)
@@ -53,13 +54,14 @@ static int check_simple(struct trials *trials)
 static int check_torch(struct trials *trials)
 {
     const struct settings *settings = trials->job->settings;
+    const struct check_settings *check = check_settings(settings);
     struct trial trial = {.layout = trials->reference->torch_layout,
                           .oracle = true,
-                          .timeout_ms = settings->run_timeout_ms};
+                          .timeout_ms = run_settings(settings)->timeout_ms};
     if (trial_map(trials, &trial, true) < 0)
         return -1;
-    for (int64_t i = 0; i <= settings->check_trials; i++) {
-        trial.shifted = i == settings->check_trials;
+    for (int64_t i = 0; i <= check->trials; i++) {
+        trial.shifted = i == check->trials;
         if (trial_run(trials, &trial) == TRIAL_ENDED)
             return -1;
     }

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/request/judge_settings.h"
 
 #include <math.h>
 
@@ -50,7 +51,7 @@ static int call_alone(struct trials *trials, const struct trial *trial, struct r
 static int time_alone(struct trials *trials, uint32_t at)
 {
     struct trial trial = {.slots = trials->verdict->cases[at].calls,
-                          .timeout_ms = trials->job->settings->run_timeout_ms};
+                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
     double ignored;
     struct err err;
     if (trial_layout(trials, at, &trial.layout, &ignored, &err) < 0)

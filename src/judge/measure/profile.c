@@ -6,6 +6,7 @@
 #include "judge/measure/trace_interval.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
+#include "judge/request/judge_settings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,7 +26,7 @@ static int ablate_kernels(struct trials *trials)
     const struct settings *settings = trials->job->settings;
     struct verdict *verdict = trials->verdict;
     struct trial trial = {.layout = trials->reference->torch_layout,
-                          .timeout_ms = settings->run_timeout_ms};
+                          .timeout_ms = run_settings(settings)->timeout_ms};
     struct child_time time;
     struct err err = {0};
     if (trials->job->problem->cases_from && trials->reference->cases.compared == 0)
@@ -109,7 +110,8 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 static int trace_call(struct trials *trials, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = trials->verdict;
-    struct trial trial = {.trace = fd, .timeout_ms = trials->job->settings->run_timeout_ms};
+    struct trial trial = {.trace = fd,
+                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
     struct trace_pass pass = {.gpu = &trials->gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
@@ -200,7 +202,7 @@ static int trace_interval(struct trials *trials, uint32_t at, int fd,
     struct trial trial = {.slots = trials->verdict->cases[at].calls,
                           .alike = true,
                           .trace = fd,
-                          .timeout_ms = trials->job->settings->run_timeout_ms};
+                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
     double ignored;
     struct err err;
     if (trial.slots < 2 || sandboxed_ended(&trials->candidate->process))

@@ -6,6 +6,7 @@
 #include "judge/gpu/memory_budget.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
+#include "judge/request/judge_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,12 +160,12 @@ static int stop_short(struct trials *trials, const struct trial *trial)
  * moment. */
 static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets)
 {
-    const struct settings *settings = trials->job->settings;
-    double target = trials->gpu ? settings->timing_gpu_target : settings->timing_target;
+    const struct timing_settings *timing = timing_settings(trials->job->settings);
+    double target = trials->gpu ? timing->gpu_target : timing->target;
     struct interval speedup;
     const double *reference;
     const double *candidate;
-    if (sampling->count < (size_t)settings->timing_min_samples)
+    if (sampling->count < (size_t)timing->min_samples)
         return false;
     take_off_overhead(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &speedup);
@@ -177,7 +178,7 @@ static bool is_enough(const struct trials *trials, struct sampling *sampling, do
 static int sample_case(struct trials *trials, const struct trial *trial, struct sampling *sampling,
                        double budget_ms)
 {
-    size_t fewest = (size_t)trials->job->settings->timing_min_samples;
+    size_t fewest = (size_t)timing_settings(trials->job->settings)->min_samples;
     bool shortens = trials->job->problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
     int64_t start_ns = clock_now_ns();
@@ -299,7 +300,7 @@ static uint32_t slots_for(const struct trials *trials, const struct trial *trial
         return 1;
     double bytes = trial_gpu_suits(trials, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
-    double budget_ms = (double)trials->job->settings->timing_gpu_budget_ms;
+    double budget_ms = (double)timing_settings(trials->job->settings)->gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
     double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
@@ -388,7 +389,7 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
                      double budget_ms, struct clocks *clocks)
 {
     struct verdict *verdict = trials->verdict;
-    size_t capacity = (size_t)trials->job->settings->timing_max_samples;
+    size_t capacity = (size_t)timing_settings(trials->job->settings)->max_samples;
     double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
@@ -423,10 +424,10 @@ static int time_all(struct trials *trials, struct clocks *clocks)
     double ignored;
     const struct problem *problem = trials->job->problem;
     const struct settings *settings = trials->job->settings;
-    struct trial trial = {.timeout_ms = settings->run_timeout_ms};
+    const struct timing_settings *timing = timing_settings(settings);
+    struct trial trial = {.timeout_ms = run_settings(settings)->timeout_ms};
     struct err err;
-    double budget_ms = (double)(trials->gpu ? settings->timing_gpu_budget_ms
-                                            : settings->timing_budget_ms);
+    double budget_ms = (double)(trials->gpu ? timing->gpu_budget_ms : timing->budget_ms);
     if (problem->format == PROBLEM_TORCH) {
         if (trial_layout(trials, 0, &trial.layout, &ignored, &err) < 0)
             return fault_set(trials->fault, FAULT_JUDGE, &err);

@@ -5,6 +5,7 @@
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/input_shift.h"
+#include "judge/request/judge_settings.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ static int map_child(struct trials *trials, const struct trial *trial, struct ch
 {
     int result = child_map(child, &trial->layout, &trials->job->largest,
                            trial->slots ? trial->slots : 1, oracle,
-                           trials->job->settings->run_load_timeout_ms, err);
+                           run_settings(trials->job->settings)->load_timeout_ms, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 

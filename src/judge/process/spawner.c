@@ -7,6 +7,7 @@
 #include "device/cuda.h"
 #include "device/cupti.h"
 #include "judge/process/external_program.h"
+#include "judge/request/judge_settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@
 
 const char *spawner_driver(const struct settings *settings)
 {
-    return settings->gpu_driver[0] ? settings->gpu_driver : CUDA_LIBRARY;
+    const struct gpu_settings *gpu = gpu_settings(settings);
+    return gpu->driver[0] ? gpu->driver : CUDA_LIBRARY;
 }
 
 void spawner_init(struct spawner *spawner)
@@ -190,7 +192,7 @@ void spawner_warm_nvrtc(struct spawner *spawner)
 {
     struct standby *ignored;
     struct err err;
-    bool gpu = access(SANDBOX_GPU_CONTROL, F_OK) == 0 || spawner->settings->gpu_driver[0];
+    bool gpu = access(SANDBOX_GPU_CONTROL, F_OK) == 0 || gpu_settings(spawner->settings)->driver[0];
     if (gpu && spawner_nvrtc(spawner, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no NVRTC: %s", err.text);
 }
@@ -239,7 +241,7 @@ static int try_start(struct spawner *spawner, struct sandbox *sandbox, struct ch
 /* three: slot, oracle (twice the size for f32), as much again to work in */
 static uint64_t memory_for(const struct spawner *spawner, uint64_t arguments_bytes)
 {
-    return spawner->settings->run_memory_bytes + 3 * arguments_bytes;
+    return run_settings(spawner->settings)->memory_bytes + 3 * arguments_bytes;
 }
 
 static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
@@ -254,12 +256,12 @@ static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
         sandbox_allow(sandbox, gpu_pool_directory(spawner->gpus));
         sandbox->gpu = unit ? gpu_sensor_minor(&unit->sensor) : -1;
     }
-    sandbox->scratch_bytes = settings->run_scratch_bytes;
+    sandbox->scratch_bytes = run_settings(settings)->scratch_bytes;
 }
 
 struct wire_gpu spawner_wire_gpu(const struct spawner *spawner, const struct gpu *facts)
 {
-    struct wire_gpu gpu = {.queues = (uint32_t)spawner->settings->gpu_queues};
+    struct wire_gpu gpu = {.queues = (uint32_t)gpu_settings(spawner->settings)->queues};
     if (facts)
         snprintf(gpu.uuid, sizeof gpu.uuid, "%s", facts->uuid);
     return gpu;
@@ -270,7 +272,7 @@ struct warm_pool *spawner_warm_pool(struct spawner *spawner, struct gpu_unit *un
 {
     struct err err;
     struct warm_pool_options options = {
-        .processes = (uint32_t)spawner->settings->gpu_processes,
+        .processes = (uint32_t)gpu_settings(spawner->settings)->processes,
         .busy = unit ? &unit->slots_used : NULL,
     };
     if (!unit || options.processes == 0 || spawner->no_own_root ||

@@ -4,6 +4,7 @@
 #include "judge/process/external_program.h"
 #include "judge/reference/native.h"
 #include "judge/request/external_language.h"
+#include "judge/request/judge_settings.h"
 
 #include "base/file.h"
 #include "compile/diagnostics.h"
@@ -169,7 +170,8 @@ static int external_start(struct native_backend *backend, struct opening *openin
                                       .program = &program,
                                       .descriptors = descriptors,
                                       .descriptor_count = backend->built >= 0 ? 2 : 1,
-                                      .timeout_ms = opening->job->settings->run_load_timeout_ms,
+                                      .timeout_ms =
+                                          run_settings(opening->job->settings)->load_timeout_ms,
                                       .cancelled = opening->job->cancelled,
                                       .kind = CHILD_PROGRAM};
     external_program_open(opening->job->problem, backend->name, opening->threads, &open);

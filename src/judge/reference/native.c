@@ -6,6 +6,7 @@
 #include "judge/build/native_build.h"
 #include "judge/build/own_kernels.h"
 #include "judge/gpu/memory_budget.h"
+#include "judge/request/judge_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +103,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
     int descriptors[3] = {-1, -1, -1};
     struct child_start start = {.message = &open,
                                 .descriptors = descriptors,
-                                .timeout_ms = opening->job->settings->run_load_timeout_ms,
+                                .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu,
                                 .kind = CHILD_NATIVE};
@@ -143,7 +144,7 @@ static int open_reference(struct native_opening *native)
     if (result == 0)
         result = child_map(&opening->reference->child, &opening->job->largest,
                            &opening->job->largest, 1, oracle,
-                           opening->job->settings->run_load_timeout_ms, err);
+                           run_settings(opening->job->settings)->load_timeout_ms, err);
     if (result == 0)
         result = sandboxed_freeze(&opening->reference->child.process, err);
     if (result == 0)

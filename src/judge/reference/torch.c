@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "judge/gpu/memory_budget.h"
+#include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,14 +47,11 @@ static int take_opened(struct reference *reference, const struct wire_opened *op
 /* Setting torch.precision, as wire_open has it. */
 static uint32_t precision_of(const struct settings *settings)
 {
-    static const struct {
-        const char *name;
-        enum dtype dtype;
-    } precisions[] = {{"fp32", DTYPE_F32}, {"fp16", DTYPE_F16}, {"bf16", DTYPE_BF16}};
-    for (size_t i = 0; i < COUNT(precisions); i++)
-        if (strcmp(settings->torch_precision, precisions[i].name) == 0)
-            return (uint32_t)precisions[i].dtype + 1;
-    return 0;
+    static const uint32_t precisions[] = {[TORCH_AUTO_PRECISION] = 0,
+                                          [TORCH_FP32] = DTYPE_F32 + 1,
+                                          [TORCH_FP16] = DTYPE_F16 + 1,
+                                          [TORCH_BF16] = DTYPE_BF16 + 1};
+    return precisions[torch_settings(settings)->precision];
 }
 
 /* A candidate on a GPU builds its layers in this machine's memory, as large as the reference's. */
@@ -92,8 +90,10 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_REFERENCE || simple ? "" : "New");
     open->gpu = spawner_wire_gpu(opening->spawner, opening->gpu ? &opening->gpu->facts : NULL);
-    if (role == WIRE_REFERENCE && !simple)
-        snprintf(open->compile, sizeof open->compile, "%s", settings->torch_compile);
+    enum torch_compile_mode compile = torch_settings(settings)->compile;
+    if (role == WIRE_REFERENCE && !simple && compile != TORCH_EAGER)
+        snprintf(open->compile, sizeof open->compile, "%s",
+                 word_at(WORDS_IN(TORCH_COMPILE_MODES), compile));
 }
 
 static int open_child(struct opening *opening, struct child *child,
@@ -105,7 +105,7 @@ static int open_child(struct opening *opening, struct child *child,
                                 .descriptors = source->descriptors,
                                 .descriptor_count = source->count,
                                 .builder = opening->builder,
-                                .timeout_ms = opening->job->settings->run_load_timeout_ms,
+                                .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu};
     fill_open(opening, source->role, &open);

@@ -78,9 +78,12 @@ static const struct language rows[] = {
      .near = " cuda cpp ",
      .syntax = SYNTAX_PYTHON,
      .format = PROBLEM_TORCH},
+    {.name = NULL},
 };
 
-#define ROWS COUNT(rows)
+#define ROWS (COUNT(rows) - 1)
+
+const struct word_table language_words = WORD_TABLE_OF(rows, name);
 
 /* Of a file's name: ".c"; NULL: it has none. */
 static const char *ending_of(const char *path)

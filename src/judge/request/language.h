@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "base/word_table.h"
 #include "compile/compile.h"
 #include "problem/problem.h"
 
@@ -73,6 +74,7 @@ const struct language *language_named(const char *name);
 const struct language *language_at(size_t index);
 /* Likewise, with those of the configuration behind ours. */
 const struct language *language_any(const struct languages *more, size_t index);
+extern const struct word_table language_words; /* ours */
 /* What problems of a format are answered in unless a language is named. */
 const struct language *language_standard(enum problem_format format);
 /* Whether an ending (".py") is one of ours'. */

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/printable.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/language.h"
 #include "judge/verdict.h"
 
@@ -329,11 +330,12 @@ int evaluation_request_parse(const json_t *object, struct evaluation_request *re
 int evaluation_request_settings(const struct evaluation_request *request,
                                 const struct settings *base, struct settings *out, struct err *err)
 {
-    *out = *base;
-    out->arena = (struct arena){0};
+    settings_copy(out, base);
     int result = request->settings ? assign_all(out, request->settings, err) : 0;
-    if (result == 0)
-        result = settings_check(out, err);
+    if (result == 0) {
+        settings_check_section(out, &timing_section, &out->errors);
+        result = setting_errors_first(&out->errors, err);
+    }
     if (result < 0)
         settings_deinit(out);
     return result;

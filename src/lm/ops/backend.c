@@ -1,16 +1,18 @@
 #include "lm/ops/backend.h"
 
-#include "base/array.h"
-#include "base/buf.h"
-
 #include <sched.h>
-#include <string.h>
 
 /* Which backends there are; whether one works on this machine is its opener's to say. */
-static const struct lm_backend_maker makers[] = {
+static const struct {
+    const char *name;
+    int (*open)(struct lm_backend **out, size_t threads, struct err *err);
+} makers[] = {
     {"reference", lm_reference_open},
     {"cpu", lm_cpu_open},
+    {NULL, NULL},
 };
+
+const struct word_table lm_backend_words = WORD_TABLE_OF(makers, name);
 
 static size_t usable_cores(void)
 {
@@ -23,18 +25,11 @@ static size_t usable_cores(void)
 
 int lm_backend_open(struct lm_backend **out, const char *name, size_t threads, struct err *err)
 {
-    struct buf names;
+    int found;
     *out = NULL;
-    for (size_t i = 0; i < COUNT(makers); i++)
-        if (strcmp(makers[i].name, name) == 0)
-            return makers[i].open(out, threads > 0 ? threads : usable_cores(), err);
-    buf_init(&names, ERR_TEXT_MAX);
-    for (size_t i = 0; i < COUNT(makers); i++)
-        buf_printf(&names, "%s%s", i > 0 ? ", " : "", makers[i].name);
-    err_set(err, ERR_MISSING, "there is no backend '%.64s'; choose from: %.*s", name,
-            (int)names.len, names.data);
-    buf_deinit(&names);
-    return ERR_MISSING;
+    int result = word_find(&lm_backend_words, "backend", name, &found, err);
+    return result < 0 ? result
+                      : makers[found].open(out, threads > 0 ? threads : usable_cores(), err);
 }
 
 void lm_backend_close(struct lm_backend *backend)

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/word_table.h"
 #include "lm/ops/ops.h"
 
 enum lm_dtype { LM_F32, LM_BF16, LM_F16 };
@@ -50,10 +50,7 @@ NODISCARD int lm_backend_wait(struct lm_backend *backend, struct err *err);
 
 size_t lm_dtype_bytes(enum lm_dtype dtype);
 
-/* What lm_backend_open knows, by name. */
-struct lm_backend_maker {
-    const char *name;
-    int (*open)(struct lm_backend **out, size_t threads, struct err *err);
-};
+extern const struct word_table lm_backend_words; /* what lm_backend_open knows */
+/* The openers of these. */
 int lm_reference_open(struct lm_backend **out, size_t threads, struct err *err);
 int lm_cpu_open(struct lm_backend **out, size_t threads, struct err *err);

@@ -184,13 +184,22 @@ static const struct {
      .keys = CLIP,
      .defaults = {.clip_low = 0, .clip_high = 4}},
     {.loss = {"dro", .ratio = true, .apply = dro_apply}, .keys = BETA, .defaults = {.beta = 0.05}},
+    {.loss = {NULL}},
 };
 
 const struct loss_config loss_config_defaults = {NAN, NAN, NAN, NAN, NAN};
 
 const struct loss *loss_at(size_t index)
 {
-    return index < COUNT(losses) ? &losses[index].loss : NULL;
+    return index + 1 < COUNT(losses) ? &losses[index].loss : NULL;
+}
+
+/* Behind cross_entropy. */
+const struct word_table loss_policy_words = {&losses[1].loss.name, sizeof *losses};
+
+const struct loss *loss_of_policy(int word)
+{
+    return &losses[word + 1].loss;
 }
 
 const struct loss *loss_find(const char *name)

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/word_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,6 +72,9 @@ struct loss {
 /* NULL: no such loss. */
 const struct loss *loss_find(const char *name);
 const struct loss *loss_at(size_t index); /* NULL behind the last */
+/* The losses of a policy: those with a ratio. */
+extern const struct word_table loss_policy_words;
+const struct loss *loss_of_policy(int word);
 /* Fills in defaults; refuses bounds that make no sense, and keys that the loss does not have. */
 NODISCARD int loss_config_check(const struct loss *loss, struct loss_config *config,
                                 struct err *err);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/word_table.h"
 #include "lm/model/model.h"
 
 struct lm_optimizer;
@@ -31,6 +32,7 @@ NODISCARD int lm_optimizer_load(struct lm_optimizer *optimizer, const char *path
 /* The rate of step `step` (from 0) of `steps`: a linear rise over `warmup` steps that ends at the
  * peak, then the shape, which would meet the floor at step `steps`: no step is spent at a rate of
  * 0. */
-enum lm_schedule { LM_CONSTANT, LM_LINEAR, LM_COSINE };
+#define LM_SCHEDULES(X) X(LM_CONSTANT, "constant") X(LM_LINEAR, "linear") X(LM_COSINE, "cosine")
+enum lm_schedule { WORD_SYMBOLS(LM_SCHEDULES) };
 double lm_schedule_rate(enum lm_schedule schedule, double peak, double floor, uint64_t warmup,
                         uint64_t steps, uint64_t step);

@@ -71,8 +71,7 @@ static int check_options(const struct sft_options *options, struct err *err)
 
 static const char *schedule_name(enum lm_schedule schedule)
 {
-    static const char *const names[] = {"constant", "linear", "cosine"};
-    return names[schedule];
+    return word_at(WORDS_IN(LM_SCHEDULES), schedule);
 }
 
 static json_t *describe(const struct run *run)

@@ -3,13 +3,17 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/client_settings.h"
 #include "client/evaluator.h"
 #include "gym/episode/trajectory.h"
+#include "gym/gym_settings.h"
+#include "policy/policy_settings.h"
 #include "policy/train_backend_memory.h"
 #include "rl/collect/evaluation.h"
 #include "rl/collect/train_data.h"
 #include "rl/method/counter_random.h"
 #include "rl/train/config.h"
+#include "rl/train/train_settings.h"
 
 #include <stdio.h>
 
@@ -52,7 +56,7 @@ static int open_backends(struct evaluation *evaluation, struct err *err)
     const struct gym_options gym = {.settings = from->settings,
                                     .search_paths = from->search_paths,
                                     .search_path_count = from->search_path_count};
-    bool remote = from->server || from->settings->client_url[0];
+    bool remote = from->server || client_settings(from->settings)->url[0];
     struct train_backend_options backend = evaluation->config.backend;
     uint64_t version;
     backend.cancelled = from->cancelled;
@@ -97,22 +101,24 @@ static int collect_rollouts(struct evaluation *evaluation,
                             struct checkpoint_evaluation_result *result, struct err *err)
 {
     const struct settings *settings = evaluation->options->settings;
+    const struct train_settings *train = train_settings(settings);
+    const struct gym_settings *gym = gym_settings(settings);
     json_t *configuration = train_config_episode(&evaluation->config, settings,
-                                                 settings->gym_reward);
+                                                 gym_reward(settings));
     const struct collector_options options = {
         .gym = evaluation->gym,
         .backend = evaluation->backend,
         .evaluator = evaluation->evaluator,
         .configuration = configuration,
         .sampling = evaluation->config.evaluation,
-        .thinking = settings->train_thinking,
-        .thinking_open = settings->policy_thinking_open,
-        .seed = rl_random_bits((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
+        .thinking = train->thinking,
+        .thinking_open = policy_settings(settings)->thinking_open,
+        .seed = rl_random_bits((uint64_t)train->seed, 0, RL_STREAM_HELD_OUT, 0),
         .name = "eval",
         .tasks = evaluation->tasks,
-        .samples = (size_t)settings->train_evaluate_samples,
-        .jobs = (size_t)settings->train_jobs,
-        .wait_ms = settings->train_wait_ms,
+        .samples = (size_t)train->evaluate_samples,
+        .jobs = (size_t)train->jobs,
+        .wait_ms = train->wait_ms,
         .cancelled = evaluation->options->cancelled,
         .on_turn = evaluation->options->on_progress ? on_turn : NULL,
         .context = evaluation,
@@ -121,8 +127,7 @@ static int collect_rollouts(struct evaluation *evaluation,
     struct collector *played = NULL;
     char *path = mem_printf("%s/" TRAJECTORY_FILE, evaluation->options->out);
     size_t count;
-    evaluation->all = json_array_size(evaluation->tasks) * options.samples *
-                      (size_t)settings->gym_turns;
+    evaluation->all = json_array_size(evaluation->tasks) * options.samples * (size_t)gym->turns;
     int status = collector_start(&played, &options, err);
     if (status == 0)
         status = collector_wait(played, &rollouts, &count, err);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "client/evaluator.h"
 #include "gym/episode/episode.h"
+#include "gym/gym_settings.h"
 #include "gym/reward/coverage.h"
 #include "judge/verdict.h"
 #include "rl/method/counter_random.h"
@@ -124,7 +125,8 @@ static int begin_episode(struct session *session, struct err *err)
     snprintf(id, sizeof id, "%.32s-%llu-%zu-%zu", options->name ? options->name : "play",
              (unsigned long long)options->step, rollout->task, rollout->sample);
     json_put(labels, "sample", json_integer((json_int_t)rollout->sample));
-    json_put(labels, "policy", json_text(train_backend_kind(options->backend)));
+    json_put(labels, "policy",
+             json_text(word_at(WORDS_IN(TRAIN_BACKENDS), train_backend_kind(options->backend))));
     json_put(configuration, "labels", labels);
     json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
     int result = episode_new(&session->episode, options->gym, id, configuration, err);
@@ -305,13 +307,9 @@ static void make_rollouts(struct collector *collector)
 int collector_start(struct collector **out, const struct collector_options *options,
                     struct err *err)
 {
-    enum coverage_measure coverage;
-    int result = coverage_measure_named(options->gym->settings->gym_coverage, &coverage, err);
-    if (result < 0)
-        return err_prefix(err, "gym.coverage");
     struct collector *collector = mem_alloc(sizeof *collector);
     collector->options = *options;
-    collector->coverage = coverage;
+    collector->coverage = gym_settings(options->gym->settings)->coverage;
     collector->configuration = json_deep_copy(options->configuration);
     collector->tasks = json_deep_copy(options->tasks);
     pthread_mutex_init(&collector->lock, NULL);

@@ -3,7 +3,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/tasks.h"
+#include "gym/gym_settings.h"
 #include "rl/method/counter_random.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +16,7 @@ int train_data_tasks(const char *text, const struct settings *settings,
 {
     const struct tasks_choice choice = {.search_paths = search_paths,
                                         .search_path_count = search_path_count,
-                                        .language = settings->gym_language};
+                                        .language = gym_language(settings)};
     struct arena arena = {0};
     const char **words = arena_alloc(&arena, (strlen(text) / 2 + 2) * sizeof *words);
     size_t count = 0;
@@ -93,27 +95,28 @@ static void make_digest(struct train_data *data)
 int train_data_open(struct train_data *data, const struct settings *settings,
                     const char *const *search_paths, size_t search_path_count, struct err *err)
 {
-    *data = (struct train_data){.seed = (uint64_t)settings->train_seed};
-    int result = train_data_tasks(settings->train_problems, settings, search_paths,
-                                  search_path_count, &data->train, err);
+    const struct train_settings *train = train_settings(settings);
+    *data = (struct train_data){.seed = (uint64_t)train->seed};
+    int result = train_data_tasks(train->problems, settings, search_paths, search_path_count,
+                                  &data->train, err);
     if (result < 0)
         return err_prefix(err, "train.problems");
-    if (settings->train_held_out[0])
-        result = train_data_tasks(settings->train_held_out, settings, search_paths,
-                                  search_path_count, &data->held_out, err);
+    if (train->held_out[0])
+        result = train_data_tasks(train->held_out, settings, search_paths, search_path_count,
+                                  &data->held_out, err);
     else
-        data->held_out = draw_held_out(data->train, settings->train_held_out_share, data->seed);
+        data->held_out = draw_held_out(data->train, train->held_out_share, data->seed);
     if (result < 0) {
         train_data_close(data);
         return err_prefix(err, "train.held_out");
     }
     remove_held_out(data->train, data->held_out);
-    if (json_array_size(data->train) == 0 && settings->train_steps > 0) {
+    if (json_array_size(data->train) == 0 && train->steps > 0) {
         train_data_close(data);
         return err_set(
             err, ERR_INPUT,
             "train.problems: no problem is left to train on; all of '%.100s' are held out",
-            settings->train_problems);
+            train->problems);
     }
     make_digest(data);
     data->order = mem_alloc((json_array_size(data->train) + 1) * sizeof *data->order);

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/word_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>

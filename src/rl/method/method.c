@@ -1,20 +1,7 @@
 #include "rl/method/method.h"
 
-#include "base/nearest.h"
-
 #include <math.h>
 #include <string.h>
-
-#define METHODS 6
-
-static const char *const names[METHODS] = {"trloo",    "grpo",
-                                           "drkernel", "drkernel_original",
-                                           "kevin",    "kernel_rl_original"};
-
-const char *rl_method_name(size_t index)
-{
-    return index < METHODS ? names[index] : NULL;
-}
 
 static void set_standard(struct rl_method *method)
 {
@@ -76,19 +63,32 @@ static void set_kernel_rl_original(struct rl_method *method)
     method->normalisation.aggregation = RL_SEQ_SUM;
 }
 
+static const struct {
+    const char *name;
+    void (*change)(struct rl_method *method); /* NULL: the standard */
+} presets[] = {
+    {"trloo", NULL},
+    {"grpo", set_grpo},
+    {"drkernel", set_drkernel},
+    {"drkernel_original", set_drkernel_original},
+    {"kevin", set_kevin},
+    {"kernel_rl_original", set_kernel_rl_original},
+    {NULL, NULL},
+};
+
+const struct word_table rl_method_words = WORD_TABLE_OF(presets, name);
+
 int rl_method_preset(const char *name, struct rl_method *method, struct err *err)
 {
-    static void (*const change[METHODS])(struct rl_method * method) = {
-        NULL, set_grpo, set_drkernel, set_drkernel_original, set_kevin, set_kernel_rl_original};
+    int preset;
+    int result = word_find(&rl_method_words, "method", name, &preset, err);
+    if (result < 0)
+        return result;
     set_standard(method);
-    for (size_t i = 0; i < METHODS; i++)
-        if (strcmp(name, names[i]) == 0) {
-            method->name = names[i];
-            if (change[i])
-                change[i](method);
-            return 0;
-        }
-    return err_unknown(err, "method", name, names, METHODS);
+    method->name = presets[preset].name;
+    if (presets[preset].change)
+        presets[preset].change(method);
+    return 0;
 }
 
 void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)
@@ -117,7 +117,7 @@ int rl_method_check(struct rl_method *method, struct err *err)
     if (method->importance == RL_TURN_GEO || method->importance == RL_GEOMETRIC)
         return err_set(err, ERR_INPUT,
                        "importance weights are of a token, a turn or a sequence, not '%s'",
-                       rl_level_names[method->importance]);
+                       word_at(WORDS_IN(RL_LEVELS), method->importance));
     if (!(method->importance_upper >= 0))
         return err_set(err, ERR_INPUT, "importance weights cannot be at most %g",
                        method->importance_upper);

@@ -48,8 +48,7 @@ struct rl_plan {
     size_t prompts, samples, turns;
 };
 
-/* trloo, grpo, drkernel, drkernel_original, kevin, kernel_rl_original; NULL after the last. */
-const char *rl_method_name(size_t index);
+extern const struct word_table rl_method_words; /* the presets */
 /* ERR_INPUT with the nearest name. */
 NODISCARD int rl_method_preset(const char *name, struct rl_method *method, struct err *err);
 /* Sets the counts of a preset that depend on a step's size; by default they are the release's: 16

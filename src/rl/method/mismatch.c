@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-const char *const rl_level_names[RL_LEVELS] = {"none",     "token",    "turn",
-                                               "turn_geo", "sequence", "geometric"};
-
 const struct rl_ratio_bounds rl_ratio_bounds_defaults = {.level = RL_NO_LEVEL,
                                                          .lower = 0.5,
                                                          .upper = 2};

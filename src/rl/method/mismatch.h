@@ -23,9 +23,14 @@
 
 #include "rl/method/batch.h"
 
-enum rl_level { RL_NO_LEVEL, RL_TOKEN, RL_TURN, RL_TURN_GEO, RL_SEQUENCE, RL_GEOMETRIC };
-#define RL_LEVELS 6
-extern const char *const rl_level_names[RL_LEVELS]; /* "none", "token", … */
+#define RL_LEVELS(X)                                                                               \
+    X(RL_NO_LEVEL, "none")                                                                         \
+    X(RL_TOKEN, "token")                                                                           \
+    X(RL_TURN, "turn")                                                                             \
+    X(RL_TURN_GEO, "turn_geo")                                                                     \
+    X(RL_SEQUENCE, "sequence")                                                                     \
+    X(RL_GEOMETRIC, "geometric")
+enum rl_level { WORD_SYMBOLS(RL_LEVELS) };
 
 struct rl_ratio_bounds {
     enum rl_level level;

@@ -30,7 +30,11 @@ extern const struct rl_return_rule rl_return_rules[]; /* the last one has no nam
 /* NULL: no such name. */
 const struct rl_return_rule *rl_return_rule(const char *name);
 
-enum rl_shaping { RL_UNSHAPED, RL_RESIDUAL, RL_RESIDUAL_UNBIASED };
+#define RL_SHAPINGS(X)                                                                             \
+    X(RL_UNSHAPED, "none")                                                                         \
+    X(RL_RESIDUAL, "residual")                                                                     \
+    X(RL_RESIDUAL_UNBIASED, "residual_unbiased")
+enum rl_shaping { WORD_SYMBOLS(RL_SHAPINGS) };
 
 struct rl_return_options {
     const struct rl_return_rule *rule;

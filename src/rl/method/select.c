@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const rl_filter_names[RL_FILTERS] = {"turns", "last_turn", "none"};
-
 const struct rl_filter rl_filter_defaults = {
     .kind = RL_FILTER_TURNS,
     .by = RL_BY_TURN,

@@ -16,9 +16,11 @@
 
 #include "rl/method/batch.h"
 
-enum rl_filter_kind { RL_FILTER_TURNS, RL_FILTER_LAST_TURN, RL_FILTER_NONE };
-#define RL_FILTERS 3
-extern const char *const rl_filter_names[RL_FILTERS];
+#define RL_FILTERS(X)                                                                              \
+    X(RL_FILTER_TURNS, "turns")                                                                    \
+    X(RL_FILTER_LAST_TURN, "last_turn")                                                            \
+    X(RL_FILTER_NONE, "none")
+enum rl_filter_kind { WORD_SYMBOLS(RL_FILTERS) };
 
 struct rl_filter {
     enum rl_filter_kind kind;

@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-const char *const rl_aggregation_names[RL_AGGREGATIONS] = {
-    "token-mean",      "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm",
-    "seq-sum-no-norm",
-};
-
 const struct rl_normalisation rl_normalisation_defaults = {
     .aggregation = RL_SEQ_MEAN_TOKEN_MEAN,
     .scale = 1,

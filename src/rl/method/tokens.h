@@ -24,15 +24,13 @@
 
 #include "rl/method/batch.h"
 
-enum rl_aggregation {
-    RL_TOKEN_MEAN,
-    RL_SEQ_MEAN_TOKEN_SUM,
-    RL_SEQ_MEAN_TOKEN_MEAN,
-    RL_SEQ_MEAN_TOKEN_SUM_NORM,
-    RL_SEQ_SUM,
-};
-#define RL_AGGREGATIONS 5
-extern const char *const rl_aggregation_names[RL_AGGREGATIONS];
+#define RL_AGGREGATIONS(X)                                                                         \
+    X(RL_TOKEN_MEAN, "token-mean")                                                                 \
+    X(RL_SEQ_MEAN_TOKEN_SUM, "seq-mean-token-sum")                                                 \
+    X(RL_SEQ_MEAN_TOKEN_MEAN, "seq-mean-token-mean")                                               \
+    X(RL_SEQ_MEAN_TOKEN_SUM_NORM, "seq-mean-token-sum-norm")                                       \
+    X(RL_SEQ_SUM, "seq-sum-no-norm")
+enum rl_aggregation { WORD_SYMBOLS(RL_AGGREGATIONS) };
 
 struct rl_normalisation {
     enum rl_aggregation aggregation;

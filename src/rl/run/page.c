@@ -14,6 +14,7 @@
 #include "gym/report/report.h"
 #include "rl/run/run.h"
 #include "rl/run/run_settings.h"
+#include "rl/train/train_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -428,7 +429,7 @@ static int open_report(struct page *page, struct err *err)
         return 0;
     int result = run_settings_read(page->view->path, &settings, err);
     if (result == 0) {
-        size_t samples = (size_t)settings.train_evaluate_samples;
+        size_t samples = (size_t)train_settings(&settings)->evaluate_samples;
         const struct report_options options = {.p = {1, 1.5, 2},
                                                .p_count = 3,
                                                .k = {1, samples},
@@ -517,7 +518,7 @@ static void put_page_head(void *context, struct buf *out)
               view->steps > 0 ? plot_words("%" PRIu64 " of %" PRIu64, view->step, view->steps).text
                               : plot_words("%" PRIu64, view->step).text);
     put_setting(page, out, "model", "train.model");
-    put_setting(page, out, "backend", "train.learner");
+    put_setting(page, out, "backend", "train.backend");
     put_setting(page, out, "method", "train.method");
     put_setting(page, out, "reward", "gym.reward");
     put_setting(page, out, "seed", "train.seed");

@@ -31,7 +31,7 @@ static const char *const may_differ[] = {
     "train.steps", /* further steps continue after those done */
     "train.jobs",
     "train.keep",
-    "train.patience",
+    "train.early_stop",
     "train.save_every",
     "train.text_every",
     "train.trace_tokens",
@@ -40,14 +40,14 @@ static const char *const may_differ[] = {
     "policy.url",
     "policy.ca_file",
     "policy.stream",
-    "policy.at_once",
+    "policy.concurrency",
     "policy.connect_timeout_ms",
     "policy.first_token_timeout_ms",
     "policy.token_timeout_ms",
     "policy.timeout_ms",
-    "policy.patience_ms",
-    "policy.promise_timeout_ms",
-    "policy.parting_timeout_ms",
+    "policy.retry_budget_ms",
+    "policy.future_timeout_ms",
+    "policy.shutdown_timeout_ms",
     "policy.attempts",
     "policy.backoff_ms",
     "policy.price_prompt",
@@ -79,7 +79,7 @@ json_t *run_settings_changed(const struct settings *settings)
     json_t *changed = json_object();
     settings_init(&standard);
     size_t index = settings_difference(&standard, settings, 0);
-    for (; index < SETTINGS_COUNT; index = settings_difference(&standard, settings, index + 1)) {
+    for (; index < settings_count(); index = settings_difference(&standard, settings, index + 1)) {
         struct buf text;
         buf_init(&text, LIMIT_YAML_BYTES);
         settings_show_value(settings, index, &text);
@@ -139,7 +139,7 @@ static int compare_settings(const char *path, const struct settings *was, const 
                             bool *changed, struct err *err)
 {
     size_t index = settings_difference(was, is, 0);
-    for (; index < SETTINGS_COUNT; index = settings_difference(was, is, index + 1)) {
+    for (; index < settings_count(); index = settings_difference(was, is, index + 1)) {
         if (!may_differ_on_resume(settings_path(index)))
             return set_difference_error(path, was, is, index, err);
         *changed = true;

@@ -253,9 +253,9 @@ int tensorboard_hparams(struct event_file *events, const char *directory,
                         const struct settings *settings, struct err *err)
 {
     const char *slash = strrchr(directory, '/');
-    struct event_file_hparam *hparams = mem_alloc(SETTINGS_COUNT * sizeof *hparams);
+    struct event_file_hparam *hparams = mem_alloc(settings_count() * sizeof *hparams);
     size_t count = 0;
-    for (size_t i = 0; i < SETTINGS_COUNT; i++)
+    for (size_t i = 0; i < settings_count(); i++)
         if (is_hparam(settings_path(i))) {
             hparams[count].name = hparam_name(settings_path(i));
             read_hparam(settings, i, &hparams[count++]);

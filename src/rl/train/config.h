@@ -1,29 +1,27 @@
-/* train_config: what settings say of training, checked, as the structs that do it. Tables bind
- * train.* to struct rl_method: a row that is empty, or -1, leaves what the preset has.
+/* train_config: the settings train.*, checked, as the structs of the modules that use them. A
+ * setting that is `auto` leaves the method's value.
  *
  * Ownership: strings belong to the settings. Threads: read-only once it is made.
  */
 #pragma once
 
-#include "base/settings.h"
-#include "policy/train_backend.h"
 #include "rl/method/method.h"
-
-enum train_measure { TRAIN_CORRECT, TRAIN_FAST_1, TRAIN_RETURN };
+#include "rl/train/train_settings.h"
 
 struct train_config {
     struct rl_method method;
     const struct loss *loss;
     struct loss_config loss_config;
     struct lm_adam adam;
-    enum lm_schedule schedule, sft_schedule;
-    bool ratio_trained;
-    enum train_measure measure;
     struct train_backend_options backend; /* but for `cancelled` */
     struct train_backend_sampling sampling, evaluation;
 };
 
-/* ERR_INPUT names the setting, and the nearest word. */
+/* Settings that contradict each other; part of settings_check. */
+void train_config_check(const struct settings *settings, struct setting_errors *errors);
+/* Settings that a run needs, such as train.model. */
+void train_config_check_run(const struct settings *settings, struct setting_errors *errors);
+/* Both; ERR_INPUT is the first error. */
 NODISCARD int train_config_read(struct train_config *config, const struct settings *settings,
                                 struct err *err);
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "rl/train/train_guard.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,17 +27,17 @@ static int split_paths(const char *text, struct arena *arena, const char **files
 
 static int open_data(struct finetune *finetune, const char *directory, struct err *err)
 {
-    const struct settings *settings = finetune->settings;
+    const struct train_settings *train = train_settings(finetune->settings);
     struct dataset_options options = dataset_defaults;
     const char *files[FILES_MOST];
     struct arena arena = {0};
     size_t count;
-    options.thinking = settings->train_thinking;
-    options.seed = (uint64_t)settings->train_seed;
-    options.max_tokens = (size_t)settings->train_sft_max_tokens;
-    if (settings->train_context > 0 && settings->train_context < settings->train_sft_max_tokens)
-        options.max_tokens = (size_t)settings->train_context;
-    int result = split_paths(settings->train_sft_data, &arena, files, &count, err);
+    options.thinking = train->thinking;
+    options.seed = (uint64_t)train->seed;
+    options.max_tokens = (size_t)train->sft_max_tokens;
+    if (train->context.given && train->context.value < train->sft_max_tokens)
+        options.max_tokens = (size_t)train->context.value;
+    int result = split_paths(train->sft_data, &arena, files, &count, err);
     if (result == 0)
         result = chat_style_of(directory, &options.style, err);
     if (result == 0)
@@ -47,10 +48,10 @@ static int open_data(struct finetune *finetune, const char *directory, struct er
 
 int finetune_open(struct finetune *finetune, const struct settings *settings, struct err *err)
 {
-    const char *directory = settings->train_tokenizer[0] ? settings->train_tokenizer
-                                                         : settings->train_model;
+    const struct train_settings *train = train_settings(settings);
+    const char *directory = train->tokenizer[0] ? train->tokenizer : train->model;
     *finetune = (struct finetune){.settings = settings};
-    if (!settings->train_sft_data[0])
+    if (!train->sft_data[0])
         return 0;
     int result = tokenizer_open(&finetune->tokenizer, directory, err);
     if (result == 0)
@@ -59,8 +60,8 @@ int finetune_open(struct finetune *finetune, const struct settings *settings, st
         finetune_close(finetune);
         return err_prefix(err, "train.sft_data");
     }
-    finetune->steps = dataset_count_steps(finetune->data, (size_t)settings->train_sft_tokens,
-                                          (uint64_t)settings->train_sft_epochs);
+    finetune->steps = dataset_count_steps(finetune->data, (size_t)train->sft_tokens,
+                                          (uint64_t)train->sft_epochs);
     return 0;
 }
 
@@ -88,18 +89,17 @@ int finetune_step(struct finetune *finetune, struct train_backend *backend,
                   const struct train_config *config, uint64_t step,
                   struct finetune_figures *figures, struct err *err)
 {
-    const struct settings *settings = finetune->settings;
+    const struct train_settings *train = train_settings(finetune->settings);
     struct lm_adam adam = config->adam;
     struct dataset_step taken = {0};
-    double peak = settings->train_sft_rate;
+    double peak = train->sft_rate;
     *figures = (struct finetune_figures){.norm = NAN};
-    adam.rate = lm_schedule_rate(config->sft_schedule, peak, peak * settings->train_sft_floor,
-                                 (uint64_t)settings->train_sft_warmup, finetune->steps, step);
+    adam.rate = lm_schedule_rate(train->sft_schedule, peak, peak * train->sft_floor,
+                                 (uint64_t)train->sft_warmup, finetune->steps, step);
     figures->rate = adam.rate;
-    if (settings->train_sft_beta2 >= 0)
-        adam.beta2 = settings->train_sft_beta2;
-    dataset_take_step(finetune->data, (size_t)settings->train_sft_tokens, &finetune->position,
-                      &taken);
+    if (train->sft_beta2.given)
+        adam.beta2 = train->sft_beta2.value;
+    dataset_take_step(finetune->data, (size_t)train->sft_tokens, &finetune->position, &taken);
     figures->tokens = taken.rows;
     figures->targets = taken.targets;
     int result = update_weights(&taken, backend, &adam, figures, err);

@@ -149,7 +149,7 @@ NODISCARD int trainer_await_rollouts(struct round *round, const char *phase,
                                      struct err *err);
 /* Frees a round and all rounds before it; NULL is fine. */
 void trainer_free_rounds(struct round *round);
-/* With train.lag: starts collecting the next step, from the current weights. */
+/* With train.staleness: starts collecting the next step, from the current weights. */
 NODISCARD int trainer_collect_ahead(struct trainer *trainer, struct err *err);
 /* Stops collecting ahead. */
 void trainer_drop_ahead(struct trainer *trainer);

@@ -1,7 +1,6 @@
 #include "rl/train/stage.h"
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "gym/reward/reward.h"
 
 #include <math.h>
@@ -9,20 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 3
+#define STAGE_WORDS 3
 #define WORD_BYTES 64
-
-static const char *const measures[STAGE_MEASURES] = {"formatted", "compiled", "correct", "fast"};
 
 static int read_measure(const char *word, struct stage *stage, struct err *err)
 {
-    for (int i = 0; i < STAGE_MEASURES; i++)
-        if (strcmp(word, measures[i]) == 0) {
-            stage->measure = (enum stage_measure)i;
-            return 0;
-        }
-    err_unknown(err, "measure", word, measures, STAGE_MEASURES);
-    return err_prefix(err, "train.stages");
+    int measure;
+    if (word_find(WORDS_IN(STAGE_MEASURES), "measure", word, &measure, err) < 0)
+        return err_prefix(err, "train.stages");
+    stage->measure = (enum stage_measure)measure;
+    return 0;
 }
 
 static int read_rate(const char *word, struct stage *stage, struct err *err)
@@ -38,20 +33,20 @@ static int read_rate(const char *word, struct stage *stage, struct err *err)
 /* Reads one part up to a comma, and moves *text past it. */
 static int read_stage(const char **text, struct stage *stage, struct err *err)
 {
-    char words[WORDS][WORD_BYTES];
+    char words[STAGE_WORDS][WORD_BYTES];
     struct reward_config ignored;
     const char *at = *text;
     size_t count = 0, end = strcspn(at, ",");
     while (at += strspn(at, " \t"), at < *text + end) {
         size_t length = strcspn(at, " \t,");
-        if (count == WORDS || length >= WORD_BYTES)
+        if (count == STAGE_WORDS || length >= WORD_BYTES)
             return err_set(err, ERR_INPUT, "train.stages: '%.*s' is not PRESET MEASURE RATE",
                            (int)(end < 100 ? end : 100), *text);
         snprintf(words[count++], WORD_BYTES, "%.*s", (int)length, at);
         at += length;
     }
     bool last = (*text)[end] == '\0';
-    if (count != (last ? 1 : WORDS))
+    if (count != (last ? 1 : STAGE_WORDS))
         return err_set(err, ERR_INPUT,
                        last ? "train.stages: the last stage, '%.*s', is a PRESET alone"
                             : "train.stages: '%.*s' is not PRESET MEASURE RATE",
@@ -97,7 +92,7 @@ const char *stages_reward(const struct stages *stages, const char *standard)
     return stages->count > 0 ? stages->list[stages->at].preset : standard;
 }
 
-bool stages_update(struct stages *stages, const double rates[STAGE_MEASURES])
+bool stages_update(struct stages *stages, const double rates[STAGE_MEASURE_COUNT])
 {
     if (stages->at + 1 >= stages->count)
         return false;

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/word_table.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -20,8 +20,12 @@
 
 #define STAGES_MOST 8
 
-enum stage_measure { STAGE_FORMATTED, STAGE_COMPILED, STAGE_CORRECT, STAGE_FAST };
-#define STAGE_MEASURES 4
+#define STAGE_MEASURES(X)                                                                          \
+    X(STAGE_FORMATTED, "formatted")                                                                \
+    X(STAGE_COMPILED, "compiled")                                                                  \
+    X(STAGE_CORRECT, "correct")                                                                    \
+    X(STAGE_FAST, "fast")
+enum stage_measure { WORD_SYMBOLS(STAGE_MEASURES) STAGE_MEASURE_COUNT };
 
 struct stage {
     char preset[64];
@@ -46,7 +50,7 @@ void stages_close(struct stages *stages);
 const char *stages_reward(const struct stages *stages, const char *standard);
 /* After a step: shares by enum stage_measure, NAN if nothing was judged. True: the next stage
  * begins. */
-bool stages_update(struct stages *stages, const double rates[STAGE_MEASURES]);
+bool stages_update(struct stages *stages, const double rates[STAGE_MEASURE_COUNT]);
 
 /* {"at", "rates"}: a new reference; and back. ERR_INPUT. */
 json_t *stages_state(const struct stages *stages);

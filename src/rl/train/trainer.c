@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +121,8 @@ static int finetune_one_step(struct trainer *trainer, struct err *err)
 
 static bool is_checkpoint_due(const struct trainer *trainer, uint64_t step)
 {
-    return step % (uint64_t)trainer->settings->train_save_every == 0 || step == trainer->steps;
+    return step % (uint64_t)train_settings(trainer->settings)->save_every == 0 ||
+           step == trainer->steps;
 }
 
 bool trainer_pauses_at(const struct trainer *trainer, uint64_t step)
@@ -132,13 +134,12 @@ bool trainer_pauses_at(const struct trainer *trainer, uint64_t step)
  * ends. */
 static int evaluate_and_save(struct trainer *trainer, const char **why, struct err *err)
 {
-    const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(trainer->settings);
     bool improved, last = trainer->step == trainer->steps;
     int result = trainer_evaluate(trainer, &improved, err);
     if (result < 0)
         return result;
-    bool stalled = settings->train_patience > 0 &&
-                   trainer->worse >= (uint64_t)settings->train_patience;
+    bool stalled = train->early_stop > 0 && trainer->worse >= (uint64_t)train->early_stop;
     bool due = is_checkpoint_due(trainer, trainer->step) || improved || stalled;
     if (due && trainer->step > 0 && trainer->saved != trainer->step)
         result = trainer_save(trainer, err);
@@ -162,7 +163,7 @@ static int run_one_step(struct trainer *trainer, struct err *err)
 /* The result is written beside the run's files; a service keeps its own. */
 static int export_model(struct trainer *trainer, struct err *err)
 {
-    bool adapter = trainer->settings->train_lora_rank > 0;
+    bool adapter = train_settings(trainer->settings)->lora_rank > 0;
     char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
     int result = train_backend_export(trainer->backend, path, err);
     mem_free(path);

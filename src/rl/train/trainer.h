@@ -3,15 +3,15 @@
  *   problems ─► collector ─► rollouts ─► rl_batch ─► rl/method ─► datums ─► backend ─► weights
  *     └ order of (seed, epoch)              └ traces            └ metrics
  *
- * A step collects rollouts, then trains. With train.lag the next step's rollouts are collected
- * meanwhile, from the weights at the beginning of this step, so at most one step old; each trace
- * has the policy's version, each step's metrics have the lag. After a checkpoint or an evaluation
- * nothing is collected ahead. So the weights that write an answer do not depend on timing: a seed
- * gives the same numbers (on the CPU), also after a kill and a resume.
+ * A step collects rollouts, then trains. With train.staleness the next step's rollouts are
+ * collected meanwhile, from the weights at the beginning of this step, so at most one step old;
+ * each trace has the policy's version, each step's metrics have the staleness. After a checkpoint
+ * or an evaluation nothing is collected ahead. So the weights that write an answer do not depend on
+ * timing: a seed gives the same numbers (on the CPU), also after a kill and a resume.
  *
  * Every train.evaluate_every steps the held-out problems are evaluated greedily, or with a few
  * samples, and measured as `warpgym report` does. Training ends after train.steps, when a measure
- * has not improved for train.patience evaluations, or with a clear error when loss, gradients or
+ * has not improved for train.early_stop evaluations, or with a clear error when loss, gradients or
  * the mismatch diverge. An evaluation with unjudged answers may become the best, but never counts
  * as one without progress.
  *

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "rl/run/checkpoints.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -154,7 +155,7 @@ static int remove_old_checkpoints(struct trainer *trainer, struct err *err)
         bool best = !isnan(trainer->best) &&
                     (uint64_t)json_integer_value(json_object_get(line, "step")) ==
                         trainer->best_step;
-        if (result == 0 && !best && i + (size_t)trainer->settings->train_keep < count)
+        if (result == 0 && !best && i + (size_t)train_settings(trainer->settings)->keep < count)
             result = remove_checkpoint(trainer, line, err);
     }
     json_decref(all);

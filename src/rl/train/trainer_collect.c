@@ -2,7 +2,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
+#include "gym/gym_settings.h"
+#include "policy/policy_settings.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <inttypes.h>
 
@@ -21,6 +24,7 @@ int trainer_start_collecting(struct round **out, struct trainer *trainer,
                              struct err *err)
 {
     const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(settings);
     json_t *configuration = train_config_episode(&trainer->config, settings, reward);
     struct round *round = mem_alloc(sizeof *round);
     struct collector_options options = *which;
@@ -28,15 +32,16 @@ int trainer_start_collecting(struct round **out, struct trainer *trainer,
     options.backend = trainer->backend;
     options.evaluator = trainer->evaluator;
     options.configuration = configuration;
-    options.thinking = settings->train_thinking;
-    options.thinking_open = settings->policy_thinking_open;
-    options.jobs = (size_t)settings->train_jobs;
-    options.wait_ms = settings->train_wait_ms;
+    options.thinking = train->thinking;
+    options.thinking_open = policy_settings(settings)->thinking_open;
+    options.jobs = (size_t)train->jobs;
+    options.wait_ms = train->wait_ms;
     options.cancelled = trainer->options->cancelled;
     options.on_turn = trainer_on_turn;
     options.context = round;
     round->trainer = trainer;
-    round->all = json_array_size(which->tasks) * which->samples * (size_t)settings->gym_turns;
+    round->all = json_array_size(which->tasks) * which->samples *
+                 (size_t)gym_settings(settings)->turns;
     int result = collector_start(&round->collector, &options, err);
     json_decref(configuration);
     if (result < 0)
@@ -69,21 +74,22 @@ void trainer_free_rounds(struct round *round)
 static int start_round(struct trainer *trainer, uint64_t step, size_t problems,
                        struct round **round, struct err *err)
 {
+    const struct train_settings *train = train_settings(trainer->settings);
     const struct train_data_position position = trainer->position;
     struct round *before = *round, *next = NULL;
     json_t *tasks = train_data_draw(&trainer->data, &trainer->position, problems);
     const struct collector_options which = {
         .sampling = trainer->config.sampling,
-        .seed = (uint64_t)trainer->settings->train_seed,
+        .seed = (uint64_t)train->seed,
         .step = step,
         .name = "train",
         .tasks = tasks,
         .first_task = before ? before->tasks : 0,
-        .samples = (size_t)trainer->settings->train_samples,
+        .samples = (size_t)train->samples,
     };
     int result = trainer_start_collecting(&next, trainer, &which,
                                           stages_reward(&trainer->stages,
-                                                        trainer->settings->gym_reward),
+                                                        gym_reward(trainer->settings)),
                                           err);
     json_decref(tasks);
     if (result < 0) {
@@ -104,14 +110,15 @@ static int start_step(struct trainer *trainer, uint64_t step, struct round **rou
     *round = NULL;
     int result = trainer_refresh(trainer, err);
     if (result == 0)
-        result = start_round(trainer, step, (size_t)trainer->settings->train_prompts, round, err);
+        result = start_round(trainer, step, (size_t)train_settings(trainer->settings)->prompts,
+                             round, err);
     return result;
 }
 
 int trainer_collect_ahead(struct trainer *trainer, struct err *err)
 {
     uint64_t next = trainer->step + 1;
-    if (trainer->settings->train_lag == 0 || trainer_pauses_at(trainer, next))
+    if (train_settings(trainer->settings)->staleness == 0 || trainer_pauses_at(trainer, next))
         return 0;
     return start_step(trainer, next, &trainer->ahead, err);
 }
@@ -174,7 +181,9 @@ static int add_rollouts(struct trainer *trainer, struct train_step *step, struct
     if (result == 0)
         result = check_judged(trainer, step, rollouts, count, err);
     if (result == 0)
-        result = train_step_score(step, trainer->settings->train_rescore ? trainer->backend : NULL,
+        result = train_step_score(step,
+                                  train_settings(trainer->settings)->rescore ? trainer->backend
+                                                                             : NULL,
                                   err);
     if (result == 0 && trainer->base)
         result = train_step_score_base(step, trainer->base, err);
@@ -186,11 +195,11 @@ static int add_rollouts(struct trainer *trainer, struct train_step *step, struct
 int trainer_collect(struct trainer *trainer, struct train_step *step, struct round **round,
                     struct err *err)
 {
-    const struct settings *settings = trainer->settings;
-    const struct rl_draw draw = {.wanted = (size_t)settings->train_prompts,
-                                 .most = (size_t)settings->train_prompts * 4,
-                                 .rounds_most = (size_t)settings->train_rounds,
-                                 .whole = settings->train_round_whole};
+    const struct train_settings *train = train_settings(trainer->settings);
+    const struct rl_draw draw = {.wanted = (size_t)train->prompts,
+                                 .most = (size_t)train->prompts * 4,
+                                 .rounds_most = (size_t)train->rounds,
+                                 .whole = train->round_whole};
     int result = 0;
     *round = trainer->ahead;
     trainer->ahead = NULL;

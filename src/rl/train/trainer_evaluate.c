@@ -4,16 +4,18 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
+#include "gym/gym_settings.h"
 #include "rl/collect/evaluation.h"
 #include "rl/method/counter_random.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
 {
-    uint64_t every = (uint64_t)trainer->settings->train_evaluate_every;
+    uint64_t every = (uint64_t)train_settings(trainer->settings)->evaluate_every;
     uint64_t first = trainer->finetune.steps;
     return every > 0 && json_array_size(trainer->data.held_out) > 0 && step >= first &&
            ((step - first) % every == 0 || step == trainer->steps);
@@ -22,17 +24,18 @@ bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
 static int collect_held_out(struct trainer *trainer, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(settings);
     const struct collector_options which = {
         .sampling = trainer->config.evaluation,
-        .seed = rl_random_bits((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
+        .seed = rl_random_bits((uint64_t)train->seed, 0, RL_STREAM_HELD_OUT, 0),
         .step = trainer->step,
         .name = "evaluate",
         .tasks = trainer->data.held_out,
-        .samples = (size_t)settings->train_evaluate_samples,
+        .samples = (size_t)train->evaluate_samples,
     };
     int result = trainer_refresh(trainer, err);
     return result < 0 ? result
-                      : trainer_start_collecting(round, trainer, &which, settings->gym_reward, err);
+                      : trainer_start_collecting(round, trainer, &which, gym_reward(settings), err);
 }
 
 /* An evaluation without any result must not be recorded. */
@@ -67,7 +70,8 @@ static int write_evaluation(const struct trainer *trainer, const struct rl_rollo
 static bool update_best(struct trainer *trainer, bool unjudged)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
-    const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
+    const json_t *measure = json_object_get(trainer->evaluation,
+                                            names[train_settings(trainer->settings)->measure]);
     double value = json_number_value(measure);
     if (!json_is_number(measure) || value <= trainer->best) {
         trainer->worse += !unjudged;
@@ -146,7 +150,8 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0) {
         trainer->evaluation = json_object();
-        evaluation_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
+        evaluation_measure(rollouts, count,
+                           (size_t)train_settings(trainer->settings)->evaluate_samples,
                            trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
         const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");

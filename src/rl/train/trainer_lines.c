@@ -6,6 +6,7 @@
 #include "rl/run/tensorboard.h"
 #include "rl/train/internal.h"
 #include "rl/train/sample_text.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 
@@ -33,7 +34,7 @@ static json_t *make_trace(const struct trainer *trainer, const struct train_step
     json_put(trace, "coverage", json_number(turn->coverage));
     json_put(trace, "prompt_tokens", json_integer((json_int_t)turn->prompt.count));
     json_put(trace, "answer_tokens", json_integer((json_int_t)turn->answer.count));
-    if (trainer->settings->train_trace_tokens) {
+    if (train_settings(trainer->settings)->trace_tokens) {
         json_put(trace, "prompt_ids", json_integers(turn->prompt.ids, turn->prompt.count));
         json_put(trace, "answer_ids", json_integers(turn->answer.tokens, turn->answer.count));
         json_put(trace, "logprobs", json_numbers(turn->answer.logprobs, turn->answer.count));
@@ -184,7 +185,7 @@ static int write_trained(struct trainer *trainer, const struct train_step *step,
 
 int trainer_write_texts(struct trainer *trainer, const struct train_step *step, struct err *err)
 {
-    uint64_t every = (uint64_t)trainer->settings->train_text_every;
+    uint64_t every = (uint64_t)train_settings(trainer->settings)->text_every;
     int result = 0;
     if (every == 0)
         return 0;

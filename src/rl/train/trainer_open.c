@@ -3,10 +3,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/client_settings.h"
 #include "gym/episode/config.h"
+#include "gym/gym_settings.h"
 #include "judge/verdict.h"
 #include "policy/train_backend_memory.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +21,7 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                                               .search_paths = from->search_paths,
                                               .search_path_count = from->search_path_count,
                                               .cancelled = from->cancelled};
-    return trainer->settings->client_url[0]
+    return client_settings(trainer->settings)->url[0]
                ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
                : evaluator_open_local(&trainer->evaluator, &options, err);
 }
@@ -27,7 +30,7 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
 static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
 {
     json_t *configuration = train_config_episode(&trainer->config, trainer->settings,
-                                                 trainer->settings->gym_reward);
+                                                 gym_reward(trainer->settings));
     int result = 0;
     for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
         const json_t *task = json_array_get(tasks, i);
@@ -74,21 +77,20 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
 {
     const struct trainer_options *options = trainer->options;
     const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(settings);
     const struct gym_options gym = {.settings = settings,
                                     .search_paths = options->search_paths,
                                     .search_path_count = options->search_path_count};
     int result = train_config_read(&trainer->config, settings, err);
     if (result == 0)
-        result = stages_open(&trainer->stages, settings->train_stages,
-                             (size_t)settings->train_stage_steps, err);
+        result = stages_open(&trainer->stages, train->stages, (size_t)train->stage_steps, err);
     if (result == 0)
         result = train_data_open(&trainer->data, settings, options->search_paths,
                                  options->search_path_count, err);
     if (result == 0)
-        result = check_model(&trainer->config.backend,
-                             strcmp(settings->train_learner, "engine") == 0, err);
+        result = check_model(&trainer->config.backend, train->backend == TRAIN_ENGINE, err);
     if (result == 0)
-        result = train_backend_memory_check(&trainer->config.backend, settings->train_kl > 0, err);
+        result = train_backend_memory_check(&trainer->config.backend, train->kl > 0, err);
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
@@ -101,7 +103,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
         result = check_episodes(trainer, trainer->data.held_out, err);
     if (result == 0)
         result = open_evaluator(trainer, err);
-    trainer->steps = trainer->finetune.steps + (uint64_t)settings->train_steps;
+    trainer->steps = trainer->finetune.steps + (uint64_t)train->steps;
     return result;
 }
 
@@ -111,7 +113,7 @@ int trainer_open_backends(struct trainer *trainer, struct err *err)
     options.cancelled = trainer->options->cancelled;
     int result = train_backend_open(&trainer->backend, &options, err);
     options.at_once = 1;
-    if (result == 0 && trainer->settings->train_kl > 0)
+    if (result == 0 && train_settings(trainer->settings)->kl > 0)
         result = train_backend_open_base(&trainer->base, trainer->backend, &options, err);
     return result;
 }
@@ -184,7 +186,7 @@ int trainer_check_problems(struct trainer *trainer, struct err *err)
     const json_t *tasks = trainer->data.train;
     char why[ERR_TEXT_MAX] = "";
     size_t tried = 0;
-    if (trainer->settings->train_steps == 0)
+    if (train_settings(trainer->settings)->steps == 0)
         return 0;
     for (; tried < json_array_size(tasks) && tried < PROBLEMS_TRIED; tried++) {
         char one[ERR_TEXT_MAX] = "";

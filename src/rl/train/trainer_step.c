@@ -1,7 +1,9 @@
 /* One step: rows, weights, and its records. */
 #include "base/clock.h"
 #include "base/json.h"
+#include "gym/gym_settings.h"
 #include "rl/train/internal.h"
+#include "rl/train/train_settings.h"
 
 #include <math.h>
 
@@ -15,7 +17,7 @@ static double lap_s(int64_t *since_ns)
 
 static void update_stages(struct trainer *trainer, const struct train_step *step)
 {
-    double counts[STAGE_MEASURES] = {0}, rates[STAGE_MEASURES], turns = 0;
+    double counts[STAGE_MEASURE_COUNT] = {0}, rates[STAGE_MEASURE_COUNT], turns = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
         const struct rl_turn *turn = step->turns[row];
         if (turn->excluded)
@@ -26,14 +28,14 @@ static void update_stages(struct trainer *trainer, const struct train_step *step
         counts[STAGE_CORRECT] += turn->correct;
         counts[STAGE_FAST] += turn->correct && turn->speedup >= 1;
     }
-    for (size_t i = 0; i < STAGE_MEASURES; i++)
+    for (size_t i = 0; i < STAGE_MEASURE_COUNT; i++)
         rates[i] = turns > 0 ? counts[i] / turns : NAN;
     if (stages_update(&trainer->stages, rates)) {
         json_t *facts = json_object();
         struct err ignored;
         json_put(facts, "step", json_integer((json_int_t)trainer->step));
         json_put(facts, "reward",
-                 json_text(stages_reward(&trainer->stages, trainer->settings->gym_reward)));
+                 json_text(stages_reward(&trainer->stages, gym_reward(trainer->settings))));
         (void)!run_log(trainer->run, "stage", facts, &ignored);
         json_decref(facts);
     }
@@ -63,19 +65,16 @@ static int update_policy(struct trainer *trainer, struct train_step *step,
 static int train_on_rollouts(struct trainer *trainer, struct train_step *step, struct times *times,
                              struct err *err)
 {
-    const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(trainer->settings);
     struct lm_adam adam = trainer->config.adam;
     struct train_step_result trained;
     int64_t lap_ns = clock_now_ns();
-    int result = train_step_weigh(step,
-                                  settings->train_rounds > 1 ? (size_t)settings->train_prompts : 0,
-                                  err);
+    int result = train_step_weigh(step, train->rounds > 1 ? (size_t)train->prompts : 0, err);
     if (result < 0)
         return result;
     times->assemble += lap_s(&lap_ns);
-    adam.rate = lm_schedule_rate(trainer->config.schedule, adam.rate,
-                                 adam.rate * settings->train_floor,
-                                 (uint64_t)settings->train_warmup, (uint64_t)settings->train_steps,
+    adam.rate = lm_schedule_rate(train->schedule, adam.rate, adam.rate * train->floor,
+                                 (uint64_t)train->warmup, (uint64_t)train->steps,
                                  trainer->step - trainer->finetune.steps);
     result = update_policy(trainer, step, &adam, &trained, err);
     if (result < 0)
@@ -111,17 +110,17 @@ static int collect_and_train(struct trainer *trainer, struct train_step *step, s
 
 int trainer_step(struct trainer *trainer, struct err *err)
 {
-    const struct settings *settings = trainer->settings;
+    const struct train_settings *train = train_settings(trainer->settings);
     const struct train_step_options options = {
         .method = &trainer->config.method,
         .loss = trainer->config.loss,
         .config = trainer->config.loss_config,
-        .ratio_trained = trainer->config.ratio_trained,
-        .kl = settings->train_kl,
-        .kl_discount = settings->train_kl_discount,
-        .samples = (size_t)settings->train_samples,
-        .substeps = (size_t)settings->train_substeps,
-        .seed = (uint64_t)settings->train_seed,
+        .ratio_trained = train->ratio == TRAIN_RATIO_TRAINED,
+        .kl = train->kl,
+        .kl_discount = train->kl_discount,
+        .samples = (size_t)train->samples,
+        .substeps = (size_t)train->substeps,
+        .seed = (uint64_t)train->seed,
         .step = trainer->step,
     };
     struct round *round = NULL;

@@ -15,6 +15,7 @@
 #include "judge/verdict.h"
 #include "server/episode_store.h"
 #include "server/long_poll.h"
+#include "server/server_settings.h"
 #include "server/submit.h"
 
 #include <stdio.h>
@@ -275,7 +276,7 @@ static bool episode_exists(struct service *service, const json_t *body)
 static bool episodes_below_limit(struct service *service, const json_t *body,
                                  struct http_response *response)
 {
-    uint64_t most = (uint64_t)service->settings->server_episodes_max;
+    uint64_t most = (uint64_t)server_settings(service->settings)->episodes_max;
     struct queue_stats stats;
     if (!service_stats(service, &stats) || stats.documents < most || episode_exists(service, body))
         return true;

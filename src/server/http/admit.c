@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
+#include "server/server_settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -91,6 +92,7 @@ static void take_id(struct http_request *request, const char *id)
 static bool check_form(struct http_request *request, const struct heads *heads)
 {
     const struct http_server *server = request->server;
+    const struct server_settings *values = server_settings(server->settings);
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(request->connection->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     struct err err;
@@ -112,8 +114,8 @@ static bool check_form(struct http_request *request, const struct heads *heads)
         return request_refuse(request, 501, "unsupported", "the only Transfer-Encoding is chunked");
     if (heads->expect && strcasecmp(heads->expect, "100-continue") != 0)
         return request_refuse(request, 417, "unsupported", "the only Expect is 100-continue");
-    if ((server->listen.loopback || *server->settings->server_allowed_hosts) && heads->host &&
-        !http_host_is_listed(heads->host, server->settings->server_allowed_hosts))
+    if ((server->listen.loopback || *values->allowed_hosts) && heads->host &&
+        !http_host_is_listed(heads->host, values->allowed_hosts))
         return request_refuse(request, 421, "wrong_host",
                               "unknown Host; server.allowed_hosts lists further names");
     return true;
@@ -138,7 +140,7 @@ static bool token_is_valid(const struct http_server *server, const char *authori
  * identifies them; they are refused unless it is the host itself or in server.allowed_origins. */
 static bool check_origin(struct http_request *request, const struct heads *heads)
 {
-    const char *origins = request->server->settings->server_allowed_origins;
+    const char *origins = server_settings(request->server->settings)->allowed_origins;
     if (!heads->origin)
         return true;
     if (strcmp(origins, "*") == 0 ||
@@ -214,7 +216,7 @@ static bool check_body(struct http_request *request, const struct heads *heads)
     const struct http_route *route = request->binding->route;
     bool chunked = heads->transfer_encoding != NULL;
     request->body_max_bytes = route->body_max_bytes == HTTP_BODY_STANDARD
-                                  ? request->server->settings->server_body_max_bytes
+                                  ? server_settings(request->server->settings)->body_max_bytes
                                   : route->body_max_bytes;
     errno = 0;
     uint64_t length = heads->content_length ? strtoull(heads->content_length, NULL, 10) : 0;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "server/server_settings.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ static void name_remote(const struct sockaddr *address, char out[INET6_ADDRSTRLE
 /* With the server's lock. */
 static bool is_too_many(const struct http_server *server, const char *remote)
 {
-    int64_t max = server->settings->server_max_per_address, count = 0;
+    int64_t max = server_settings(server->settings)->max_per_address, count = 0;
     for (const struct http_connection *at = server->live; at && max > 0; at = at->next)
         count += strcmp(at->remote, remote) == 0;
     return max > 0 && count >= max;
@@ -61,7 +62,7 @@ void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, vo
     metric_shift(server->connections, 1);
     *context = connection;
     http_connection_watch(connection, false);
-    http_connection_set_deadline(connection, server->settings->server_header_timeout_ms);
+    http_connection_set_deadline(connection, server_settings(server->settings)->header_timeout_ms);
     if (many) {
         pthread_mutex_lock(&connection->lock);
         connection->phase = PHASE_DEAD;

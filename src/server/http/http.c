@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/server_settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,18 +43,20 @@ static const struct metric rows[ROW_COUNT] = {
 static int check_token(const struct settings *settings, const struct http_listen *listen,
                        struct err *err)
 {
-    if (listen->loopback || *settings->server_token || settings->server_insecure)
+    const struct server_settings *server = server_settings(settings);
+    if (listen->loopback || *server->token || server->insecure)
         return 0;
     return err_set(
         err, ERR_INPUT,
         "%.100s is reachable from other machines: set a token (server.token, WARPGYM_TOKEN), or "
         "server.insecure=true if everyone there may run code on this machine",
-        settings->server_listen);
+        server->listen);
 }
 
 int http_open(const struct settings *settings, const struct http_options *options,
               struct http_server **out, struct err *err)
 {
+    const struct server_settings *values = server_settings(settings);
     struct http_server *server = mem_alloc(sizeof *server);
     *out = NULL;
     server->settings = settings;
@@ -63,9 +66,9 @@ int http_open(const struct settings *settings, const struct http_options *option
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->calm, NULL);
     http_timers_init(&server->timers);
-    if (*settings->server_token)
-        hash_bytes(settings->server_token, strlen(settings->server_token), server->token_hash);
-    int result = http_listen_open(settings->server_listen, &server->listen, err);
+    if (*values->token)
+        hash_bytes(values->token, strlen(values->token), server->token_hash);
+    int result = http_listen_open(values->listen, &server->listen, err);
     if (result == 0)
         result = check_token(settings, &server->listen, err);
     if (result < 0) {
@@ -105,16 +108,17 @@ static void stop_loops(struct http_server *server)
 /* Raises the limit of descriptors as far as the configured connections need. */
 static unsigned connections_max(const struct settings *settings)
 {
+    const struct server_settings *server = server_settings(settings);
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)settings->server_max_connections + SPARE_DESCRIPTORS;
+    rlim_t wanted = (rlim_t)server->max_connections + SPARE_DESCRIPTORS;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return (unsigned)settings->server_max_connections;
+        return (unsigned)server->max_connections;
     if (limit.rlim_cur < wanted) {
         limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
     if (limit.rlim_cur >= wanted)
-        return (unsigned)settings->server_max_connections;
+        return (unsigned)server->max_connections;
     log_write(LOG_LEVEL_WARN, "http", "the limit of descriptors allows only %llu connections",
               (unsigned long long)(limit.rlim_cur / 2));
     return (unsigned)(limit.rlim_cur / 2);
@@ -123,7 +127,7 @@ static unsigned connections_max(const struct settings *settings)
 /* Starts all loops, or none. */
 static int start_loops(struct http_server *server, struct err *err)
 {
-    size_t count = (size_t)server->settings->server_threads;
+    size_t count = (size_t)server_settings(server->settings)->threads;
     unsigned each = connections_max(server->settings) / (unsigned)count;
     server->loops = mem_alloc(count * sizeof *server->loops);
     for (; server->loop_count < count; server->loop_count++) {
@@ -139,12 +143,11 @@ static int start_loops(struct http_server *server, struct err *err)
 
 int http_start(struct http_server *server, struct err *err)
 {
-    const struct settings *settings = server->settings;
+    const struct server_settings *values = server_settings(server->settings);
     int result = http_watch_start(server, err);
     if (result < 0)
         return result;
-    server->pool = task_pool_new((size_t)settings->server_handler_threads,
-                                 (size_t)settings->server_handler_queue);
+    server->pool = task_pool_new((size_t)values->handler_threads, (size_t)values->handler_queue);
     result = start_loops(server, err);
     if (result < 0) {
         task_pool_free(server->pool);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/server_settings.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -48,7 +49,7 @@ static enum MHD_Result request_begin(struct http_request *request, const char *m
     }
     if (!request->has_body)
         return MHD_YES;
-    int64_t timeout_ms = request->server->settings->server_body_timeout_ms;
+    int64_t timeout_ms = server_settings(request->server->settings)->body_timeout_ms;
     return http_connection_enter(connection, PHASE_BODY, timeout_ms) ? MHD_YES : MHD_NO;
 }
 
@@ -102,7 +103,7 @@ static void request_complete(struct http_connection *connection, struct http_req
     if (connection->gone)
         http_connection_shut_reading(connection);
     pthread_mutex_unlock(&connection->lock);
-    http_connection_set_deadline(connection, server->settings->server_idle_timeout_ms);
+    http_connection_set_deadline(connection, server_settings(server->settings)->idle_timeout_ms);
     if (request->stream)
         http_stream_over(request->stream);
     request_account(request);

@@ -1,6 +1,7 @@
 #include "server/http/internal.h"
 
 #include "base/mem.h"
+#include "server/server_settings.h"
 
 static void set_turn(struct http_request *request, enum http_turn turn)
 {
@@ -15,8 +16,9 @@ enum MHD_Result http_turn_queue(struct http_request *request)
     struct http_connection *connection = request->connection;
     bool stream = request->stream != NULL;
     if (!http_connection_enter(connection, stream ? PHASE_STREAM : PHASE_SEND,
-                               stream ? HTTP_HEARTBEAT_NS / 1000000
-                                      : request->server->settings->server_send_timeout_ms))
+                               stream
+                                   ? HTTP_HEARTBEAT_NS / 1000000
+                                   : server_settings(request->server->settings)->send_timeout_ms))
         return MHD_NO;
     /* Check after publishing the phase: either http_stop finds the stream, or this finds
      * http_stop. */

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "judge/request/judge_settings.h"
 #include "judge/request/request.h"
 
 #include <stdio.h>
@@ -160,15 +161,16 @@ static json_t *problem_json(const struct kernelgym_request *request)
 static json_t *settings_json(const struct kernelgym_request *request,
                              const struct settings *settings)
 {
+    const struct timing_settings *timing = timing_settings(settings);
     int64_t samples = request->num_perf_trials;
     json_t *values = json_object();
-    if (samples < settings->timing_min_samples)
-        samples = settings->timing_min_samples;
+    if (samples < timing->min_samples)
+        samples = timing->min_samples;
     json_put(values, "check.trials", json_integer(request->num_correct_trials));
     json_put(values, "timing.max_samples", json_integer(samples));
     if (request->workflow == KERNELGYM_KERNELBENCH)
         json_put(values, "torch.compile",
-                 json_text(wants_compiled_reference(request) ? "default" : ""));
+                 json_text(wants_compiled_reference(request) ? "default" : "none"));
     return values;
 }
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/remote.h"
+#include "server/server_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +189,7 @@ void mcp_agent_session_end_peer(struct mcp_gym *mcp_gym, const char *peer)
 
 void mcp_agent_session_end_idle(struct mcp_gym *mcp_gym)
 {
-    const int64_t *idle_ms = &mcp_gym->options.gym->settings->mcp_idle_ms;
+    const int64_t *idle_ms = &mcp_settings(mcp_gym->options.gym->settings)->idle_ms;
     struct mcp_agent_session *session;
     while ((session = agent_session_take(mcp_gym, is_idle, idle_ms)))
         mcp_agent_session_unref(mcp_gym, session);

@@ -388,7 +388,7 @@ int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err)
     const struct http_options options = {0};
     struct mcp_http *http = mem_alloc(sizeof *http);
     http->mcp = mcp;
-    int result = http_open(mcp_settings(mcp), &options, &http->server, err);
+    int result = http_open(mcp_all_settings(mcp), &options, &http->server, err);
     if (result == 0)
         result = http_add(http->server, routes, COUNT(routes), http, err);
     if (result == 0)

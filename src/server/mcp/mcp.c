@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/remote.h"
+#include "server/server_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,8 +93,9 @@ static struct mcp_session *find_idle(struct mcp *mcp)
 {
     pthread_mutex_lock(&mcp->lock);
     struct mcp_session *session = mcp->sessions;
-    while (session && (session->lasting || session->calls > 0 ||
-                       clock_ms_since(session->used_ns) < (double)mcp->settings->mcp_idle_ms))
+    while (session &&
+           (session->lasting || session->calls > 0 ||
+            clock_ms_since(session->used_ns) < (double)mcp_settings(mcp->settings)->idle_ms))
         session = session->next;
     if (session)
         atomic_fetch_add(&session->refs, 1);
@@ -290,7 +292,7 @@ int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *er
     return 0;
 }
 
-const struct settings *mcp_settings(const struct mcp *mcp)
+const struct settings *mcp_all_settings(const struct mcp *mcp)
 {
     return mcp->settings;
 }

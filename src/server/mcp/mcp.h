@@ -107,7 +107,7 @@ NODISCARD int mcp_open(struct mcp **out, const struct mcp_options *options, stru
 void mcp_stop(struct mcp *mcp);
 /* After mcp_stop. NULL is fine. */
 void mcp_free(struct mcp *mcp);
-const struct settings *mcp_settings(const struct mcp *mcp);
+const struct settings *mcp_all_settings(const struct mcp *mcp);
 
 /* `lasting`: does not end when idle. ERR_LIMIT: LIMIT_MCP_SESSIONS. *out is a reference of the
  * caller's (mcp_session_unref). */

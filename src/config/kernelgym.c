@@ -1,11 +1,7 @@
-/* settings_kernelgym: KernelGYM's environment variables where they mean the same as a setting.
- *
- * Their names are such as other programs use, too (LOG_LEVEL; REDIS_PORT, which Kubernetes sets to
- * tcp://… for a service called redis). So a value that KernelGYM would refuse is not an error here:
- * it was not meant for either of us.
- */
+#include "config/kernelgym.h"
+
 #include "base/array.h"
-#include "base/settings_row.h"
+#include "base/setting.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -41,7 +37,7 @@ static const struct {
     [LOG_LEVEL] = {"LOG_LEVEL", "log.level"},
 };
 
-const char *settings_kernelgym_name(const char *path, size_t index)
+const char *kernelgym_variable(const char *path, size_t index)
 {
     for (size_t i = 0; i < VARIABLE_COUNT; i++)
         if (strcmp(variables[i].path, path) == 0 && index-- == 0)
@@ -168,7 +164,7 @@ static int set_level(struct settings *settings, const char *value, struct err *e
     return 0;
 }
 
-int settings_read_kernelgym(struct settings *settings, char *const *environment, struct err *err)
+int kernelgym_read_environment(struct settings *settings, char *const *environment, struct err *err)
 {
     const char *values[VARIABLE_COUNT] = {NULL};
     find_values(environment, values);

@@ -1,0 +1,158 @@
+#include "judge/request/judge_settings.h"
+
+#include "base/setting.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define DAY_MS 86400000
+#define MOST_BYTES ((uint64_t)1 << 50)
+
+#define SECTION cache
+static const struct setting_row cache_rows[] = {
+    SETTING_TEXT(directory, "auto",
+                 "Directory of builds and measurements; auto: $XDG_CACHE_HOME/warpgym",
+                 .absent = "auto"),
+    SETTING_BYTES(max_bytes, "2GiB", 0, MOST_BYTES,
+                  "Size at which the oldest cache entries are removed; 0: keep nothing"),
+};
+SETTING_SECTION(cache, cache_rows);
+
+#undef SECTION
+#define SECTION compile
+static const struct setting_row compile_rows[] = {
+    SETTING_DURATION(timeout_ms, "30s", 1, DAY_MS, "Time limit of one compilation"),
+    SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
+                  "Address space of each compiler process"),
+};
+SETTING_SECTION(compile, compile_rows);
+
+#undef SECTION
+#define SECTION run
+static const struct setting_row run_rows[] = {
+    SETTING_DURATION(timeout_ms, "10s", 1, DAY_MS, "Time limit of one call of a candidate"),
+    SETTING_DURATION(load_timeout_ms, "60s", 1, DAY_MS,
+                     "Time limit of loading a candidate, its imports and builds included"),
+    SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
+                  "Memory of a candidate beyond its program and three times its arguments: address "
+                  "space, and with a GPU the host memory that it holds"),
+    SETTING_BYTES(scratch_bytes, "256MiB", 0, MOST_BYTES,
+                  "Size of a candidate's private scratch directory"),
+    SETTING_OPTIONAL_INT(threads, "auto", 1, 4096,
+                         "Threads of a candidate and of its reference; auto: one for each usable "
+                         "CPU"),
+};
+SETTING_SECTION(run, run_rows);
+
+#undef SECTION
+#define SECTION check
+static const struct setting_row check_rows[] = {
+    SETTING_INT(trials, "3", 1, 1000, "Trials of a torch problem, each with fresh inputs"),
+};
+SETTING_SECTION(check, check_rows);
+
+#undef SECTION
+#define SECTION timing
+static const struct setting_row timing_rows[] = {
+    SETTING_FLOAT(target, "0.05", 0.0001, 1,
+                  "Sampling stops when half the 95 % interval of the speedup is at most this part "
+                  "of it"),
+    SETTING_DURATION(budget_ms, "10ms", 1, 3600000,
+                     "Sampling time after which a wider interval is enough: after twice this time "
+                     "twice the target, and so on; sampling stops after ten times"),
+    SETTING_FLOAT(gpu_target, "0.05", 0.0001, 1,
+                  "timing.target on a GPU, where intervals hold many calls and scatter less"),
+    SETTING_DURATION(gpu_budget_ms, "30ms", 1, 3600000, "timing.budget_ms on a GPU"),
+    SETTING_INT(min_samples, "6", 1, 100000, "Least number of timed pairs"),
+    SETTING_INT(max_samples, "400", 1, 100000, "Greatest number of timed pairs"),
+};
+
+static void timing_check(const struct settings *settings, struct setting_errors *errors)
+{
+    const struct timing_settings *timing = timing_settings(settings);
+    if (timing->min_samples > timing->max_samples)
+        settings_refuse(errors, settings, "timing.min_samples",
+                        "timing.min_samples (%" PRId64 ") is above timing.max_samples (%" PRId64
+                        ")",
+                        timing->min_samples, timing->max_samples);
+}
+SETTING_SECTION(timing, timing_rows, .check = timing_check);
+
+/* "all", or ordinals and beginnings of UUIDs, with commas between. */
+static int check_devices(const char *devices, struct err *err)
+{
+    const char *word = devices;
+    size_t count = 0;
+    if (strcmp(devices, "all") == 0)
+        return 0;
+    for (size_t length; *(word += strspn(word, ", ")); word += length, count++) {
+        length = strcspn(word, ", ");
+        bool ordinal = strspn(word, "0123456789") >= length;
+        bool uuid = length > 4 && (strncmp(word, "GPU-", 4) == 0 || strncmp(word, "MIG-", 4) == 0);
+        if (!ordinal && !uuid)
+            return err_set(err, ERR_INPUT,
+                           "'%.*s' is neither an ordinal nor a UUID (GPU-…); write all, or 0,2",
+                           (int)(length < 60 ? length : 60), word);
+    }
+    return count ? 0 : err_set(err, ERR_INPUT, "it names no GPU; write all, or 0,2");
+}
+
+#undef SECTION
+#define SECTION gpu
+static const struct setting_row gpu_rows[] = {
+    SETTING_TEXT(devices, "all",
+                 "GPUs that judge: all that are visible, or a list of ordinals and UUIDs (0,2)",
+                 .check = check_devices),
+    SETTING_DURATION(quarantine_ms, "1m", 1, DAY_MS,
+                     "How long a GPU that failed gets no work; it is tried afterwards, and again "
+                     "after twice this time"),
+    SETTING_TEXT(driver, "auto", "Library of the NVIDIA driver; auto: libcuda.so.1",
+                 .absent = "auto"),
+    SETTING_INT(processes, "4", 0, 64,
+                "Processes with a context on each GPU in the warm pool; each takes about 0.6 GB of "
+                "the GPU's memory"),
+    SETTING_INT(slots, "4", 1, 64,
+                "Evaluations on a GPU at the same time; the others wait with their builds done"),
+    SETTING_INT(queues, "4", 1, 32,
+                "Streams whose kernels run in parallel in a context "
+                "(CUDA_DEVICE_MAX_CONNECTIONS); each takes 5 ms to make"),
+    SETTING_TEXT(nvml, "auto",
+                 "NVIDIA's management library, for clocks and health; auto: libnvidia-ml.so.1",
+                 .absent = "auto"),
+    SETTING_TEXT(nvrtc, "auto",
+                 "Library that compiles device-only kernels; auto: libnvrtc of a CUDA toolkit or "
+                 "of Python's packages",
+                 .absent = "auto"),
+};
+SETTING_SECTION(gpu, gpu_rows);
+
+#undef SECTION
+#define SECTION torch
+static const struct setting_row torch_rows[] = {
+    SETTING_WORD(device, "auto", WORDS_IN(TORCH_DEVICES),
+                 "Device of torch problems; auto: a GPU if there is one"),
+    SETTING_WORD(precision, "auto", WORDS_IN(TORCH_PRECISIONS),
+                 "Type of a torch problem's floating inputs and weights; auto: the problem's own"),
+    SETTING_WORD(compile, "none", WORDS_IN(TORCH_COMPILE_MODES),
+                 "Mode of torch.compile for references; none: eager"),
+};
+SETTING_SECTION(torch, torch_rows);
+
+#undef SECTION
+#define SECTION python
+static const struct setting_row python_rows[] = {
+    SETTING_TEXT(path, "auto",
+                 "Python with PyTorch, for torch problems; auto: $WARPGYM_PYTHON, then "
+                 ".venv/bin/python3",
+                 .absent = "auto"),
+};
+SETTING_SECTION(python, python_rows);
+
+#undef SECTION
+#define SECTION languages
+static const struct setting_row languages_rows[] = {
+    SETTING_TEXT(path, "",
+                 "Directories of external languages (docs/guide/extending.md), separated by "
+                 "colons"),
+};
+SETTING_SECTION(languages, languages_rows);

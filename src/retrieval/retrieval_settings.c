@@ -1,0 +1,26 @@
+#include "retrieval/retrieval_settings.h"
+
+#include "base/setting.h"
+#include "client/http_client.h"
+
+#define SECTION retrieval
+static const struct setting_row retrieval_rows[] = {
+    SETTING_TEXT(directory, "none", "Index of solved examples for prompts (`warpgym index build`)",
+                 .absent = "none"),
+    SETTING_TEXT(embeddings_url, "none",
+                 "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; none: search by "
+                 "words only",
+                 .absent = "none", .check = http_client_check_url),
+    SETTING_TEXT(embeddings_model, "",
+                 "Name of the model at that endpoint; the index must have been built with it"),
+    SETTING_SECRET(embeddings_token, "none", "Bearer token for that endpoint", .absent = "none"),
+};
+
+static void retrieval_check(const struct settings *settings, struct setting_errors *errors)
+{
+    const struct retrieval_settings *retrieval = retrieval_settings(settings);
+    if (*retrieval->embeddings_url && !*retrieval->embeddings_model)
+        settings_refuse(errors, settings, "retrieval.embeddings_url",
+                        "retrieval.embeddings_url needs a model: set retrieval.embeddings_model");
+}
+SETTING_SECTION(retrieval, retrieval_rows, .check = retrieval_check);

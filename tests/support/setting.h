@@ -1,0 +1,12 @@
+/* setting: one setting of a test. */
+#pragma once
+
+#include "base/settings.h"
+#include "test.h"
+
+static inline void set(struct settings *settings, const char *assignment)
+{
+    struct err err = {0};
+    if (settings_assign(settings, assignment, &err) < 0)
+        fail_msg("%s", err.text);
+}

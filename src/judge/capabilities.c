@@ -23,7 +23,7 @@ static void copy_text(char *into, size_t bytes, const char *text)
 /* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are
  * complete only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
 static int try_spawns(struct standby *standby, enum sandbox_kind kind,
-                      const struct settings *settings, struct capabilities *found, double *ready_ms,
+                      const struct settings *settings, struct capabilities *found, double *start_ms,
                       struct err *err)
 {
     const struct run_settings *run = run_settings(settings);
@@ -49,7 +49,7 @@ static int try_spawns(struct standby *standby, enum sandbox_kind kind,
         sandboxed_close(&process);
     }
     mem_free(sandbox);
-    *ready_ms = result == 0 ? stats_median(times, SPAWNS) : NAN;
+    *start_ms = result == 0 ? stats_median(times, SPAWNS) : NAN;
     return result;
 }
 

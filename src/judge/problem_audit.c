@@ -99,7 +99,7 @@ static double mean_of(const struct tensor *tensor)
     return tensor->count ? sum / (double)tensor->count : 0;
 }
 
-static void *attempt_room(struct probe *probe, size_t bytes)
+static void *attempt_data(struct probe *probe, size_t bytes)
 {
     if (probe->attempt_bytes < bytes) {
         probe->attempt = mem_resize(probe->attempt, bytes);
@@ -116,7 +116,7 @@ static void try_constants(struct probe *probe, bool mean)
     for (uint32_t i = 0; i < probe->outputs; i++) {
         const struct tensor *truth = &probe->truth[i];
         double value = mean ? mean_of(truth) : 0;
-        void *data = attempt_room(probe, truth->bytes + 1);
+        void *data = attempt_data(probe, truth->bytes + 1);
         for (uint64_t at = 0; at < truth->count; at++)
             dtype_store(truth->dtype, data, at, value);
         passed = output_passes(probe, i, data, &error) && passed;

@@ -353,7 +353,7 @@ TEST(drawn_sizes)
 TEST(not_finite)
 {
     struct problem problem;
-    judging_problem(&problem, place, "roots",
+    judging_problem(&problem, place, "suites",
                     "signature: void solution(const float *x, float *y, size_t n)\n"
                     "arguments:\n"
                     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"

@@ -183,7 +183,7 @@ static void try_all(uint32_t forbid)
         uint32_t held;
     } rows[] = {
         {"connect", "1", BIT(LAYER_NET) | filter},
-        {"abstract", "nobody", BIT(LAYER_NET) | filter},
+        {"abstract", "absent", BIT(LAYER_NET) | filter},
         {"read", "/etc/passwd", paths},
         {"read", secret, paths},
         {"write", secret, paths},

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000
+#define WAIT_MS 20000
 #define SHORT_MS 300
 #define UNIT ((uint64_t)2 << 20) /* of the stand-in's memory */
 #define OUTPUT_BYTES 4096
@@ -83,14 +83,14 @@ static void say(int channel, const void *message, size_t bytes, const int *descr
     must(wire_send(channel, message, bytes, descriptors, count, &err) == 0, 10);
 }
 
-static void ask_build(int channel, int request)
+static void request_build(int channel, int request)
 {
     struct wire_build build = {.type = WIRE_BUILD};
     say(channel, &build, sizeof build, &request, request >= 0);
 }
 
 /* 1: built; 0: not, and why. */
-static uint32_t hear_built(int channel, char *text, int *artifact)
+static uint32_t receive_built(int channel, char *text, int *artifact)
 {
     static union wire_message answer;
     int descriptors[WIRE_DESCRIPTORS];
@@ -119,8 +119,8 @@ static void builds(int channel)
     int artifact;
     int request = request_of("a request");
     lseek(request, 0, SEEK_SET);
-    ask_build(channel, request);
-    must(hear_built(channel, text, &artifact) == 1, 20);
+    request_build(channel, request);
+    must(receive_built(channel, text, &artifact) == 1, 20);
     must(pread(artifact, bytes, 10, 0) == 10 && strcmp(bytes, "made of it") == 0, 21);
     close(artifact);
     close(request);
@@ -132,51 +132,51 @@ static void builds_in_vain(int channel)
     int artifact;
     int request = request_of("a request");
     lseek(request, 0, SEEK_SET);
-    ask_build(channel, request);
-    must(hear_built(channel, text, &artifact) == 0, 22);
+    request_build(channel, request);
+    must(receive_built(channel, text, &artifact) == 0, 22);
     must(strcmp(text, "line 3: no such thing") == 0, 23);
     close(request);
 }
 
 static void builds_nothing(int channel)
 {
-    ask_build(channel, -1);
+    request_build(channel, -1);
 }
 
 static void builds_a_pipe(int channel)
 {
     int ends[2];
     must(pipe(ends) == 0, 14);
-    ask_build(channel, ends[0]);
+    request_build(channel, ends[0]);
 }
 
 static void builds_a_directory(int channel)
 {
-    ask_build(channel, open("/", O_RDONLY | O_DIRECTORY));
+    request_build(channel, open("/", O_RDONLY | O_DIRECTORY));
 }
 
 static void builds_a_device(int channel)
 {
-    ask_build(channel, open("/dev/zero", O_RDONLY));
+    request_build(channel, open("/dev/zero", O_RDONLY));
 }
 
 static void builds_a_socket(int channel)
 {
-    ask_build(channel, channel);
+    request_build(channel, channel);
 }
 
 static void builds_too_much(int channel)
 {
     int request = request_of("x");
     must(ftruncate(request, (off_t)1 << 40) == 0, 15);
-    ask_build(channel, request);
+    request_build(channel, request);
 }
 
 static void builds_the_unreadable(int channel)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", request_of("x"));
-    ask_build(channel, open(path, O_WRONLY));
+    request_build(channel, open(path, O_WRONLY));
 }
 
 /* Whatever is asked is answered until there is no more room for answers. */
@@ -184,7 +184,7 @@ static void never_reads(int channel)
 {
     int request = request_of("x");
     for (int i = 0; i < 4000; i++)
-        ask_build(channel, request);
+        request_build(channel, request);
     pause();
 }
 
@@ -194,8 +194,8 @@ static void builds_forever(int channel)
     int artifact;
     int request = request_of("x");
     for (;;) {
-        ask_build(channel, request);
-        hear_built(channel, text, &artifact);
+        request_build(channel, request);
+        receive_built(channel, text, &artifact);
         close(artifact);
     }
 }
@@ -213,39 +213,39 @@ static int memory_of(uint64_t bytes)
     return fd;
 }
 
-static void tells_too_much(int channel)
+static void announces_too_much(int channel)
 {
     announce(channel, UNIT, 2 * UNIT, memory_of(UNIT));
 }
 
-static void tells_odd_bytes(int channel)
+static void announces_odd_bytes(int channel)
 {
     announce(channel, UNIT, UNIT - 1, memory_of(UNIT));
 }
 
-static void tells_nothing(int channel)
+static void announces_nothing(int channel)
 {
     announce(channel, UNIT, 0, memory_of(UNIT));
 }
 
-static void tells_everything(int channel)
+static void announces_everything(int channel)
 {
     announce(channel, 0, UINT64_MAX, memory_of(UNIT));
 }
 
-static void tells_a_pipe(int channel)
+static void announces_a_pipe(int channel)
 {
     int ends[2];
     must(pipe(ends) == 0, 17);
     announce(channel, UNIT, UNIT, ends[0]);
 }
 
-static void tells_without_memory(int channel)
+static void announces_without_memory(int channel)
 {
     announce(channel, UNIT, UNIT, -1);
 }
 
-static void tells_5000(int channel)
+static void announces_5000(int channel)
 {
     for (uint64_t i = 1; i <= 5000; i++) {
         int fd = memory_of(UNIT);
@@ -255,21 +255,21 @@ static void tells_5000(int channel)
     pause();
 }
 
-static void tells_forever(int channel)
+static void announces_forever(int channel)
 {
     int fd = memory_of(UNIT);
     for (;;)
         announce(channel, UNIT, UNIT, fd);
 }
 
-static void tells_half_a_message(int channel)
+static void announces_half_a_message(int channel)
 {
     struct wire_segment segment = {.type = WIRE_SEGMENT, .address = UNIT, .bytes = UNIT};
     int fd = memory_of(UNIT);
     say(channel, &segment, sizeof segment / 2, &fd, 1);
 }
 
-static void tells_four_at_once(int channel)
+static void announces_four_at_once(int channel)
 {
     struct wire_segment segment = {.type = WIRE_SEGMENT, .address = UNIT, .bytes = UNIT};
     int fds[4] = {memory_of(UNIT), memory_of(UNIT), memory_of(UNIT), memory_of(UNIT)};
@@ -280,7 +280,7 @@ static void tells_four_at_once(int channel)
 
 static void dies(int channel)
 {
-    ask_build(channel, request_of("x"));
+    request_build(channel, request_of("x"));
     _exit(77);
 }
 
@@ -388,7 +388,7 @@ static const struct {
     {"a build", builds, 0, 0, ""},
     {"a build that fails", builds_in_vain, FAILS, 0, ""},
     {"a build without a GPU", builds, NO_GPU, 0, ""},
-    {"memory in four descriptors", tells_four_at_once, 0, 0, ""},
+    {"memory in four descriptors", announces_four_at_once, 0, 0, ""},
     {"a build that it may not have", builds, NO_BUILDER, ERR_PROTOCOL, "may not have"},
     {"a build of nothing", builds_nothing, 0, ERR_PROTOCOL, "sent no request"},
     {"a build of a pipe", builds_a_pipe, 0, ERR_PROTOCOL, "sent no request"},
@@ -400,16 +400,16 @@ static const struct {
      "the build request: "},
     {"builds whose answers it never reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
     {"a native child's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
-    {"more memory than there is", tells_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"a part of a page", tells_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"no bytes", tells_nothing, 0, ERR_PROTOCOL, "cannot have"},
-    {"all memory that there is", tells_everything, 0, ERR_PROTOCOL, "cannot"},
-    {"a pipe's memory", tells_a_pipe, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"no memory", tells_without_memory, 0, ERR_PROTOCOL, "cannot have"},
-    {"memory, on the CPU", tells_odd_bytes, NO_GPU, ERR_PROTOCOL, "cannot have"},
-    {"memory in 5000 pieces", tells_5000, 0, ERR_PROTOCOL, "more pieces"},
-    {"half of a message", tells_half_a_message, 0, ERR_PROTOCOL, "does not know"},
-    {"a native child's memory", tells_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},
+    {"more memory than there is", announces_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"a part of a page", announces_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"no bytes", announces_nothing, 0, ERR_PROTOCOL, "cannot have"},
+    {"all memory that there is", announces_everything, 0, ERR_PROTOCOL, "cannot"},
+    {"a pipe's memory", announces_a_pipe, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"no memory", announces_without_memory, 0, ERR_PROTOCOL, "cannot have"},
+    {"memory, on the CPU", announces_odd_bytes, NO_GPU, ERR_PROTOCOL, "cannot have"},
+    {"memory in 5000 pieces", announces_5000, 0, ERR_PROTOCOL, "more pieces"},
+    {"half of a message", announces_half_a_message, 0, ERR_PROTOCOL, "does not know"},
+    {"a native child's memory", announces_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},
     {"the end of everything", dies, 0, ERR_CRASH, "status 77"},
 };
 
@@ -434,8 +434,7 @@ TEST(asked)
         size_t row = i / 2;
         struct err err = {0};
         begin_with(asked[row].act, asked[row].options);
-        int result = i % 2 ? child_fill(&child, 1, false, PATIENCE_MS, &err)
-                           : call(PATIENCE_MS, &err);
+        int result = i % 2 ? child_fill(&child, 1, false, WAIT_MS, &err) : call(WAIT_MS, &err);
         if (result != asked[row].result || (result < 0 && !strstr(err.text, asked[row].words)))
             fail_msg("%s: %s %s", asked[row].name, err_name(result), err.text);
         if (asked[row].act == builds && result == 0)
@@ -467,12 +466,12 @@ TEST(deadlines)
     assert_true(maker.calls > 1);
     reset(state);
 
-    begin(tells_forever);
+    begin(announces_forever);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
     assert_non_null(strstr(err.text, "still asking"));
     reset(state);
 
-    begin(tells_forever);
+    begin(announces_forever);
     assert_int_equal(child_fill(&child, 1, false, SHORT_MS, &err), ERR_TIMEOUT);
 }
 
@@ -489,10 +488,10 @@ TEST(cancelled)
 {
     struct err err = {0};
     pthread_t thread;
-    begin(tells_forever);
+    begin(announces_forever);
     child.cancelled = &cancelled;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
-    assert_int_equal(call(PATIENCE_MS, &err), ERR_CANCELLED);
+    assert_int_equal(call(WAIT_MS, &err), ERR_CANCELLED);
     pthread_join(thread, NULL);
     cancelled = 0;
 }
@@ -506,7 +505,7 @@ static void between_calls(int channel)
     }
 }
 
-static void tells_between_calls(int channel)
+static void announces_between_calls(int channel)
 {
     between_calls(channel);
     announce(channel, UNIT, UNIT, memory_of(UNIT));
@@ -516,7 +515,7 @@ static void tells_between_calls(int channel)
 static void asks_between_calls(int channel)
 {
     between_calls(channel);
-    ask_build(channel, request_of("x"));
+    request_build(channel, request_of("x"));
     pause();
 }
 
@@ -524,10 +523,10 @@ static void asks_between_calls(int channel)
 TEST(between_calls)
 {
     struct err err = {0};
-    begin(tells_between_calls);
-    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    begin(announces_between_calls);
+    assert_int_equal(call(WAIT_MS, &err), 0);
     sandboxed_thaw(&child.process);
-    for (int i = 0; i < PATIENCE_MS && !child_pending_request(&child); i++)
+    for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
         nap(1);
     assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
@@ -535,11 +534,11 @@ TEST(between_calls)
     reset(state);
 
     begin(asks_between_calls);
-    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    assert_int_equal(call(WAIT_MS, &err), 0);
     sandboxed_thaw(&child.process);
-    for (int i = 0; i < PATIENCE_MS && !child_pending_request(&child); i++)
+    for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
         nap(1);
-    assert_int_equal(call(PATIENCE_MS, &err), ERR_PROTOCOL);
+    assert_int_equal(call(WAIT_MS, &err), ERR_PROTOCOL);
     assert_true(child.breach == CHILD_SPOKE);
     assert_int_equal(maker.calls, 0);
 }
@@ -667,7 +666,7 @@ TEST(outputs)
         begin(answers);
         child.work = with_work ? &work : NULL;
         for (int i = 0; i < 3; i++) { /* it keeps its memory, and announces it once */
-            assert_ok(call(PATIENCE_MS, &err), &err);
+            assert_ok(call(WAIT_MS, &err), &err);
             assert_int_equal(child_output_count(&child), 3);
             assert_bytes(0, OUTPUT_BYTES, 'a');
             assert_bytes(1, 12, 'b');
@@ -693,7 +692,7 @@ TEST(outputs_outside)
     struct tensor tensor;
     begin(answers_from_outside);
     child.work = &work;
-    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    assert_int_equal(call(WAIT_MS, &err), 0);
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(child_output_form(&child, 0, i, &tensor, &err), 0); /* its word */
         assert_true(tensor.at == 0 && tensor.data == NULL);
@@ -718,13 +717,13 @@ TEST(outputs_late)
         struct err err = {0};
         begin_late(with_work, false);
         for (int i = 0; i < 1000 && child.breach == CHILD_KEPT_STILL; i++)
-            assert_int_equal(call(PATIENCE_MS, &err), 0);
+            assert_int_equal(call(WAIT_MS, &err), 0);
         assert_true(child.breach == CHILD_LATE);
         reset(state);
         begin_late(with_work, true); /* the reader of the outputs looks */
-        assert_int_equal(call(PATIENCE_MS, &err), 0);
+        assert_int_equal(call(WAIT_MS, &err), 0);
         assert_false(child.breach == CHILD_LATE);
-        for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child, outputs_stay); i++)
+        for (int i = 0; i < WAIT_MS && !child_samples_changed(&child, outputs_stay); i++)
             nap(1);
         assert_true(child_samples_changed(&child, outputs_stay));
         reset(state);
@@ -740,13 +739,13 @@ TEST(broken_gpu)
         struct err err = {0};
         begin(answers);
         setenv("FAKE_CUDA_FAIL", functions[i], 1); /* the child began before */
-        assert_int_equal(call(PATIENCE_MS, &err), i == 0 ? ERR_IO : 0);
+        assert_int_equal(call(WAIT_MS, &err), i == 0 ? ERR_IO : 0);
         assert_false(child.breach == CHILD_LATE);
         reset(state);
     }
 }
 
-static void tells_again(int channel)
+static void announces_again(int channel)
 {
     int fd = memory_of(UNIT);
     static char byte = 'a';
@@ -761,9 +760,9 @@ static void tells_again(int channel)
 TEST(replaced_segment)
 {
     struct err err = {0};
-    begin(tells_again);
+    begin(announces_again);
     for (char i = 0; i < 5; i++) {
-        assert_int_equal(call(PATIENCE_MS, &err), 0);
+        assert_int_equal(call(WAIT_MS, &err), 0);
         assert_int_equal(child.requests.segment_count, 1);
         const char *at = (const char *)(uintptr_t)child_locate(&child, 16 * UNIT, 4);
         assert_non_null(at);

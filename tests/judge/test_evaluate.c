@@ -201,8 +201,8 @@ TEST(ends)
     verdict_deinit(&verdict);
 }
 
-/* The last one must not be told from an honest crash: that it never counts as the judge's fault is
- * what matters. */
+/* The last one looks like an honest crash: what matters is that it never counts as the judge's
+ * fault. */
 #define SCAN                                                                                       \
     "#include <stdint.h>\n#include <string.h>\n#include <sys/socket.h>\n"                          \
     "static void say(uint32_t type, size_t bytes)\n{\n"                                            \

@@ -4,7 +4,7 @@
 
 static int parse(struct language *language, struct arena *arena, const char *text, struct err *err)
 {
-    return external_parse(language, arena, "l.yaml", "/house", text, strlen(text), err);
+    return external_parse(language, arena, "l.yaml", "/home", text, strlen(text), err);
 }
 
 static bool has(const char *const *words, const char *word)
@@ -33,11 +33,11 @@ TEST(taken)
     assert_null(language.endings[2]);
     assert_int_equal(language.format, PROBLEM_NATIVE);
     assert_false(language.gpu);
-    assert_string_equal(external->run[0], "/house/child");
+    assert_string_equal(external->run[0], "/home/child");
     assert_string_equal(external->run[1], "-v");
     assert_null(external->run[2]);
     assert_string_equal(external->compile[0], "/usr/bin/zig");
-    static const char *const readable[] = {"/house/child", "/usr/bin/zig", "/house/lib", "/opt/zig",
+    static const char *const readable[] = {"/home/child", "/usr/bin/zig", "/home/lib", "/opt/zig",
                                            "/usr/lib"};
     for (size_t i = 0; i < COUNT(readable); i++)
         assert_true(has(external->readable, readable[i]));

@@ -14,7 +14,7 @@ static struct judge *judge;
 
 FIXTURE(open_all)
 {
-    place = judging_directory("admission");
+    place = judging_directory("problem_audit");
     judging_settings(&settings, place);
     judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
     return 0;

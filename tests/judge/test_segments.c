@@ -65,7 +65,7 @@ static void receive(struct gpu_memory *memory, const void *address)
 }
 
 /* That it is given up. */
-static void hear_the_end(const void *address)
+static void expect_the_end(const void *address)
 {
     static union wire_message message;
     int descriptors[WIRE_DESCRIPTORS];
@@ -101,7 +101,7 @@ TEST(same_pages)
         assert_int_equal(his[0], sizes[i] == 1 ? 'b' : 'a');
         assert_int_equal(mine[sizes[i] - 1], 'b');
         segments_free(mine, sizes[i], 0, NULL);
-        hear_the_end(mine);
+        expect_the_end(mine);
         assert_int_equal(his[sizes[i] - 1], 'b'); /* what he mapped is his */
         gpu_memory_free(&memory);
     }
@@ -129,19 +129,19 @@ TEST(hold)
     segments_free(&elsewhere, 1, 0, NULL); /* not the pool's: nothing happens */
     segments_free(NULL, 0, 0, NULL);
     segments_free(pieces[0], (ssize_t)UNIT, 0, NULL);
-    hear_the_end(pieces[0]);
+    expect_the_end(pieces[0]);
     assert_false(segments_hold(pieces[0]));
     assert_false(segments_hold(pieces[0] + UNIT - 1) && pieces[1] != pieces[0] + UNIT);
     assert_true(segments_hold(pieces[1]));
     segments_free(pieces[1], (ssize_t)UNIT, 0, NULL);
     segments_free(pieces[1], (ssize_t)UNIT, 0, NULL); /* twice */
-    hear_the_end(pieces[1]);
+    expect_the_end(pieces[1]);
     assert_silence();
     assert_false(segments_hold(pieces[1]));
 }
 
 /* Whether something is announced now. */
-static bool is_told(void)
+static bool is_announced(void)
 {
     struct pollfd more = {.fd = judge, .events = POLLIN};
     return poll(&more, 1, 0) == 1;
@@ -162,7 +162,7 @@ TEST(large_again)
         assert_non_null(pieces[i]);
         for (int k = 0; k < i; k++)
             assert_true(pieces[k] + large <= pieces[i] || pieces[i] + large <= pieces[k]);
-        if (is_told()) {
+        if (is_announced()) {
             receive(&memory, pieces[i]);
             gpu_memory_free(&memory);
             announced++;
@@ -176,7 +176,7 @@ TEST(large_again)
         assert_true(segments_hold(pieces[i]));
         segments_free(pieces[i], large, 0, NULL);
         if (i == 0 || i == 2 || i == 6 || i == 14)
-            hear_the_end(pieces[i == 0 ? 0 : (i - 2) / 2 + 1]);
+            expect_the_end(pieces[i == 0 ? 0 : (i - 2) / 2 + 1]);
         assert_silence();
     }
     assert_int_equal(judging_descriptors(), before);
@@ -232,7 +232,7 @@ TEST(exhaustion)
         assert_silence();
         for (int i = 0; i < count; i++) {
             segments_free(pieces[i], (ssize_t)UNIT, 0, NULL);
-            hear_the_end(pieces[i]);
+            expect_the_end(pieces[i]);
         }
     }
     assert_int_equal(judging_descriptors(), before);

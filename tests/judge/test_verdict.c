@@ -367,7 +367,7 @@ TEST(speedup)
     json_decref(json);
 }
 
-TEST(note_alone)
+TEST(a_note_alone)
 {
     verdict.timing_note = "not asked for";
     json_t *json = verdict_json(&verdict);

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000
+#define WAIT_MS 20000
 #define NEVER_MS 200 /* what has not happened by then does not happen */
 
 static struct standby *standby;
@@ -40,7 +40,7 @@ static pid_t parent_of(pid_t pid)
 }
 
 /* Children of this process, but for the server: every one is a sandboxed process. */
-static int count_boxed(void)
+static int count_sandboxed(void)
 {
     int count = 0;
     DIR *stream = opendir("/proc");
@@ -55,16 +55,16 @@ static int count_boxed(void)
 }
 
 /* Soon there are so many, and then no more. */
-static void assert_boxed(int count)
+static void assert_sandboxed(int count)
 {
-    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
-    while (count_boxed() != count && clock_now_ns() < deadline_ns)
+    int64_t deadline_ns = clock_now_ns() + WAIT_MS * INT64_C(1000000);
+    while (count_sandboxed() != count && clock_now_ns() < deadline_ns)
         nap();
-    assert_int_equal(count_boxed(), count);
+    assert_int_equal(count_sandboxed(), count);
     deadline_ns = clock_now_ns() + NEVER_MS * INT64_C(1000000);
     while (clock_now_ns() < deadline_ns) {
-        if (count_boxed() != count)
-            fail_msg("%d processes, and not %d any more", count_boxed(), count);
+        if (count_sandboxed() != count)
+            fail_msg("%d processes, and not %d any more", count_sandboxed(), count);
         nap();
     }
 }
@@ -77,8 +77,8 @@ FIXTURE(open_all)
     const char *const environment[] = {NULL};
     sandbox = mem_alloc(sizeof *sandbox);
     sandbox_init(sandbox, SANDBOX_NATIVE);
-    if (standby_open(&standby, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
-        standby_spawn(standby, sandbox, PATIENCE_MS, &process, &err) < 0)
+    if (standby_open(&standby, argv, environment, WAIT_MS, NULL, &err) < 0 ||
+        standby_spawn(standby, sandbox, WAIT_MS, &process, &err) < 0)
         fail_msg("%s", err.text);
     boxes_have_scratch = process.layers >> LAYER_SCRATCH & 1;
     sandboxed_close(&process);
@@ -121,7 +121,7 @@ FIXTURE(close_pool)
 {
     warm_pool_close(pool);
     pool = NULL;
-    assert_int_equal(count_boxed(), 0);
+    assert_int_equal(count_sandboxed(), 0);
     return 0;
 }
 
@@ -140,22 +140,22 @@ TEST(taken)
 {
     struct sandboxed process[7];
     open_pool(3);
-    assert_boxed(0);
+    assert_sandboxed(0);
     warm_pool_expect(pool, 1);
-    assert_boxed(1);
+    assert_sandboxed(1);
     warm_pool_expect(pool, 5);
-    assert_boxed(3);
+    assert_sandboxed(3);
     for (int i = 0; i < 6; i++) {
         take(&process[i]);
         for (int k = 0; k < i; k++)
             assert_int_not_equal(process[k].pid, process[i].pid);
-        assert_boxed(i + 1 + (i < 3 ? 3 : 5 - i)); /* mine, and those that wait */
+        assert_sandboxed(i + 1 + (i < 3 ? 3 : 5 - i)); /* mine, and those that wait */
     }
     take(&process[6]);
-    assert_boxed(7);
+    assert_sandboxed(7);
     for (int i = 0; i < 7; i++)
         sandboxed_close(&process[i]);
-    assert_boxed(0);
+    assert_sandboxed(0);
 }
 
 /* Each gets WARM once, before any other message. */
@@ -165,7 +165,7 @@ TEST(warm)
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
     open_pool(2);
     warm_pool_expect(pool, 2);
-    assert_boxed(2);
+    assert_sandboxed(2);
     for (int i = 0; i < 2; i++) {
         struct sandboxed process;
         struct err err;
@@ -202,7 +202,7 @@ TEST(dead)
     siginfo_t info;
     open_pool(2);
     warm_pool_expect(pool, 3);
-    assert_boxed(2);
+    assert_sandboxed(2);
     DIR *stream = opendir("/proc");
     struct dirent *item;
     while (stream && (item = readdir(stream))) {
@@ -215,9 +215,9 @@ TEST(dead)
     if (stream)
         closedir(stream);
     take(&process); /* the third of those that are expected */
-    assert_boxed(1);
+    assert_sandboxed(1);
     sandboxed_close(&process);
-    assert_boxed(0);
+    assert_sandboxed(0);
 }
 
 /* While one evaluation is on the GPU, only processes that are waited for. */
@@ -234,13 +234,13 @@ TEST(busy)
     warm_pool_wake(NULL);
     warm_pool_expect(pool, 3);
     nanosleep(&(struct timespec){.tv_nsec = NEVER_MS * 1000000}, NULL);
-    assert_boxed(0);
+    assert_sandboxed(0);
     take(&process);
     sandboxed_close(&process);
-    assert_boxed(0);
+    assert_sandboxed(0);
     busy = 0;
     warm_pool_wake(pool);
-    assert_boxed(2);
+    assert_sandboxed(2);
 }
 
 /* A GPU failed: waiting processes end, and others replace them. */
@@ -251,15 +251,15 @@ TEST(dropped)
     warm_pool_drop(NULL);
     warm_pool_drop(pool);
     warm_pool_expect(pool, 3);
-    assert_boxed(2);
+    assert_sandboxed(2);
     warm_pool_drop(pool);
-    assert_boxed(2);
+    assert_sandboxed(2);
     for (int i = 0; i < 3; i++) { /* dropped processes are still expected */
-        assert_boxed(i < 2 ? 2 : 1);
+        assert_sandboxed(i < 2 ? 2 : 1);
         take(&process);
         sandboxed_close(&process);
     }
-    assert_boxed(0);
+    assert_sandboxed(0);
 }
 
 /* If none can be started, the pool tries again only when one is waited for. */
@@ -270,7 +270,7 @@ TEST(no_server)
     struct standby *broken;
     const char *argv[] = {"/bin/false", NULL};
     const char *const environment[] = {NULL};
-    assert_int_equal(standby_open(&broken, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&broken, argv, environment, WAIT_MS, NULL, &err), 0);
     struct warm_pool_options options = {.standby = broken,
                                         .sandbox = sandbox,
                                         .gpu = gpu,
@@ -318,7 +318,7 @@ struct taker {
 static void *take_many(void *argument)
 {
     struct taker *taker = argument;
-    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
+    int64_t deadline_ns = clock_now_ns() + WAIT_MS * INT64_C(1000000);
     while (taker->taken < TURNS && clock_now_ns() < deadline_ns) {
         struct sandboxed process;
         if (!warm_pool_take(pool, NULL, &process))
@@ -378,11 +378,11 @@ TEST(dying)
     const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&dying, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&dying, argv, environment, WAIT_MS, NULL, &err), 0);
     struct warm_pool_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
     assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
-    int64_t deadline_ns = clock_now_ns() + 3 * PATIENCE_MS * INT64_C(1000000);
+    int64_t deadline_ns = clock_now_ns() + 3 * WAIT_MS * INT64_C(1000000);
     while (!hopeful.done && clock_now_ns() < deadline_ns)
         nap();
     bool stuck = !hopeful.done;
@@ -404,7 +404,7 @@ TEST(unready)
     const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&unready, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&unready, argv, environment, WAIT_MS, NULL, &err), 0);
     struct warm_pool_options options = {.standby = unready,
                                         .sandbox = sandbox,
                                         .gpu = gpu,

@@ -130,11 +130,11 @@ static bool is_foreign(const char *group, size_t length)
     for (const char *at = copy; foreign && *at; at++) {
         bool method = *at == '.' || (at[0] == '-' && at[1] == '>');
         const char *word = at + (*at == '.' ? 1 : 2);
-        size_t letters = 0;
-        while (method && is_word(word[letters]))
-            letters++;
-        foreign = !(letters && !isdigit((unsigned char)*word) &&
-                    (word[letters] == '(' || word[letters] == '<'));
+        size_t end = 0;
+        while (method && is_word(word[end]))
+            end++;
+        foreign = !(end && !isdigit((unsigned char)*word) &&
+                    (word[end] == '(' || word[end] == '<'));
     }
     mem_free(copy);
     return foreign;

@@ -135,14 +135,14 @@ int triton_build_option(const char *const *words, size_t count, size_t *at, char
 /* --- where things are ------------------------------------------------------------------------ */
 
 /* Where Triton and Python's headers are, as the Python of the standby server says. */
-struct place {
+struct triton_home {
     char *triton, *include;
 };
 
-static void place_deinit(struct place *place)
+static void triton_home_deinit(struct triton_home *home)
 {
-    mem_free(place->triton);
-    mem_free(place->include);
+    mem_free(home->triton);
+    mem_free(home->include);
 }
 
 /* Asks Python once for each judge: 40 ms. Debian's default scheme is not where headers are. */
@@ -168,9 +168,9 @@ static int query_python(struct build_tools *tools, struct err *err)
     return result;
 }
 
-static int find_triton(struct build_tools *tools, struct place *place, struct err *err)
+static int find_triton(struct build_tools *tools, struct triton_home *home, struct err *err)
 {
-    char **lines[] = {&place->triton, &place->include};
+    char **lines[] = {&home->triton, &home->include};
     pthread_mutex_lock(&tools->lock);
     int result = tools->triton_paths ? 0 : query_python(tools, err);
     pthread_mutex_unlock(&tools->lock);
@@ -180,7 +180,7 @@ static int find_triton(struct build_tools *tools, struct place *place, struct er
         *lines[i] = mem_printf("%.*s", (int)length, at);
         at += length + (at[length] != '\0');
     }
-    if (result == 0 && !place->triton[0])
+    if (result == 0 && !home->triton[0])
         result = err_set(err, ERR_MISSING, "the Python %s has no Triton",
                          tools->installation->python);
     return result;
@@ -240,7 +240,7 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
 {
     static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
     struct arena arena = {0};
-    struct place place = {0};
+    struct triton_home home = {0};
     const char *tool = NULL;
     const char *argv[OPTIONS_MAX + 5] = {NULL};
     struct build_step step = {.argv = argv,
@@ -252,9 +252,9 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
     if (result == 0)
         result = get_options(request, argv, &arena, err);
     if (result == 0)
-        result = find_triton(context->tools, &place, err);
+        result = find_triton(context->tools, &home, err);
     if (result == 0) {
-        const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", place.triton, tool);
+        const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", home.triton, tool);
         const char *readable[] = {libraries[0], libraries[1], libraries[2],
                                   libraries[3], program,      NULL};
         const char *identity[] = {program, NULL};
@@ -269,7 +269,7 @@ int triton_build_ptx(const struct build_context *context, const json_t *request,
         step.noise = arena_printf(&arena, "%s info", tool);
         result = build_step_run(context, &step, words, err);
     }
-    place_deinit(&place);
+    triton_home_deinit(&home);
     arena_deinit(&arena);
     return result;
 }
@@ -296,14 +296,14 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
 {
     struct build_tools *tools = context->tools;
     struct arena arena = {0};
-    struct place place = {0};
+    struct triton_home home = {0};
     struct build_step step = {.source_name = "launcher.c", .result_name = "launcher.so"};
     int result = get_source(request, LIMIT_SOURCE_BYTES, &step.source, err);
     if (result == 0)
-        result = find_triton(tools, &place, err);
-    const char *cuda = arena_printf(&arena, "%s/backends/nvidia/include", place.triton);
+        result = find_triton(tools, &home, err);
+    const char *cuda = arena_printf(&arena, "%s/backends/nvidia/include", home.triton);
     const char *cuda_header = arena_printf(&arena, "%s/cuda.h", cuda);
-    const char *python_header = arena_printf(&arena, "%s/Python.h", place.include);
+    const char *python_header = arena_printf(&arena, "%s/Python.h", home.include);
     if (result == 0)
         result = check_headers(tools, python_header, cuda_header, err);
     if (result == 0) {
@@ -315,7 +315,7 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
                               "-w",
                               "-fno-diagnostics-color",
                               arena_printf(&arena, "-I%s", cuda),
-                              arena_printf(&arena, "-I%s", place.include),
+                              arena_printf(&arena, "-I%s", home.include),
                               "-o",
                               step.result_name,
                               step.source_name,
@@ -326,14 +326,14 @@ int triton_build_launcher(const struct build_context *context, const json_t *req
         for (char **path = tools->toolchain->readable; path && *path && count < 60; path++)
             readable[count++] = *path;
         readable[count++] = cuda;
-        readable[count++] = place.include;
+        readable[count++] = home.include;
         readable[count] = NULL;
         step.argv = argv;
         step.readable = readable;
         step.identity = identity;
         result = build_step_run(context, &step, words, err);
     }
-    place_deinit(&place);
+    triton_home_deinit(&home);
     arena_deinit(&arena);
     return result;
 }

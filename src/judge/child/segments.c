@@ -92,7 +92,7 @@ static bool make_segment(struct chunk *chunk, uint64_t bytes)
     return false;
 }
 
-static bool has_room(const struct chunk *chunk, uint64_t bytes)
+static bool has_space(const struct chunk *chunk, uint64_t bytes)
 {
     return chunk && chunk->memory.bytes - chunk->used >= bytes;
 }
@@ -105,7 +105,7 @@ void *segments_alloc(ssize_t wanted, int device, void *stream)
     if (wanted <= 0)
         return NULL;
     pthread_mutex_lock(&pool.lock);
-    if (!has_room(pool.newest, bytes)) {
+    if (!has_space(pool.newest, bytes)) {
         struct chunk *chunk = find_free();
         uint64_t all = chunk_bytes(bytes);
         bool made = chunk &&

@@ -419,7 +419,7 @@ extern "C" __global__ void guard(const unsigned char *first, u64 stride, u32 cou
         atomicAdd(&found[blockIdx.x].mismatches, 1ull);
 }
 
-enum { PLACES = 32, PLACE_BYTES = 64 };
+enum { PLACES = 32, BYTES_EACH = 64 };
 
 struct places {
     const unsigned char *at[PLACES];
@@ -441,5 +441,5 @@ extern "C" __global__ void copy(const piece *from, piece *to, u64 count)
 extern "C" __global__ void gather(places from, unsigned char *to)
 {
     if (threadIdx.x < from.bytes[blockIdx.x])
-        to[blockIdx.x * PLACE_BYTES + threadIdx.x] = from.at[blockIdx.x][threadIdx.x];
+        to[blockIdx.x * BYTES_EACH + threadIdx.x] = from.at[blockIdx.x][threadIdx.x];
 }

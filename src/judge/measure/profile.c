@@ -61,7 +61,7 @@ static uint32_t traced_size(const struct problem *problem)
 }
 
 /* A candidate that cannot be traced where others can has no kernels of its own to show. */
-static int note_untraced(struct trials *trials, const char *why)
+static int record_untraced(struct trials *trials, const char *why)
 {
     struct verdict *verdict = trials->verdict;
     double share = *trials->tracing > 0 ? 0 : NAN;
@@ -123,12 +123,12 @@ static int trace_call(struct trials *trials, int fd, struct trace_interval *alon
         return -1;
     try_tracing(trials, &trial);
     if (*trials->tracing < 0)
-        return note_untraced(trials, "this machine has no CUPTI that works");
+        return record_untraced(trials, "this machine has no CUPTI that works");
     if (trial_reference(trials, &trial, &reference) < 0)
         return -1;
     if (trial_in(trials, &trial, trials->candidate, WIRE_TRACE, &traced, &err) < 0)
         return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
-                                         : note_untraced(trials, err.text);
+                                         : record_untraced(trials, err.text);
     if (trial_judge(trials, &trial) != TRIAL_GOOD)
         return -1;
     pass.wall_ms = traced.ms;
@@ -137,7 +137,7 @@ static int trace_call(struct trials *trials, int fd, struct trace_interval *alon
     alone->calls = pass.calls;
     if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
         alone->calls = 0;
-        return note_untraced(trials, err.text);
+        return record_untraced(trials, err.text);
     }
     weigh_duration(verdict, &pass);
     return verdict->violation_count > 0 ? -1 : 0;
@@ -167,11 +167,11 @@ static int trace_calls(struct trials *trials, const struct trial *trial,
     }
     if (trial_in(trials, trial, trials->candidate, WIRE_TRACE, &ignored, &err) < 0)
         return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
-                                         : note_untraced(trials, err.text);
+                                         : record_untraced(trials, err.text);
     if (trial_judge(trials, trial) != TRIAL_GOOD)
         return -1;
     if (trace_interval_read(fd, interval, &err) < 0)
-        return note_untraced(trials, err.text);
+        return record_untraced(trials, err.text);
     if (interval->unseen > 0)
         log_write(LOG_LEVEL_INFO, "judge",
                   "%s: %u calls have more launches than are recorded: what the others did is not "

@@ -197,8 +197,8 @@ static int prepare_torch(struct trials *trials, const struct trial *trial, uint6
 {
     struct err err;
     bool one = trial->slots > 1 && trials->state->shift_passed && !trial->alike;
-    enum wire_shift bias = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
-    if (child_fill(&trials->reference->child, seed, bias, trial->timeout_ms, &err) < 0 ||
+    enum wire_shift shift = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
+    if (child_fill(&trials->reference->child, seed, shift, trial->timeout_ms, &err) < 0 ||
         sandboxed_freeze(&trials->reference->child.process, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     if (!trials->gpu)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define IDLE_PATIENCE_MS 400 /* another context that ends with a fault takes 150 */
+#define IDLE_WAIT_MS 400 /* another context that ends with a fault takes 150 */
 #define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
 
 static bool layout_suits(const struct layout *layout)
@@ -348,7 +348,7 @@ static int measure_idle(struct trials *trials, double *ms, struct err *err)
         int64_t start_ns = clock_now_ns();
         result = gpu_work_nothing(reference->work, reference->outputs.pinned, err);
         *ms = clock_ms_since(start_ns);
-    } while (result == 0 && *ms > IDLE_MS && clock_ms_since(begin_ns) < IDLE_PATIENCE_MS);
+    } while (result == 0 && *ms > IDLE_MS && clock_ms_since(begin_ns) < IDLE_WAIT_MS);
     return result;
 }
 

@@ -36,7 +36,7 @@ struct interval {
 void stats_summary(const double *samples, size_t n, struct summary *summary);
 double stats_median(const double *samples, size_t n);
 
-/* Two groups of times that differ by a factor which is no news (the first and the second call of a
+/* Two groups of times that differ by a factor that is expected (the first and the second call of a
  * pair): each is moved so that both medians are where the medians' geometric mean was. Nothing is
  * done where a group is empty. */
 void stats_level(double *times, const bool *group, size_t n);

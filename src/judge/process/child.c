@@ -304,10 +304,10 @@ int child_map(struct child *child, const struct layout *layout, const struct lay
     return result;
 }
 
-int child_fill(struct child *child, uint64_t seed, enum wire_shift bias, int64_t timeout_ms,
+int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, int64_t timeout_ms,
                struct err *err)
 {
-    struct wire_fill fill = {.type = WIRE_FILL, .bias = bias, .seed = seed};
+    struct wire_fill fill = {.type = WIRE_FILL, .shift = shift, .seed = seed};
     return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 

@@ -29,8 +29,8 @@ static int read_request(const int descriptors[WIRE_DESCRIPTORS], char **request,
 static int send_built(struct child *child, const struct wire_built *built, int artifact,
                       struct err *err)
 {
-    struct pollfd room = {.fd = child->process.channel, .events = POLLOUT};
-    if (poll(&room, 1, 0) != 1 || !(room.revents & (POLLOUT | POLLHUP | POLLERR)))
+    struct pollfd writable = {.fd = child->process.channel, .events = POLLOUT};
+    if (poll(&writable, 1, 0) != 1 || !(writable.revents & (POLLOUT | POLLHUP | POLLERR)))
         return err_set(err, ERR_PROTOCOL, "it does not read what it asked for");
     int result = wire_send(child->process.channel, built, sizeof *built, &artifact, artifact >= 0,
                            err);

@@ -53,8 +53,8 @@ static bool has_outputs(const union wire_message *message, size_t bytes)
 {
     if (message->type != WIRE_DONE)
         return true;
-    size_t room = (bytes - offsetof(struct wire_done, outputs)) / sizeof(struct wire_output);
-    return message->done.count <= room || message->done.count > WIRE_OUTPUTS;
+    size_t capacity = (bytes - offsetof(struct wire_done, outputs)) / sizeof(struct wire_output);
+    return message->done.count <= capacity || message->done.count > WIRE_OUTPUTS;
 }
 
 int wire_receive(int channel, union wire_message *message, size_t *bytes,

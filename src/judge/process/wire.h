@@ -141,8 +141,8 @@ enum wire_shift {
 
 struct wire_fill {
     uint32_t type;
-    uint32_t bias; /* enum wire_shift */
-    uint64_t seed; /* of the first slot; the others' follow from it */
+    uint32_t shift; /* enum wire_shift */
+    uint64_t seed;  /* of the first slot; the others' follow from it */
 };
 
 /* What a call needs beside its arguments: it comes into the caches, off the clock. */

@@ -1,4 +1,4 @@
-/* cpp_source: tells C++ from C by the text alone, for a source that came without a file's name.
+/* cpp_source: distinguishes C++ from C by the text alone, for a source without a file name.
  *
  * `extern "C"`, a header without an ending (<vector>) and `std::` are C++ wherever they are code:
  * not in comments and strings, and not between `#if… __cplusplus` and its `#endif`, where headers

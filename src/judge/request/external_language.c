@@ -48,9 +48,9 @@ static const char *read_path(struct reading *reading, const struct yaml_node *no
     return NULL;
 }
 
-/* Scalars of a sequence; NULL with an error. `room`: entries to leave free before them. */
+/* Scalars of a sequence; NULL with an error. `reserved`: entries to leave free before them. */
 static const char **read_list(struct reading *reading, const struct yaml_node *node,
-                              const char *what, size_t room, struct err *err)
+                              const char *what, size_t reserved, struct err *err)
 {
     if (yaml_expect(&reading->yaml, node, YAML_SEQUENCE, what, err) < 0)
         return NULL;
@@ -59,11 +59,11 @@ static const char **read_list(struct reading *reading, const struct yaml_node *n
                         LIMIT_LANGUAGE_WORDS);
         return NULL;
     }
-    const char **words = arena_alloc(reading->arena, (room + node->count + 1) * sizeof *words);
+    const char **words = arena_alloc(reading->arena, (reserved + node->count + 1) * sizeof *words);
     for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
         if (yaml_expect(&reading->yaml, entry, YAML_SCALAR, what, err) < 0)
             return NULL;
-        words[room++] = entry->text;
+        words[reserved++] = entry->text;
     }
     return words;
 }

@@ -66,9 +66,9 @@ static bool each_object(const void *address, struct object *object)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     bool found = false;
-    while (maps && !found && getline(&line, &room, maps) > 0) {
+    while (maps && !found && getline(&line, &capacity, maps) > 0) {
         uintptr_t start;
         uintptr_t end;
         if (!parse_map(line, &start, &end, object))

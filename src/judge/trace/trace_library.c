@@ -156,7 +156,7 @@ static void on_call(void *context, int domain, uint32_t number, const struct cup
         on_load(call, function->meaning == LOADS);
 }
 
-static void on_room(uint8_t **buffer, size_t *bytes, size_t *records_max)
+static void on_requested(uint8_t **buffer, size_t *bytes, size_t *records_max)
 {
     pthread_mutex_lock(&trace.lock);
     bool may = trace.buffers < BUFFERS_MAX;
@@ -303,7 +303,7 @@ EXPORTED int warpgym_trace_begin(const char *cupti_path)
     pthread_mutex_lock(&trace.lock);
     registry_begin();
     pthread_mutex_unlock(&trace.lock);
-    int refusal = trace.cupti.activity_callbacks(on_room, on_filled);
+    int refusal = trace.cupti.activity_callbacks(on_requested, on_filled);
     for (size_t i = 0; refusal == 0 && i < COUNT(recorded); i++)
         refusal = trace.cupti.activity_enable(recorded[i]);
     if (refusal == 0)

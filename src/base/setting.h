@@ -68,7 +68,7 @@ struct setting_section {
     size_t size_bytes; /* of the struct */
     const struct setting_row *rows;
     size_t count;
-    /* What no value alone can tell; adds each error with settings_refuse. NULL: nothing. */
+    /* What no single value shows; adds each error with settings_refuse. NULL: nothing. */
     void (*check)(const struct settings *settings, struct setting_errors *errors);
 };
 

@@ -83,7 +83,7 @@ void settings_deinit(struct settings *settings);
 NODISCARD int settings_load(struct settings *settings, const char *file, struct err *err);
 /* One "key=value" of the command line. */
 NODISCARD int settings_assign(struct settings *settings, const char *assignment, struct err *err);
-/* What no single value can tell (min_samples <= max_samples): call it after the last source. */
+/* What no single value shows (min_samples <= max_samples): call it after the last source. */
 NODISCARD int settings_check(struct settings *settings, struct err *err);
 /* The same of one section; adds to `errors`, which may be of other settings. */
 void settings_check_section(const struct settings *settings, const struct setting_section *section,

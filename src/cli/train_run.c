@@ -103,7 +103,7 @@ static int say_end(const struct train_run *run, int result, const struct trainer
         return EXIT_INTERRUPTED;
     }
     printf("%" PRIu64 " steps%s%s%s\n%s\n", end->steps,
-           strcmp(end->why, "patience") == 0 ? ", ended early: no improvement" : "",
+           strcmp(end->why, "early stop") == 0 ? ", ended early: no improvement" : "",
            run_progress->figures[0] ? "; at last " : "", run_progress->figures, run->directory);
     return EXIT_PASSED;
 }

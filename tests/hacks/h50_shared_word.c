@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H50
 // expect: wrong|runtime_error|violation|timeout
-// says: In timed calls it bumps counters in shared mappings, to fake a hand-over by memory.
+// says: In timed calls it bumps counters in shared mappings, to fake a dispatch by memory.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

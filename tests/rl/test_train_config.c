@@ -250,7 +250,7 @@ TEST(refused)
         {{"train.bounds_level=turn", "train.bounds_upper=0"},
          "the ratio's upper bound must be above 0"},
         {{"train.veto=1"}, "the veto's ratio must be from 0 (none) to below 1, not 1"},
-        /* Steps that nobody could learn from. */
+        /* Steps that teach nothing. */
         {{"train.samples=1"}, "train.samples: the only answer to a problem has no other"},
         {{"train.samples=1", "train.estimator=rloo"}, "take 2 or more"},
         {{"train.samples=1", "train.estimator=erloo", "gym.turns=1"}, "take 2 or more"},

@@ -9,7 +9,7 @@ their numbers: one that leaves a number out is refused (400), and so is another 
 that was there before (409).
 
 A fault is taken by the first requests of its path, behind the `skip` first ones; one with `of`
-by polls for what that path has promised:
+by polls for what that path has a future of:
 
     status   that status, with `body`, and nothing is done
     drop     the connection is closed without an answer; with `after`, when it was done
@@ -21,7 +21,7 @@ by polls for what that path has promised:
 A server may `leave` its address and `come_back`, and `restart`: then all that it has left are
 checkpoints.
 
-With `skyrl` it does as SkyRL's server does: one model at a time, failures of promises as 400, no
+With `skyrl` it does as SkyRL's server does: one model at a time, failures of futures as 400, no
 names twice, no numbers of saves and loads, and neither metrics nor long polls.
 """
 
@@ -112,9 +112,9 @@ class FakeTinker(FakeServer):
         self.skyrl, self.key = skyrl, key
         self.config = {"pjwt_auth_enabled": False} if config is None else config
         self.faults, self.calls = [], []
-        self.promises, self.asked, self.models, self.samplers = {}, {}, {}, {}
+        self.futures, self.asked, self.models, self.samplers = {}, {}, {}, {}
         self.checkpoints, self.sessions = {}, {}
-        self.origins = {}  # of promises: the path that made them
+        self.origins = {}  # of futures: the path that made them
         self.made = 0  # models, in all
         self.keeps = False  # what it has
         config = json.loads((self.directory / "config.json").read_text())
@@ -132,7 +132,7 @@ class FakeTinker(FakeServer):
         with self.work:
             for model in self.models.values():
                 model.probe.close()
-            for held in (self.models, self.samplers, self.promises, self.asked, self.sessions):
+            for held in (self.models, self.samplers, self.futures, self.asked, self.sessions):
                 held.clear()
 
     def held(self):
@@ -156,9 +156,9 @@ class FakeTinker(FakeServer):
                 return fault
         return None
 
-    # --- what is promised ---
+    # --- futures ---
 
-    def promise(self, path, key, run):
+    def future(self, path, key, run):
         """The id of what `run` gives; the same for a key that was asked for before."""
         with self.work:
             if key not in self.asked:
@@ -166,15 +166,15 @@ class FakeTinker(FakeServer):
                 self.asked[key] = number
                 self.origins[number] = path
                 try:
-                    self.promises[number] = (200, run())
+                    self.futures[number] = (200, run())
                 except Refused as refused:
-                    self.promises[number] = (refused.status, {"detail": str(refused)})
+                    self.futures[number] = (refused.status, {"detail": str(refused)})
             return {"request_id": self.asked[key]}
 
     def retrieve(self, body):
-        if body["request_id"] not in self.promises:
+        if body["request_id"] not in self.futures:
             raise Refused(404, "no such request")
-        status, result = self.promises[body["request_id"]]
+        status, result = self.futures[body["request_id"]]
         if status == 200:
             return result
         if self.skyrl:
@@ -225,7 +225,7 @@ class FakeTinker(FakeServer):
             else:
                 model.requests = number
                 model.bodies[number] = body
-            return self.promise(path, key, lambda: run(model))
+            return self.future(path, key, lambda: run(model))
 
     def checked(self, answer):
         if "error" in answer:
@@ -323,7 +323,7 @@ class FakeTinker(FakeServer):
             sequence = {"stop_reason": reason} | {k: answer[k] for k in ("tokens", "logprobs")}
             return {"sequences": [sequence], "prompt_cache_hit_tokens": 0}
 
-        return self.promise("asample", (name, body["seq_id"]), run)
+        return self.future("asample", (name, body["seq_id"]), run)
 
     # --- checkpoints ---
 
@@ -392,10 +392,10 @@ class FakeTinker(FakeServer):
             "retrieve_future": lambda: self.retrieve(body),
             "create_sampling_session": lambda: self.create_sampling_session(body),
             "weights_info": lambda: self.weights_info(body),
-            "create_model": lambda: self.promise(
+            "create_model": lambda: self.future(
                 name, (body["session_id"], body["model_seq_id"]), lambda: self.create_model(body)
             ),
-            "unload_model": lambda: self.promise(
+            "unload_model": lambda: self.future(
                 name, ("unload", body["model_id"]), lambda: self.unload_model(body)
             ),
             "forward_backward": lambda: self.forward(body, True),

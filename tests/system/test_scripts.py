@@ -74,7 +74,7 @@ def scripts_test(tmp_path):
 
 
 GOOD = ("good", PROGRAM.format(name="good", body=""))
-HANGING = ("hanging", PROGRAM.format(name="of_patience", body="exec sleep 600"))
+HANGING = ("hanging", PROGRAM.format(name="of_waiting", body="exec sleep 600"))
 
 
 def test_units_only(scripts_test):
@@ -86,7 +86,7 @@ def test_units_only(scripts_test):
 def test_hanging_unit_test_is_named(scripts_test):
     status, out = scripts_test("--units", programs=[HANGING, GOOD], TEST_SECONDS="1")
     assert status == 1
-    assert re.search(r"hanging: still running after 1 s, in test_of_patience\n", out)
+    assert re.search(r"hanging: still running after 1 s, in test_of_waiting\n", out)
     assert out.splitlines()[-1] == "cmocka: 2 passed, 1 failed"
 
 

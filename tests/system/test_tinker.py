@@ -272,7 +272,7 @@ def refresh(backend):
 MANY = 10**6
 REFUSED = {
     "400": (sample, Fault(SAMPLE, "status", 400, '{"detail": "bad seed"}'), "bad seed (400)"),
-    "a failed promise": (
+    "a failed future": (
         sample,
         Fault(POLL, "junk", body='{"error": "no room", "category": "server"}'),
         "/api/v1/asample: no room",
@@ -320,7 +320,7 @@ REFUSED = {
         Fault(POLL, "junk", body='{"path": "/tmp/x"}', of="save_weights"),
         "the server saved a checkpoint as '/tmp/x', which is not a checkpoint path",
     ),
-    "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
+    "no future": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
     "too many tokens": (
         sample,
         Fault(POLL, "junk", body='{"sequences": [{"tokens": [1, 2, 3, 4, 5]}]}'),
@@ -518,7 +518,7 @@ def test_cancelled(model, tmp_path):
 
 
 def interrupt_while_it_saves(server, backend):
-    """SIGTERM while the promise of a checkpoint is polled for; what came of it."""
+    """SIGTERM while the future of a checkpoint is polled; what came of it."""
     server.faults = [Fault(POLL, "hang", of="save_weights")]
     line = {"do": "save", "directory": "", "name": "one"}
     backend.process.stdin.write(json.dumps(line).encode() + b"\n")

@@ -210,7 +210,7 @@ ENDS = {
         [Fault(POLL, "hang", times=MANY, of="optim_step")],
         "policy.timeout_ms=500ms", support.INFRASTRUCTURE, r"URL: no whole answer in 0.5 s.*",
     ),
-    "a promise that is never kept": (
+    "a future that never ends": (
         [Fault(POLL, "again", times=MANY, of="forward_backward")],
         "policy.future_timeout_ms=500ms", support.INFRASTRUCTURE,
         r"URL: no result of /api/v1/\w+ within 0.5 s \(policy.future_timeout_ms\)",
@@ -246,11 +246,11 @@ def test_faults_that_end_a_run(warpgym, world, service, undisturbed, tmp_path):
     calls = {"a server that has forgotten all": service.restart,
              "a server that has gone": service.leave}  # fmt: skip
     saved = []
-    for name, (faults, patience, status, says) in ENDS.items():
+    for name, (faults, settings, status, says) in ENDS.items():
         for fault in faults:
             fault.call = calls.get(name)
         service.faults = faults
-        pairs = ("policy.backoff_ms=10ms", "policy.retry_budget_ms=100ms", *patience.split())
+        pairs = ("policy.backoff_ms=10ms", "policy.retry_budget_ms=100ms", *settings.split())
         run = warpgym.finish(train(warpgym, service, world, out, *pairs))
         assert run.status == status, (name, run)
         sentence, *rest = run.err.replace(service.url, "URL").splitlines()

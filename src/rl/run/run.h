@@ -91,5 +91,5 @@ NODISCARD int run_log(struct run *run, const char *event, const json_t *facts, s
  * steps, all 0: unknown. */
 void run_status(struct run *run, const char *phase, uint64_t step, uint64_t steps, size_t done,
                 size_t all);
-/* All steps are done for the reason `why`: "steps", "patience". Resuming takes it back. */
+/* All steps are done for the reason `why`: "steps", "early stop". Resuming takes it back. */
 NODISCARD int run_finish(struct run *run, uint64_t step, const char *why, struct err *err);

@@ -144,7 +144,7 @@ static int evaluate_and_save(struct trainer *trainer, const char **why, struct e
     if (due && trainer->step > 0 && trainer->saved != trainer->step)
         result = trainer_save(trainer, err);
     if (last || stalled)
-        *why = last ? "steps" : "patience";
+        *why = last ? "steps" : "early stop";
     return result;
 }
 

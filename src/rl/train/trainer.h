@@ -52,7 +52,7 @@ struct trainer_result {
     uint64_t steps; /* done, in all */
     uint64_t saved; /* of them in the last checkpoint */
     bool finished;  /* false: it was cancelled */
-    char why[64];   /* the reason for the end: "steps", "patience", "interrupted" */
+    char why[64];   /* the reason for the end: "steps", "early stop", "interrupted" */
 };
 
 NODISCARD int trainer_run(const struct trainer_options *options, struct trainer_result *result,

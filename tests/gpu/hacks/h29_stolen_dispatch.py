@@ -3,8 +3,8 @@
 # expect: passed|wrong|violation
 # speedup_below: 1.2
 # touches: synchronize marks inputs Child
-# open: a hand-over longer than one measured without a candidate must not be taken off
-# says: Makes the reference's hand-over long, which is then taken off the candidate's time.
+# open: a dispatch overhead longer than one measured without a candidate must not be subtracted
+# says: Makes the dispatch overhead of the reference long; it is subtracted from the candidate's time.
 import sys
 import time
 
@@ -37,7 +37,7 @@ INTERVAL_S = 0.004
 
 
 class ModelNew(nn.Module):
-    """What the reference waits for a busy GPU before its first mark counts as hand-over, and that
+    """What the reference waits for a busy GPU before its first mark counts as overhead, and that
     is taken off both children: an interval a little longer than it seems to have taken no time."""
 
     def __init__(self):

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,34 +14,33 @@ static struct {
     exceptions_handler *handler;
     void *context;
     terminate_handler *standard; /* writes the line and aborts */
-    char *text;
-    size_t bytes;
+    char text[TEXT_BYTES];
 } runtime;
 
-/* "terminate called after throwing an instance of 'X'\n  what():  Y\n" in one line. */
-static void join_lines(const char *text, char *line, size_t line_bytes)
+/* "terminate called after throwing an instance of 'X'\n  what():  Y\n" becomes one line. */
+static void join_lines(char *text)
 {
-    static const char what[] = "\n  what():  ";
-    const char *at = strstr(text, what);
-    int first = (int)strcspn(text, "\n");
-    at = at ? at + sizeof what - 1 : NULL;
-    snprintf(line, line_bytes, "%.*s%s%.*s", first, text, at ? ": " : "",
-             at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+    static const char what[] = "\n  what():  ", mark[] = ": ";
+    char *at = strstr(text, what);
+    if (at) {
+        memcpy(at, mark, sizeof mark - 1);
+        memmove(at + sizeof mark - 1, at + sizeof what - 1, strlen(at + sizeof what - 1) + 1);
+    }
+    text[strcspn(text, "\n")] = '\0';
 }
 
+/* Raised by the runtime itself, behind its last write. */
 static void on_abort(int number)
 {
-    char line[TEXT_BYTES];
     (void)number;
-    fflush(stderr);
-    join_lines(runtime.text ? runtime.text : "", line, sizeof line);
-    runtime.handler(runtime.context, line);
+    join_lines(runtime.text);
+    runtime.handler(runtime.context, runtime.text);
 }
 
 static void on_terminate(void)
 {
-    FILE *memory = open_memstream(&runtime.text, &runtime.bytes);
-    if (memory)
+    FILE *memory = fmemopen(runtime.text, TEXT_BYTES - 1, "w");
+    if (memory && setvbuf(memory, NULL, _IONBF, 0) == 0)
         stderr = memory;
     signal(SIGABRT, on_abort);
     runtime.standard();

@@ -34,7 +34,7 @@ static void check_language(const struct language *language)
         !language->endings[0] || !strrchr(language->file, '.'))
         abort();
     for (const char *const *ending = language->endings; *ending; ending++)
-        if ((*ending)[0] != '.' || language_owns(*ending))
+        if ((*ending)[0] != '.' || language_owns(NULL, *ending))
             abort();
     check_command(external->run);
     if (external->compile)

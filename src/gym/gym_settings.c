@@ -10,8 +10,8 @@
 #define SECTION gym
 static const struct setting_row gym_rows[] = {
     SETTING_OPTIONAL_WORD(language, "auto", &language_words,
-                          "Language of answers; auto: c for native problems, triton for torch "
-                          "ones"),
+                          "Language of answers; auto: the standard one of the problem's format "
+                          "(docs/reference/languages.md)"),
     SETTING_INT(turns, "4", 1, 256, "Most answers in an episode"),
     SETTING_OPTIONAL_FLOAT(gamma, "auto", "auto", 0, 1,
                            "Discount of the rewards of later turns in a turn's return; auto: that "

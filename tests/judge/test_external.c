@@ -122,6 +122,6 @@ TEST(beside_ours)
         assert_int_equal(language_has_ending(&languages, rows[i].path), rows[i].source);
     }
     assert_null(language_named("zig"));
-    assert_true(language_owns(".py"));
-    assert_false(language_owns(".zig"));
+    assert_true(language_owns(NULL, ".py"));
+    assert_false(language_owns(NULL, ".zig"));
 }

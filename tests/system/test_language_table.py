@@ -16,7 +16,6 @@ OWN_REASONS = {
     "src/server/kernelgym/request.c",  # the two backends of KernelGYM's protocol
     "src/server/kernelgym/result.c",
     "python/warpgym/triton_build.py",  # the package
-    "src/base/settings.h",
 }
 
 

@@ -129,6 +129,20 @@ def test_directories_and_formats(warpgym, language):
     assert run.status == USAGE, "without the language these are no candidates"
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: two\nendings: [.three]\n", "there is another language 'two'"),
+        ("name: three\nendings: [.three, .deux]\n", "another language has the ending .deux"),
+    ],
+)
+def test_two_that_clash(warpgym, language, text, says):
+    write(language / "zwei.yaml", text + "run: [./language_child]\n")
+    for command in (["languages"], ["eval", "-p", "relu", language]):
+        run = warpgym(*command, "-s", f"languages.path={language}")
+        assert run.status == USAGE and says in run.err
+
+
 def test_doctor_lists_them(warpgym, language):
     warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
     setting = ("-s", f"languages.path={language}")

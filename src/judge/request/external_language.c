@@ -108,7 +108,7 @@ static int read_endings(struct reading *reading, struct language *language)
         if (endings[i][0] != '.' || !is_word(endings[i] + 1, NAME_CHARACTERS))
             return yaml_fail(&reading->yaml, node, err, "an ending is like .cl, not '%.32s'",
                              endings[i]);
-        if (language_owns(endings[i]))
+        if (language_owns(NULL, endings[i]))
             return yaml_fail(&reading->yaml, node, err, "%s is a file of warpgym's own languages",
                              endings[i]);
         language->endings[i] = endings[i];
@@ -236,7 +236,7 @@ static int check_unique(const struct languages *languages, const struct language
             return err_set(err, ERR_INPUT, "%s: there is another language '%s'", path,
                            language->name);
     for (size_t i = 0; language->endings[i]; i++)
-        if (language_has_ending(languages, language->endings[i]))
+        if (language_owns(languages, language->endings[i]))
             return err_set(err, ERR_INPUT, "%s: another language has the ending %s", path,
                            language->endings[i]);
     return 0;

@@ -163,10 +163,11 @@ const struct language *language_standard(enum problem_format format)
     return row;
 }
 
-bool language_owns(const char *ending)
+bool language_owns(const struct languages *more, const char *ending)
 {
-    for (size_t i = 0; i < ROWS; i++)
-        if (is_listed(rows[i].endings, ending) || is_listed(rows[i].also, ending))
+    const struct language *row;
+    for (size_t i = 0; (row = language_any(more, i)); i++)
+        if (is_listed(row->endings, ending) || is_listed(row->also, ending))
             return true;
     return false;
 }

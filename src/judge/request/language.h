@@ -77,8 +77,8 @@ const struct language *language_any(const struct languages *more, size_t index);
 extern const struct word_table language_words; /* ours */
 /* What problems of a format are answered in unless a language is named. */
 const struct language *language_standard(enum problem_format format);
-/* Whether an ending (".py") is one of ours'. */
-bool language_owns(const char *ending);
+/* Whether an ending (".py") is any language's. */
+bool language_owns(const struct languages *more, const char *ending);
 /* ".c, .cpp, …": of candidates in any language. */
 void language_endings(const struct languages *more, char *text, size_t text_bytes);
 /* Whether a file's name has one of them. */

@@ -122,6 +122,39 @@ TEST(threads_are_spread_and_main_is_let_go)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* As root; elsewhere a machine may permit it. Threads that are made meanwhile are plain ones. */
+TEST(judge_hurries_while_it_waits)
+{
+    struct cpu_affinity affinity;
+    cpu_affinity_pin(&affinity, 0);
+    cpu_affinity_hurry(&affinity, true);
+    int hurried = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_OTHER);
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    cpu_affinity_hurry(&affinity, false);
+    assert_int_equal(status, 0);
+    assert_int_equal(sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
+    cpu_affinity_unpin(&affinity);
+    if (hurried != SCHED_FIFO)
+        skip();
+}
+
+/* A policy that the caller chose stays. */
+TEST(judge_keeps_its_policy)
+{
+    struct cpu_affinity affinity;
+    struct sched_param none = {0};
+    assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+    cpu_affinity_pin(&affinity, 0);
+    cpu_affinity_hurry(&affinity, true);
+    assert_int_equal(sched_getscheduler(0), SCHED_BATCH);
+    cpu_affinity_unpin(&affinity);
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+}
+
 TEST(nothing_happens_to_a_process_that_is_gone)
 {
     pid_t pid = fork();

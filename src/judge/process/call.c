@@ -115,18 +115,22 @@ struct stopwatch {
 static int run_on_clock(struct child *child, const struct child_call *call, struct stopwatch *watch,
                         struct err *err)
 {
+    if (child->affinity)
+        cpu_affinity_hurry(child->affinity, true);
     watch->start_ns = call->clock_ns ? call->clock_ns : clock_now_ns();
     sandboxed_thaw(&child->process);
     if (child->affinity)
         cpu_affinity_release_main(child->affinity, child->process.pid);
     int result = receive_done(child, watch->start_ns + call->timeout_ms * 1000000, err);
-    if (result < 0)
-        return result;
-    child->state = CHILD_READY;
-    watch->done_ns = clock_now_ns();
-    child_take_samples(child);
-    watch->stop_ns = clock_now_ns();
-    return 0;
+    if (result == 0) {
+        child->state = CHILD_READY;
+        watch->done_ns = clock_now_ns();
+        child_take_samples(child);
+        watch->stop_ns = clock_now_ns();
+    }
+    if (child->affinity)
+        cpu_affinity_hurry(child->affinity, false);
+    return result;
 }
 
 static int freeze_again(struct child *child, const struct child_call *call,

@@ -28,6 +28,7 @@ void cpu_affinity_pin(struct cpu_affinity *affinity, int place)
         return; /* more processors than a cpu_set_t holds: nothing is pinned */
     for (place %= CPU_COUNT(&affinity->usable); place >= 0; place--)
         affinity->processor = next_processor(affinity, affinity->processor);
+    affinity->plain = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
     pin_thread(0, affinity->processor);
     prctl(PR_SET_TIMERSLACK, 1UL);
 }
@@ -66,6 +67,14 @@ void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid)
 {
     if (affinity->processor >= 0)
         sched_setaffinity(pid, sizeof affinity->usable, &affinity->usable);
+}
+
+void cpu_affinity_hurry(const struct cpu_affinity *affinity, bool on)
+{
+    struct sched_param priority = {.sched_priority = on};
+    int policy = on ? SCHED_FIFO : SCHED_OTHER;
+    if (affinity->processor >= 0 && affinity->plain)
+        sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &priority);
 }
 
 void cpu_affinity_recall_main(const struct cpu_affinity *affinity, pid_t pid)

@@ -9,8 +9,8 @@
  * main thread is a batch process, so that it does not preempt its judge when it is thawed
  * (sandbox/server.c).
  *
- *   pin ─┬► place ─ thaw ─ release_main ─ … DONE … ─ recall_main ─ freeze ─┬► unpin
- *        └──────────────────────── for every call ◄────────────────────────┘
+ *   pin ─┬► place ─ hurry ─ thaw ─ release_main ─ … DONE … ─ recall_main ─ freeze ─┬► unpin
+ *        └──────────────────────────── for every call ◄────────────────────────────┘
  *
  * From release_main to recall_main the main thread may run on any processor, and so may threads
  * that it starts. What a child does to its own affinity is not undone.
@@ -27,6 +27,7 @@
 struct cpu_affinity {
     cpu_set_t usable; /* of the judging thread before it sat down */
     int processor;    /* of judge and main thread */
+    bool plain;       /* the judging thread has no policy of its own */
 };
 
 /* The calling thread, which judges, sits down on the place-th processor that it may use (counted
@@ -38,6 +39,10 @@ void cpu_affinity_unpin(const struct cpu_affinity *affinity);
 void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid);
 /* Right after it was thawed, while it waits for its judge to block: its main thread may move. */
 void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid);
+/* From before the thaw until samples are taken: where the machine permits it, the judge is a
+ * real-time thread, so DONE wakes it whatever else wants the processor. On a busy machine a judge
+ * that comes late finds the work done that DONE had only claimed. */
+void cpu_affinity_hurry(const struct cpu_affinity *affinity, bool on);
 /* Before it is stopped: its main thread stops all others, so it must not wait for a processor on
  * which one of them spins. */
 void cpu_affinity_recall_main(const struct cpu_affinity *affinity, pid_t pid);

@@ -471,7 +471,8 @@ TEST(fork_bomb)
 {
     struct result result;
     const char *bomb[] = {probe, "fork", "3000", NULL};
-    run_command(&(struct trial){.argv = bomb}, &result);
+    run_command(&(struct trial){.argv = bomb, .timeout_ms = 60000}, &result);
+    assert_false(result.outcome.timed_out);
     assert_int_equal(result.outcome.exit_code, 0);
     assert_in_range(strtol(result.outcome.output.data, NULL, 10), 1, 512);
     result_deinit(&result);

@@ -104,7 +104,7 @@ $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/server/api/openapi.o: src/server/api/openapi.json
 $(OBJ)/src/gym/report/assets.o: $(wildcard src/gym/report/page/*)
-$(OBJ)/src/server/mcp/catalogue.o: src/server/mcp/catalogue.json
+$(OBJ)/src/server/mcp/gym.o: src/server/mcp/gym.json
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/child/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 

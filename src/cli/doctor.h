@@ -12,9 +12,8 @@ struct report {
     bool colour;
 };
 
-/* doctor_line.c: "  ok  name   text", or with "--" if something is missing. */
+/* "  ok  name   text", or with "--" if something is missing. */
 void doctor_line(struct report *report, bool good, const char *name, const char *text);
-
-/* doctor_gpu.c: GPUs, and NVIDIA's libraries. */
+/* GPUs, and NVIDIA's libraries. */
 void doctor_gpus(struct report *report, const struct capabilities *found);
 void doctor_gpus_json(json_t *object, const struct capabilities *found);

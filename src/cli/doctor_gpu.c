@@ -2,11 +2,19 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "cli/table.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define GIB ((double)(1 << 30))
+
+void doctor_line(struct report *report, bool good, const char *name, const char *text)
+{
+    buf_puts(report->out, "  ");
+    style_puts(report->out, report->colour, good ? STYLE_GOOD : STYLE_WARN, good ? "ok  " : "--  ");
+    buf_printf(report->out, "%-24s %s\n", name, text);
+}
 
 static void report_facts(struct report *report, const struct gpu_capabilities *gpu)
 {

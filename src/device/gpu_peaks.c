@@ -1,6 +1,7 @@
 #include "device/gpu_peaks.h"
 
 #include "base/array.h"
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -23,12 +24,7 @@
 /* Raised when a figure is measured in another way. */
 #define RECORD_VERSION 1
 
-__asm__(".pushsection .rodata\n"
-        ".global gpu_peaks_source\n"
-        "gpu_peaks_source:\n"
-        ".incbin \"src/device/gpu_peaks.cu\"\n"
-        ".byte 0\n"
-        ".popsection\n");
+EMBED_TEXT(gpu_peaks_source, "src/device/gpu_peaks.cu");
 
 const char *const gpu_peak_names[GPU_PEAK_COUNT] = {
 #define X(symbol, name, kernel) name,

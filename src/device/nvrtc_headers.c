@@ -5,6 +5,8 @@
  * memcpy, printf, assert and the types of CUDA by itself. */
 #include "device/nvrtc.h"
 
+#include "base/embed.h"
+
 /* symbol, file; the file's name is the header's */
 #define FILES(X)                                                                                   \
     X(cmath, "cmath")                                                                              \
@@ -19,13 +21,8 @@
     X(type_traits, "type_traits")
 
 #define X(symbol, file)                                                                            \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".global nvrtc_header_" #symbol "\n"                                                   \
-            "nvrtc_header_" #symbol ":\n"                                                          \
-            ".incbin \"src/device/headers/" file "\"\n"                                            \
-            ".byte 0\n"                                                                            \
-            ".popsection\n");                                                                      \
-    extern const char nvrtc_header_##symbol[];
+    extern const char nvrtc_header_##symbol[];                                                     \
+    EMBED_TEXT(nvrtc_header_##symbol, "src/device/headers/" file);
 FILES(X)
 #undef X
 

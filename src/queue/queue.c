@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "base/utf8.h"
-#include "queue/check.h"
+#include "queue/arguments.h"
 #include "queue/queue_settings.h"
 #include "queue/redis_url.h"
 #include "queue/store.h"

@@ -1,3 +1,4 @@
+#include "base/embed.h"
 #include "queue/redis.h"
 
 #include <openssl/evp.h>
@@ -5,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* clang-format off */
 #define LUA(name)                                                                                  \
     extern const char redis_lua_##name[];                                                          \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".global redis_lua_" #name "\n"                                                        \
-            "redis_lua_" #name ":\n"                                                               \
-            ".incbin \"src/queue/redis/" #name ".lua\"\n"                                          \
-            ".byte 0\n"                                                                            \
-            ".popsection\n")
-/* clang-format on */
+    EMBED_TEXT(redis_lua_##name, "src/queue/redis/" #name ".lua")
 
 LUA(prelude);
 LUA(put);

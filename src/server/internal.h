@@ -5,10 +5,10 @@
 #pragma once
 
 #include "device/load.h"
-#include "server/catalogue.h"
 #include "server/evaluation_json.h"
 #include "server/http/http.h"
 #include "server/job_events.h"
+#include "server/problem_hashes.h"
 #include "server/service.h"
 #include "server/task_pool.h"
 #include "server/worker_registry.h"
@@ -33,7 +33,7 @@ struct service {
     struct job_events *job_events;
     struct evaluation_json_cache *evaluation_jsons;
     struct worker_registry *workers;
-    struct catalogue *catalogue;
+    struct problem_hashes *problem_hashes;
     json_t *openapi; /* constant */
     struct metric_table *metrics;
     struct task_pool *finishers; /* of episodes whose evaluation has ended */
@@ -70,9 +70,6 @@ struct service_load service_load(struct service *service);
 /* Refuses with an error of the queue: 404 no such job, 400, 503 with Retry-After if the store is
  * unreachable or full. */
 void service_refuse_queue(struct http_response *response, const struct err *err);
-/* The format of refusals, which depends on the route. */
-void service_envelope(void *context, const struct http_error *error,
-                      const struct http_request *request, struct http_response *response);
 /* As queue_cancel. */
 NODISCARD int service_cancel(struct service *service, const char *id, enum queue_state *state,
                              struct err *err);

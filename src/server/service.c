@@ -60,8 +60,9 @@ static bool is_ours(const struct http_request *request)
            strcmp(path, "/openapi.json") == 0 || strcmp(path, "/ready") == 0;
 }
 
-void service_envelope(void *context, const struct http_error *error,
-                      const struct http_request *request, struct http_response *response)
+/* The format of refusals, which depends on the route. */
+static void write_envelope(void *context, const struct http_error *error,
+                           const struct http_request *request, struct http_response *response)
 {
     struct kernelgym_reply reply = {0};
     struct err err;
@@ -101,7 +102,7 @@ static void service_init(struct service *service, const struct service_options *
     service->evaluation_jsons = evaluation_json_cache_new();
     service->workers = worker_registry_new();
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
-    service->catalogue = catalogue_new(options->search_paths, options->search_path_count);
+    service->problem_hashes = problem_hashes_new(options->search_paths, options->search_path_count);
     pthread_mutex_init(&service->maintenance_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -114,7 +115,7 @@ int service_open(struct service **out, const struct service_options *options, st
     struct service *service = mem_alloc(sizeof *service);
     service_init(service, options);
     maintenance_add_metrics(service);
-    const struct http_options http = {.envelope = service_envelope,
+    const struct http_options http = {.envelope = write_envelope,
                                       .context = service,
                                       .metrics = options->metrics};
     int result = http_open(options->settings, &http, &service->http, err);
@@ -164,7 +165,7 @@ void service_free(struct service *service)
     job_events_free(service->job_events);
     evaluation_json_cache_free(service->evaluation_jsons);
     worker_registry_free(service->workers);
-    catalogue_free(service->catalogue);
+    problem_hashes_free(service->problem_hashes);
     json_decref(service->openapi);
     pthread_cond_destroy(&service->maintenance_wake);
     pthread_mutex_destroy(&service->maintenance_lock);

@@ -56,7 +56,7 @@ static int add_problem_hash(struct service *service, const json_t *object, struc
     *named = json_copy((json_t *)object);
     if (out->request.format != EVALUATION_KNOWN || out->request.refused)
         return 0;
-    if (catalogue_hash(service->catalogue, id, out->problem, err) < 0)
+    if (problem_hashes_get(service->problem_hashes, id, out->problem, err) < 0)
         return err->code;
     if (wanted && strcmp(wanted, out->problem) != 0)
         return err_set(err, ERR_INPUT, "problem: 'hash' is %.64s, but problem %s has %s here",

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cli/lm/bench_work.h"
-#include "cli/lm/config_file.h"
+#include "cli/lm/load.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "judge/numeric/stats.h"

@@ -1,6 +1,6 @@
 /* lm convert: rewrites a model's files. */
 #include "cli/cli.h"
-#include "cli/lm/config_file.h"
+#include "cli/lm/load.h"
 
 #include "base/file.h"
 #include "base/json.h"

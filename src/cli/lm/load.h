@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "lm/sample/sampler.h"
+#include "lm/weights/config.h"
 
 /* The model, and the backend that computes. */
 struct lm_where {
@@ -82,3 +83,6 @@ void lm_text_print(struct lm_text *text);
 const char *lm_finish_name(enum lm_finish finish);
 /* The error of a sample that ended as LM_FAILED. */
 int lm_fail_numbers(void);
+
+/* The config of a fresh model, from a config.json or a directory with one. */
+NODISCARD int lm_config_file(const char *path, struct lm_config *config, struct err *err);

@@ -31,8 +31,10 @@ static double mean_of(const double *values, size_t from, size_t to)
     return count > 0 ? sum / count : NAN;
 }
 
-void runs_screen_curve(const double *values, size_t count, size_t columns, bool utf8,
-                       struct buf *out)
+/* A curve of `columns` characters, each the mean of its share of the values, scaled between the
+ * least and the greatest; blank for NaN. */
+static void screen_curve(const double *values, size_t count, size_t columns, bool utf8,
+                         struct buf *out)
 {
     double least = INFINITY, most = -INFINITY;
     size_t shown = count < columns ? count : columns;
@@ -170,7 +172,7 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     buf_printf(&line, "%-*s%*s%*s%*s  ", LABEL, label, NUMBER, last, NUMBER, least, NUMBER, most);
     int columns = drawing->screen->width - LABEL - 3 * NUMBER - 2;
     if (columns >= CURVE_LEAST)
-        runs_screen_curve(finite, count, (size_t)columns, drawing->screen->utf8, &line);
+        screen_curve(finite, count, (size_t)columns, drawing->screen->utf8, &line);
     put_line(drawing, STYLE_NONE, line.data);
     buf_deinit(&line);
     mem_free(finite);

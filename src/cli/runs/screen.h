@@ -25,10 +25,5 @@ struct runs_screen {
 void runs_screen_draw(const struct run_view *view, const char *checkpoint,
                       const struct runs_screen *screen, struct buf *out);
 
-/* A curve of `columns` characters, each the mean of its share of the values, scaled between the
- * least and the greatest; blank for NaN. */
-void runs_screen_curve(const double *values, size_t count, size_t columns, bool utf8,
-                       struct buf *out);
-
 /* "step 12  reward 0.5132  loss 0.1": a line for a pipe; row `row` of the metrics. */
 void runs_screen_line(const struct run_view *view, size_t row, struct buf *out);

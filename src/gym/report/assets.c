@@ -1,15 +1,8 @@
 #include "gym/report/page.h"
 
-/* clang-format off */
-#define ASSET(name, file)                          \
-    __asm__(".pushsection .rodata\n"               \
-            ".global " name "\n"                   \
-            name ":\n"                             \
-            ".incbin \"src/gym/report/page/" file "\"\n" \
-            ".byte 0\n"                            \
-            ".popsection\n")
-ASSET("report_page_html", "page.html");
-ASSET("report_page_sections", "sections.html");
-ASSET("report_page_css", "page.css");
-ASSET("report_page_js", "page.js");
-/* clang-format on */
+#include "base/embed.h"
+
+EMBED_TEXT(report_page_html, "src/gym/report/page/page.html");
+EMBED_TEXT(report_page_sections, "src/gym/report/page/sections.html");
+EMBED_TEXT(report_page_css, "src/gym/report/page/page.css");
+EMBED_TEXT(report_page_js, "src/gym/report/page/page.js");

@@ -1,6 +1,7 @@
 #include "judge/gpu/gpu_work.h"
 
 #include "base/array.h"
+#include "base/embed.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,12 +12,7 @@
 #define COPY_BYTES 16
 #define SWEEPS 3 /* that many L2 caches of memory go through it, half of them read */
 
-__asm__(".pushsection .rodata\n"
-        ".global gpu_work_source\n"
-        "gpu_work_source:\n"
-        ".incbin \"src/judge/gpu/gpu_work.cu\"\n"
-        ".byte 0\n"
-        ".popsection\n");
+EMBED_TEXT(gpu_work_source, "src/judge/gpu/gpu_work.cu");
 
 int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const void *image,
                   struct err *err)

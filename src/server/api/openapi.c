@@ -1,6 +1,7 @@
 #include "server/api/openapi.h"
 
 #include "base/array.h"
+#include "base/embed.h"
 #include "base/json.h"
 #include "judge/request/language.h"
 #include "judge/verdict_schema.h"
@@ -12,14 +13,7 @@
 #include <string.h>
 
 extern const char openapi_json[];
-
-/* clang-format off */
-__asm__(".pushsection .rodata\n"
-        "openapi_json:\n"
-        ".incbin \"src/server/api/openapi.json\"\n"
-        ".byte 0\n"
-        ".popsection\n");
-/* clang-format on */
+EMBED_TEXT(openapi_json, "src/server/api/openapi.json");
 
 static const char *language_word(size_t i)
 {

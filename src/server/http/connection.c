@@ -192,7 +192,7 @@ void http_connection_close(struct http_connection *connection)
         http_watch_wake(server);
 }
 
-void http_connection_free(struct http_connection *connection)
+static void connection_free(struct http_connection *connection)
 {
     http_timers_remove(&connection->server->timers, &connection->timer);
     if (connection->fd >= 0)
@@ -208,7 +208,7 @@ void http_connection_free_closed(struct http_connection *connection)
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = connection};
     if (connection->phase != PHASE_LINGER || server->lingering >= LINGER_MAX ||
         epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event) < 0) {
-        http_connection_free(connection);
+        connection_free(connection);
         return;
     }
     server->lingering++;
@@ -222,7 +222,7 @@ static void end_linger(struct http_connection *connection)
 {
     connection->server->lingering--;
     epoll_ctl(connection->server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    http_connection_free(connection);
+    connection_free(connection);
 }
 
 static void linger_drain(struct http_connection *connection)

@@ -231,7 +231,6 @@ void http_watch_wake(struct http_server *server);
 /* connection.c */
 void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, void **context);
 void http_connection_close(struct http_connection *connection);
-void http_connection_free(struct http_connection *connection);
 /* Resumes a suspended connection, from any thread. */
 void http_connection_resume(struct http_connection *connection);
 /* Sets its deadline, `after_ms` from now; negative: none. */

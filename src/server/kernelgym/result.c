@@ -73,7 +73,7 @@ static bool bool_of(const json_t *object, const char *key, bool standard)
     return json_is_boolean(value) ? json_is_true(value) : standard;
 }
 
-void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms)
+static void terms_read(const json_t *notes, struct kernelgym_terms *terms)
 {
     const json_t *ours = json_object_get(notes, "kernelgym");
     *terms = (struct kernelgym_terms){
@@ -173,8 +173,8 @@ static void judge_unfinished(const struct kernelgym_job *job, struct kernelgym_o
     outcome->message = json_null();
 }
 
-void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
-                     struct kernelgym_outcome *outcome)
+static void outcome_read(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
+                         struct kernelgym_outcome *outcome)
 {
     *outcome = (struct kernelgym_outcome){.candidate_ms = -1.0, .reference_ms = -1.0};
     if (job->state != KERNELGYM_ENDED) {
@@ -227,8 +227,8 @@ json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part pa
     struct kernelgym_outcome outcome;
     json_t *answer = json_object();
     bool running = job->state == KERNELGYM_PROCESSING;
-    kernelgym_read_terms(job->notes, &terms);
-    kernelgym_judge(job, &terms, &outcome);
+    terms_read(job->notes, &terms);
+    outcome_read(job, &terms, &outcome);
     json_put(answer, "task_id", part_id(job, part));
     json_put(answer, "status", json_text(outcome.status));
     json_put(answer, "progress",
@@ -267,8 +267,8 @@ static json_t *result_json(const struct kernelgym_job *job, enum kernelgym_part 
                            struct kernelgym_outcome *outcome)
 {
     struct kernelgym_terms terms;
-    kernelgym_read_terms(job->notes, &terms);
-    kernelgym_judge(job, &terms, outcome);
+    terms_read(job->notes, &terms);
+    outcome_read(job, &terms, outcome);
     keep_part(outcome, part);
     json_t *answer = json_object();
     bool reference = part == KERNELGYM_REFERENCE_PART;

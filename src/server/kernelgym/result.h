@@ -84,9 +84,6 @@ struct kernelgym_outcome {
     double candidate_ms, reference_ms, speedup;
 };
 
-void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms);
-void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
-                     struct kernelgym_outcome *outcome);
 /* The text of the verdict's error, with the excerpt if it is requested and present. */
 const char *kernelgym_error_text(const struct verdict *verdict, bool verbose);
 json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelgym_terms *terms,

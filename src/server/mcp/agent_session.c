@@ -16,7 +16,7 @@
 void mcp_track_end(struct mcp_gym *mcp_gym, struct mcp_track *track)
 {
     struct err err;
-    if (mcp_gym->record && mcp_record_end(mcp_gym->record, track->episode, &err) < 0)
+    if (mcp_gym->recorder && mcp_recorder_end(mcp_gym->recorder, track->episode, &err) < 0)
         log_event(LOG_LEVEL_ERROR, "mcp", "cannot record an episode", "why", err.text, NULL);
     episode_free(track->episode);
     track->episode = NULL;

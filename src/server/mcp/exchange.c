@@ -135,7 +135,8 @@ static bool call_over(struct mcp_call *call)
     return wanted;
 }
 
-void mcp_call_run(struct pool_task *work)
+/* exchange.c: runs a call and ends it. */
+static void call_run(struct pool_task *work)
 {
     struct mcp_call *call = TASK_CONTAINER(work, struct mcp_call, work);
     json_t *result = NULL, *answer;
@@ -178,7 +179,7 @@ static bool call_start(struct mcp_call *call)
     }
     pthread_mutex_unlock(&mcp->lock);
     if (taken && !blocks)
-        mcp_call_run(&call->work);
+        call_run(&call->work);
     return taken;
 }
 
@@ -187,7 +188,7 @@ static struct mcp_call *call_new(struct mcp_exchange *exchange, const struct mcp
 {
     const json_t *token = json_object_get(message->meta, "progressToken");
     struct mcp_call *call = mem_alloc(sizeof *call);
-    call->work.run = mcp_call_run;
+    call->work.run = call_run;
     call->mcp = exchange->mcp;
     call->exchange = exchange;
     atomic_fetch_add(&exchange->refs, 1);

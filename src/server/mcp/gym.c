@@ -1,12 +1,16 @@
 #include "server/mcp/gym_internal.h"
 
 #include "base/array.h"
+#include "base/embed.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "judge/request/language.h"
-#include "server/mcp/catalogue.h"
 
 #include <string.h>
+
+/* Tools with their schemas, resource templates and prompts. */
+extern const char mcp_gym_json[];
+EMBED_TEXT(mcp_gym_json, "src/server/mcp/gym.json");
 
 static const struct {
     const char *name;
@@ -84,12 +88,12 @@ int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, st
                                             .get_prompt = mcp_get_prompt,
                                             .session_over = end_peer_sessions,
                                             .tick = end_idle_sessions};
-    int result = json_parse("catalogue.json", mcp_catalogue_json, strlen(mcp_catalogue_json),
-                            &mcp_gym->catalogue, err);
+    int result = json_parse("gym.json", mcp_gym_json, strlen(mcp_gym_json), &mcp_gym->catalogue,
+                            err);
     put_languages(mcp_gym->catalogue);
     mcp_gym->service.catalogue = mcp_gym->catalogue;
     if (result == 0 && options->record)
-        result = mcp_record_open(&mcp_gym->record, options->record, options->gym, err);
+        result = mcp_recorder_open(&mcp_gym->recorder, options->record, options->gym, err);
     if (result < 0) {
         mcp_gym_close(mcp_gym);
         return result;
@@ -108,7 +112,7 @@ void mcp_gym_close(struct mcp_gym *mcp_gym)
     if (!mcp_gym)
         return;
     mcp_agent_session_end_all(mcp_gym);
-    mcp_record_close(mcp_gym->record);
+    mcp_recorder_close(mcp_gym->recorder);
     json_decref(mcp_gym->catalogue);
     pthread_cond_destroy(&mcp_gym->freed);
     pthread_mutex_destroy(&mcp_gym->lock);

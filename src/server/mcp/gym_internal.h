@@ -4,7 +4,7 @@
 #include "gym/episode/episode.h"
 #include "problem/problem.h"
 #include "server/mcp/gym.h"
-#include "server/mcp/record.h"
+#include "server/mcp/recorder.h"
 
 #include <pthread.h>
 
@@ -39,7 +39,7 @@ struct mcp_gym {
     struct mcp_gym_options options;
     struct mcp_service service;
     json_t *catalogue;
-    struct mcp_record *record; /* NULL */
+    struct mcp_recorder *recorder; /* NULL */
     pthread_mutex_t lock;
     pthread_cond_t freed; /* a track */
     struct mcp_agent_session *sessions;
@@ -72,10 +72,6 @@ void mcp_track_end(struct mcp_gym *mcp_gym, struct mcp_track *track);
 
 NODISCARD int mcp_problem_load(struct mcp_gym *mcp_gym, const char *id, struct problem *problem,
                                struct err *err);
-/* The first prompt of an episode; `language` NULL: the default one, which *chosen receives
- * (mem_free). */
-NODISCARD int mcp_problem_prompt(struct mcp_gym *mcp_gym, const char *id, const char *language,
-                                 json_t **messages, char **chosen, struct err *err);
 int mcp_list_resources(void *context, size_t from, size_t count, json_t *resources, bool *more,
                        struct err *err);
 int mcp_read_resource(void *context, const char *uri, json_t **contents, struct err *err);

@@ -103,6 +103,3 @@ enum mcp_level mcp_level_of(const char *name);
 /* mcp.c */
 void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t *id);
 void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message);
-
-/* exchange.c: runs a call and ends it. */
-void mcp_call_run(struct pool_task *work);

@@ -142,8 +142,10 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     return 0;
 }
 
-int mcp_problem_prompt(struct mcp_gym *mcp_gym, const char *id, const char *language,
-                       json_t **messages, char **chosen, struct err *err)
+/* The first prompt of an episode; `language` NULL: the default one, which *chosen receives
+ * (mem_free). */
+static int problem_prompt(struct mcp_gym *mcp_gym, const char *id, const char *language,
+                          json_t **messages, char **chosen, struct err *err)
 {
     json_t *configuration = json_pack("{s:{s:o}}", "problem", "id", json_text(id));
     struct episode *episode = NULL;
@@ -194,7 +196,7 @@ static int problem_describe(struct mcp_gym *mcp_gym, const char *id, const char 
     char *chosen = NULL;
     int result = mcp_problem_load(mcp_gym, id, &problem, err);
     if (result == 0)
-        result = mcp_problem_prompt(mcp_gym, id, language, &messages, &chosen, err);
+        result = problem_prompt(mcp_gym, id, language, &messages, &chosen, err);
     if (result == 0) {
         *task = join_messages(messages);
         *out = json_object();
@@ -254,7 +256,7 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     if (json_get_string(arguments, "problem", &problem, err) < 0 ||
         json_find_string(arguments, "language", &language, err) < 0)
         return err_prefix(err, "arguments");
-    int result = mcp_problem_prompt(context, problem, language, &prompt, &chosen, err);
+    int result = problem_prompt(context, problem, language, &prompt, &chosen, err);
     if (result < 0)
         return result;
     char *text = join_messages(prompt);

@@ -1,4 +1,4 @@
-/* mcp_record: agents' episodes on disk.
+/* mcp_recorder: agents' episodes on disk.
  *
  *   DIR/trajectories.jsonl           docs/reference/trajectories.md: a line per ended episode
  *   DIR/open/PROCESS/EPISODE.json    the state of an open one, rewritten after each turn
@@ -14,18 +14,18 @@
 #include "base/err.h"
 #include "gym/episode/episode.h"
 
-struct mcp_record;
+struct mcp_recorder;
 
-NODISCARD int mcp_record_open(struct mcp_record **out, const char *directory, struct gym *gym,
-                              struct err *err);
+NODISCARD int mcp_recorder_open(struct mcp_recorder **out, const char *directory, struct gym *gym,
+                                struct err *err);
 /* NULL is fine. */
-void mcp_record_close(struct mcp_record *record);
+void mcp_recorder_close(struct mcp_recorder *recorder);
 
 /* Call after each turn. */
-NODISCARD int mcp_record_save(struct mcp_record *record, const struct episode *episode,
-                              struct err *err);
+NODISCARD int mcp_recorder_save(struct mcp_recorder *recorder, const struct episode *episode,
+                                struct err *err);
 /* The episode is DONE: writes a line if it had a turn. */
-NODISCARD int mcp_record_end(struct mcp_record *record, const struct episode *episode,
-                             struct err *err);
+NODISCARD int mcp_recorder_end(struct mcp_recorder *recorder, const struct episode *episode,
+                               struct err *err);
 /* The episode continues under another id. */
-void mcp_record_forget(struct mcp_record *record, const char *id);
+void mcp_recorder_forget(struct mcp_recorder *recorder, const char *id);

@@ -1,4 +1,4 @@
-#include "queue/check.h"
+#include "queue/arguments.h"
 
 #include "base/file.h"
 #include "base/limits.h"

@@ -1,4 +1,4 @@
-#include "server/mcp/record.h"
+#include "server/mcp/recorder.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -23,7 +23,7 @@
 #define LOCK_PAUSE_MS 20
 #define TAIL_BYTES 65536
 
-struct mcp_record {
+struct mcp_recorder {
     struct gym *gym;
     char *directory;
     char *own; /* DIR/open/PROCESS */
@@ -73,10 +73,10 @@ static int cut_partial_line(int fd, const char *path, struct err *err)
     return 0;
 }
 
-static int append_line(struct mcp_record *record, const struct buf *line, struct err *err)
+static int append_line(struct mcp_recorder *recorder, const struct buf *line, struct err *err)
 {
-    char *path = mem_printf("%s/trajectories.jsonl", record->directory);
-    pthread_mutex_lock(&record->appending);
+    char *path = mem_printf("%s/trajectories.jsonl", recorder->directory);
+    pthread_mutex_lock(&recorder->appending);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     int result = fd < 0 ? err_sys(err, errno, "cannot open %s", path) : wait_lock(fd, path, err);
     if (result == 0)
@@ -87,12 +87,12 @@ static int append_line(struct mcp_record *record, const struct buf *line, struct
         result = err_sys(err, errno, "cannot write %s", path);
     if (fd >= 0)
         close(fd);
-    pthread_mutex_unlock(&record->appending);
+    pthread_mutex_unlock(&recorder->appending);
     mem_free(path);
     return result;
 }
 
-static int append_trajectory(struct mcp_record *record, const struct episode *episode,
+static int append_trajectory(struct mcp_recorder *recorder, const struct episode *episode,
                              struct err *err)
 {
     json_t *trajectory = episode_trajectory(episode);
@@ -100,7 +100,7 @@ static int append_trajectory(struct mcp_record *record, const struct episode *ep
     buf_init(&line, LIMIT_JOURNAL_LINE_BYTES);
     int result = json_line_write(trajectory, &line, err);
     if (result == 0)
-        result = append_line(record, &line, err);
+        result = append_line(recorder, &line, err);
     buf_deinit(&line);
     json_decref(trajectory);
     return result;
@@ -116,9 +116,9 @@ static char *path_of(const char *folder, const char *id)
     return mem_printf("%s/%s.json", folder, id);
 }
 
-int mcp_record_save(struct mcp_record *record, const struct episode *episode, struct err *err)
+int mcp_recorder_save(struct mcp_recorder *recorder, const struct episode *episode, struct err *err)
 {
-    char *path = path_of(record->own, id_of(episode));
+    char *path = path_of(recorder->own, id_of(episode));
     struct buf text;
     buf_init(&text, LIMIT_JOURNAL_LINE_BYTES);
     int result = json_line_write(episode_state(episode), &text, err);
@@ -129,26 +129,26 @@ int mcp_record_save(struct mcp_record *record, const struct episode *episode, st
     return result;
 }
 
-void mcp_record_forget(struct mcp_record *record, const char *id)
+void mcp_recorder_forget(struct mcp_recorder *recorder, const char *id)
 {
-    char *path = path_of(record->own, id);
+    char *path = path_of(recorder->own, id);
     (void)unlink(path);
     mem_free(path);
 }
 
-int mcp_record_end(struct mcp_record *record, const struct episode *episode, struct err *err)
+int mcp_recorder_end(struct mcp_recorder *recorder, const struct episode *episode, struct err *err)
 {
-    int result = episode_turn(episode) > 0 ? append_trajectory(record, episode, err) : 0;
+    int result = episode_turn(episode) > 0 ? append_trajectory(recorder, episode, err) : 0;
     if (result == 0)
-        mcp_record_forget(record, id_of(episode));
+        mcp_recorder_forget(recorder, id_of(episode));
     return result;
 }
 
 /* A process may be killed between writing the line and removing the state: then the line is its
  * last, and an id is 128 random bits. */
-static bool is_written(const struct mcp_record *record, const char *id)
+static bool is_written(const struct mcp_recorder *recorder, const char *id)
 {
-    char *path = mem_printf("%s/trajectories.jsonl", record->directory);
+    char *path = mem_printf("%s/trajectories.jsonl", recorder->directory);
     char *wanted = mem_printf("\"episode\":\"%s\"", id), *line = NULL;
     FILE *file = fopen(path, "re");
     size_t capacity = 0;
@@ -163,33 +163,34 @@ static bool is_written(const struct mcp_record *record, const char *id)
     return found;
 }
 
-static int adopt_state(struct mcp_record *record, const char *text, size_t count, struct err *err)
+static int adopt_state(struct mcp_recorder *recorder, const char *text, size_t count,
+                       struct err *err)
 {
     struct episode *episode = NULL;
     json_t *state = NULL;
     int result = json_parse("state", text, count, &state, err);
     if (result == 0)
-        result = episode_load(&episode, record->gym, state, err);
+        result = episode_load(&episode, recorder->gym, state, err);
     json_decref(state);
     if (result < 0)
         return result;
     if (episode_phase(episode) != EPISODE_DONE)
         episode_end(episode, "expired");
-    if (episode_turn(episode) > 0 && !is_written(record, id_of(episode)))
-        result = append_trajectory(record, episode, err);
+    if (episode_turn(episode) > 0 && !is_written(recorder, id_of(episode)))
+        result = append_trajectory(recorder, episode, err);
     episode_free(episode);
     return result;
 }
 
 /* An unreadable state, or one whose problem is missing, stays. */
-static void adopt_file(struct mcp_record *record, const char *path)
+static void adopt_file(struct mcp_recorder *recorder, const char *path)
 {
     char *text = NULL;
     size_t count;
     struct err err;
     int result = file_read(path, LIMIT_JOURNAL_LINE_BYTES, &text, &count, &err);
     if (result == 0)
-        result = adopt_state(record, text, count, &err);
+        result = adopt_state(recorder, text, count, &err);
     if (result == 0)
         (void)unlink(path);
     else
@@ -208,7 +209,7 @@ static void remove_folder(const char *folder, const char *lock)
         close(fd);
 }
 
-static void adopt_folder(struct mcp_record *record, const char *folder)
+static void adopt_folder(struct mcp_recorder *recorder, const char *folder)
 {
     char *lock = mem_printf("%s/lock", folder);
     int fd = open(lock, O_RDWR | O_CLOEXEC);
@@ -219,7 +220,7 @@ static void adopt_folder(struct mcp_record *record, const char *folder)
         if (!dot || strcmp(dot, ".json") != 0)
             continue;
         char *path = mem_printf("%s/%s", folder, entry->d_name);
-        adopt_file(record, path);
+        adopt_file(recorder, path);
         mem_free(path);
     }
     if (directory) {
@@ -231,15 +232,15 @@ static void adopt_folder(struct mcp_record *record, const char *folder)
     mem_free(lock);
 }
 
-static void adopt_all(struct mcp_record *record)
+static void adopt_all(struct mcp_recorder *recorder)
 {
-    char *open = mem_printf("%s/open", record->directory);
+    char *open = mem_printf("%s/open", recorder->directory);
     DIR *directory = opendir(open);
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
         char *folder = mem_printf("%s/%s", open, entry->d_name);
-        if (entry->d_name[0] != '.' && strcmp(folder, record->own) != 0)
-            adopt_folder(record, folder);
+        if (entry->d_name[0] != '.' && strcmp(folder, recorder->own) != 0)
+            adopt_folder(recorder, folder);
         mem_free(folder);
     }
     if (directory)
@@ -248,54 +249,54 @@ static void adopt_all(struct mcp_record *record)
 }
 
 /* Locks it before it becomes visible: an unlocked folder counts as a dead process's. */
-static int make_own(struct mcp_record *record, const char *id, struct err *err)
+static int make_own(struct mcp_recorder *recorder, const char *id, struct err *err)
 {
-    char *hidden = mem_printf("%s/open/.%s", record->directory, id);
+    char *hidden = mem_printf("%s/open/.%s", recorder->directory, id);
     char *lock = mem_printf("%s/lock", hidden);
     int result = file_make_directories(hidden, 0755, err);
     if (result == 0) {
-        record->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (record->lock < 0 || try_lock(record->lock) < 0 || rename(hidden, record->own) < 0)
-            result = err_sys(err, errno, "cannot make %s", record->own);
+        recorder->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (recorder->lock < 0 || try_lock(recorder->lock) < 0 || rename(hidden, recorder->own) < 0)
+            result = err_sys(err, errno, "cannot make %s", recorder->own);
     }
     mem_free(lock);
     mem_free(hidden);
     return result;
 }
 
-int mcp_record_open(struct mcp_record **out, const char *directory, struct gym *gym,
-                    struct err *err)
+int mcp_recorder_open(struct mcp_recorder **out, const char *directory, struct gym *gym,
+                      struct err *err)
 {
-    struct mcp_record *record = mem_alloc(sizeof *record);
+    struct mcp_recorder *recorder = mem_alloc(sizeof *recorder);
     char id[REMOTE_ID_BYTES];
     remote_draw_id(id);
-    record->gym = gym;
-    record->lock = -1;
-    record->directory = mem_strdup(directory);
-    record->own = mem_printf("%s/open/%s", directory, id);
-    pthread_mutex_init(&record->appending, NULL);
-    int result = make_own(record, id, err);
+    recorder->gym = gym;
+    recorder->lock = -1;
+    recorder->directory = mem_strdup(directory);
+    recorder->own = mem_printf("%s/open/%s", directory, id);
+    pthread_mutex_init(&recorder->appending, NULL);
+    int result = make_own(recorder, id, err);
     if (result < 0) {
-        mcp_record_close(record);
+        mcp_recorder_close(recorder);
         return result;
     }
-    adopt_all(record);
-    *out = record;
+    adopt_all(recorder);
+    *out = recorder;
     return 0;
 }
 
-void mcp_record_close(struct mcp_record *record)
+void mcp_recorder_close(struct mcp_recorder *recorder)
 {
-    if (!record)
+    if (!recorder)
         return;
-    char *lock = mem_printf("%s/lock", record->own);
-    if (record->lock >= 0) {
-        remove_folder(record->own, lock);
-        close(record->lock);
+    char *lock = mem_printf("%s/lock", recorder->own);
+    if (recorder->lock >= 0) {
+        remove_folder(recorder->own, lock);
+        close(recorder->lock);
     }
     mem_free(lock);
-    mem_free(record->own);
-    mem_free(record->directory);
-    pthread_mutex_destroy(&record->appending);
-    mem_free(record);
+    mem_free(recorder->own);
+    mem_free(recorder->directory);
+    pthread_mutex_destroy(&recorder->appending);
+    mem_free(recorder);
 }

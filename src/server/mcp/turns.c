@@ -86,15 +86,15 @@ static void restore_episode(struct mcp_gym *mcp_gym, struct mcp_track *track, js
     char id[REMOTE_ID_BYTES];
     struct err err;
     const char *old = mcp_text_of(episode_state(track->episode), "id");
-    bool kept = mcp_gym->record && episode_turn(track->episode) > 0;
-    if (mcp_gym->record)
-        mcp_record_forget(mcp_gym->record, old);
+    bool kept = mcp_gym->recorder && episode_turn(track->episode) > 0;
+    if (mcp_gym->recorder)
+        mcp_recorder_forget(mcp_gym->recorder, old);
     remote_draw_id(id);
     json_put(before, "id", json_string(id));
     episode_free(track->episode);
     track->episode = NULL;
     if (episode_load(&track->episode, mcp_gym->options.gym, before, &err) < 0 ||
-        (kept && mcp_record_save(mcp_gym->record, track->episode, &err) < 0))
+        (kept && mcp_recorder_save(mcp_gym->recorder, track->episode, &err) < 0))
         log_event(LOG_LEVEL_ERROR, "mcp", "cannot continue an episode", "why", err.text, NULL);
 }
 
@@ -171,8 +171,8 @@ static int take_turn(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_
         restore_episode(mcp_gym, track, before);
     } else {
         *row = row_of(track);
-        if (mcp_gym->record)
-            result = mcp_record_save(mcp_gym->record, track->episode, err);
+        if (mcp_gym->recorder)
+            result = mcp_recorder_save(mcp_gym->recorder, track->episode, err);
         if (episode_phase(track->episode) == EPISODE_DONE)
             mcp_track_end(mcp_gym, track);
     }

@@ -1,4 +1,4 @@
-/* check: validates the arguments of queue.h's functions. ERR_INPUT or ERR_LIMIT; the text names
+/* arguments: validates those of queue.h's functions. ERR_INPUT or ERR_LIMIT; the text names
  * the argument and the reason. */
 #pragma once
 

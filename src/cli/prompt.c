@@ -189,9 +189,10 @@ int prompt_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(prompt_main, options, argc, argv, &arguments.words, &status))
         return status;
+    status = EXIT_USAGE;
     if (cli_settings(&settings, &arguments.sets)) {
         status = prompt_run(&arguments, &settings);
         settings_deinit(&settings);

@@ -301,9 +301,10 @@ int rollout_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    int status = EXIT_USAGE;
+    int status;
     if (!cli_parse(rollout_main, options, argc, argv, &arguments.problems, &status))
         return status;
+    status = EXIT_USAGE;
     if (cli_settings(&settings, &arguments.sets)) {
         cli_catch_signals();
         status = run_with_search_paths(&arguments, &settings);

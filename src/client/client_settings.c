@@ -3,12 +3,17 @@
 #include "base/setting.h"
 #include "client/http_client.h"
 
+static int check_url(const char *url, struct err *err)
+{
+    return http_client_check_url(url, "client.token", err);
+}
+
 #define SECTION client
 static const struct setting_row client_rows[] = {
     SETTING_TEXT(url, "none",
                  "Server of `warpgym eval` and `warpgym jobs`, http://host:10907; none: eval "
                  "judges in its own process",
-                 .absent = "none", .check = http_client_check_url),
+                 .absent = "none", .check = check_url),
     SETTING_SECRET(token, "auto", "Bearer token for that server; auto: WARPGYM_TOKEN",
                    .absent = "auto"),
     SETTING_TEXT(ca_file, "auto",

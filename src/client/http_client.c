@@ -37,10 +37,10 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-int http_client_check_url(const char *url, struct err *err)
+int http_client_check_url(const char *url, const char *token_setting, struct err *err)
 {
     bool loopback;
-    return http_handle_check_url(url, "its own setting", &loopback, err);
+    return http_handle_check_url(url, token_setting, &loopback, err);
 }
 
 int http_client_open(struct http_client **out, const struct http_client_options *options,

@@ -50,8 +50,8 @@ struct http_client_answer {
     unsigned asked; /* how often it was sent */
 };
 
-/* ERR_INPUT: a client cannot have that URL. */
-NODISCARD int http_client_check_url(const char *url, struct err *err);
+/* ERR_INPUT: no client can have that URL; `token_setting` is where a token belongs. */
+NODISCARD int http_client_check_url(const char *url, const char *token_setting, struct err *err);
 NODISCARD int http_client_open(struct http_client **out, const struct http_client_options *options,
                                struct err *err);
 /* NULL is fine. */

@@ -43,7 +43,7 @@ int policy_check_url(const char *url, struct err *err)
                        "unknown policy '%.200s': give http://HOST:PORT/v1, https://… or "
                        "scripted:FILE",
                        url);
-    return ops == &policy_openai ? http_client_check_url(url, err) : 0;
+    return ops == &policy_openai ? http_client_check_url(url, "policy.token", err) : 0;
 }
 
 int policy_check_extra(const char *text, struct err *err)

@@ -3,6 +3,11 @@
 #include "base/setting.h"
 #include "client/http_client.h"
 
+static int check_url(const char *url, struct err *err)
+{
+    return http_client_check_url(url, "retrieval.embeddings_token", err);
+}
+
 #define SECTION retrieval
 static const struct setting_row retrieval_rows[] = {
     SETTING_TEXT(directory, "none", "Index of solved examples for prompts (`warpgym index build`)",
@@ -10,7 +15,7 @@ static const struct setting_row retrieval_rows[] = {
     SETTING_TEXT(embeddings_url, "none",
                  "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; none: search by "
                  "words only",
-                 .absent = "none", .check = http_client_check_url),
+                 .absent = "none", .check = check_url),
     SETTING_TEXT(embeddings_model, "",
                  "Name of the model at that endpoint; the index must have been built with it"),
     SETTING_SECRET(embeddings_token, "none", "Bearer token for that endpoint", .absent = "none"),

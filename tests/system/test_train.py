@@ -455,7 +455,7 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
     [
         (["train.stepps=3"], "unknown setting 'train.stepps'; did you mean 'train.steps'?"),
         (["train.steps=many"], "train.steps: 'many' is not a whole number"),
-        (["train.method=trlo"], "unknown method 'trlo'; did you mean 'trloo'?"),
+        (["train.method=trlo"], "unknown value 'trlo'; did you mean 'trloo'?"),
         (["train.model=nowhere"], "train.model: nowhere/config.json: no such file"),
         (["train.tokenizer=nowhere"], "train.tokenizer: nowhere/tokenizer.json: no such file"),
         (["train.problems=plsu"], "unknown problem 'plsu'"),
@@ -469,7 +469,7 @@ def test_evaluation_that_is_not_judged(warpgym, world, tmp_path, held_out):
         ),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
-        (["gym.coverage=named"], "unknown coverage 'named'"),
+        (["gym.coverage=named"], "unknown value 'named'"),
         (["train.samples=1"], "train.samples: the only answer to a problem has no other"),
         (["train.max_tokens=10", "train.context=2"], "no episode could be played"),
     ],

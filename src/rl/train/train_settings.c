@@ -21,6 +21,11 @@ static int check_stages(const char *text, struct err *err)
     return result;
 }
 
+static int check_url(const char *url, struct err *err)
+{
+    return http_client_check_url(url, "policy.token", err);
+}
+
 #define SECTION train
 static const struct setting_row train_rows[] = {
     SETTING_WORD(
@@ -32,7 +37,7 @@ static const struct setting_row train_rows[] = {
     SETTING_TEXT(tokenizer, "auto", "Directory of the tokenizer; auto: the model's",
                  .absent = "auto"),
     SETTING_URL(url, "auto", "Address of the Tinker service; auto: TINKER_BASE_URL",
-                .absent = "auto", .check = http_client_check_url),
+                .absent = "auto", .check = check_url),
     SETTING_INT(lora_rank, "32", 0, 4096,
                 "Rank of the adapter that is trained; 0: all parameters (engine only)"),
     SETTING_OPTIONAL_FLOAT(lora_alpha, "auto", "auto", 0, 1000000,

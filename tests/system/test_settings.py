@@ -57,3 +57,21 @@ def test_impossible_settings(warpgym, pair):
     options = [word for one in pair.split(",") for word in ("--set", one)]
     run = warpgym("settings", *options)
     assert run.status == USAGE and pair.split("=")[0] in run.complaint
+
+
+def test_a_help_text_rebuilds_one_unit():
+    """Rows stand in .c files; their sections' headers reach only the modules that use them."""
+    objects = ROOT / "build" / "obj" / "src"
+    rules = [path.read_text(encoding="utf-8") for path in objects.rglob("*.d")]
+    tables = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "src").rglob("*_settings.c")
+        if "#define SECTION" in path.read_text(encoding="utf-8")
+    ]
+    if not rules:
+        pytest.skip("no plain build here")
+    assert len(tables) >= 12
+    for table in tables:
+        assert sum(table in rule for rule in rules) == 1, table
+        header = table.removesuffix("c") + "h"
+        assert sum(header in rule for rule in rules) <= len(rules) / 10, header

@@ -196,6 +196,8 @@ int prompt_main(int argc, char **argv)
     if (cli_settings(&settings, &arguments.sets)) {
         status = prompt_run(&arguments, &settings);
         settings_deinit(&settings);
+    } else {
+        status = EXIT_USAGE;
     }
     return cli_end(options, &arguments.words, status);
 }

@@ -309,6 +309,8 @@ int rollout_main(int argc, char **argv)
         cli_catch_signals();
         status = run_with_search_paths(&arguments, &settings);
         settings_deinit(&settings);
+    } else {
+        status = EXIT_USAGE;
     }
     return cli_end(options, &arguments.problems, status);
 }

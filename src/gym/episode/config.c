@@ -12,106 +12,65 @@
 
 #include <string.h>
 
-static const char *const keys[] = {"problem", "language",     "turns",      "gamma",
-                                   "reward",  "prompt",       "evaluation", "start",
-                                   "labels",  "stop_speedup", "history",    "coverage"};
-static const char *const prompt_keys[] = {"style", "shots", "thinking", "token_budget", "retrieve"};
-static const char *const history_keys[] = {"iterations", "remain_turns", "select", "select_by"};
-static const char *const evaluation_keys[] = {"settings", "timing", "timeout_ms", "priority"};
-static const char *const start_keys[] = {"code", "verdict"};
-static const char *const label_keys[] = {"sample", "iteration", "policy", "model"};
+#define KEYS_MOST 16 /* of one object */
 
-static void put_new(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_get(object, key) && !json_is_null(json_object_get(object, key)))
-        json_decref(value);
-    else
-        json_put(object, key, value);
-}
-
-/* A copy of object[key]; an empty object where there is none. ERR_INPUT: it is something else, or
- * has a key that is not among `names`. */
-static int copy_section(json_t *object, const char *key, const char *const *names, size_t count,
-                        json_t **out, struct err *err)
-{
-    json_t *given = NULL;
-    int result = json_find_object(object, key, &given, err);
-    if (result == 0 && given)
-        result = json_check_keys(given, names, count, err);
-    if (result < 0)
-        return given ? err_prefix(err, "%s", key) : result;
-    *out = given ? json_copy(given) : json_object();
-    json_put(object, key, *out);
-    return 0;
-}
-
-static int fill_prompt(const struct settings *settings, json_t *object, struct err *err)
+/* Every key that a configuration may have, with its default; null: it has none. */
+static json_t *standard_config(const struct settings *settings)
 {
     const struct gym_settings *gym = gym_settings(settings);
-    json_t *prompt = NULL;
-    int result = copy_section(object, "prompt", prompt_keys, COUNT(prompt_keys), &prompt, err);
-    if (result < 0)
-        return result;
-    put_new(prompt, "style", json_text(gym->style));
-    put_new(prompt, "shots", json_integer(gym->shots));
-    put_new(prompt, "thinking", json_boolean(gym->thinking));
-    put_new(prompt, "token_budget", json_integer(gym->token_budget));
-    put_new(prompt, "retrieve", json_integer(gym->retrieve));
-    return 0;
+    json_t *prompt = json_pack("{s:o, s:I, s:b, s:I, s:I}", "style", json_text(gym->style), "shots",
+                               (json_int_t)gym->shots, "thinking", gym->thinking, "token_budget",
+                               (json_int_t)gym->token_budget, "retrieve",
+                               (json_int_t)gym->retrieve);
+    json_t *history = json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)gym->iterations,
+                                "remain_turns", (json_int_t)gym->remain_turns, "select",
+                                window_select_names[gym->select], "select_by",
+                                window_value_names[gym->select_by]);
+    json_t *labels = json_pack("{s:i, s:i, s:s, s:s}", "sample", 0, "iteration", 0, "policy", "",
+                               "model", "");
+    json_t *evaluation = json_pack("{s:n, s:n, s:n, s:n}", "settings", "timing", "timeout_ms",
+                                   "priority");
+    return json_pack("{s:n, s:s, s:I, s:f, s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:{s:n, s:n}}",
+                     "problem", "language", gym_language(settings), "turns", (json_int_t)gym->turns,
+                     "gamma", gym_gamma(settings), "reward", gym_reward(settings), "stop_speedup",
+                     gym->stop_speedup, "coverage", coverage_names[gym->coverage], "prompt", prompt,
+                     "history", history, "labels", labels, "evaluation", evaluation, "start",
+                     "code", "verdict");
 }
 
-static int fill_history(const struct settings *settings, json_t *object, struct err *err)
+static int check_keys(const json_t *object, const json_t *standard, struct err *err)
 {
-    const struct gym_settings *gym = gym_settings(settings);
-    json_t *history = NULL;
-    int result = copy_section(object, "history", history_keys, COUNT(history_keys), &history, err);
-    if (result < 0)
-        return result;
-    put_new(history, "iterations", json_integer(gym->iterations));
-    put_new(history, "remain_turns", json_integer(gym->remain_turns));
-    put_new(history, "select", json_text(window_select_names[gym->select]));
-    put_new(history, "select_by", json_text(window_value_names[gym->select_by]));
-    return 0;
+    const char *names[KEYS_MOST], *key;
+    size_t count = 0;
+    json_t *value;
+    json_object_foreach((json_t *)standard, key, value) names[count++] = key;
+    return json_check_keys(object, names, count, err);
 }
 
-static int fill_labels(json_t *object, struct err *err)
+/* Fills in what is missing or null, in the sections too, which are copied. ERR_INPUT: a key that
+ * `standard` lacks, a section that is no object. */
+static int fill_defaults(json_t *object, const json_t *standard, struct err *err)
 {
-    json_t *labels = NULL;
-    int result = copy_section(object, "labels", label_keys, COUNT(label_keys), &labels, err);
-    if (result < 0)
-        return result;
-    put_new(labels, "sample", json_integer(0));
-    put_new(labels, "iteration", json_integer(0));
-    put_new(labels, "policy", json_string(""));
-    put_new(labels, "model", json_string(""));
-    return 0;
-}
-
-static int fill_defaults(const struct settings *settings, json_t *object, struct err *err)
-{
-    const struct gym_settings *gym = gym_settings(settings);
-    json_t *ignored;
-    int result = json_check_keys(object, keys, COUNT(keys), err);
-    if (result == 0)
-        result = fill_prompt(settings, object, err);
-    if (result == 0)
-        result = fill_history(settings, object, err);
-    if (result == 0)
-        result = fill_labels(object, err);
-    if (result == 0)
-        result = copy_section(object, "evaluation", evaluation_keys, COUNT(evaluation_keys),
-                              &ignored, err);
-    if (result == 0 && json_object_get(object, "start"))
-        result = copy_section(object, "start", start_keys, COUNT(start_keys), &ignored, err);
-    if (result < 0)
-        return result;
-    put_new(object, "turns", json_integer(gym->turns));
-    put_new(object, "gamma", json_number(gym_gamma(settings)));
-    put_new(object, "reward", json_text(gym_reward(settings)));
-    put_new(object, "stop_speedup", json_number(gym->stop_speedup));
-    put_new(object, "coverage", json_text(coverage_names[gym->coverage]));
-    put_new(object, "language", json_text(gym_language(settings)));
-    return 0;
+    const char *key;
+    json_t *value;
+    int result = check_keys(object, standard, err);
+    json_object_foreach((json_t *)standard, key, value)
+    {
+        json_t *given = json_object_get(object, key);
+        if (result < 0 || (!given && strcmp(key, "start") == 0))
+            continue;
+        if (json_is_object(value)) {
+            given = NULL;
+            result = json_find_object(object, key, &given, err);
+            json_t *section = given ? json_copy(given) : json_object();
+            json_put(object, key, section);
+            if (result == 0 && (result = fill_defaults(section, value, err)) < 0)
+                err_prefix(err, "%s", key);
+        } else if ((!given || json_is_null(given)) && !json_is_null(value)) {
+            json_put(object, key, json_incref(value));
+        }
+    }
+    return result;
 }
 
 /* A request with any candidate: what it says of problem, settings and limits is checked once, here.
@@ -187,8 +146,9 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
                            struct problem *problem, struct err *err)
 {
     struct episode_config config;
-    json_t *object = json_copy((json_t *)asked);
-    int result = fill_defaults(gym->settings, object, err);
+    json_t *object = json_copy((json_t *)asked), *standard = standard_config(gym->settings);
+    int result = fill_defaults(object, standard, err);
+    json_decref(standard);
     if (result == 0)
         result = episode_config_problem(gym, object, problem, err);
     if (result == 0)
@@ -212,18 +172,8 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
     return 0;
 }
 
-static int get_within(const json_t *object, const char *key, int64_t low, int64_t high,
-                      int64_t *out, struct err *err)
-{
-    int result = json_get_int(object, key, out, err);
-    if (result == 0 && (*out < low || *out > high))
-        result = err_set(err, ERR_INPUT, "'%s' is %lld; it must be within %lld and %lld", key,
-                         (long long)*out, (long long)low, (long long)high);
-    return result;
-}
-
-static int get_number(const json_t *object, const char *key, double low, double high, double *out,
-                      struct err *err)
+static int read_number(const json_t *object, const char *key, double low, double high, double *out,
+                       struct err *err)
 {
     int result = json_get_double(object, key, out, err);
     if (result == 0 && !(*out >= low && *out <= high))
@@ -232,22 +182,42 @@ static int get_number(const json_t *object, const char *key, double low, double 
     return result;
 }
 
-static int read_prompt(const json_t *object, struct episode_config *config, struct err *err)
+static int read_integers(const json_t *resolved, struct episode_config *config, struct err *err)
 {
-    struct prompt_options *options = &config->prompt;
-    json_t *prompt;
-    int result = json_get_object(object, "prompt", &prompt, err);
-    if (result < 0)
-        return result;
-    result = json_get_string(prompt, "style", &options->style, err);
+    int64_t ignored;
+    const struct {
+        const char *section, *key;
+        int64_t low, high, *out;
+    } rows[] = {
+        {NULL, "turns", 1, 256, &config->turns},
+        {"prompt", "shots", 0, 3, &config->prompt.shots},
+        {"prompt", "token_budget", 0, 10000000, &config->prompt.token_budget},
+        {"prompt", "retrieve", 0, 16, &config->retrieve},
+        {"history", "iterations", 1, 256, &config->iterations},
+        {"history", "remain_turns", 0, 255, &config->remain_turns},
+        {"labels", "sample", 0, INT32_MAX, &ignored},
+        {"labels", "iteration", 0, INT32_MAX, &ignored},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const json_t *object = rows[i].section ? json_object_get(resolved, rows[i].section)
+                                               : resolved;
+        int64_t *out = rows[i].out;
+        int result = json_get_int(object, rows[i].key, out, err);
+        if (result == 0 && (*out < rows[i].low || *out > rows[i].high))
+            result = err_set(err, ERR_INPUT, "'%s' is %lld; it must be within %lld and %lld",
+                             rows[i].key, (long long)*out, (long long)rows[i].low,
+                             (long long)rows[i].high);
+        if (result < 0)
+            return rows[i].section ? err_prefix(err, "%s", rows[i].section) : result;
+    }
+    return 0;
+}
+
+static int read_prompt(const json_t *prompt, struct episode_config *config, struct err *err)
+{
+    int result = json_get_string(prompt, "style", &config->prompt.style, err);
     if (result == 0)
-        result = get_within(prompt, "shots", 0, 3, &options->shots, err);
-    if (result == 0)
-        result = json_get_bool(prompt, "thinking", &options->thinking, err);
-    if (result == 0)
-        result = get_within(prompt, "token_budget", 0, 10000000, &options->token_budget, err);
-    if (result == 0)
-        result = get_within(prompt, "retrieve", 0, 16, &config->retrieve, err);
+        result = json_get_bool(prompt, "thinking", &config->prompt.thinking, err);
     return result < 0 ? err_prefix(err, "prompt") : 0;
 }
 
@@ -260,18 +230,10 @@ static int get_word(const json_t *object, const char *key, const struct word_tab
     return result == 0 ? word_find(words, key, word, index, err) : result;
 }
 
-static int read_history(const json_t *object, struct episode_config *config, struct err *err)
+static int read_history(const json_t *history, struct episode_config *config, struct err *err)
 {
     int select = 0, select_by = 0;
-    json_t *history;
-    int result = json_get_object(object, "history", &history, err);
-    if (result < 0)
-        return result;
-    result = get_within(history, "iterations", 1, 256, &config->iterations, err);
-    if (result == 0)
-        result = get_within(history, "remain_turns", 0, 255, &config->remain_turns, err);
-    if (result == 0)
-        result = get_word(history, "select", WORDS(window_select_names), &select, err);
+    int result = get_word(history, "select", WORDS(window_select_names), &select, err);
     if (result == 0)
         result = get_word(history, "select_by", WORDS(window_value_names), &select_by, err);
     config->select = (enum window_select)select;
@@ -310,20 +272,11 @@ static int read_start(const json_t *object, struct episode_config *config, struc
     return result < 0 ? err_prefix(err, "start") : 0;
 }
 
-static int read_labels(const json_t *object, struct episode_config *config, struct err *err)
+static int read_labels(const json_t *labels, struct episode_config *config, struct err *err)
 {
-    json_t *labels;
     const char *text;
-    int64_t number;
-    int result = json_get_object(object, "labels", &labels, err);
-    if (result < 0)
-        return result;
     config->labels = labels;
-    result = get_within(labels, "sample", 0, INT32_MAX, &number, err);
-    if (result == 0)
-        result = get_within(labels, "iteration", 0, INT32_MAX, &number, err);
-    if (result == 0)
-        result = json_get_string(labels, "policy", &text, err);
+    int result = json_get_string(labels, "policy", &text, err);
     if (result == 0)
         result = json_get_string(labels, "model", &text, err);
     return result < 0 ? err_prefix(err, "labels") : 0;
@@ -345,23 +298,23 @@ int episode_config_read(const json_t *resolved, struct episode_config *config, s
     if (result == 0)
         result = json_get_string(resolved, "language", &config->prompt.language, err);
     if (result == 0)
-        result = get_within(resolved, "turns", 1, 256, &config->turns, err);
+        result = read_number(resolved, "gamma", 0, 1, &config->gamma, err);
     if (result == 0)
-        result = get_number(resolved, "gamma", 0, 1, &config->gamma, err);
-    if (result == 0)
-        result = get_number(resolved, "stop_speedup", 0, 1e9, &config->stop_speedup, err);
+        result = read_number(resolved, "stop_speedup", 0, 1e9, &config->stop_speedup, err);
     if (result == 0)
         result = reward_config_read(json_object_get(resolved, "reward"), &config->reward, err);
     if (result == 0)
         result = get_word(resolved, "coverage", WORDS(coverage_names), &coverage, err);
     config->coverage = (enum coverage_measure)coverage;
     if (result == 0)
-        result = read_prompt(resolved, config, err);
+        result = read_integers(resolved, config, err);
     if (result == 0)
-        result = read_history(resolved, config, err);
+        result = read_prompt(json_object_get(resolved, "prompt"), config, err);
+    if (result == 0)
+        result = read_history(json_object_get(resolved, "history"), config, err);
     if (result == 0)
         result = read_start(resolved, config, err);
-    return result == 0 ? read_labels(resolved, config, err) : result;
+    return result == 0 ? read_labels(json_object_get(resolved, "labels"), config, err) : result;
 }
 
 json_t *episode_config_request(const struct episode_config *config, const char *id,

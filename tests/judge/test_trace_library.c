@@ -346,9 +346,12 @@ TEST(origins)
         load_image(2 * i, ways[i].image);
         get_function(2 * i + 1, 2 * i, ways[i].name);
     }
-    /* A library that generates code: here libc, which calls what was staged. */
+    /* A library that generates code: here libc, or a sanitizer's stand-in for its function, which
+     * calls what was staged. */
     void *handle = &handles[40];
     pthread_once_t once = PTHREAD_ONCE_INIT;
+    Dl_info caller;
+    assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "pthread_once"), &caller), 0);
     fake.stage(CUPTI_LIBRARY_LOAD_DATA, (void *const[]){&handle, in_memory}, 3);
     pthread_once(&once, fake.staged);
     get_function(41, 40, "memory, by a library");
@@ -366,7 +369,7 @@ TEST(origins)
                      share_of(ways[i].name).source);
     struct kernel_share generated = share_of("memory, by a library");
     assert_false(generated.own);
-    assert_non_null(strstr(generated.source, "libc"));
+    assert_non_null(strstr(generated.source, strrchr(caller.dli_fname, '/') + 1));
     assert_int_equal(verdict.launched.launches, n + 1);
     assert_false(fake.watches(CUPTI_LAUNCH_KERNEL) || fake.records());
     verdict_deinit(&verdict);

@@ -78,6 +78,7 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struc
     verdict->own_time_fraction = 0.25;
     verdict->launched.calls = 1;
     verdict->launched.time_us = 100;
+    verdict->launched.text = "";
     verdict->kernel_count = 3;
     verdict->kernels[0] = (struct kernel_share){
         .name = "add_kernel", .source = "", .time_us = 25, .occupancy = NAN, .own = true};

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/verdict.schema.json").read_text(encoding="utf-8"))
+STATUSES = SCHEMA["$defs"]["Verdict"]["properties"]["status"]["enum"]
 EMPTY = {"string": "", "integer": 0, "number": 0.0, "boolean": False}
 
 

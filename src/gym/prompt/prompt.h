@@ -57,7 +57,8 @@ struct prompt_turn {
 };
 
 /* `settings`: prompts.path. Reads every template once and checks it. */
-/* ERR_INPUT: there is no such style; ERR_MISSING: `path` ("": none) is not a directory. */
+/* ERR_INPUT: there is no such style; ERR_MISSING: `path` ("": none) is not a directory. Without
+ * installed prompts, which most commands do not need, nothing is known of styles. */
 NODISCARD int prompts_check_style(const char *path, const char *style, struct err *err);
 NODISCARD int prompts_open(struct prompts **out, const struct settings *settings, struct err *err);
 void prompts_close(struct prompts *prompts);

@@ -448,10 +448,8 @@ int prompts_check_style(const char *path, const char *style, struct err *err)
     if (*path && !file_is_directory(path))
         return err_set(err, ERR_MISSING, "prompts.path: '%s' is not a directory", path);
     char *ours = paths_prompts(err);
-    if (!ours)
-        return ERR_MISSING;
     int result = 0;
-    if (!has_style(ours, style) && !(*path && has_style(path, style))) {
+    if (ours && !has_style(ours, style) && !(*path && has_style(path, style))) {
         count = *path ? list_styles(path, &arena, styles, count) : 0;
         count = list_styles(ours, &arena, styles, count);
         result = err_unknown(err, "style", style, styles, count);

@@ -6,7 +6,6 @@
 #include <pty.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct {
@@ -74,11 +73,6 @@ TEST(render)
     }
 }
 
-static void pause_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
-}
-
 /* What has arrived at the other end, as one string. */
 static void received(int fd, char *text, size_t text_bytes)
 {
@@ -116,7 +110,7 @@ TEST(on_a_terminal)
     assert_int_equal(openpty(&master, &terminal, NULL, NULL, &size), 0);
     struct progress *progress = progress_new(terminal, "eval", 3, false);
     progress_add(progress, true);
-    pause_ms(120);
+    support_pause(120);
     progress_add(progress, false);
     received(master, text, sizeof text);
     assert_string_equal(text, "\r\033[Keval 2/3, 1 passed, 1 failed");
@@ -124,7 +118,7 @@ TEST(on_a_terminal)
     progress_hide(progress);
     received(master, text, sizeof text);
     assert_string_equal(text, "\r\033[K");
-    pause_ms(120);
+    support_pause(120);
     progress_add(progress, true); /* hidden: nothing may appear */
     progress_show(progress);
     received(master, text, sizeof text);
@@ -137,7 +131,7 @@ TEST(on_a_terminal)
     assert_non_null(strstr(text, "3/3, 2 passed, 1 failed\r\n"));
 
     progress = progress_new(terminal, "eval", 3, true);
-    pause_ms(120);
+    support_pause(120);
     progress_add(progress, true);
     progress_tick(progress);
     progress_free(progress);

@@ -32,14 +32,6 @@
 #define REQUEST(candidate, rest)                                                                   \
     "{" PROBLEM(YAML) ", \"candidate\": {\"source\": \"" candidate "\"}, \"timing\": false" rest "}"
 
-static json_t *parsed(const char *text)
-{
-    json_t *object = json_loads(text, JSON_DECODE_ANY, NULL);
-    if (!object)
-        fail_msg("%s", text);
-    return object;
-}
-
 static const char *status_of(const struct verdict *verdict)
 {
     return verdict_status_name(verdict->status);
@@ -91,11 +83,6 @@ static void end_calls(struct call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         pthread_join(calls[i].thread, NULL);
-}
-
-static void pause_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
 struct here {
@@ -160,7 +147,7 @@ TEST(verdicts)
     };
     struct here *here = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        json_t *request = parsed(rows[i].request);
+        json_t *request = support_json(rows[i].request);
         struct verdict verdict;
         struct err err = {0};
         json_put(request, "id", json_string("mine"));
@@ -196,7 +183,7 @@ TEST(no_request)
     };
     struct here *here = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        json_t *request = parsed(rows[i].request);
+        json_t *request = support_json(rows[i].request);
         struct verdict verdict;
         struct err err = {0};
         int result = evaluator_evaluate(here->evaluator, request, &verdict, &err);
@@ -236,7 +223,7 @@ TEST(give_up)
     struct call calls[3];
     _Atomic int stop = 0;
     begin_calls_until(calls, 2, here->evaluator, REQUEST(ENDLESS, ""), &stop);
-    pause_ms(300);
+    support_pause(300);
     begin_calls(&calls[2], 1, here->evaluator, REQUEST(RIGHT, ""));
     int64_t start_ns = clock_now_ns();
     stop = 1;
@@ -256,7 +243,7 @@ TEST(cancel)
     struct here *here = *state;
     struct call calls[THREADS];
     begin_calls(calls, THREADS, here->evaluator, REQUEST(ENDLESS, ""));
-    pause_ms(300);
+    support_pause(300);
     int64_t start_ns = clock_now_ns();
     here->cancelled = 1;
     end_calls(calls, THREADS);
@@ -391,7 +378,7 @@ TEST(answers)
     struct there *there = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct evaluator *evaluator = connect_to(there, 0, NULL);
-        json_t *request = parsed(rows[i].request), *as_it_was = json_deep_copy(request);
+        json_t *request = support_json(rows[i].request), *as_it_was = json_deep_copy(request);
         struct verdict verdict;
         struct err err = {0};
         there->before = rows[i].before;
@@ -436,7 +423,7 @@ TEST(cancel_there)
     there->ends_after = 0;
     begin_calls(calls, THREADS, evaluator, "{}");
     while (there->looks < 2)
-        pause_ms(5);
+        support_pause(5);
     cancelled = 1;
     end_calls(calls, THREADS);
     for (size_t i = 0; i < THREADS; i++)
@@ -456,7 +443,7 @@ TEST(give_up_there)
     begin_calls_until(calls, 1, evaluator, "{}", &stop);
     begin_calls(&calls[1], 1, evaluator, "{}");
     while (there->looks < 2)
-        pause_ms(5);
+        support_pause(5);
     stop = 1;
     end_calls(calls, 1);
     assert_int_equal(calls[0].result, ERR_CANCELLED);

@@ -6,14 +6,6 @@
 
 #include <stdio.h>
 
-static json_t *parsed(const char *text)
-{
-    json_t *object = json_loads(text, JSON_DECODE_ANY, NULL);
-    if (!object)
-        fail_msg("%s", text);
-    return object;
-}
-
 TEST(accepted)
 {
     static const struct {
@@ -34,7 +26,7 @@ TEST(accepted)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
-        json_t *object = parsed(rows[i].text);
+        json_t *object = support_json(rows[i].text);
         if (remote_read(object, &read, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
         assert_string_equal(read.id, "x");
@@ -65,7 +57,7 @@ TEST(refused)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
-        json_t *object = parsed(rows[i]);
+        json_t *object = support_json(rows[i]);
         assert_int_equal(remote_read(object, &read, &err), ERR_PROTOCOL);
         assert_int_equal(err.code, ERR_PROTOCOL);
         assert_true(err.text[0] != '\0');
@@ -90,7 +82,7 @@ TEST(lists)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
-        json_t *list = parsed(rows[i].text);
+        json_t *list = support_json(rows[i].text);
         if (remote_read_list(list, &err) != rows[i].result)
             fail_msg("row %zu: %s", i, err.text);
         json_decref(list);

@@ -31,11 +31,6 @@ FIXTURE(teardown)
 
 TEST_EACH(setup, teardown);
 
-static void pause_ms(int ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
-}
-
 static int acquire(struct device_lock *lock, enum device_lock_mode mode,
                    const _Atomic int *cancelled)
 {
@@ -100,7 +95,7 @@ static void enter(struct scene *scene, enum device_lock_mode mode)
         (mode == DEVICE_EXCLUSIVE && before > 0))
         scene->clashes++;
     scene->entries++;
-    pause_ms(1);
+    support_pause(1);
     atomic_fetch_sub(mine, 1);
     device_lock_release(&lock);
 }
@@ -109,7 +104,7 @@ static void *lock_often(void *data)
 {
     for (int i = 0; i < 10; i++) {
         enter(data, i % 3 ? DEVICE_SHARED : DEVICE_EXCLUSIVE);
-        pause_ms(1);
+        support_pause(1);
     }
     return NULL;
 }
@@ -181,7 +176,7 @@ static void *visit(void *data)
         if (device_lock_acquire(&lock, directory, "cpu", DEVICE_SHARED, NULL, NULL) < 0)
             abort();
         visitor->visits++;
-        pause_ms(5);
+        support_pause(5);
         device_lock_release(&lock);
     }
     return NULL;
@@ -194,7 +189,7 @@ TEST(a_stream_of_checks_does_not_starve_a_timing)
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, visit, &visitor), 0);
-        pause_ms(1);
+        support_pause(1);
     }
     int before = visitor.visits;
     for (int i = 0; i < 10; i++) {
@@ -202,7 +197,7 @@ TEST(a_stream_of_checks_does_not_starve_a_timing)
         assert_int_equal(acquire(&lock, DEVICE_EXCLUSIVE, NULL), 0);
         assert_true(lock.waited_ms < 1000);
         device_lock_release(&lock);
-        pause_ms(10); /* and the timings do not starve the checks */
+        support_pause(10); /* and the timings do not starve the checks */
     }
     assert_true(visitor.visits > before);
     visitor.stop = 1;
@@ -212,7 +207,7 @@ TEST(a_stream_of_checks_does_not_starve_a_timing)
 
 static void *cancel_soon(void *data)
 {
-    pause_ms(20);
+    support_pause(20);
     atomic_store((_Atomic int *)data, 1);
     return NULL;
 }

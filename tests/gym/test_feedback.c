@@ -205,15 +205,6 @@ static const struct {
      "\"own\": false}], \"profile_text\": \"1 us\\n\\n 2 us\"}"},
 };
 
-static json_t *parse(const char *text)
-{
-    json_error_t error;
-    json_t *value = json_loads(text, 0, &error);
-    if (!value)
-        fail_msg("%s: %s", text, error.text);
-    return value;
-}
-
 /* Whether all that `part` says is so. */
 static bool agrees(const json_t *whole, const json_t *part)
 {
@@ -240,7 +231,7 @@ TEST(rows)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct verdict verdict;
         verdict_of(rows[i].verdict, &verdict);
-        json_t *wanted = parse(rows[i].facts);
+        json_t *wanted = support_json(rows[i].facts);
         json_t *facts = feedback_facts(&verdict, source);
         if (!agrees(facts, wanted)) {
             char *text = json_dumps(facts, JSON_INDENT(1));
@@ -317,7 +308,7 @@ static void spoil(json_t *verdict, json_t *object)
 TEST(spoiled)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
-        json_t *verdict = parse(rows[i].verdict);
+        json_t *verdict = support_json(rows[i].verdict);
         verdict_complete(verdict);
         spoil(verdict, verdict);
         json_decref(verdict);
@@ -342,7 +333,7 @@ TEST(secrets)
     static const char *const statuses[] = {"wrong",     "runtime_error", "infrastructure_error",
                                            "violation", "compile_error", "passed"};
     for (size_t i = 0; i < COUNT(statuses); i++) {
-        json_t *verdict = parse(
+        json_t *verdict = support_json(
             "{\"id\": \"SECRET\", \"problem\": {\"id\": \"SECRET\", \"hash\": \"SECRET\"}, "
             "\"device\": \"SECRET\", \"environment\": {\"sandbox\": {\"layers\": [\"SECRET\"]}}, "
             "\"compiled\": "

@@ -6,11 +6,6 @@
 
 #include <time.h>
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
 static void assert_within(double seconds, double least_s, double most_s)
 {
     assert_true(seconds >= least_s - 1e-9);
@@ -26,27 +21,27 @@ TEST(times)
     at_ns[0] = clock_now_ns();
     busy_time_begin(&busy, false);
     at_ns[1] = clock_now_ns();
-    nap();
+    support_pause(2);
     busy_time_begin(&busy, false);
-    nap();
+    support_pause(2);
     busy_time_end(&busy);
     busy_time_begin(&busy, false);
     busy_time_end(&busy);
-    nap();
+    support_pause(2);
     at_ns[2] = clock_now_ns();
     busy_time_end(&busy);
     at_ns[3] = clock_now_ns();
     double least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
     double most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
     assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
-    nap(); /* it is idle */
+    support_pause(2); /* it is idle */
     assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
     assert_true(busy_time_read(&busy).alone_s == 0);
 
     at_ns[0] = clock_now_ns();
     busy_time_begin(&busy, true);
     at_ns[1] = clock_now_ns();
-    nap();
+    support_pause(2);
     at_ns[2] = clock_now_ns();
     double alone_s = busy_time_read(&busy).alone_s; /* while it lasts */
     assert_within(alone_s, (double)(at_ns[2] - at_ns[1]) * 1e-9,
@@ -59,7 +54,7 @@ TEST(times)
     assert_within(times.alone_s, alone_least_s, alone_most_s);
     assert_within(times.busy_s, least_s + alone_least_s, most_s + alone_most_s);
     busy_time_begin(&busy, false);
-    nap();
+    support_pause(2);
     assert_within(busy_time_read(&busy).alone_s, alone_least_s, alone_most_s);
     busy_time_end(&busy);
     assert_int_equal(busy.users, 0);

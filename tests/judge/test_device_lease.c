@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REFERENCE                                                                                  \
@@ -37,11 +36,6 @@ static struct settings settings;
 static _Atomic int cancelled;
 static struct judge *judge;
 static struct problem problem;
-
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
 
 static int count_children(void)
 {
@@ -177,7 +171,7 @@ TEST(whatever_becomes_of_it)
 static void *cancel_later(void *condition)
 {
     const int *placed = condition;
-    for (int i = 0; i < 2000; i++, nap()) {
+    for (int i = 0; i < 2000; i++, support_pause(2)) {
         pthread_mutex_lock(&judge->gpus.lock);
         bool there = judge->gpus.units && *placed == 0 && i > 100;
         pthread_mutex_unlock(&judge->gpus.lock);
@@ -214,7 +208,7 @@ TEST(cancelled_while_it_waits)
 static void *free_the_other(void *unused)
 {
     struct gpu_pool *pool = &judge->gpus;
-    for (bool taken = false; !taken; nap()) {
+    for (bool taken = false; !taken; support_pause(2)) {
         pthread_mutex_lock(&pool->lock);
         taken = pool->units[0].evaluations == 2;
         pthread_mutex_unlock(&pool->lock);

@@ -266,11 +266,6 @@ TEST(threads)
         assert_int_equal(pool.units[i].evaluations, 0);
 }
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
 /* A thread that wants slots, and gives them back when `leave` says so. */
 struct guest {
     pthread_t thread;
@@ -289,7 +284,7 @@ static void *visit(void *argument)
         return NULL;
     guest->inside = 1;
     while (!guest->leave)
-        nap();
+        support_pause(2);
     guest->inside = 0;
     gpu_pool_free_slots(&pool, guest->unit, guest->slots);
     return NULL;
@@ -311,7 +306,7 @@ static void await(const _Atomic int *value, int wanted)
 {
     int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
     while (*value != wanted && clock_now_ns() < deadline_ns)
-        nap();
+        support_pause(2);
     assert_int_equal(*value, wanted);
 }
 
@@ -338,7 +333,7 @@ TEST(slots)
     begin(&guests[MOST], unit, 1);
     begin(&elsewhere, other, 1);
     await(&elsewhere.inside, 1); /* each GPU has slots of its own */
-    for (int i = 0; i < 60; i++, nap())
+    for (int i = 0; i < 60; i++, support_pause(2))
         assert_true(!guests[MOST].inside && unit->slots_used == MOST);
     finish(&guests[1]);
     await(&guests[MOST].inside, 1);
@@ -358,7 +353,7 @@ TEST(cancelled_outside)
     assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, NULL, &err), 0);
     begin(&waiting[0], unit, 1);
     begin(&waiting[1], unit, MOST);
-    nap();
+    support_pause(2);
     for (int i = 0; i < 2; i++) {
         waiting[i].cancelled = 1;
         pthread_join(waiting[i].thread, NULL);
@@ -383,13 +378,13 @@ TEST(alone)
     await(&first.inside, 1);
     begin(&alone, unit, MOST);
     while (!under_lock(&unit->wanting_several))
-        nap();
+        support_pause(2);
     begin(&later, unit, 1); /* two slots are free */
-    for (int i = 0; i < 60; i++, nap())
+    for (int i = 0; i < 60; i++, support_pause(2))
         assert_false(alone.inside || later.inside);
     finish(&first);
     await(&alone.inside, 1);
-    for (int i = 0; i < 60; i++, nap())
+    for (int i = 0; i < 60; i++, support_pause(2))
         assert_false(later.inside);
     finish(&alone);
     await(&later.inside, 1);

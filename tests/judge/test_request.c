@@ -12,15 +12,6 @@
 #define CANDIDATE "\"candidate\": {\"source\": \"void solution() {}\"}"
 #define TORCH "\"problem\": {\"format\": \"torch\", \"source\": \"class Model\"}"
 
-static json_t *parsed(const char *text)
-{
-    json_t *value;
-    struct err err;
-    if (json_parse("test", text, strlen(text), &value, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return value;
-}
-
 TEST(taken)
 {
     static const struct {
@@ -55,7 +46,7 @@ TEST(taken)
     for (size_t i = 0; i < COUNT(taken); i++) {
         struct evaluation_request request;
         struct err err = {0};
-        json_t *object = parsed(taken[i].text);
+        json_t *object = support_json(taken[i].text);
         if (evaluation_request_parse(object, &request, &err) < 0)
             fail_msg("%s: %s", taken[i].text, err.text);
         assert_int_equal(request.format, taken[i].format);
@@ -112,7 +103,7 @@ TEST(refused)
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct evaluation_request request;
         struct err err = {0};
-        json_t *object = parsed(refused[i].text);
+        json_t *object = support_json(refused[i].text);
         if (evaluation_request_parse(object, &request, &err) == 0)
             fail_msg("%s was taken", refused[i].text);
         if (!strstr(err.text, refused[i].error))
@@ -137,7 +128,7 @@ TEST(too_large)
     for (size_t i = 0; i < COUNT(limits); i++) {
         struct evaluation_request request;
         struct err err = {0};
-        json_t *object = parsed(limits[i].text);
+        json_t *object = support_json(limits[i].text);
         json_t *container = json_object_get(object, limits[i].container);
         memset(text, 'x', LIMIT_SOURCE_BYTES + 1);
         text[limits[i].most] = '\0';
@@ -158,9 +149,10 @@ TEST(settings)
     struct evaluation_request request;
     struct err err = {0};
     settings_init(&base);
-    json_t *object = parsed("{" PROBLEM ", " CANDIDATE
-                            ", \"settings\": {\"check.trials\": 7, \"timing.max_samples\": 20, "
-                            "\"torch.compile\": \"default\"}}");
+    json_t *object = support_json(
+        "{" PROBLEM ", " CANDIDATE
+        ", \"settings\": {\"check.trials\": 7, \"timing.max_samples\": 20, "
+        "\"torch.compile\": \"default\"}}");
     assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
     assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), 0);
     assert_int_equal(check_settings(&out)->trials, 7);
@@ -202,7 +194,7 @@ TEST(hash)
         struct evaluation_request request;
         struct err err = {0};
         char hashes[2][HASH_HEX_BYTES];
-        json_t *one = parsed(pairs[i].one), *two = parsed(pairs[i].two);
+        json_t *one = support_json(pairs[i].one), *two = support_json(pairs[i].two);
         assert_int_equal(evaluation_request_parse(one, &request, &err), 0);
         evaluation_request_hash(&request, "", hashes[0]);
         assert_int_equal(evaluation_request_parse(two, &request, &err), 0);
@@ -219,7 +211,7 @@ TEST(refusal)
 {
     struct evaluation_request request;
     struct err err = {0};
-    json_t *object = parsed("{\"id\": \"x\", \"refused\": \"because\"}");
+    json_t *object = support_json("{\"id\": \"x\", \"refused\": \"because\"}");
     assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
     json_t *verdict = evaluation_request_refusal(&request, request.refused);
     const json_t *error = json_object_get(verdict, "error");

@@ -29,11 +29,6 @@ static pid_t server;
 static const struct wire_gpu gpu = {.uuid = "GPU-sixteen", .queues = 3};
 static bool boxes_have_scratch;
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
 static pid_t parent_of(pid_t pid)
 {
     return (pid_t)sandboxed_stat(pid, 4);
@@ -59,13 +54,13 @@ static void assert_sandboxed(int count)
 {
     int64_t deadline_ns = clock_now_ns() + WAIT_MS * INT64_C(1000000);
     while (count_sandboxed() != count && clock_now_ns() < deadline_ns)
-        nap();
+        support_pause(2);
     assert_int_equal(count_sandboxed(), count);
     deadline_ns = clock_now_ns() + NEVER_MS * INT64_C(1000000);
     while (clock_now_ns() < deadline_ns) {
         if (count_sandboxed() != count)
             fail_msg("%d processes, and not %d any more", count_sandboxed(), count);
-        nap();
+        support_pause(2);
     }
 }
 
@@ -279,7 +274,7 @@ TEST(no_server)
     warm_pool_expect(pool, 4);
     for (int i = 0; i < 4; i++) {
         assert_false(warm_pool_take(pool, NULL, &process));
-        nap();
+        support_pause(2);
     }
     warm_pool_close(pool);
     pool = NULL;
@@ -297,7 +292,7 @@ TEST(closed)
         open_pool(1 + (uint32_t)i % 4);
         warm_pool_expect(pool, 100);
         for (int k = 0; k < i % 7; k++)
-            nap();
+            support_pause(2);
         close_pool(state);
         assert_int_equal(judging_descriptors(), before);
     }
@@ -384,7 +379,7 @@ TEST(dying)
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * WAIT_MS * INT64_C(1000000);
     while (!hopeful.done && clock_now_ns() < deadline_ns)
-        nap();
+        support_pause(2);
     bool stuck = !hopeful.done;
     hopeful.cancelled = 1;
     pthread_join(thread, NULL);

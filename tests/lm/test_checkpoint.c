@@ -117,16 +117,6 @@ TEST(killed)
     mem_free(half);
 }
 
-static void put(const char *directory, const char *name, const char *text)
-{
-    struct err err = {0};
-    char *path = path_in(directory, name);
-    if (file_make_directories(directory, 0755, &err) < 0 ||
-        file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
-        fail_msg("%s", err.text);
-    mem_free(path);
-}
-
 static void assert_found(const char *name, const char *expected)
 {
     char *found = NULL;
@@ -149,21 +139,21 @@ TEST(leftovers)
     char *saving = path_in(directory, "deep/last.saving");
     char *previous = path_in(directory, "deep/last.previous");
 
-    put(saving, CHECKPOINT_STATE, "half");
+    support_write(saving, CHECKPOINT_STATE, "half");
     assert_found(path, NULL);
-    put(previous, CHECKPOINT_STATE, "old");
+    support_write(previous, CHECKPOINT_STATE, "old");
     assert_found(path, previous);
 
     /* An aborted one changes nothing; a committed one leaves nothing beside it. */
     assert_int_equal(checkpoint_begin(&checkpoint, slashed, &err), 0);
     assert_string_equal(checkpoint.path, saving);
-    put(checkpoint.path, CHECKPOINT_STATE, "new");
+    support_write(checkpoint.path, CHECKPOINT_STATE, "new");
     checkpoint_abort(&checkpoint);
     assert_false(file_exists(saving));
     assert_found(path, previous);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(checkpoint_begin(&checkpoint, path, &err), 0);
-        put(checkpoint.path, CHECKPOINT_STATE, round ? "newer" : "new");
+        support_write(checkpoint.path, CHECKPOINT_STATE, round ? "newer" : "new");
         assert_int_equal(checkpoint_commit(&checkpoint, &err), 0);
         assert_found(slashed, path);
         assert_false(file_exists(saving));
@@ -175,10 +165,10 @@ TEST(leftovers)
     assert_string_equal(text, "newer");
 
     /* A file, and a directory with somebody's files, stay. */
-    put(directory, "file", "mine");
+    support_write(directory, "file", "mine");
     char *file = path_in(directory, "file");
     assert_int_equal(checkpoint_begin(&checkpoint, file, &err), ERR_IO);
-    put(saving, "thesis.tex", "mine");
+    support_write(saving, "thesis.tex", "mine");
     assert_int_equal(checkpoint_begin(&checkpoint, path, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "thesis.tex"));
 

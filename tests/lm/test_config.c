@@ -17,17 +17,9 @@
 #define QWEN3 "{\"model_type\":\"qwen3\"," SIZES ",\"num_key_value_heads\":2"
 #define LLAMA "{\"model_type\":\"llama\"," SIZES
 
-static json_t *parse(const char *text)
-{
-    json_t *document = NULL;
-    struct err err = {0};
-    assert_ok(json_parse("test", text, strlen(text), &document, &err), &err);
-    return document;
-}
-
 static int read_config(const char *text, struct lm_config *config, struct err *err)
 {
-    json_t *document = parse(text);
+    json_t *document = support_json(text);
     int result = lm_config_parse(config, document, err);
     json_decref(document);
     return result;
@@ -305,7 +297,7 @@ TEST(adapters)
     for (size_t i = 0; i < COUNT(adapters); i++) {
         struct lm_lora lora, again;
         struct err err = {0};
-        json_t *document = parse(adapters[i].text);
+        json_t *document = support_json(adapters[i].text);
         int result = lm_adapter_parse(&lora, document, &err);
         json_decref(document);
         if (adapters[i].wanted && (result == 0 || !strstr(err.text, adapters[i].wanted)))

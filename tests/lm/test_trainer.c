@@ -304,15 +304,6 @@ TEST(resume)
     mem_free(path);
 }
 
-static void write_text(const char *directory, const char *name, const char *text)
-{
-    struct err err = {0};
-    char *path = mem_printf("%s/%s", directory, name);
-    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
-        fail_msg("%s", err.text);
-    mem_free(path);
-}
-
 static void assert_refused(int result, int code, const struct err *err, const char *why)
 {
     if (result != code || !strstr(err->text, why))
@@ -334,16 +325,16 @@ TEST(wrong_checkpoints)
     assert_int_equal(lm_trainer_load(full.trainer, path, true, NULL, &err), 0);
     assert_refused(lm_trainer_load(adapter.trainer, path, true, NULL, &err), ERR_INPUT, &err,
                    "trains the model, this trainer the adapter");
-    write_text(path, "state.json", "{\"format\": 2, \"weights\": \"model\"}");
+    support_write(path, "state.json", "{\"format\": 2, \"weights\": \"model\"}");
     assert_refused(lm_trainer_load(full.trainer, path, true, NULL, &err), ERR_INPUT, &err,
                    "format 2");
-    write_text(path, "state.json", "{\"format\": 1, ");
+    support_write(path, "state.json", "{\"format\": 1, ");
     assert_refused(lm_trainer_load(full.trainer, path, true, NULL, &err), ERR_INPUT, &err,
                    "state.json:1:");
     /* A checkpoint replaces a checkpoint, and nothing else. */
     assert_int_equal(lm_trainer_save(full.trainer, path, NULL, &err), 0);
     assert_int_equal(lm_trainer_load(full.trainer, path, false, NULL, &err), 0);
-    write_text(path, "notes.txt", "mine");
+    support_write(path, "notes.txt", "mine");
     assert_refused(lm_trainer_save(full.trainer, path, NULL, &err), ERR_INPUT, &err,
                    "notes.txt, which is no part of a checkpoint");
     assert_true(file_exists(inside));

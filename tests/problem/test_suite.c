@@ -11,18 +11,6 @@
 static char root[] = "/tmp/test_suite.XXXXXX";
 static char problems[64], bench[64], plain[64], empty[64];
 
-static void put(const char *directory, const char *name, const char *text)
-{
-    char path[512];
-    struct err err = {0};
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    assert_ok(file_make_directories(path, 0755, &err), &err);
-    *slash = '/';
-    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
-}
-
 static void put_native(const char *directory, const char *name, const char *summary)
 {
     char path[128], text[512];
@@ -33,9 +21,9 @@ static void put_native(const char *directory, const char *name, const char *summ
              "arguments:\n  y: {role: out, type: f32, shape: [n]}\n  n: {role: size}\n"
              "tolerance: {relative: 1e-5}\ncheck: [{n: 1}]\ntime: [{n: 2}]\n",
              last ? last + 1 : name, summary);
-    put(directory, path, text);
+    support_write(directory, path, text);
     snprintf(path, sizeof path, "%s/reference.c", name);
-    put(directory, path, "void solution(void);\n");
+    support_write(directory, path, "void solution(void);\n");
 }
 
 static void put_torch(const char *directory, const char *name, const char *summary)
@@ -45,7 +33,7 @@ static void put_torch(const char *directory, const char *name, const char *summa
              "import torch\n\nclass Model(torch.nn.Module):\n    \"\"\"\n    %s\n    \"\"\"\n\n"
              "def get_inputs():\n    return []\n\ndef get_init_inputs():\n    return []\n",
              summary);
-    put(directory, name, text);
+    support_write(directory, name, text);
 }
 
 FIXTURE(setup)
@@ -60,16 +48,16 @@ FIXTURE(setup)
     put_native(problems, "native/gemm", "Ours.");
     put_torch(problems, "torch/relu.py", "A relu.");
     put_torch(problems, "torch/softmax.py", "A softmax in torch.");
-    put(problems, "torch/tests/fast.py", "x = 1\n");
-    put(problems, "torch/README.md", "text\n");
-    put(problems, "native/notes/README.md", "no problem\n");
+    support_write(problems, "torch/tests/fast.py", "x = 1\n");
+    support_write(problems, "torch/README.md", "text\n");
+    support_write(problems, "native/notes/README.md", "no problem\n");
     put_torch(bench, "KernelBench/level1/1_Square_matrix_multiplication_.py", "Square.");
     put_torch(bench, "KernelBench/level1/100_HingeLoss.py", "Hinge.");
     put_torch(bench, "KernelBench/level1/23_Softmax.py", "KernelBench's softmax.");
     put_torch(bench, "KernelBench/level2/1_Conv2D_ReLU.py", "Conv.");
     put_torch(bench, "KernelBench/level10/2_Late.py", "Late.");
-    put(bench, "KernelBench/level1/helper.py", "x = 1\n");
-    put(bench, "KernelBench/levels/1_No.py", "x = 1\n");
+    support_write(bench, "KernelBench/level1/helper.py", "x = 1\n");
+    support_write(bench, "KernelBench/levels/1_No.py", "x = 1\n");
     put_native(plain, "softmax", "Mine.");
     put_native(plain, "mine", "Mine.");
     put_torch(plain, "level1/23_Other.py", "Other.");
@@ -234,7 +222,7 @@ TEST(opens_no_more)
     const char *const search_paths[] = {problems, other};
     struct problem problem;
     struct err err = {0};
-    put(problems, "native/broken/problem.yaml", "name: [\n");
+    support_write(problems, "native/broken/problem.yaml", "name: [\n");
     assert_int_equal(suite_load(search_paths, 2, "gemm", &problem, &err), 0);
     problem_deinit(&problem);
     assert_int_equal(suite_load(search_paths, 2, "torch/relu", &problem, &err), 0);

@@ -168,17 +168,6 @@ static int see(void *context, const struct example *example)
     return 0;
 }
 
-static void write_text(const char *directory, const char *name, const char *text)
-{
-    char *path = mem_printf("%s/%s", directory, name);
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    assert_int_equal(file_make_directories(path, 0755, NULL), 0);
-    *slash = '/';
-    assert_int_equal(file_write_atomic(path, text, strlen(text), 0644, NULL), 0);
-    mem_free(path);
-}
-
 static int read_path(const char *path, const struct corpus_options *options, struct seen *seen,
                      struct corpus_counts *counts, struct err *err)
 {
@@ -213,11 +202,11 @@ TEST(file)
         buf_puts(&text, "\xc3\xa4");
     buf_puts(&text, "\", \"triton_code\": \"t\"}\n"
                     "{\"python_code\": \"p\", \"triton_code\": \"t\", \"entry_point\": \"Z\"}");
-    write_text(directory, "a.jsonl", text.data);
-    write_text(directory, "b.jsonl",
-               "{\"reference\": \"r\", \"solution\": \"s\", \"language\": "
-               "\"c\", \"name\": \"B\"}\n");
-    write_text(directory, "notes.txt", "none\n");
+    support_write(directory, "a.jsonl", text.data);
+    support_write(directory, "b.jsonl",
+                  "{\"reference\": \"r\", \"solution\": \"s\", \"language\": "
+                  "\"c\", \"name\": \"B\"}\n");
+    support_write(directory, "notes.txt", "none\n");
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
     assert_string_equal(seen.names, "A:triton Z:triton B:c ");
     assert_int_equal(counts.fates[CORPUS_TAKEN], 3);
@@ -240,11 +229,11 @@ TEST(directories)
     assert_non_null(mkdtemp(directory));
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "holds no examples"));
-    write_text(directory, "relu/reference.py", "class Model: pass\n");
-    write_text(directory, "relu/a.cu", "__global__ void solution() {}\n");
-    write_text(directory, "relu/b.py", "import triton\n@triton.jit\ndef k(): pass\n");
-    write_text(directory, "relu/readme.md", "no source\n");
-    write_text(directory, "relu/c.c", "");
+    support_write(directory, "relu/reference.py", "class Model: pass\n");
+    support_write(directory, "relu/a.cu", "__global__ void solution() {}\n");
+    support_write(directory, "relu/b.py", "import triton\n@triton.jit\ndef k(): pass\n");
+    support_write(directory, "relu/readme.md", "no source\n");
+    support_write(directory, "relu/c.c", "");
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
     assert_string_equal(seen.names, "relu:cuda relu:triton ");
     assert_int_equal(counts.bad, 1);
@@ -269,13 +258,14 @@ TEST(problems_and_trajectories)
     assert_int_equal(counts.bad, 0);
 
     assert_non_null(mkdtemp(directory));
-    write_text(directory, "t.jsonl",
-               "{\"episode\": \"1\", \"problem\": \"softmax\", \"problem_hash\": \"\", "
-               "\"language\": \"c\", \"best_turn\": 1, \"turns\": [{\"correct\": false, \"code\": "
-               "\"bad\"}, {\"correct\": true, \"code\": \"good\", \"speedup\": 2}]}\n"
-               "{\"episode\": \"2\", \"problem\": \"softmax\", \"problem_hash\": \"0123\", "
-               "\"language\": \"c\", \"best_turn\": 0, \"turns\": [{\"correct\": true, \"code\": "
-               "\"old\"}]}\n");
+    support_write(
+        directory, "t.jsonl",
+        "{\"episode\": \"1\", \"problem\": \"softmax\", \"problem_hash\": \"\", "
+        "\"language\": \"c\", \"best_turn\": 1, \"turns\": [{\"correct\": false, \"code\": "
+        "\"bad\"}, {\"correct\": true, \"code\": \"good\", \"speedup\": 2}]}\n"
+        "{\"episode\": \"2\", \"problem\": \"softmax\", \"problem_hash\": \"0123\", "
+        "\"language\": \"c\", \"best_turn\": 0, \"turns\": [{\"correct\": true, \"code\": "
+        "\"old\"}]}\n");
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
     assert_string_equal(seen.names, "softmax:c ");
     assert_int_equal(counts.fates[CORPUS_FOREIGN], 1); /* of a problem that was another one then */

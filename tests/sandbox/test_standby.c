@@ -5,7 +5,6 @@
 #include "../support/judging.h"
 #include "../support/test.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
@@ -99,11 +98,6 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
 /* Gone, or dead and waiting to be reaped. */
 static bool vanished(pid_t pid)
 {
@@ -112,7 +106,7 @@ static bool vanished(pid_t pid)
         char now = state_of(pid);
         if (now == '\0' || now == 'Z' || now == 'X')
             return true;
-        nap();
+        support_pause(2);
     }
     return false;
 }
@@ -227,7 +221,7 @@ TEST(death)
         kill(process.pid, SIGKILL);
         assert_int_equal(poll(&wait, 1, WAIT_MS), 1);
         while (!sandboxed_ended(&process))
-            nap();
+            support_pause(2);
         assert_true(sandboxed_ended(&process)); /* stays so */
         assert_int_equal(WTERMSIG(process.status), SIGKILL);
         sandboxed_close(&process);

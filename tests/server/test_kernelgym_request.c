@@ -30,18 +30,10 @@ FIXTURE(end)
 
 TEST_GROUP(begin, end);
 
-static json_t *parsed(const char *text)
-{
-    json_t *value;
-    struct err err;
-    assert_ok(json_parse("test", text, strlen(text), &value, &err), &err);
-    return value;
-}
-
 /* A good request with the keys of `more` over it. */
 static json_t *body_with(const char *more)
 {
-    json_t *over = parsed(more);
+    json_t *over = support_json(more);
     json_t *body = json_pack("{s:s, s:s, s:s}", "task_id", "t", "reference_code", reference,
                              "kernel_code", kernel);
     json_object_update(body, over);
@@ -213,7 +205,7 @@ TEST(envelope)
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     struct err err = {.code = ERR_INPUT, .text = "body:1:1: not JSON"};
-    json_t *body = parsed("{\"kernel_code\": 5, \"timeout\": 1}");
+    json_t *body = support_json("{\"kernel_code\": 5, \"timeout\": 1}");
     assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
     assert_string_equal(json_string_value(json_object_get(reply.body, "error")),
                         "RequestValidationError");
@@ -222,14 +214,14 @@ TEST(envelope)
     assert_true(json_is_null(json_object_get(reply.body, "task_id")));
     assert_string_equal(json_string_value(json_object_get(reply.body, "timestamp")),
                         "2026-01-31T12:00:00.000Z");
-    json_t *errors = parsed(message_of(&reply));
+    json_t *errors = support_json(message_of(&reply));
     assert_int_equal(json_array_size(errors), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(errors, 0), "msg")),
                         "Field required");
     kernelgym_reply_deinit(&reply);
     json_decref(errors);
     json_decref(body);
-    body = parsed("[]");
+    body = support_json("[]");
     assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
     assert_refused(&reply, 400, "VALIDATION_ERROR", "valid dictionary or object");
     json_decref(body);
@@ -295,7 +287,7 @@ TEST(workflow)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
-        json_t *body = parsed(cases[i].envelope);
+        json_t *body = support_json(cases[i].envelope);
         json_t *payload = body_with(cases[i].payload);
         if (!json_object_get(body, "task_id") && !strstr(cases[i].payload, "task_id"))
             json_object_del(payload, "task_id");
@@ -318,7 +310,7 @@ TEST(workflow_without_code)
 {
     struct kernelgym_request request;
     struct kernelgym_reply reply;
-    json_t *body = parsed("{\"task_id\": \"x\"}");
+    json_t *body = support_json("{\"task_id\": \"x\"}");
     assert_int_equal(kernelgym_workflow_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
     assert_refused(&reply, 500, "SYSTEM_ERROR", "missing required argument");
     json_object_set_new(body, "workflow", json_null());
@@ -470,7 +462,8 @@ TEST(queries)
     struct kernelgym_node_query query;
     struct kernelgym_reply reply;
     int64_t least;
-    json_t *given = parsed("{\"hostname\": \"h\", \"worker_id\": \"w\", \"min_errors\": \"5\"}");
+    json_t *given = support_json(
+        "{\"hostname\": \"h\", \"worker_id\": \"w\", \"min_errors\": \"5\"}");
     assert_int_equal(kernelgym_node_parse(given, NOW_MS, &query, &reply), 0);
     assert_string_equal(query.hostname, "h");
     assert_null(query.node_name);

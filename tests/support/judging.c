@@ -44,14 +44,6 @@ struct judge *judging_open(const struct judge_options *options)
     return judge;
 }
 
-static void write_file(const char *directory, const char *name, const char *text)
-{
-    struct err err = {0};
-    char *path = mem_printf("%s/%s", directory, name);
-    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
-    mem_free(path);
-}
-
 void judging_problem(struct problem *problem, const char *directory, const char *name,
                      const char *yaml, const char *reference)
 {
@@ -59,8 +51,8 @@ void judging_problem(struct problem *problem, const char *directory, const char 
     char *place = mem_printf("%s/%s", directory, name);
     char *whole = mem_printf("name: %s\nsummary: A problem of a test.\n%s", name, yaml);
     assert_ok(file_make_directories(place, 0755, &err), &err);
-    write_file(place, "problem.yaml", whole);
-    write_file(place, "reference.c", reference);
+    support_write(place, "problem.yaml", whole);
+    support_write(place, "reference.c", reference);
     assert_ok(problem_load(problem, place, name, &err), &err);
     mem_free(whole);
     mem_free(place);

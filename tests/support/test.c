@@ -1,6 +1,10 @@
 #include "test.h"
 
+#include "base/file.h"
 #include "base/mem.h"
+
+#include <jansson.h>
+#include <time.h>
 
 static struct test_entry *entries; /* by line */
 static size_t entry_count;
@@ -48,6 +52,31 @@ int tests_run(void)
     for (const struct test_entry *entry = &begin; entry;)
         entry = run_group(entry, &each, &failed);
     return failed;
+}
+
+json_t *support_json(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, JSON_DECODE_ANY, &error);
+    if (!value)
+        fail_msg("%s: %s", text, error.text);
+    return value;
+}
+
+void support_write(const char *directory, const char *name, const char *text)
+{
+    char *path = mem_printf("%s/%s", directory, name), *slash = strrchr(path, '/');
+    struct err err = {0};
+    *slash = '\0';
+    assert_ok(file_make_directories(path, 0755, &err), &err);
+    *slash = '/';
+    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
+    mem_free(path);
+}
+
+void support_pause(int64_t ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
 /* A program's argument is a pattern of names, such as 'test_*refused*': only those run. */

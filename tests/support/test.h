@@ -56,6 +56,12 @@
             fail_msg("%s", (err)->text);                                                           \
     } while (0)
 
+/* The JSON of a text, which is whole; the caller's (json_decref). */
+struct json_t *support_json(const char *text);
+/* Writes a file, and makes the directories above it that are missing. */
+void support_write(const char *directory, const char *name, const char *text);
+void support_pause(int64_t ms);
+
 /* For a file with its own main: runs the registered tests, each time it is called, and returns how
  * many failed. */
 int tests_run(void);

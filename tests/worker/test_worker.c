@@ -125,11 +125,6 @@ static void get(const char *id, struct queue_job *job)
         fail_msg("%s: %s", id, err.text);
 }
 
-static void pause_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
-
 /* The job once it is in that state; fails after a minute. */
 static void wait_for(const char *id, enum queue_state state, struct queue_job *job)
 {
@@ -137,7 +132,7 @@ static void wait_for(const char *id, enum queue_state state, struct queue_job *j
     get(id, job);
     while (job->state != state && clock_ms_since(start_ns) < BOUND_MS) {
         queue_job_deinit(job);
-        pause_ms(5);
+        support_pause(5);
         get(id, job);
     }
     if (job->state != state)
@@ -262,7 +257,7 @@ TEST(drain_waits)
     wait_for("late", QUEUE_RUNNING, &job);
     queue_job_deinit(&job);
     while (!is_busy(worker))
-        pause_ms(1);
+        support_pause(1);
     stop(worker, BOUND_MS);
     get("late", &job);
     assert_int_equal(job.state, QUEUE_DONE);
@@ -305,7 +300,7 @@ TEST(note)
     int64_t start_ns = clock_now_ns();
     json_t *note;
     while (!is_registered("bench one", &note) && clock_ms_since(start_ns) < BOUND_MS)
-        pause_ms(5);
+        support_pause(5);
     assert_non_null(note);
     assert_string_equal(json_string_value(json_object_get(note, "name")), "bench one");
     json_t *claims = json_object_get(note, "claims");

@@ -4,6 +4,7 @@
 #include "rl/train/config.h"
 
 #include "../support/rl_batches.h"
+#include "../support/setting_pairs.h"
 #include "../support/test.h"
 
 #include <math.h>
@@ -97,14 +98,10 @@ static const struct row {
      .original = {.drop = {RL_CONSTANT, RL_CONSTANT, RL_EXCLUDED}}},
 };
 
-/* Pairs with spaces between. */
 static void assign(struct settings *settings, const char *pairs)
 {
-    char copy[256], *place = copy;
     struct err err = {0};
-    snprintf(copy, sizeof copy, "%s", pairs ? pairs : "");
-    for (char *pair = strtok_r(place, " ", &place); pair; pair = strtok_r(NULL, " ", &place))
-        assert_ok(settings_assign(settings, pair, &err), &err);
+    assert_ok(setting_pairs_assign(settings, pairs, &err), &err);
 }
 
 static void read_method(const struct row *row, bool original, struct settings *settings,

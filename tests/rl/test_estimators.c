@@ -4,6 +4,7 @@
 #include "rl/train/train_step.h"
 
 #include "../support/learned.h"
+#include "../support/setting_pairs.h"
 #include "../support/test.h"
 #include "../support/tiny_lm.h"
 
@@ -89,7 +90,7 @@ FIXTURE(end)
 TEST_GROUP(begin, end);
 
 /* Of a whole step, at a rate of 0: the next one meets the same weights. */
-static struct train_step_result train(struct world *world, const char *const *pairs)
+static struct train_step_result train(struct world *world, const char *pair)
 {
     struct settings settings;
     struct train_config config;
@@ -97,12 +98,11 @@ static struct train_step_result train(struct world *world, const char *const *pa
     struct train_step_result trained;
     struct err err = {0};
     settings_init(&settings);
-    assert_ok(settings_assign(&settings, "train.model=m", &err), &err);
-    assert_ok(settings_assign(&settings, "train.problems=p", &err), &err);
-    assert_ok(settings_assign(&settings, "train.samples=3", &err), &err);
-    assert_ok(settings_assign(&settings, "train.rate=0", &err), &err);
-    for (; *pairs; pairs++)
-        assert_ok(settings_assign(&settings, *pairs, &err), &err);
+    assert_ok(setting_pairs_assign(&settings,
+                                   "train.model=m train.problems=p train.samples=3 train.rate=0",
+                                   &err),
+              &err);
+    assert_ok(settings_assign(&settings, pair, &err), &err);
     assert_ok(train_config_read(&config, &settings, &err), &err);
     const struct train_step_options options = {.method = &config.method,
                                                .loss = config.loss,
@@ -123,12 +123,12 @@ static struct train_step_result train(struct world *world, const char *const *pa
     return trained;
 }
 
-static double norm_of(struct world *world, const char *const *pairs)
+static double norm_of(struct world *world, const char *pair)
 {
-    struct train_step_result trained = train(world, pairs);
+    struct train_step_result trained = train(world, pair);
     if (trained.not_finite || trained.changes != 1 || !isfinite(trained.sums.loss) ||
         !isfinite(trained.norm) || !(trained.norm > 0))
-        fail_msg("%s: loss %g, norm %g", pairs[0], trained.sums.loss, trained.norm);
+        fail_msg("%s: loss %g, norm %g", pair, trained.sums.loss, trained.norm);
     return trained.norm;
 }
 
@@ -136,9 +136,8 @@ TEST(every_estimator_trains)
 {
     for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
         char pair[64];
-        const char *const pairs[] = {pair, NULL};
         snprintf(pair, sizeof pair, "train.estimator=%s", estimator->name);
-        norm_of(*state, pairs);
+        norm_of(*state, pair);
     }
 }
 
@@ -146,23 +145,20 @@ TEST(every_method_and_rule_trains)
 {
     for (size_t i = 0; word_at(&rl_method_words, i); i++) {
         char pair[64];
-        const char *const pairs[] = {pair, NULL};
         snprintf(pair, sizeof pair, "train.method=%s", word_at(&rl_method_words, i));
-        norm_of(*state, pairs);
+        norm_of(*state, pair);
     }
     for (const struct rl_return_rule *rule = rl_return_rules; rule->name; rule++) {
         char pair[64];
-        const char *const pairs[] = {pair, NULL};
         snprintf(pair, sizeof pair, "train.returns=%s", rule->name);
-        norm_of(*state, pairs);
+        norm_of(*state, pair);
     }
 }
 
 /* Of first turns alone, where all groups have three members: N/(N-1) in the gradient itself. */
 TEST(factor)
 {
-    static const char *const rloo[] = {"train.estimator=rloo", NULL};
-    static const char *const grpo[] = {"train.estimator=grpo_last", NULL};
-    double factor = norm_of(*state, rloo) / norm_of(*state, grpo);
+    double factor = norm_of(*state, "train.estimator=rloo") /
+                    norm_of(*state, "train.estimator=grpo_last");
     assert_true(fabs(factor - 1.5) < 1e-4);
 }

@@ -2,6 +2,7 @@
  * can be. */
 #include "rl/train/config.h"
 
+#include "../support/setting_pairs.h"
 #include "../support/test.h"
 #include "rl/train/stage.h"
 #include "rl/train/train_settings.h"
@@ -10,17 +11,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of pairs "train.x=y"; NULL ends them. */
-static int read(const char *const *pairs, struct settings *settings, struct train_config *config,
+static int read(const char *pairs, struct settings *settings, struct train_config *config,
                 struct err *err)
 {
-    static const char *const needed[] = {"train.model=m", "train.problems=relu"};
     settings_init(settings);
-    for (size_t i = 0; i < 2; i++)
-        assert_ok(settings_assign(settings, needed[i], err), err);
-    int result = 0;
-    for (; *pairs && result == 0; pairs++)
-        result = settings_assign(settings, *pairs, err);
+    assert_ok(setting_pairs_assign(settings, "train.model=m train.problems=relu", err), err);
+    int result = setting_pairs_assign(settings, pairs, err);
     return result == 0 ? train_config_read(config, settings, err) : result;
 }
 
@@ -32,12 +28,11 @@ static int read(const char *const *pairs, struct settings *settings, struct trai
 
 TEST(standard)
 {
-    static const char *const none[] = {NULL};
     struct settings settings;
     struct train_config config;
     struct rl_method standard = {0};
     struct err err = {0};
-    assert_ok(read(none, &settings, &config, &err), &err);
+    assert_ok(read("", &settings, &config, &err), &err);
     assert_ok(rl_method_preset("trloo", &standard, &err), &err);
     assert_ok(rl_method_check(&standard, &err), &err);
     SAME(config.method.estimator, standard.estimator);
@@ -57,51 +52,20 @@ TEST(standard)
     settings_deinit(&settings);
 }
 
-static const char *const all_pairs[] = {"train.method=grpo",
-                                        "train.estimator=erloo",
-                                        "train.returns=max",
-                                        "gym.gamma=0.5",
-                                        "train.shaping=residual",
-                                        "train.void_turns=mask",
-                                        "train.failed_turns=mask",
-                                        "train.unjudged=zero",
-                                        "train.bounds_level=turn",
-                                        "train.bounds_lower=0.25",
-                                        "train.bounds_upper=3",
-                                        "train.veto=0.001",
-                                        "train.veto_unit=rollout",
-                                        "train.coverage=rollout",
-                                        "train.coverage_threshold=0.2",
-                                        "train.coverage_factor=0.05",
-                                        "train.coverage_turns=every",
-                                        "train.coverage_unknown=zero",
-                                        "train.coverage_speedup=1.5",
-                                        "train.coverage_rewards=pay",
-                                        "train.rejected_turns=stay",
-                                        "train.filter_values=rewards",
-                                        "train.pad_rows=17",
-                                        "train.filter=last_turn",
-                                        "train.filter_deviation=0.01",
-                                        "train.filter_rollouts=3",
-                                        "train.importance=sequence",
-                                        "train.importance_upper=5",
-                                        "train.aggregation=token-mean",
-                                        "train.scale=7",
-                                        "train.nominal_rows=11",
-                                        "train.nominal_tokens=13",
-                                        "train.singleton=zero",
-                                        "train.loss=ppo",
-                                        "train.clip_low=0.7",
-                                        "train.clip_high=1.4",
-                                        "train.dual_clip=3",
-                                        "train.ratio=trained",
-                                        "train.schedule=linear",
-                                        "train.sft_schedule=constant",
-                                        "train.measure=fast_1",
-                                        "train.lora_rank=8",
-                                        "train.evaluate_top_p=0.9",
-                                        "train.entropy=0.01",
-                                        NULL};
+static const char all_pairs[] =
+    "train.method=grpo train.estimator=erloo train.returns=max gym.gamma=0.5 "
+    "train.shaping=residual train.void_turns=mask train.failed_turns=mask train.unjudged=zero "
+    "train.bounds_level=turn train.bounds_lower=0.25 train.bounds_upper=3 train.veto=0.001 "
+    "train.veto_unit=rollout train.coverage=rollout train.coverage_threshold=0.2 "
+    "train.coverage_factor=0.05 train.coverage_turns=every train.coverage_unknown=zero "
+    "train.coverage_speedup=1.5 train.coverage_rewards=pay train.rejected_turns=stay "
+    "train.filter_values=rewards train.pad_rows=17 train.filter=last_turn "
+    "train.filter_deviation=0.01 train.filter_rollouts=3 train.importance=sequence "
+    "train.importance_upper=5 train.aggregation=token-mean train.scale=7 train.nominal_rows=11 "
+    "train.nominal_tokens=13 train.singleton=zero train.loss=ppo train.clip_low=0.7 "
+    "train.clip_high=1.4 train.dual_clip=3 train.ratio=trained train.schedule=linear "
+    "train.sft_schedule=constant train.measure=fast_1 train.lora_rank=8 "
+    "train.evaluate_top_p=0.9 train.entropy=0.01";
 
 TEST(fields)
 {
@@ -160,8 +124,8 @@ TEST(fields)
 /* What of the release's preset goes by the size of a step. */
 TEST(plan)
 {
-    static const char *const pairs[] = {"train.method=drkernel_original", "train.prompts=4",
-                                        "train.samples=6", "gym.turns=2", NULL};
+    static const char pairs[] =
+        "train.method=drkernel_original train.prompts=4 train.samples=6 gym.turns=2";
     struct settings settings;
     struct train_config config;
     struct err err = {0};
@@ -174,8 +138,8 @@ TEST(plan)
 /* 0 is a value, not the method's. */
 TEST(off)
 {
-    static const char *const pairs[] = {"train.method=drkernel", "train.veto=0",
-                                        "train.coverage=off", "train.bounds_lower=0", NULL};
+    static const char pairs[] =
+        "train.method=drkernel train.veto=0 train.coverage=off train.bounds_lower=0";
     struct settings settings;
     struct train_config config;
     struct err err = {0};
@@ -190,7 +154,7 @@ TEST(off)
 /* The penalty is against the sampler's own log-probabilities. */
 TEST(unscored)
 {
-    static const char *const pairs[] = {"train.kl=0.1", "train.rescore=false", NULL};
+    static const char pairs[] = "train.kl=0.1 train.rescore=false";
     struct settings settings;
     struct train_config config;
     struct err err = {0};
@@ -202,68 +166,65 @@ TEST(unscored)
 TEST(refused)
 {
     static const struct {
-        const char *pairs[4];
-        const char *complaint;
+        const char *pairs, *complaint;
     } rows[] = {
-        {{"train.method=trlo"}, "train.method: unknown value 'trlo'; did you mean 'trloo'?"},
-        {{"train.estimator=grpo_sdt"},
+        {"train.method=trlo", "train.method: unknown value 'trlo'; did you mean 'trloo'?"},
+        {"train.estimator=grpo_sdt",
          "train.estimator: unknown value 'grpo_sdt'; did you mean 'grpo_std'?"},
-        {{"train.estimator=optimal_baseline", "train.backend=tinker", "train.tokenizer=t"},
+        {"train.estimator=optimal_baseline train.backend=tinker train.tokenizer=t",
          "only the engine has"},
-        {{"train.estimator=turn_optimal_baseline", "train.rescore=false"}, "with train.rescore"},
-        {{"train.returns=min"},
+        {"train.estimator=turn_optimal_baseline train.rescore=false", "with train.rescore"},
+        {"train.returns=min",
          "train.returns: unknown value 'min'; choose one of auto, sum, max, final, turn"},
-        {{"train.bounds_level=tokens"}, "did you mean 'token'?"},
-        {{"train.importance=geometric"}, "not 'geometric'"},
-        {{"train.importance=token"}, "tokens would be weighed twice"},
-        {{"train.aggregation=mean"},
+        {"train.bounds_level=tokens", "did you mean 'token'?"},
+        {"train.importance=geometric", "not 'geometric'"},
+        {"train.importance=token", "tokens would be weighed twice"},
+        {"train.aggregation=mean",
          "train.aggregation: unknown value 'mean'; choose one of auto, token-mean"},
-        {{"train.void_turns=yes"},
+        {"train.void_turns=yes",
          "train.void_turns: unknown value 'yes'; choose one of auto, keep, mask"},
-        {{"train.loss=cross_entropy"}, "train.loss: unknown value 'cross_entropy'"},
-        {{"train.clip_low=0.5"}, "train.loss"},
-        {{"train.loss=ppo", "train.clip_low=0.9", "train.clip_high=0.8"}, "train.loss"},
-        {{"train.loss=cispo", "train.dual_clip=3"}, "train.loss"},
-        {{"train.bounds_level=token", "train.bounds_lower=0.9", "train.bounds_upper=0.8"},
+        {"train.loss=cross_entropy", "train.loss: unknown value 'cross_entropy'"},
+        {"train.clip_low=0.5", "train.loss"},
+        {"train.loss=ppo train.clip_low=0.9 train.clip_high=0.8", "train.loss"},
+        {"train.loss=cispo train.dual_clip=3", "train.loss"},
+        {"train.bounds_level=token train.bounds_lower=0.9 train.bounds_upper=0.8",
          "train.bounds_lower: "},
-        {{"train.shaping=residual_unbiased"}, "lower gamma"},
-        {{"train.schedule=cosin"}, "train.schedule: unknown value 'cosin'; did you mean 'cosine'?"},
-        {{"train.measure=speed"},
+        {"train.shaping=residual_unbiased", "lower gamma"},
+        {"train.schedule=cosin", "train.schedule: unknown value 'cosin'; did you mean 'cosine'?"},
+        {"train.measure=speed",
          "train.measure: unknown value 'speed'; choose one of correct, fast_1, return"},
-        {{"train.backend=skyrl"},
+        {"train.backend=skyrl",
          "train.backend: unknown value 'skyrl'; choose one of engine, tinker"},
-        {{"train.backend=tinker", "train.lora_rank=0"}, "only the engine does"},
-        {{"train.backend=tinker"}, "train.tokenizer: name the directory"},
-        {{"train.backend=tinker", "train.entropy=0.1", "train.tokenizer=t"}, "train.entropy"},
-        {{"train.model="}, "train.model: name the model"},
-        {{"train.problems="}, "train.problems: name the problems"},
-        {{"train.steps=0"}, "there is nothing to do"},
-        {{"train.unjudged=keep"},
+        {"train.backend=tinker train.lora_rank=0", "only the engine does"},
+        {"train.backend=tinker", "train.tokenizer: name the directory"},
+        {"train.backend=tinker train.entropy=0.1 train.tokenizer=t", "train.entropy"},
+        {"train.model=", "train.model: name the model"},
+        {"train.problems=", "train.problems: name the problems"},
+        {"train.steps=0", "there is nothing to do"},
+        {"train.unjudged=keep",
          "train.unjudged: unknown value 'keep'; choose one of auto, leave, zero"},
-        {{"train.rejected_turns=sty"}, "did you mean 'stay'?"},
-        {{"gym.gamma=-0.5"}, "gym.gamma: '-0.5' is outside 0 to 1"},
-        {{"train.veto=-0.001"}, "train.veto: '-0.001' is outside 0 to 1"},
-        {{"train.loss=ppo", "train.clip_low=-0.2"}, "train.clip_low: '-0.2' is outside"},
-        {{"train.loss=cispo", "train.clip_high=-0.28"}, "train.clip_high: '-0.28' is outside"},
-        {{"train.loss=dro", "train.dro_beta=-0.5"}, "train.dro_beta: '-0.5' is outside"},
-        {{"train.scale=0"}, "the loss's scale must be above 0, not 0"},
-        {{"train.bounds_level=turn", "train.bounds_upper=0"},
-         "the ratio's upper bound must be above 0"},
-        {{"train.veto=1"}, "the veto's ratio must be from 0 (none) to below 1, not 1"},
+        {"train.rejected_turns=sty", "did you mean 'stay'?"},
+        {"gym.gamma=-0.5", "gym.gamma: '-0.5' is outside 0 to 1"},
+        {"train.veto=-0.001", "train.veto: '-0.001' is outside 0 to 1"},
+        {"train.loss=ppo train.clip_low=-0.2", "train.clip_low: '-0.2' is outside"},
+        {"train.loss=cispo train.clip_high=-0.28", "train.clip_high: '-0.28' is outside"},
+        {"train.loss=dro train.dro_beta=-0.5", "train.dro_beta: '-0.5' is outside"},
+        {"train.scale=0", "the loss's scale must be above 0, not 0"},
+        {"train.bounds_level=turn train.bounds_upper=0", "the ratio's upper bound must be above 0"},
+        {"train.veto=1", "the veto's ratio must be from 0 (none) to below 1, not 1"},
         /* Steps that teach nothing. */
-        {{"train.samples=1"}, "train.samples: the only answer to a problem has no other"},
-        {{"train.samples=1", "train.estimator=rloo"}, "take 2 or more"},
-        {{"train.samples=1", "train.estimator=erloo", "gym.turns=1"}, "take 2 or more"},
-        {{"train.samples=1", "train.estimator=return", "train.filter=last_turn"}, "take 2 or more"},
-        {{"train.samples=1", "train.filter=none", "train.singleton=zero"}, "teaches nothing"},
-        {{"train.samples=4", "train.filter_rollouts=5"},
+        {"train.samples=1", "train.samples: the only answer to a problem has no other"},
+        {"train.samples=1 train.estimator=rloo", "take 2 or more"},
+        {"train.samples=1 train.estimator=erloo gym.turns=1", "take 2 or more"},
+        {"train.samples=1 train.estimator=return train.filter=last_turn", "take 2 or more"},
+        {"train.samples=1 train.filter=none train.singleton=zero", "teaches nothing"},
+        {"train.samples=4 train.filter_rollouts=5",
          "train.filter_rollouts: 5 usable episodes of each problem are needed, and train.samples "
          "is 4"},
-        {{"train.method=drkernel", "train.rescore=false"},
-         "train.bounds_level has nothing to compare"},
-        {{"train.veto=0.1", "train.rescore=false"}, "train.veto has nothing to compare"},
-        {{"train.guard_kl=0.1", "train.rescore=false"}, "train.guard_kl has nothing to compare"},
-        {{"train.ratio=trained", "train.rescore=false"}, "train.ratio=trained has nothing"},
+        {"train.method=drkernel train.rescore=false", "train.bounds_level has nothing to compare"},
+        {"train.veto=0.1 train.rescore=false", "train.veto has nothing to compare"},
+        {"train.guard_kl=0.1 train.rescore=false", "train.guard_kl has nothing to compare"},
+        {"train.ratio=trained train.rescore=false", "train.ratio=trained has nothing"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
@@ -271,7 +232,7 @@ TEST(refused)
         struct err err = {0};
         int result = read(rows[i].pairs, &settings, &config, &err);
         if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
-            fail_msg("%s: %d %s", rows[i].pairs[0], result, err.text);
+            fail_msg("%s: %d %s", rows[i].pairs, result, err.text);
         settings_deinit(&settings);
     }
 }
@@ -279,20 +240,20 @@ TEST(refused)
 /* What one answer a problem can be learned from with. */
 TEST(single_samples)
 {
-    static const char *const rows[][5] = {
-        {"train.samples=1", "train.filter=none", NULL},
-        {"train.samples=1", "train.estimator=return", NULL},
-        {"train.samples=1", "train.estimator=reinforce", NULL},
-        {"train.samples=1", "train.estimator=reinforce_plus_plus", NULL},
-        {"train.samples=1", "train.estimator=erloo", "gym.turns=4", NULL},
-        {"train.samples=1", "train.steps=0", "train.sft_data=d.jsonl", NULL},
+    static const char *const rows[] = {
+        "train.samples=1 train.filter=none",
+        "train.samples=1 train.estimator=return",
+        "train.samples=1 train.estimator=reinforce",
+        "train.samples=1 train.estimator=reinforce_plus_plus",
+        "train.samples=1 train.estimator=erloo gym.turns=4",
+        "train.samples=1 train.steps=0 train.sft_data=d.jsonl",
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct train_config config;
         struct err err = {0};
         if (read(rows[i], &settings, &config, &err) < 0)
-            fail_msg("%s: %s", rows[i][1], err.text);
+            fail_msg("%s: %s", rows[i], err.text);
         settings_deinit(&settings);
     }
 }

@@ -28,8 +28,9 @@ ifneq ($(SAN),$(if $(SANITIZE),$(SAN)))
 $(error SAN=$(SAN): choose address or thread)
 endif
 
+# A callback has the parameters of its kind, whether it reads them or not: -Wno-unused-parameter.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
-	-Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Wno-psabi
+	-Wwrite-strings -Wformat=2 -Wno-unused-parameter -Wno-format-nonliteral -Wno-psabi
 CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 # Fortified calls hide from the sanitizers what those are there to see.
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)

@@ -183,7 +183,6 @@ static size_t read_document(struct load *load, size_t thread, size_t turn, struc
 {
     struct queue_document read;
     char name[64];
-    (void)turn;
     snprintf(name, sizeof name, "document %zu", thread);
     if (queue_document_get(load->queue, name, &read, err) < 0)
         return 0;

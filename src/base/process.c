@@ -272,7 +272,6 @@ static int run_plainly(struct runner *self, const struct command *command, struc
 {
     if (command->resident)
         return err_set(err, ERR_UNSUPPORTED, "%s: no program", command->argv[0]);
-    (void)self;
     int64_t start_ns = clock_now_ns();
     int output_fd = -1;
     pid_t pid = start(command, &output_fd, err);

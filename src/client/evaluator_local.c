@@ -157,7 +157,6 @@ static int local_session_open(void *state, void **out, struct err *err)
 {
     struct local *local = state;
     struct local_session *local_session = mem_alloc(sizeof *local_session);
-    (void)err;
     local_session->judge_session = session_new(local->judge);
     pthread_mutex_lock(&local->lock);
     local_session->next = local->sessions;

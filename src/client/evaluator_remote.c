@@ -150,7 +150,6 @@ static int remote_session_open(void *state, void **out, struct err *err)
 
 static void remote_session_close(void *state, void *session)
 {
-    (void)state;
     remote_close(session);
 }
 

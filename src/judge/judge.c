@@ -13,7 +13,6 @@
 
 static void give_up_gpu(void *context, struct gpu_unit *unit)
 {
-    (void)context;
     for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
         warm_pool_drop(unit->warm[kind]); /* made before it failed, or while it did not work */
 }

@@ -117,7 +117,6 @@ json_t *verdict_layers_json(const struct verdict *verdict, bool held)
 static void read_layers(struct verdict *verdict, void *at, const json_t *value)
 {
     uint32_t *layers = at;
-    (void)verdict;
     for (size_t n = 0; n < json_array_size(value); n++)
         for (uint32_t i = 0; i < SANDBOX_LAYER_COUNT; i++)
             if (strcmp(layer_names[i], json_string_value(json_array_get(value, n))) == 0)
@@ -128,7 +127,6 @@ static void read_missing(struct verdict *verdict, void *at, const json_t *value)
 {
     uint32_t *layers = at;
     size_t length = strlen(LIMIT_PREFIX);
-    (void)verdict;
     for (size_t n = 0; n < json_array_size(value); n++) {
         const char *text = json_string_value(json_array_get(value, n));
         for (uint32_t i = 0; i < SANDBOX_LIMIT_COUNT; i++)
@@ -164,7 +162,6 @@ static const struct verdict_field mismatch_fields[] = {
 
 static void after_mismatch(void *base, const json_t *object)
 {
-    (void)object;
     ((struct mismatch *)base)->any = true;
 }
 
@@ -242,7 +239,6 @@ static json_t *write_roofline(const void *at)
 static void read_roofline(struct verdict *verdict, void *at, const json_t *value)
 {
     struct timed_case *timed = at;
-    (void)verdict;
     timed->floor_ms = json_number_value(value) * timed->candidate.median;
 }
 
@@ -277,13 +273,11 @@ static double real_of(const json_t *value)
 
 static void read_speedup(struct verdict *verdict, void *at, const json_t *value)
 {
-    (void)at;
     verdict->cases[0].speedup.value = real_of(value);
 }
 
 static void read_speedup_interval(struct verdict *verdict, void *at, const json_t *value)
 {
-    (void)at;
     verdict->cases[0].speedup.low = real_of(json_array_get(value, 0));
     verdict->cases[0].speedup.high = real_of(json_array_get(value, 1));
 }
@@ -315,7 +309,6 @@ static int clock_of(const json_t *value)
 static void read_clocks(struct verdict *verdict, void *at, const json_t *value)
 {
     struct gpu_watch *watch = at;
-    (void)verdict;
     watch->before.sm_mhz = clock_of(json_array_get(value, 0));
     watch->after.sm_mhz = clock_of(json_array_get(value, 1));
 }
@@ -332,7 +325,6 @@ static json_t *write_throttled(const void *at)
 static void read_throttled(struct verdict *verdict, void *at, const json_t *value)
 {
     int64_t *reasons = at;
-    (void)verdict;
     for (size_t i = 0; i < json_array_size(value); i++)
         for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)
             if (strcmp(reason->name, json_string_value(json_array_get(value, i))) == 0)
@@ -352,7 +344,6 @@ static const struct verdict_field clocks_fields[] = {
 
 static void after_clocks(void *base, const json_t *object)
 {
-    (void)object;
     ((struct gpu_watch *)base)->known = true;
 }
 
@@ -528,7 +519,6 @@ static json_t *write_profile_text(const void *at)
 
 static void read_profile_text(struct verdict *verdict, void *at, const json_t *value)
 {
-    (void)at;
     verdict->launched.text = arena_strdup(&verdict->arena, json_string_value(value));
 }
 
@@ -558,7 +548,6 @@ static const struct verdict_field profile_fields[] = {
 static void after_profile(void *base, const json_t *object)
 {
     struct verdict *verdict = base;
-    (void)object;
     if (!verdict->launched.text)
         verdict->launched.text = "";
 }

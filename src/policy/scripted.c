@@ -140,7 +140,6 @@ static const char *scripted_model(const void *state)
 
 static int scripted_models(void *state, json_t **models, struct err *err)
 {
-    (void)err;
     *models = json_array();
     json_array_append_new(*models, json_text(((const struct scripted *)state)->model));
     return 0;

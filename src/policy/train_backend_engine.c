@@ -171,7 +171,6 @@ static int engine_sample(void *state, const struct tokens *prompt,
 static int copy_weights(void *context, struct err *err)
 {
     struct engine *engine = context;
-    (void)err;
     lm_model_twin_update(engine->twin, engine->model);
     return 0;
 }
@@ -233,7 +232,6 @@ static int engine_load(void *state, const char *directory, const char *where, bo
                        uint64_t steps, struct err *err)
 {
     struct engine *engine = state;
-    (void)steps;
     char *path = file_from(directory, where), *found = NULL;
     int result = checkpoint_find(path, &found, err);
     if (result == 0) {
@@ -248,7 +246,6 @@ static int engine_load(void *state, const char *directory, const char *where, bo
 
 static int engine_forget(void *state, const char *directory, const char *where, struct err *err)
 {
-    (void)state;
     if (strncmp(where, FOLDER "/", strlen(FOLDER "/")) != 0 || strstr(where, ".."))
         return err_set(err, ERR_INPUT, "'%.200s' is not a checkpoint of this run", where);
     char *path = mem_printf("%s/%s", directory, where);

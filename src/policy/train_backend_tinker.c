@@ -143,7 +143,6 @@ static int tinker_save(void *state, const char *directory, const char *name, cha
                        struct err *err)
 {
     struct tinker *tinker = state;
-    (void)directory;
     pthread_mutex_lock(&tinker->model.lock);
     int result = tinker_checkpoint_save(&tinker->model, name, where, err);
     pthread_mutex_unlock(&tinker->model.lock);
@@ -154,7 +153,6 @@ static int tinker_load(void *state, const char *directory, const char *where, bo
                        uint64_t steps, struct err *err)
 {
     struct tinker *tinker = state;
-    (void)directory;
     pthread_mutex_lock(&tinker->model.lock);
     int result = tinker_checkpoint_load(&tinker->model, &tinker->sampler, where, optimizer, err);
     if (result == 0)
@@ -166,7 +164,6 @@ static int tinker_load(void *state, const char *directory, const char *where, bo
 static int tinker_forget(void *state, const char *directory, const char *where, struct err *err)
 {
     struct tinker *tinker = state;
-    (void)directory;
     return tinker_checkpoint_forget(&tinker->model, where, err);
 }
 

@@ -14,14 +14,12 @@
 
 static int64_t machine_wall_ms(void *context)
 {
-    (void)context;
     return clock_wall_ms();
 }
 
 static int64_t machine_boot_ms(void *context)
 {
     struct timespec now;
-    (void)context;
     clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }

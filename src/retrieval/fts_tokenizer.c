@@ -13,7 +13,6 @@ static int fts_create(void *context, const char **words, int count, Fts5Tokenize
 
 static void fts_delete(Fts5Tokenizer *tokenizer)
 {
-    (void)tokenizer;
 }
 
 struct sink {
@@ -32,7 +31,6 @@ static int fts_tokenize(Fts5Tokenizer *tokenizer, void *context, int flags, cons
                         int count, int (*token)(void *, int, const char *, int, int, int))
 {
     struct sink sink = {.context = context, .token = token};
-    (void)tokenizer;
     if (flags & FTS5_TOKENIZE_QUERY)
         return token(context, 0, text, count, 0, count);
     return analyzer_each(text, (size_t)count, pass_word, &sink);

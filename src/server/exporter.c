@@ -17,7 +17,6 @@ static void show_metrics(void *context, struct http_request *request,
                          struct http_response *response)
 {
     struct exporter *exporter = context;
-    (void)request;
     http_set_metrics(response, exporter->options.metrics);
 }
 
@@ -25,7 +24,6 @@ static void show_health(void *context, struct http_request *request, struct http
 {
     struct exporter *exporter = context;
     struct err err;
-    (void)request;
     if (exporter->options.why_not(exporter->options.context, &err) < 0)
         http_refuse(response, 503, "unhealthy", "%s", err.text);
     else

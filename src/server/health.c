@@ -83,7 +83,6 @@ static void show_health(void *context, struct http_request *request, struct http
     struct service *service = context;
     struct queue_stats stats = {0};
     struct err err;
-    (void)request;
     struct kernelgym_health health = {.now_ms = clock_wall_ms(),
                                       .trouble = health_problem(service, &err),
                                       .uptime_s = 1e-3 * clock_ms_since(service->opened_ns)};
@@ -114,7 +113,6 @@ static void show_ready(void *context, struct http_request *request, struct http_
 {
     struct service *service = context;
     struct err err;
-    (void)request;
     if (http_stopping(service->http)) {
         http_refuse(response, 503, "stopping", "the server is stopping");
     } else if (queue_probe(service->queue, &err) < 0) {

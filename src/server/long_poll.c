@@ -64,7 +64,6 @@ static void long_poll_expired(void *context, struct http_request *request,
                               struct http_response *response)
 {
     struct wait *wait = context;
-    (void)request;
     wait->asked.answer(wait->service, wait->asked.context, false, response);
     job_events_cancel(wait->service->job_events, &wait->listener);
 }

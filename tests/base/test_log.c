@@ -201,7 +201,6 @@ static void show(void *context)
 
 static void *write_many(void *data)
 {
-    (void)data;
     for (int i = 0; i < 200; i++)
         log_write(LOG_LEVEL_WARN, "thread", "record number %d", i);
     return NULL;

@@ -196,7 +196,6 @@ TEST(standard_descriptors_closed_in_the_parent)
 
 static void on_alarm(int number)
 {
-    (void)number;
 }
 
 static void *busy_thread(void *data)

@@ -309,7 +309,6 @@ static void get(void *context, struct http_request *request, struct http_respons
 static void cancel(void *context, struct http_request *request, struct http_response *response)
 {
     struct there *there = context;
-    (void)request;
     there->cancelled++;
     http_set_json(response, json_object());
 }

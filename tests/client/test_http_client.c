@@ -29,7 +29,6 @@ static void echo(void *context, struct http_request *request, struct http_respon
     size_t count;
     const char *body = http_body(request, &count);
     const char *token = http_header(request, "authorization");
-    (void)context;
     json_t *value = json_pack("{s:i, s:s, s:s%, s:s}", "method", (int)http_method(request), "path",
                               http_path(request), "body", body, count, "token", token ? token : "");
     http_set_json(response, value);
@@ -38,7 +37,6 @@ static void echo(void *context, struct http_request *request, struct http_respon
 static void busy(void *context, struct http_request *request, struct http_response *response)
 {
     struct world *world = context;
-    (void)request;
     if (world->busy-- > 0)
         http_refuse_for(response, 503, 1, "busy", "the queue is full");
     else
@@ -68,7 +66,6 @@ static void late(void *context, struct http_request *request, struct http_respon
 
 static void release(void *context)
 {
-    (void)context;
 }
 
 static void silent(void *context, struct http_request *request, struct http_response *response)
@@ -78,7 +75,6 @@ static void silent(void *context, struct http_request *request, struct http_resp
                              .late = late,
                              .release = release,
                              .context = world};
-    (void)response;
     world->waiter = http_postpone(request, &wait);
 }
 

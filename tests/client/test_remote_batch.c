@@ -71,7 +71,6 @@ static void get_one(void *context, struct http_request *request, struct http_res
 static void cancel(void *context, struct http_request *request, struct http_response *response)
 {
     struct world *world = context;
-    (void)request;
     world->cancelled++;
     http_set_json(response, json_object());
 }
@@ -110,7 +109,6 @@ struct seen {
 
 static json_t *make(void *context, size_t index)
 {
-    (void)context;
     return json_pack("{s:i, s:b}", "number", (int)index, "bad", index % 50 == 7);
 }
 

@@ -212,7 +212,6 @@ cuda_result fake_device_attribute(int *value, int attribute, cuda_device device)
         {CUDA_MINOR, 0},
         {CUDA_SHARED_BYTES, 232448},
     };
-    (void)device;
     for (size_t i = 0; i < COUNT(facts); i++)
         if (facts[i].attribute == attribute) {
             *value = facts[i].value;
@@ -223,8 +222,6 @@ cuda_result fake_device_attribute(int *value, int attribute, cuda_device device)
 
 cuda_result fake_context_flags(cuda_device device, unsigned flags)
 {
-    (void)device;
-    (void)flags;
     return outcome("cuDevicePrimaryCtxSetFlags_v2");
 }
 
@@ -236,7 +233,6 @@ cuda_result fake_context_retain(cuda_context *context, cuda_device device)
 
 cuda_result fake_context_release(cuda_device device)
 {
-    (void)device;
     return outcome("cuDevicePrimaryCtxRelease_v2");
 }
 
@@ -261,7 +257,6 @@ cuda_result fake_event_destroy(cuda_event event)
 
 cuda_result fake_event_record(cuda_event event, cuda_stream stream)
 {
-    (void)stream;
     struct timespec *now = event;
     clock_gettime(CLOCK_MONOTONIC, now);
     int64_t ns = now->tv_nsec + kernels_ns;
@@ -298,7 +293,6 @@ cuda_result fake_free(cuda_at at)
 cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *allocation, int option)
 {
     *bytes = UNIT;
-    (void)option;
     return allocation->handle_types == CUDA_HANDLE_FD ? outcome("cuMemGetAllocationGranularity")
                                                       : 1;
 }
@@ -338,7 +332,6 @@ cuda_result fake_memory_create(cuda_handle *handle, size_t bytes,
                                const struct cuda_allocation *allocation, unsigned long long flags)
 {
     int fd = taken + bytes <= total_memory() ? nameless_file(bytes) : -1;
-    (void)allocation;
     if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = (cuda_handle)fd + 1;
@@ -382,9 +375,6 @@ cuda_result fake_address_reserve(cuda_at *at, size_t bytes, size_t alignment, cu
                                  unsigned long long flags)
 {
     void *place = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    (void)alignment;
-    (void)wanted;
-    (void)flags;
     *at = (cuda_at)(uintptr_t)place;
     return place == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : outcome("cuMemAddressReserve");
 }
@@ -404,13 +394,11 @@ cuda_result fake_memory_map(cuda_at at, size_t bytes, size_t offset, cuda_handle
         return 1;
     void *place = mmap((void *)(uintptr_t)at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
                        (int)handle - 1, (off_t)offset);
-    (void)flags;
     return place == MAP_FAILED ? 1 : outcome("cuMemMap");
 }
 
 cuda_result fake_memory_unmap(cuda_at at, size_t bytes)
 {
-    (void)at;
     (void)bytes; /* freeing the address takes the mapping, too */
     return outcome("cuMemUnmap");
 }
@@ -439,7 +427,6 @@ cuda_result fake_copy_to_host(void *to, cuda_at from, size_t bytes)
 cuda_result fake_copy_to_host_later(void *to, cuda_at from, size_t bytes, cuda_stream stream)
 {
     memcpy(to, (const void *)(uintptr_t)from, bytes);
-    (void)stream;
     return outcome("cuMemcpyDtoHAsync_v2");
 }
 
@@ -452,7 +439,6 @@ cuda_result fake_memory_info(size_t *free_bytes, size_t *total_bytes)
 
 cuda_result fake_host_alloc(void **at, size_t bytes, unsigned flags)
 {
-    (void)flags;
     *at = malloc(bytes);
     return outcome("cuMemHostAlloc");
 }
@@ -608,7 +594,6 @@ cuda_result fake_function_parameter(void *function, size_t index, size_t *offset
 
 cuda_result fake_function_attribute(int *value, int attribute, void *function)
 {
-    (void)function;
     *value = attribute == CUDA_FUNCTION_THREADS ? number("FAKE_CUDA_THREADS", 1024) : 0;
     return outcome("cuFuncGetAttribute");
 }
@@ -623,7 +608,6 @@ cuda_result fake_set_function_attribute(void *function, int attribute, int value
 
 cuda_result fake_module_unload(void *module)
 {
-    (void)module;
     return outcome("cuModuleUnload");
 }
 
@@ -646,8 +630,6 @@ cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsign
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     const unsigned block[3] = {block_x, block_y, block_z};
     int most = started->shared_bytes > 49152 ? started->shared_bytes : 49152;
-    (void)stream;
-    (void)extra;
     if (started == &pretence)
         return pretend(parameters);
     if (block_x * block_y * block_z > 1024 || shared_bytes > (unsigned)most)

@@ -91,8 +91,6 @@ int fake_activity_next(uint8_t *buffer, size_t valid_bytes, void **record)
 
 int fake_activity_dropped(void *context, uint32_t stream, size_t *count)
 {
-    (void)context;
-    (void)stream;
     *count = dropped;
     dropped = 0;
     return outcome("cuptiActivityGetNumDroppedRecords");

@@ -144,8 +144,6 @@ nvml_result fake_utilization(nvml_device device, struct nvml_utilization *rates)
 nvml_result fake_processes(nvml_device device, unsigned *count, void *infos)
 {
     unsigned capacity = *count;
-    (void)device;
-    (void)infos;
     *count = 2;
     nvml_result result = outcome("nvmlDeviceGetComputeRunningProcesses_v3");
     return result != 0 || capacity >= 2 ? result : NVML_ERROR_INSUFFICIENT_SIZE;

@@ -21,8 +21,6 @@ static void check(bool good, const char *what)
 
 static int no_probe(void *context, const struct gpu *facts, struct err *err)
 {
-    (void)context;
-    (void)facts;
     return err_set(err, ERR_UNSUPPORTED, "not here");
 }
 

@@ -35,7 +35,6 @@ static void put(const char *text)
 static int gather(void *context, const json_t *object, struct err *err)
 {
     struct buf *seen = context;
-    (void)err;
     buf_printf(seen, "%lld,", (long long)json_integer_value(json_object_get(object, "n")));
     return 0;
 }

@@ -45,7 +45,6 @@ static const char *find(void *context, const char **name, struct err *err)
         {"broken", "mine/broken.txt", "line\n  {{#if one}}"},
         {"nameless", "mine/nameless.txt", "{{nmae}}"},
     };
-    (void)context;
     for (size_t i = 0; i < COUNT(all); i++)
         if (strcmp(*name, all[i].name) == 0) {
             *name = all[i].called;

@@ -286,7 +286,6 @@ static void dies(int channel)
 
 static void says_nothing_new(int channel)
 {
-    (void)channel;
 }
 
 static uint32_t answer_to(uint32_t type)

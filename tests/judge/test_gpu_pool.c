@@ -14,8 +14,6 @@ static int probes, probe_fails;
 
 static int probe(void *context, const struct gpu *facts, struct err *err)
 {
-    (void)context;
-    (void)facts;
     probes++;
     return probe_fails ? err_set(err, ERR_IO, "it does not answer") : 0;
 }

@@ -302,7 +302,6 @@ static const void *linked_late(void)
 
 static void start(void **state)
 {
-    (void)state;
     assert_int_equal(trace.prepare(fake_path), 0);
     assert_int_equal(trace.inject(), 1);
     /* Nothing of launches is watched, so nothing of them is paid for. */

@@ -190,7 +190,6 @@ struct counts {
 static void count_event(void *context, size_t index, const struct lm_sample *sample)
 {
     struct counts *counts = context;
-    (void)index;
     counts->tokens += sample->finish != LM_CANCELLED;
     counts->ended += sample->finish != LM_RUNNING;
     counts->cancelled += sample->finish == LM_CANCELLED;
@@ -206,7 +205,6 @@ struct weights {
 static int change(void *context, struct err *err)
 {
     struct weights *weights = context;
-    (void)err;
     weights->ended = weights->counts->ended;
     weights->tokens = weights->counts->tokens;
     tiny_change(weights->tiny, weights->seed);
@@ -215,7 +213,6 @@ static int change(void *context, struct err *err)
 
 static int refuse(void *context, struct err *err)
 {
-    (void)context;
     return err_set(err, ERR_MISSING, "no such checkpoint");
 }
 

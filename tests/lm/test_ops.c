@@ -287,7 +287,6 @@ static double collision(struct lm_op_case *c, size_t row)
 static double squares(struct lm_op_case *c, size_t i)
 {
     double sum = 0;
-    (void)i;
     for (size_t j = 0; j < c->sizes[0]; j++)
         sum += pow(value(c, "x", j), 2);
     return sum;

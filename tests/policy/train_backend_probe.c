@@ -40,7 +40,6 @@ static _Atomic int cancelled;
 
 static void on_signal(int number)
 {
-    (void)number;
     cancelled = 1;
 }
 
@@ -144,7 +143,6 @@ static json_t *do_sample(struct train_backend *backend, const json_t *line, stru
     size_t count = json_array_size(prompts);
     struct asker *askers = mem_alloc((count + 1) * sizeof *askers);
     json_t *answers = json_array();
-    (void)err;
     for (size_t i = 0; i < count; i++) {
         askers[i].backend = backend;
         askers[i].wanted = json_array_get(prompts, i);
@@ -283,7 +281,6 @@ static json_t *do_step(struct train_backend *backend, const json_t *line, struct
 static json_t *do_refresh(struct train_backend *backend, const json_t *line, struct err *err)
 {
     uint64_t version;
-    (void)line;
     return train_backend_refresh(backend, &version, err) == 0
                ? json_pack("{s:I}", "version", (json_int_t)version)
                : NULL;

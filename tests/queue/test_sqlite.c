@@ -18,19 +18,16 @@ static const char *boot = "boot one";
 
 static int64_t fake_wall(void *context)
 {
-    (void)context;
     return atomic_fetch_add(&wall_ms, 1);
 }
 
 static int64_t fake_boot(void *context)
 {
-    (void)context;
     return boot_ms;
 }
 
 static const char *fake_boot_id(void *context)
 {
-    (void)context;
     return boot;
 }
 

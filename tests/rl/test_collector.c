@@ -26,28 +26,21 @@ struct evaluator {
 int evaluator_open_local(struct evaluator **out, const struct evaluator_options *options,
                          struct err *err)
 {
-    (void)out;
-    (void)options;
     return err_set(err, ERR_UNSUPPORTED, "a fake");
 }
 
 int evaluator_open_remote(struct evaluator **out, const char *url,
                           const struct evaluator_options *options, struct err *err)
 {
-    (void)out;
-    (void)url;
-    (void)options;
     return err_set(err, ERR_UNSUPPORTED, "a fake");
 }
 
 void evaluator_close(struct evaluator *evaluator)
 {
-    (void)evaluator;
 }
 
 size_t evaluator_capacity(const struct evaluator *evaluator)
 {
-    (void)evaluator;
     return 1;
 }
 
@@ -94,15 +87,12 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, struc
 int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
                              const _Atomic int *stop, struct verdict *verdict, struct err *err)
 {
-    (void)stop;
     return evaluator_evaluate(evaluator, request, verdict, err);
 }
 
 static int write_code(struct train_backend *backend, const struct train_backend_sampling *sampling,
                       char **text, struct err *err)
 {
-    (void)backend;
-    (void)err;
     *text = mem_printf(CODE, (unsigned long long)sampling->seed);
     return 0;
 }
@@ -110,9 +100,6 @@ static int write_code(struct train_backend *backend, const struct train_backend_
 static int write_prose(struct train_backend *backend, const struct train_backend_sampling *sampling,
                        char **text, struct err *err)
 {
-    (void)backend;
-    (void)sampling;
-    (void)err;
     *text = mem_strdup("I have no idea.");
     return 0;
 }
@@ -120,9 +107,6 @@ static int write_prose(struct train_backend *backend, const struct train_backend
 static int refuse(struct train_backend *backend, const struct train_backend_sampling *sampling,
                   char **text, struct err *err)
 {
-    (void)backend;
-    (void)sampling;
-    (void)text;
     return err_set(err, ERR_LIMIT, "too long a prompt");
 }
 

@@ -44,7 +44,6 @@ static _Atomic bool stopping;
 
 static void on_signal(int signal)
 {
-    (void)signal;
     stopping = true;
 }
 

@@ -58,13 +58,11 @@ static json_t *described(const struct http_request *request)
 
 static void describe(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context;
     http_set_json(response, described(request));
 }
 
 static void item(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context;
     json_t *value = described(request);
     json_put(value, "id", json_text(http_parameter(request, "id")));
     http_set_json(response, value);
@@ -74,7 +72,6 @@ static void numbers(void *context, struct http_request *request, struct http_res
 {
     int64_t limit = 10;
     bool full = false;
-    (void)context;
     if (!http_query_int(request, "limit", 1, 100, &limit, response) ||
         !http_query_bool(request, "full", &full, response))
         return;
@@ -88,13 +85,11 @@ static void echo_bytes(void *context, struct http_request *request, struct http_
 {
     size_t count;
     const char *bytes = http_body(request, &count);
-    (void)context;
     http_set_bytes(response, "application/octet-stream", bytes, count);
 }
 
 static void echo_json(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context;
     json_t *value = http_json(request, response);
     if (value)
         http_set_json(response, json_incref(value));
@@ -141,7 +136,6 @@ static void show_metrics(void *context, struct http_request *request,
 {
     struct echo *echo = context;
     struct buf text;
-    (void)request;
     buf_init(&text, (size_t)1 << 20);
     metrics_write(echo->metrics, &text);
     http_set_bytes(response, "text/plain; version=0.0.4", text.data, text.len);
@@ -205,7 +199,6 @@ static void race(void *context, struct http_request *request, struct http_respon
     struct http_wait wait = {60000, on_late, NULL, NULL, context};
     pthread_t thread;
     struct http_waiter *waiter = http_postpone(request, &wait);
-    (void)response;
     if (pthread_create(&thread, NULL, answer_at_once, waiter) == 0)
         pthread_detach(thread);
     else
@@ -246,7 +239,6 @@ static void drop_all(void *context, struct http_request *request, struct http_re
 static void counters(void *context, struct http_request *request, struct http_response *response)
 {
     struct echo *echo = context;
-    (void)request;
     pthread_mutex_lock(&echo->lock);
     json_t *value = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "waiting", echo->waiting, "late",
                               echo->late, "gone", echo->gone, "released", echo->released, "streams",
@@ -409,7 +401,6 @@ int main(int argc, char **argv)
     struct settings settings;
     struct http_server *server = NULL;
     struct err err;
-    (void)argc;
     if (getenv("HTTP_ECHO_DEBUG"))
         log_set_level(LOG_LEVEL_DEBUG);
     pthread_mutex_init(&echo->lock, NULL);

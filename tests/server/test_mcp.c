@@ -36,7 +36,6 @@ struct fixture {
 
 static bool is_long(void *context, const char *name)
 {
-    (void)context;
     return strcmp(name, "hang") == 0;
 }
 
@@ -78,7 +77,6 @@ static int list_resources(void *context, size_t from, size_t count, json_t *reso
 
 static int read_resource(void *context, const char *uri, json_t **contents, struct err *err)
 {
-    (void)context;
     if (strcmp(uri, "x://1") != 0)
         return err_set(err, ERR_MISSING, "there is no resource %s", uri);
     *contents = json_pack("[{s:s, s:s}]", "uri", uri, "text", "one");
@@ -105,7 +103,6 @@ static void session_over(void *context, const char *id)
 
 static void tick(void *context)
 {
-    (void)context;
 }
 
 FIXTURE(fixture_open)

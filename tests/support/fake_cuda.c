@@ -13,7 +13,6 @@ char fake_cuda[PATH_MAX + 16], fake_nvml[PATH_MAX + 16], fake_gpu_work[PATH_MAX 
 int fake_cuda_find(void **state)
 {
     char self[PATH_MAX] = "";
-    (void)state;
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
         return -1;
     for (int up = 0; up < 2; up++)
@@ -32,7 +31,6 @@ int fake_cuda_clean(void **state)
         "FAKE_NVML_HEAT",    "FAKE_NVML_PENDING", "FAKE_NVML_BROKEN",     "FAKE_NVML_SM_MHZ",
         "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",     "FAKE_CUDA_FAIL_AFTER", "FAKE_CUDA_MEMORY",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
     return 0;

@@ -38,7 +38,6 @@ struct train_backend {
 int train_backend_open(struct train_backend **out, const struct train_backend_options *options,
                        struct err *err)
 {
-    (void)options;
     *out = NULL;
     return err_set(err, ERR_UNSUPPORTED, "a fake");
 }
@@ -46,13 +45,11 @@ int train_backend_open(struct train_backend **out, const struct train_backend_op
 int train_backend_open_base(struct train_backend **out, const struct train_backend *of,
                             const struct train_backend_options *options, struct err *err)
 {
-    (void)of;
     return train_backend_open(out, options, err);
 }
 
 void train_backend_close(struct train_backend *backend)
 {
-    (void)backend;
 }
 
 enum train_backend_kind train_backend_kind(const struct train_backend *backend)
@@ -63,8 +60,6 @@ enum train_backend_kind train_backend_kind(const struct train_backend *backend)
 int train_backend_prompt(struct train_backend *backend, const json_t *messages, bool thinking,
                          struct tokens *prompt, struct err *err)
 {
-    (void)backend;
-    (void)thinking;
     for (size_t i = 0; i <= json_array_size(messages); i++)
         if (tokens_add(prompt, (int32_t)i, err) < 0)
             return ERR_LIMIT;
@@ -75,7 +70,6 @@ int train_backend_sample(struct train_backend *backend, const struct tokens *pro
                          const struct train_backend_sampling *sampling,
                          struct train_backend_answer *answer, struct err *err)
 {
-    (void)prompt;
     *answer = (struct train_backend_answer){0};
     pthread_mutex_lock(&backend->lock);
     backend->samples++;
@@ -107,9 +101,6 @@ int train_backend_forward(struct train_backend *backend, struct lm_datum *datums
                           const struct loss *loss, const struct loss_config *config,
                           struct loss_sums *sums, struct err *err)
 {
-    (void)loss;
-    (void)config;
-    (void)err;
     backend->forwarded[backend->forward_count++] = count;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < datums[i].count; k++)
@@ -123,9 +114,6 @@ int train_backend_forward_backward(struct train_backend *backend, struct lm_datu
                                    const struct loss_config *config, struct loss_sums *sums,
                                    struct err *err)
 {
-    (void)loss;
-    (void)config;
-    (void)err;
     backend->backwarded[backend->backward_count++] = count;
     backend->last = datums[0];
     *sums = (struct loss_sums){.loss = backend->loss, .tokens = (double)count};
@@ -135,7 +123,6 @@ int train_backend_forward_backward(struct train_backend *backend, struct lm_datu
 int train_backend_step(struct train_backend *backend, const struct lm_adam *adam, double *norm,
                        struct err *err)
 {
-    (void)adam;
     *norm = backend->norm;
     if (backend->step_result < 0)
         return err_set(err, backend->step_result, "no step");
@@ -150,7 +137,6 @@ uint64_t train_backend_steps(const struct train_backend *backend)
 
 int train_backend_refresh(struct train_backend *backend, uint64_t *version, struct err *err)
 {
-    (void)err;
     *version = ++backend->version;
     return 0;
 }
@@ -158,9 +144,6 @@ int train_backend_refresh(struct train_backend *backend, uint64_t *version, stru
 int train_backend_save(struct train_backend *backend, const char *directory, const char *name,
                        char **where, struct err *err)
 {
-    (void)backend;
-    (void)directory;
-    (void)err;
     *where = mem_strdup(name);
     return 0;
 }
@@ -168,25 +151,16 @@ int train_backend_save(struct train_backend *backend, const char *directory, con
 int train_backend_load(struct train_backend *backend, const char *directory, const char *where,
                        bool optimizer, uint64_t steps, struct err *err)
 {
-    (void)backend;
-    (void)directory;
-    (void)optimizer;
-    (void)steps;
     return err_set(err, ERR_MISSING, "%s", where);
 }
 
 int train_backend_forget(struct train_backend *backend, const char *directory, const char *where,
                          struct err *err)
 {
-    (void)backend;
-    (void)directory;
-    (void)where;
-    (void)err;
     return 0;
 }
 
 int train_backend_export(struct train_backend *backend, const char *directory, struct err *err)
 {
-    (void)backend;
     return err_set(err, ERR_UNSUPPORTED, "%s", directory);
 }

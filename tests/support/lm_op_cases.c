@@ -124,7 +124,6 @@ static void run_embed(const struct lm_op_case *c, struct lm_backend *b, bool bac
 /* rows, width, vocabulary */
 static void make_embed(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     size_t rows = c->sizes[0], width = c->sizes[1], vocab = c->sizes[2];
     c->run = run_embed;
     c->bound = 1e-6;
@@ -208,7 +207,6 @@ static void run_rope(const struct lm_op_case *c, struct lm_backend *b, bool back
 /* rows, heads, width, positions; the backward is that of any two tables, a rotation or not */
 static void make_rope(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     size_t count = c->sizes[0] * c->sizes[1] * c->sizes[2];
     size_t table = c->sizes[3] * c->sizes[2] / 2;
     c->run = run_rope;
@@ -246,7 +244,6 @@ static void run_attention(const struct lm_op_case *c, struct lm_backend *b, bool
 /* rows, sequences, heads, kv heads, width */
 static void make_attention(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     size_t rows = c->sizes[0], q = c->sizes[2] * c->sizes[4], kv = c->sizes[3] * c->sizes[4];
     c->run = run_attention;
     c->bound = 3e-5;
@@ -306,7 +303,6 @@ static void run_cache_write(const struct lm_op_case *c, struct lm_backend *b, bo
 /* rows, sequences, -, kv heads, width, page, pages of a sequence */
 static void make_cache_write(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     size_t row = c->sizes[3] * c->sizes[4], all = c->sizes[1] * c->sizes[6] * c->sizes[5] * row;
     c->run = run_cache_write;
     c->bound = 1e-6;
@@ -336,7 +332,6 @@ static void run_attention_paged(const struct lm_op_case *c, struct lm_backend *b
 /* rows, sequences, heads, kv heads, width, page, pages of a sequence */
 static void make_attention_paged(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     size_t row = c->sizes[3] * c->sizes[4], all = c->sizes[1] * c->sizes[6] * c->sizes[5] * row;
     size_t q = c->sizes[0] * c->sizes[2] * c->sizes[4];
     c->run = run_attention_paged;
@@ -431,7 +426,6 @@ static void run_square_sum(const struct lm_op_case *c, struct lm_backend *b, boo
 
 static void make_square_sum(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     c->run = run_square_sum;
     c->bound = 1e-6;
     c->backward = false;
@@ -456,7 +450,6 @@ static void run_adamw(const struct lm_op_case *c, struct lm_backend *b, bool bac
 
 static void make_adamw(struct lm_op_case *c, int flags)
 {
-    (void)flags;
     c->run = run_adamw;
     c->bound = 1e-6;
     c->backward = false;

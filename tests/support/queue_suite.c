@@ -27,7 +27,6 @@ struct queue *queue_suite_open(const struct queue_place *place, const char *url,
 
 int suite_set_up(void **state)
 {
-    (void)state;
     suite.url = suite.place->fresh();
     suite.queue = queue_suite_open(suite.place, suite.url, NULL);
     return 0;
@@ -35,7 +34,6 @@ int suite_set_up(void **state)
 
 int suite_tear_down(void **state)
 {
-    (void)state;
     queue_close(suite.queue);
     return 0;
 }

@@ -256,7 +256,6 @@ void eval_report_verdict(void *context, const struct batch_task *task,
 {
     struct eval_report *report = context;
     bool passed = verdict->status == STATUS_PASSED;
-    (void)task;
     report->passed += passed;
     report->failed += !passed;
     report->broken += verdict->status == STATUS_INFRASTRUCTURE_ERROR;

@@ -52,7 +52,6 @@ static _Atomic int interrupted;
 
 static void on_interrupt(int signal)
 {
-    (void)signal;
     interrupted = 1;
 }
 
@@ -85,7 +84,6 @@ static int talk_encode(struct talk *talk, struct tokens *ids, struct err *err)
 static void on_sample(void *context, size_t index, const struct lm_sample *sample)
 {
     struct talk *talk = context;
-    (void)index;
     talk->failed |= sample->finish == LM_FAILED;
     lm_text_add(&talk->answer, sample, talk->sampling.stop_count > 0);
     lm_text_print(&talk->answer);
@@ -148,7 +146,6 @@ static int answer_question(struct talk *talk, const char *question)
 
 static void do_reset(struct talk *talk, const char *text)
 {
-    (void)text;
     talk_drop_messages(talk, 0);
 }
 
@@ -173,14 +170,11 @@ static void do_think(struct talk *talk, const char *text)
 
 static void do_quit(struct talk *talk, const char *text)
 {
-    (void)text;
     talk->quit = true;
 }
 
 static void do_help(struct talk *talk, const char *text)
 {
-    (void)talk;
-    (void)text;
     fputs(HELP, stderr);
 }
 

@@ -241,7 +241,6 @@ static int read_done_trajectory(void *context, const json_t *object, struct err 
 {
     struct run *run = context;
     struct task *task = task_named(run, object);
-    (void)err;
     if (task && !task->done) {
         task->done = true;
         run->counts->found++;

@@ -110,7 +110,6 @@ static double best_of_problem(const struct gym_problem *problem)
 static struct gym_term speedup_solved(const struct gym_measure *measure,
                                       const struct gym_problem *problem)
 {
-    (void)measure;
     double best = best_of_problem(problem);
     return best > 0 ? (struct gym_term){log(best), 1} : (struct gym_term){0, 0};
 }
@@ -126,7 +125,6 @@ static struct gym_term mean_return(const struct gym_measure *measure,
                                    const struct gym_problem *problem)
 {
     struct gym_term term = {0, 0};
-    (void)measure;
     for (size_t i = 0; i < problem->sample_count; i++) {
         if (gym_is_lost(&problem->samples[i]))
             continue;

@@ -32,7 +32,6 @@ static void join_lines(char *text)
 /* Raised by the runtime itself, behind its last write. */
 static void on_abort(int number)
 {
-    (void)number;
     join_lines(runtime.text);
     runtime.handler(runtime.context, runtime.text);
 }

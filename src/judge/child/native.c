@@ -128,7 +128,6 @@ static void *load_object(struct native *native, int artifact, const char *name, 
 /* pid 1 of a namespace ignores signals that it has no handler for, abort's too. */
 static void on_abort(int signal)
 {
-    (void)signal;
     _exit(134);
 }
 

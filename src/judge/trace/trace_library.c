@@ -131,7 +131,6 @@ static void on_launch(const void *handle, const struct cupti_call *call)
 static void on_call(void *context, int domain, uint32_t number, const struct cupti_call *call)
 {
     const struct function *function = functions;
-    (void)context;
     while (function < functions + FUNCTIONS && function->function != number)
         function++;
     if (domain != CUPTI_DOMAIN_DRIVER || function == functions + FUNCTIONS || !call->arguments)
@@ -172,7 +171,6 @@ static void on_filled(void *context, uint32_t stream, uint8_t *buffer, size_t by
 {
     void *record = NULL;
     size_t dropped = 0;
-    (void)bytes;
     if (!buffer)
         return;
     if (trace.cupti.activity_dropped(context, stream, &dropped) != 0)

@@ -212,7 +212,6 @@ static void sum_task(const void *data, size_t task, size_t thread)
     const struct lm_attention *op = work->op;
     size_t group = op->heads / op->kv_heads, width = op->width;
     struct lm_pool_range part = lm_pool_cut(op->rows * op->kv_heads, 1, work->parts, task);
-    (void)thread;
     for (size_t i = part.first; i < part.first + part.count; i++) {
         const float *from[] = {work->dk + i * group * width, work->dv + i * group * width};
         float *to[] = {(float *)op->dk + i * width, (float *)op->dv + i * width};

@@ -126,7 +126,6 @@ struct lm_pool_matmul {
 static void matmul_task(const void *data, size_t task, size_t thread)
 {
     const struct lm_pool_matmul *work = data;
-    (void)thread;
     struct matmul part = matmul_part(work->matmul, work->threads, task);
     blas_matmul(work->blas, &part);
 }

@@ -38,7 +38,6 @@ static void fill_block(const struct linear_work *work, const struct matmul *bloc
 static void forward_task(const void *data, size_t task, size_t thread)
 {
     const struct linear_work *work = data;
-    (void)thread;
     struct matmul block = matmul_part(&work->matmul, work->cpu->backend.threads, task);
     if (work->op->bias || (work->op->addend && work->op->addend != work->op->y))
         fill_block(work, &block, (size_t)(block.b - work->matmul.b) / block.b_stride);
@@ -65,7 +64,6 @@ static void few_task(const void *data, size_t task, size_t thread)
     const struct lm_linear *op = work->op;
     const float *bias = op->bias, *addend = op->addend;
     struct lm_pool_range part = lm_pool_cut(op->out, 16, work->parts, task);
-    (void)thread;
     if (work->cpu->backend.invariant)
         multiply_alike(work, part);
     else
@@ -114,7 +112,6 @@ static void bias_task(const void *data, size_t task, size_t thread)
     const struct linear_work *work = data;
     const struct lm_linear *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->out, 16, work->parts, task);
-    (void)thread;
     for (size_t r = 0; r < op->rows; r++)
         work->cpu->loops->add(part.count, op->scale,
                               (const float *)op->dy + r * op->out + part.first,

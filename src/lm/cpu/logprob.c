@@ -25,7 +25,6 @@ static void forward_task(const void *data, size_t task, size_t thread)
     const struct lm_logprob *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t targets = op->targets_per_row;
-    (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
         const float *logits = (const float *)op->logits + r * op->vocab;
         struct lm_exp_sums sums = {.highest = -INFINITY};
@@ -64,7 +63,6 @@ static void gradient_task(const void *data, size_t task, size_t thread)
     const struct lm_logprob *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t targets = op->targets_per_row;
-    (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
         float *logits = (float *)op->logits + r * op->vocab;
         const float *dlogprob = op->dlogprob + r * targets;

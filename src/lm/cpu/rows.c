@@ -28,7 +28,6 @@ static void embed_task(const void *data, size_t task, size_t thread)
     const struct rows_work *work = data;
     const struct lm_embed *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
-    (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++)
         memcpy((float *)op->y + r * op->width,
                (const float *)op->table + (size_t)op->tokens[r] * op->width,
@@ -46,7 +45,6 @@ static void embed_backward_task(const void *data, size_t task, size_t thread)
     const struct rows_work *work = data;
     const struct lm_embed *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->width, LINE, work->parts, task);
-    (void)thread;
     for (size_t r = 0; r < op->rows; r++)
         work->cpu->loops->add(part.count, 1, (const float *)op->dy + r * op->width + part.first,
                               (float *)op->dtable + (size_t)op->tokens[r] * op->width + part.first);
@@ -64,7 +62,6 @@ static void rmsnorm_task(const void *data, size_t task, size_t thread)
     const struct lm_rmsnorm *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->rows, LINE, work->parts, task);
     size_t at = part.first * op->width;
-    (void)thread;
     work->cpu->loops->rmsnorm(part.count, op->width, op->epsilon, (const float *)op->x + at,
                               op->weight, (float *)op->y + at,
                               op->inverse ? op->inverse + part.first : NULL);
@@ -82,7 +79,6 @@ static void rmsnorm_backward_task(const void *data, size_t task, size_t thread)
     struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t at = part.first * op->width;
     float *dweight = op->dweight ? work->scratch + task * lm_cpu_lines(op->width) : NULL;
-    (void)thread;
     if (dweight)
         memset(dweight, 0, op->width * sizeof *dweight);
     work->cpu->loops->rmsnorm_backward(part.count, op->width, (const float *)op->x + at, op->weight,
@@ -116,14 +112,12 @@ static void turn_rows(const struct rows_work *work, size_t task, float *x, float
 static void rope_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
-    (void)thread;
     turn_rows(work, task, ((const struct lm_rope *)work->op)->x, 1);
 }
 
 static void rope_backward_task(const void *data, size_t task, size_t thread)
 {
     const struct rows_work *work = data;
-    (void)thread;
     turn_rows(work, task, ((const struct lm_rope *)work->op)->dx, -1);
 }
 
@@ -143,7 +137,6 @@ static void swiglu_task(const void *data, size_t task, size_t thread)
     const struct rows_work *work = data;
     const struct lm_swiglu *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
-    (void)thread;
     work->cpu->loops->swiglu(part.count, (const float *)op->gate + part.first,
                              (const float *)op->up + part.first, (float *)op->y + part.first);
 }
@@ -159,7 +152,6 @@ static void swiglu_backward_task(const void *data, size_t task, size_t thread)
     const struct lm_swiglu *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
     size_t at = part.first;
-    (void)thread;
     work->cpu->loops->swiglu_backward(part.count, (const float *)op->gate + at,
                                       (const float *)op->up + at, (const float *)op->dy + at,
                                       (float *)op->dgate + at, (float *)op->dup + at);
@@ -176,7 +168,6 @@ static void cache_write_task(const void *data, size_t task, size_t thread)
     const struct lm_cache_write *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->rows, 1, work->parts, task);
     size_t row = op->kv_heads * op->width;
-    (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
         size_t position = (size_t)op->positions[r];
         size_t page = (size_t)
@@ -198,7 +189,6 @@ static void square_sum_task(const void *data, size_t task, size_t thread)
     const struct lm_square_sum *op = work->op;
     size_t first = task * SUM_BLOCK;
     size_t count = op->count - first < SUM_BLOCK ? op->count - first : SUM_BLOCK;
-    (void)thread;
     ((double *)(void *)work->scratch)[task] = work->cpu->loops->square_sum(count,
                                                                            (const float *)op->x +
                                                                                first);
@@ -223,7 +213,6 @@ static void adamw_task(const void *data, size_t task, size_t thread)
     const struct lm_adamw *op = work->op;
     struct lm_pool_range part = lm_pool_cut(op->count, LINE, work->parts, task);
     size_t at = part.first;
-    (void)thread;
     const struct lm_adamw_step step = {
         .rate = op->rate,
         .beta1 = op->beta1,

@@ -9,7 +9,6 @@
 
 static void *host_alloc(struct lm_backend *backend, size_t bytes)
 {
-    (void)backend;
     size_t alignment = bytes < HUGE_PAGE ? LM_HOST_ALIGNMENT : HUGE_PAGE;
     if (bytes > SIZE_MAX / 2)
         return NULL;
@@ -22,20 +21,17 @@ static void *host_alloc(struct lm_backend *backend, size_t bytes)
 
 static void host_free(struct lm_backend *backend, void *memory)
 {
-    (void)backend;
     free(memory);
 }
 
 static void host_zero(struct lm_backend *backend, void *memory, size_t bytes)
 {
-    (void)backend;
     if (bytes > 0)
         memset(memory, 0, bytes);
 }
 
 static void host_copy(struct lm_backend *backend, void *to, const void *from, size_t bytes)
 {
-    (void)backend;
     if (bytes > 0)
         memcpy(to, from, bytes);
 }

@@ -58,7 +58,6 @@ static void attend(const struct lm_attention *op, const struct head_rows *at, do
 
 void reference_attention(struct lm_backend *backend, const struct lm_attention *op)
 {
-    (void)backend;
     double *p = mem_alloc(op->longest * sizeof *p);
     for (size_t s = 0; s < op->sequences; s++)
         for (size_t row = (size_t)op->starts[s]; row < (size_t)op->starts[s + 1]; row++)
@@ -96,7 +95,6 @@ static void attend_backward(const struct lm_attention *op, const struct head_row
 
 void reference_attention_backward(struct lm_backend *backend, const struct lm_attention *op)
 {
-    (void)backend;
     size_t bytes = op->rows * op->kv_heads * op->width * sizeof(float);
     memset(op->dq, 0, op->rows * op->heads * op->width * sizeof(float));
     memset(op->dk, 0, bytes);
@@ -117,7 +115,6 @@ static size_t cache_place(const int32_t *pages, size_t page, size_t position, si
 
 void reference_cache_write(struct lm_backend *backend, const struct lm_cache_write *op)
 {
-    (void)backend;
     size_t size = op->kv_heads * op->width;
     for (size_t row = 0; row < op->rows; row++) {
         const int32_t *pages = op->pages + (size_t)op->sequence[row] * op->max_pages;
@@ -151,7 +148,6 @@ static void attend_paged(const struct lm_attention_paged *op, size_t row, size_t
 
 void reference_attention_paged(struct lm_backend *backend, const struct lm_attention_paged *op)
 {
-    (void)backend;
     double *p = mem_alloc(op->max_pages * op->page * sizeof *p);
     for (size_t row = 0; row < op->rows; row++)
         for (size_t head = 0; head < op->heads; head++)

@@ -6,7 +6,6 @@
 
 void reference_embed(struct lm_backend *backend, const struct lm_embed *op)
 {
-    (void)backend;
     const float *table = op->table;
     float *y = op->y;
     for (size_t row = 0; row < op->rows; row++)
@@ -16,7 +15,6 @@ void reference_embed(struct lm_backend *backend, const struct lm_embed *op)
 
 void reference_embed_backward(struct lm_backend *backend, const struct lm_embed *op)
 {
-    (void)backend;
     const float *dy = op->dy;
     float *dtable = op->dtable;
     if (!dtable)
@@ -28,7 +26,6 @@ void reference_embed_backward(struct lm_backend *backend, const struct lm_embed 
 
 void reference_linear(struct lm_backend *backend, const struct lm_linear *op)
 {
-    (void)backend;
     const float *x = op->x, *weight = op->weight, *bias = op->bias, *addend = op->addend;
     float *y = op->y;
     for (size_t row = 0; row < op->rows; row++)
@@ -64,7 +61,6 @@ static void backward_to_weight(size_t rows, size_t in, size_t out, double scale,
 
 void reference_linear_backward(struct lm_backend *backend, const struct lm_linear *op)
 {
-    (void)backend;
     const float *dy = op->dy;
     float *dbias = op->dbias;
     double scale = (double)op->scale;
@@ -82,7 +78,6 @@ void reference_linear_backward(struct lm_backend *backend, const struct lm_linea
 
 void reference_logprob(struct lm_backend *backend, const struct lm_logprob *op)
 {
-    (void)backend;
     const float *x = op->x, *weight = op->weight;
     for (size_t row = 0; row < op->rows; row++) {
         float *logits = (float *)op->logits + row * op->vocab;
@@ -138,7 +133,6 @@ static void logits_backward(const struct lm_logprob *op, size_t row)
 
 void reference_logprob_backward(struct lm_backend *backend, const struct lm_logprob *op)
 {
-    (void)backend;
     for (size_t row = 0; row < op->rows; row++)
         logits_backward(op, row);
     if (op->dx)

@@ -5,7 +5,6 @@
 
 void reference_rmsnorm(struct lm_backend *backend, const struct lm_rmsnorm *op)
 {
-    (void)backend;
     const float *weight = op->weight;
     for (size_t row = 0; row < op->rows; row++) {
         const float *x = (const float *)op->x + row * op->width;
@@ -22,7 +21,6 @@ void reference_rmsnorm(struct lm_backend *backend, const struct lm_rmsnorm *op)
 /* With n = x · inverse and g = dy · weight: dx = inverse · (g - n · mean(g · n)). */
 void reference_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm *op)
 {
-    (void)backend;
     const float *weight = op->weight;
     float *dweight = op->dweight;
     for (size_t i = 0; dweight && i < op->width; i++) {
@@ -70,13 +68,11 @@ static void rotate(const struct lm_rope *op, float *x, float turn)
 
 void reference_rope(struct lm_backend *backend, const struct lm_rope *op)
 {
-    (void)backend;
     rotate(op, op->x, 1);
 }
 
 void reference_rope_backward(struct lm_backend *backend, const struct lm_rope *op)
 {
-    (void)backend;
     rotate(op, op->dx, -1);
 }
 
@@ -87,7 +83,6 @@ static double sigmoid(double x)
 
 void reference_swiglu(struct lm_backend *backend, const struct lm_swiglu *op)
 {
-    (void)backend;
     const float *gate = op->gate, *up = op->up;
     float *y = op->y;
     for (size_t i = 0; i < op->count; i++)
@@ -96,7 +91,6 @@ void reference_swiglu(struct lm_backend *backend, const struct lm_swiglu *op)
 
 void reference_swiglu_backward(struct lm_backend *backend, const struct lm_swiglu *op)
 {
-    (void)backend;
     const float *gate = op->gate, *up = op->up, *dy = op->dy;
     float *dgate = op->dgate, *dup = op->dup;
     for (size_t i = 0; i < op->count; i++) {
@@ -108,13 +102,11 @@ void reference_swiglu_backward(struct lm_backend *backend, const struct lm_swigl
 
 void reference_square_sum(struct lm_backend *backend, const struct lm_square_sum *op)
 {
-    (void)backend;
     *op->sum = reference_dot(op->x, 1, op->x, 1, op->count);
 }
 
 void reference_adamw(struct lm_backend *backend, const struct lm_adamw *op)
 {
-    (void)backend;
     const float *gradient = op->gradient;
     float *weight = op->weight;
     double beta1 = (double)op->beta1, beta2 = (double)op->beta2;

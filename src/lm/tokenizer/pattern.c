@@ -23,13 +23,11 @@ struct pattern_search {
 /* PCRE2's memory never fails, as ours does not. */
 static void *take_memory(size_t size_bytes, void *nothing)
 {
-    (void)nothing;
     return mem_alloc(size_bytes);
 }
 
 static void give_memory(void *memory, void *nothing)
 {
-    (void)nothing;
     mem_free(memory);
 }
 

@@ -103,9 +103,6 @@ static int read_template(struct tokenizer *tokenizer, const json_t *part, struct
  * joined here anyway. */
 static int read_nothing(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
-    (void)tokenizer;
-    (void)part;
-    (void)err;
     return 0;
 }
 
@@ -114,7 +111,6 @@ static const struct part_kind processors[] = {{"TemplateProcessing", read_templa
 
 static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
-    (void)part;
     if (!tokenizer->byte_level)
         return err_set(err, ERR_INPUT, "ByteLevel, but the pre_tokenizer is not");
     tokenizer->decodes = true;
@@ -124,7 +120,6 @@ static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, stru
 /* "<0x41>" is a byte. */
 static int read_byte_fallback(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
-    (void)part;
     if (tokenizer->byte_level)
         return err_set(err, ERR_INPUT, "ByteFallback behind a pre_tokenizer ByteLevel");
     tokenizer->decodes = true;

@@ -15,7 +15,6 @@ static int read_messages(const json_t *object, struct arena *arena, struct datas
 static int read_completion(const json_t *object, struct arena *arena, struct dataset_line *line,
                            struct err *err)
 {
-    (void)arena;
     int result = json_get_string(object, "prompt", &line->prompt, err);
     return result < 0 ? result : json_get_string(object, "completion", &line->text, err);
 }
@@ -23,7 +22,6 @@ static int read_completion(const json_t *object, struct arena *arena, struct dat
 static int read_text(const json_t *object, struct arena *arena, struct dataset_line *line,
                      struct err *err)
 {
-    (void)arena;
     return json_get_string(object, "text", &line->text, err);
 }
 

@@ -22,7 +22,6 @@ typedef struct term term_function(const struct loss_config *config, const struct
 
 static struct term importance_term(const struct loss_config *config, const struct row *row)
 {
-    (void)config;
     return (struct term){.loss = -row->r * row->a,
                          .slope = row->capped ? 0 : -row->r * row->a,
                          .clipped = row->capped};
@@ -127,7 +126,6 @@ static void cross_entropy_apply(const struct loss_config *config, const struct l
                                 float *dlogprob, struct loss_sums *sums)
 {
     size_t cells = input->count * input->targets_per_row;
-    (void)config;
     *sums = (struct loss_sums){0};
     for (size_t i = 0; i < cells; i++) {
         double weight = input->weights ? input->weights[i] : 1;

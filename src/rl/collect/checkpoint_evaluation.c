@@ -80,8 +80,6 @@ static int open_backends(struct evaluation *evaluation, struct err *err)
 static void on_turn(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
 {
     struct evaluation *evaluation = context;
-    (void)rollout;
-    (void)turn;
     evaluation->options->on_progress(evaluation->options->context, ++evaluation->done,
                                      evaluation->all);
 }

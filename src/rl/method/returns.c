@@ -34,7 +34,6 @@ static void return_final(const double *rewards, const bool *excluded, size_t cou
 static void return_turn(const double *rewards, const bool *excluded, size_t count, double gamma,
                         double *returns)
 {
-    (void)gamma;
     for (size_t i = 0; i < count; i++)
         returns[i] = excluded[i] ? 0 : rewards[i];
 }

@@ -66,8 +66,6 @@ void trainer_on_turn(void *context, const struct rl_rollout *rollout, const stru
 {
     struct round *round = context;
     struct trainer *trainer = round->trainer;
-    (void)rollout;
-    (void)turn;
     pthread_mutex_lock(&trainer->lock);
     round->done++;
     if (trainer->awaited == round) {

@@ -225,7 +225,6 @@ static void answer_query(struct service *service, void *context, bool ended,
     struct err err;
     if (batch_query->evaluations)
         gathering.jobs = mem_alloc(gathering.capacity * sizeof *gathering.jobs);
-    (void)ended;
     if (batch_each(service, batch_query->id, gather_member, &gathering, &err) < 0) {
         service_refuse_queue(response, &err);
     } else {

@@ -201,7 +201,6 @@ static void wait_answer(struct service *service, void *context, bool ended,
     const struct wait *wait = context;
     struct stored stored;
     char job[QUEUE_ID_BYTES];
-    (void)ended;
     if (get_stored(service, wait->id, &stored, response)) {
         enum turn_state turn_state = continue_episode(service, wait->id, &stored, job, response);
         if (turn_state != TURN_FAILED)

@@ -62,7 +62,6 @@ static bool answer_evaluation(struct service *service, const struct show *show,
 static void answer_waiter(struct service *service, void *context, bool ended,
                           struct http_response *response)
 {
-    (void)ended;
     (void)answer_evaluation(service, context, response);
 }
 

@@ -60,7 +60,6 @@ static enum job_listener_state update_evaluation(struct job_listener *listener,
     struct events *events = (struct events *)listener;
     struct evaluation_json *view;
     struct err err;
-    (void)event;
     int result = evaluation_json_get(events->service->evaluation_jsons, events->service->queue,
                                      events->id, &view, &err);
     if (result < 0)
@@ -242,13 +241,11 @@ static void follow_batch(void *context, struct http_request *request,
 
 static void key_all(char key[JOB_EVENTS_KEY_BYTES], const char *id)
 {
-    (void)id;
     job_events_key_all(key);
 }
 
 static void follow_all(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)response;
     events_begin(context, request, "", update_all, key_all);
 }
 

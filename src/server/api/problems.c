@@ -24,7 +24,6 @@ static void problems_list(void *context, struct http_request *request,
     struct service *service = context;
     struct suite suite;
     struct err err;
-    (void)request;
     if (suite_open(&suite, service->options.search_paths, service->options.search_path_count,
                    &err) < 0) {
         http_refuse_err(response, &err);
@@ -97,7 +96,6 @@ static void problems_get(void *context, struct http_request *request,
 static void openapi_get(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
-    (void)request;
     http_set_json(response, json_incref(service->openapi));
 }
 

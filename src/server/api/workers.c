@@ -6,7 +6,6 @@ static void workers_get(void *context, struct http_request *request, struct http
 {
     struct service *service = context;
     json_t *answer = json_object();
-    (void)request;
     json_put(answer, "workers", worker_registry_json(service->workers));
     http_set_json(response, answer);
 }
@@ -33,7 +32,6 @@ static void stats_get(void *context, struct http_request *request, struct http_r
     struct service *service = context;
     struct queue_stats now;
     struct err err;
-    (void)request;
     if (queue_stats(service->queue, &now, &err) < 0)
         service_refuse_queue(response, &err);
     else

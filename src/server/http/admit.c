@@ -37,7 +37,6 @@ static enum MHD_Result headers_collect(void *context, enum MHD_ValueKind kind, c
         {"X-Request-Id", &heads->request_id},
         {"Access-Control-Request-Method", &heads->asked_method},
     };
-    (void)kind;
     heads->count++;
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcasecmp(rows[i].name, name) == 0) {

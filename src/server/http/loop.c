@@ -23,7 +23,6 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
 {
     struct http_connection *connection = connection_of(mhd);
     struct http_request *request = http_request_new(connection, target);
-    (void)context;
     pthread_mutex_lock(&connection->lock);
     connection->request = request;
     pthread_mutex_unlock(&connection->lock);
@@ -139,7 +138,6 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 static void on_log(void *context, const char *format, va_list args)
 {
     char text[512];
-    (void)context;
     if (!log_enabled(LOG_LEVEL_DEBUG))
         return;
     vsnprintf(text, sizeof text, format, args);

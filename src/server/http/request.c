@@ -64,7 +64,6 @@ static enum MHD_Result copy_header(void *context, enum MHD_ValueKind kind, const
 {
     struct copying *copying = context;
     struct arena *arena = &copying->request->arena;
-    (void)kind;
     copying->pairs[copying->count].name = arena_strdup(arena, name);
     copying->pairs[copying->count++].value = arena_strdup(arena, value ? value : "");
     return copying->count < LIMIT_HTTP_HEADERS ? MHD_YES : MHD_NO;

@@ -124,7 +124,6 @@ void http_set_header(struct http_response *response, const char *name, const cha
 void http_envelope_own(void *context, const struct http_error *error,
                        const struct http_request *request, struct http_response *response)
 {
-    (void)context;
     json_t *inner = json_object(), *outer = json_object();
     json_put(inner, "code", json_text(error->code));
     json_put(inner, "message", json_text(error->text));
@@ -256,7 +255,6 @@ struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
         {"chunked", "malformed", "the body is not chunked as Transfer-Encoding requires"},
         {"syntactically", "malformed", "this is not an HTTP request"},
     };
-    (void)mode;
     /* libmicrohttpd 0.9.75 answers an invalid length with the head of the response twice:
      * without a body, the second head is behind the end and harmless. */
     if (memmem(buffer, size, "Content-Length", strlen("Content-Length")))

@@ -72,7 +72,6 @@ static ssize_t read_some(void *context, uint64_t position, char *out, size_t max
 {
     struct http_stream *stream = context;
     struct buf *backlog = &stream->backlog;
-    (void)position;
     pthread_mutex_lock(&stream->lock);
     size_t count = backlog->len - stream->sent;
     count = count < max_bytes ? count : max_bytes;

@@ -22,7 +22,6 @@ static void queue_status(void *context, struct http_request *request,
     struct service *service = context;
     struct queue_stats stats;
     struct err err;
-    (void)request;
     if (queue_stats(service->queue, &stats, &err) < 0) {
         service_refuse_queue(response, &err);
         return;
@@ -100,14 +99,12 @@ static void answer_workers(struct service *service, bool health, struct http_res
 static void workers_status(void *context, struct http_request *request,
                            struct http_response *response)
 {
-    (void)request;
     answer_workers(context, false, response);
 }
 
 static void worker_health(void *context, struct http_request *request,
                           struct http_response *response)
 {
-    (void)request;
     answer_workers(context, true, response);
 }
 
@@ -137,14 +134,12 @@ static void answer_worker(const struct http_request *request, bool wants_device,
 static void register_worker(void *context, struct http_request *request,
                             struct http_response *response)
 {
-    (void)context;
     answer_worker(request, true, response);
 }
 
 static void other_worker(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    (void)context;
     answer_worker(request, false, response);
 }
 
@@ -155,7 +150,6 @@ static void node_allocate(void *context, struct http_request *request,
     struct kernelgym_node_query asked;
     struct kernelgym_reply reply;
     json_t *query = query_json(request);
-    (void)context;
     if (kernelgym_node_parse(query, clock_wall_ms(), &asked, &reply) < 0)
         kernelgym_send(response, &reply);
     else
@@ -171,7 +165,6 @@ static void problematic_codes(void *context, struct http_request *request,
     struct kernelgym_reply reply;
     int64_t min_errors = 0;
     json_t *query = query_json(request);
-    (void)context;
     if (kernelgym_problematic_parse(query, clock_wall_ms(), &min_errors, &reply) < 0)
         kernelgym_send(response, &reply);
     else
@@ -189,7 +182,6 @@ static void retry_queue(void *context, struct http_request *request, struct http
 static void clear_errors(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    (void)context;
     http_set_json(response, kernelgym_cleared(http_parameter(request, "hash")));
 }
 

@@ -259,7 +259,6 @@ static void tasks_validate(void *context, struct http_request *request,
 {
     struct kernelgym_request asked;
     struct kernelgym_reply reply;
-    (void)context;
     const json_t *body = http_json(request, response);
     if (!body)
         return;

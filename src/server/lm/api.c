@@ -58,7 +58,6 @@ static json_t *model_json(const struct lm_api *api)
 
 static void list_models(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)request;
     http_set_json(response, json_pack("{s:s, s:[o]}", "object", "list", "data",
                                       model_json((const struct lm_api *)context)));
 }
@@ -89,7 +88,6 @@ static void show_health(void *context, struct http_request *request, struct http
 {
     struct lm_api *api = context;
     struct lm_sampler_stats stats = lm_engine_stats(api->options.engine);
-    (void)request;
     if (atomic_load(&api->draining))
         http_set_status(response, 503);
     http_set_json(response,
@@ -102,7 +100,6 @@ static void show_health(void *context, struct http_request *request, struct http
 static void show_metrics(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    (void)request;
     http_set_metrics(response, ((struct lm_api *)context)->metrics);
 }
 

@@ -381,7 +381,6 @@ static void on_release(void *context)
 
 static void on_late(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)request;
     call_cancel(context);
     lm_api_refuse(response, 504, NULL, "timeout", "the answer took more than a day");
 }

@@ -85,7 +85,6 @@ static int read_top_k(struct reading *reading, const struct row *row, const json
 
 static int read_seed(struct reading *reading, const struct row *row, const json_t *value)
 {
-    (void)row;
     if (!json_is_integer(value))
         return err_set(reading->err, ERR_INPUT, "must be a whole number");
     reading->out->sampling.seed = (uint64_t)json_integer_value(value);
@@ -110,7 +109,6 @@ static int read_logprobs(struct reading *reading, const struct row *row, const j
 
 static int read_model(struct reading *reading, const struct row *row, const json_t *value)
 {
-    (void)row;
     reading->out->model = json_string_value(value);
     return json_is_string(value) ? 0 : err_set(reading->err, ERR_INPUT, "must be a text");
 }
@@ -119,7 +117,6 @@ static int read_stop(struct reading *reading, const struct row *row, const json_
 {
     const size_t count = json_is_array(value) ? json_array_size(value) : 1;
     const char **stops = arena_alloc(reading->arena, (count + 1) * sizeof *stops);
-    (void)row;
     if (count > LM_STOPS_MAX)
         return err_set(reading->err, ERR_INPUT, "has %zu texts; at most %d are allowed", count,
                        LM_STOPS_MAX);
@@ -157,7 +154,6 @@ static int read_ids(struct reading *reading, const json_t *list, const int32_t *
 static int read_stop_ids(struct reading *reading, const struct row *row, const json_t *value)
 {
     struct lm_sampling *sampling = &reading->out->sampling;
-    (void)row;
     if (!json_is_array(value) || json_array_size(value) > LM_STOPS_MAX)
         return err_set(reading->err, ERR_INPUT, "must be a list of at most %d token ids",
                        LM_STOPS_MAX);
@@ -166,7 +162,6 @@ static int read_stop_ids(struct reading *reading, const struct row *row, const j
 
 static int read_messages(struct reading *reading, const struct row *row, const json_t *value)
 {
-    (void)row;
     reading->out->prompt_count = 1;
     return chat_json_read(value, reading->arena, &reading->out->messages,
                           &reading->out->message_count, reading->err);
@@ -188,7 +183,6 @@ static int read_prompt(struct reading *reading, const struct row *row, const jso
     struct lm_api_request *out = reading->out;
     const json_t *first = json_array_get(value, 0);
     const bool many = json_is_string(first) || json_is_array(first);
-    (void)row;
     out->prompt_count = many ? json_array_size(value) : 1;
     if (out->prompt_count > LIMIT_LM_CHOICES)
         return err_set(reading->err, ERR_INPUT, "has %zu prompts; at most %d are allowed",
@@ -211,7 +205,6 @@ static int read_flag_of(struct reading *reading, const json_t *object, const cha
 
 static int read_stream_options(struct reading *reading, const struct row *row, const json_t *value)
 {
-    (void)row;
     reading->stream_options = true;
     return read_flag_of(reading, value, "include_usage", &reading->out->usage);
 }
@@ -219,7 +212,6 @@ static int read_stream_options(struct reading *reading, const struct row *row, c
 static int read_template_options(struct reading *reading, const struct row *row,
                                  const json_t *value)
 {
-    (void)row;
     return read_flag_of(reading, value, "enable_thinking", &reading->out->thinking);
 }
 

@@ -34,7 +34,6 @@ const char *mcp_text_of(const json_t *object, const char *key)
 
 static bool tool_is_long(void *context, const char *name)
 {
-    (void)context;
     for (size_t i = 0; i < TOOLS; i++)
         if (strcmp(tools[i].name, name) == 0)
             return tools[i].is_long;

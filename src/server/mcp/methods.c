@@ -75,7 +75,6 @@ static int initialize(struct mcp_call *call, json_t **result, struct err *err)
 
 static int discover(struct mcp_call *call, json_t **result, struct err *err)
 {
-    (void)err;
     *result = json_pack("{s:o, s:o, s:o}", "supportedVersions", mcp_version_names(), "capabilities",
                         capabilities(), "instructions", instructions(call));
     return 0;

@@ -88,7 +88,6 @@ int mcp_tool_list_problems(struct mcp_gym *mcp_gym, struct mcp_call *call, const
     size_t limit = (size_t)int_of(arguments, "limit", PAGE);
     json_t *all, *rows = json_array();
     struct buf text;
-    (void)call;
     int result = find_all(mcp_gym, arguments, &all, err);
     if (result < 0) {
         json_decref(rows);
@@ -217,7 +216,6 @@ static int problem_describe(struct mcp_gym *mcp_gym, const char *id, const char 
 int mcp_tool_read_problem(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
                           struct mcp_answer *answer, struct err *err)
 {
-    (void)call;
     return problem_describe(mcp_gym, mcp_text_of(arguments, "problem"),
                             mcp_text_of(arguments, "language"), &answer->structured, &answer->text,
                             err);
@@ -250,7 +248,6 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     const char *problem, *language = NULL;
     json_t *prompt = NULL;
     char *chosen = NULL;
-    (void)name;
     if (!arguments)
         return err_set(err, ERR_INPUT, "arguments.problem: is missing");
     if (json_get_string(arguments, "problem", &problem, err) < 0 ||
@@ -297,7 +294,6 @@ int mcp_tool_search_examples(struct mcp_gym *mcp_gym, struct mcp_call *call,
                                     .language = mcp_text_of(arguments, "language"),
                                     .count = (size_t)int_of(arguments, "count", EXAMPLES)};
     json_t *examples = NULL;
-    (void)call;
     if (!mcp_gym->options.gym->retrieval)
         return err_set(err, ERR_UNSUPPORTED,
                        "this server has no index of examples (`warpgym mcp --index DIR`)");

@@ -99,9 +99,9 @@ static int open_with(const char *listen, const char *token, const char *insecure
 TEST(token_is_needed)
 {
     struct err err = {0};
-    assert_int_equal(open_with("127.0.0.1:0", "", "false", &err), 0);
+    assert_int_equal(open_with("127.0.0.1:0", "none", "false", &err), 0);
     assert_int_equal(open_with("0.0.0.0:0", "secret", "false", &err), 0);
-    assert_int_equal(open_with("0.0.0.0:0", "", "true", &err), 0);
-    assert_int_equal(open_with("0.0.0.0:0", "", "false", &err), ERR_INPUT);
+    assert_int_equal(open_with("0.0.0.0:0", "none", "true", &err), 0);
+    assert_int_equal(open_with("0.0.0.0:0", "none", "false", &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "set a token ("));
 }

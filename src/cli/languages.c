@@ -82,7 +82,7 @@ static void show_markdown(struct buf *out)
     }
 }
 
-static int show(const struct cli_words *sets, bool markdown)
+static int show_languages(const struct cli_words *sets, bool markdown)
 {
     struct settings settings;
     struct languages more = {0};
@@ -117,5 +117,5 @@ int languages_main(int argc, char **argv)
     int status;
     if (!cli_parse(languages_main, options, argc, argv, NULL, &status))
         return status;
-    return cli_end(options, NULL, show(&sets, markdown));
+    return cli_end(options, NULL, show_languages(&sets, markdown));
 }

@@ -9,50 +9,33 @@
 
 #define MESSAGE_BYTES ((size_t)64 << 10)
 
-/* KernelGYM's terms for each of our statuses: before the candidate is loaded, and after. */
-struct translation {
-    const char *status;
+/* KernelGYM's terms for each of our statuses. */
+static const struct translation {
+    bool compiled;              /* the status implies it, whatever the verdict has */
+    const char *before, *after; /* KernelGYM's status, before the candidate is loaded and after */
     enum kernelgym_code code;
     const char *prefix;
-};
-
-static const struct {
-    bool compiled; /* the status implies it, whatever the verdict has */
-    struct translation before, after;
-} tellings[STATUS_COUNT] = {
-    [STATUS_PASSED] = {true,
-                       {"completed", KERNELGYM_NO_CODE, NULL},
-                       {"completed", KERNELGYM_NO_CODE, NULL}},
-    [STATUS_WRONG] = {true,
-                      {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"},
-                      {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"}},
-    [STATUS_VIOLATION] = {true,
-                          {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"},
-                          {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"}},
-    [STATUS_RUNTIME_ERROR] = {false,
-                              {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
-                              {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
-    [STATUS_OUT_OF_MEMORY] = {false,
-                              {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
-                              {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
-    [STATUS_COMPILE_ERROR] = {false,
-                              {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
-                              {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
-    [STATUS_LOAD_ERROR] = {false,
-                           {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
-                           {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
-    [STATUS_UNSUPPORTED] = {false,
-                            {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"},
-                            {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"}},
-    [STATUS_TIMEOUT] = {false,
-                        {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"},
-                        {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"}},
-    [STATUS_CANCELLED] = {false,
-                          {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
-                          {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"}},
-    [STATUS_INFRASTRUCTURE_ERROR] = {false,
-                                     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"},
-                                     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"}},
+} translations[STATUS_COUNT] = {
+    [STATUS_PASSED] = {true, "completed", "completed", KERNELGYM_NO_CODE, NULL},
+    [STATUS_WRONG] = {true, "completed", "completed", KERNELGYM_CORRECTNESS,
+                      "Kernel produced incorrect results"},
+    [STATUS_VIOLATION] = {true, "completed", "completed", KERNELGYM_CORRECTNESS,
+                          "Kernel refused as a reward hack"},
+    [STATUS_RUNTIME_ERROR] = {false, "failed", "completed", KERNELGYM_RUNTIME,
+                              "Kernel execution failed"},
+    [STATUS_OUT_OF_MEMORY] = {false, "failed", "completed", KERNELGYM_RUNTIME,
+                              "Kernel execution failed"},
+    [STATUS_COMPILE_ERROR] = {false, "failed", "failed", KERNELGYM_COMPILATION,
+                              "Kernel compilation failed"},
+    [STATUS_LOAD_ERROR] = {false, "failed", "failed", KERNELGYM_COMPILATION,
+                           "Kernel compilation failed"},
+    [STATUS_UNSUPPORTED] = {false, "failed", "failed", KERNELGYM_RESOURCE,
+                            "Kernel evaluation failed"},
+    [STATUS_TIMEOUT] = {false, "timeout", "timeout", KERNELGYM_TIMEOUT,
+                        "Kernel evaluation timeout"},
+    [STATUS_CANCELLED] = {false, "cancelled", "cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
+    [STATUS_INFRASTRUCTURE_ERROR] = {false, "failed", "failed", KERNELGYM_SYSTEM,
+                                     "Kernel evaluation failed"},
 };
 
 static const char *text_of(const json_t *object, const char *key, const char *standard)
@@ -185,12 +168,11 @@ static void outcome_read(const struct kernelgym_job *job, const struct kernelgym
     enum verdict_status status = job->cancelled ? STATUS_CANCELLED
                                  : verdict      ? verdict->status
                                                 : STATUS_INFRASTRUCTURE_ERROR;
-    outcome->compiled = tellings[status].compiled || (verdict && verdict->compiled);
+    const struct translation *translation = &translations[status];
+    outcome->compiled = translation->compiled || (verdict && verdict->compiled);
     if (status == STATUS_COMPILE_ERROR || job->cancelled)
         outcome->compiled = false;
-    const struct translation *translation = outcome->compiled ? &tellings[status].after
-                                                              : &tellings[status].before;
-    outcome->status = translation->status;
+    outcome->status = outcome->compiled ? translation->after : translation->before;
     /* kernel_simple has no result for a run that failed. */
     if (terms->simple && translation->code == KERNELGYM_RUNTIME)
         outcome->status = "failed";

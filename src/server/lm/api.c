@@ -73,13 +73,13 @@ static void show_model(void *context, struct http_request *request, struct http_
                     name, api->model);
 }
 
-static void chat_completions(void *context, struct http_request *request,
-                             struct http_response *response)
+static void answer_chat(void *context, struct http_request *request, struct http_response *response)
 {
     lm_api_call(context, true, request, response);
 }
 
-static void completions(void *context, struct http_request *request, struct http_response *response)
+static void answer_completions(void *context, struct http_request *request,
+                               struct http_response *response)
 {
     lm_api_call(context, false, request, response);
 }
@@ -104,8 +104,8 @@ static void show_metrics(void *context, struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/v1/chat/completions", chat_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
-    {HTTP_POST, "/v1/completions", completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/v1/chat/completions", answer_chat, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/v1/completions", answer_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
     {HTTP_GET, "/v1/models", list_models, 0, 0, NULL},
     {HTTP_GET, "/v1/models/*name", show_model, 0, 0, NULL},
     {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0, NULL},

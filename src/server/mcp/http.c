@@ -346,7 +346,7 @@ static void post_receive(struct mcp *mcp, const json_t *document, struct http_re
     }
 }
 
-static void post(void *context, struct http_request *request, struct http_response *response)
+static void post_handle(void *context, struct http_request *request, struct http_response *response)
 {
     struct mcp_http *http = context;
     json_t *document = NULL;
@@ -379,7 +379,7 @@ static void session_delete(void *context, struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {HTTP_POST, "/mcp", post, HTTP_BLOCKS, LIMIT_MCP_MESSAGE_BYTES, NULL},
+    {HTTP_POST, "/mcp", post_handle, HTTP_BLOCKS, LIMIT_MCP_MESSAGE_BYTES, NULL},
     {HTTP_DELETE, "/mcp", session_delete, HTTP_BLOCKS, 0, NULL},
 };
 

@@ -20,7 +20,7 @@
 #define LONG_MS 3600000
 #define SHORT_MS 60000
 
-static json_t *capabilities(void)
+static json_t *capabilities_json(void)
 {
     return json_pack("{s:{}, s:{}, s:{}, s:{}}", "tools", "resources", "prompts", "logging");
 }
@@ -34,7 +34,7 @@ static json_t *server_info(const struct mcp_call *call, const struct mcp_version
     return info;
 }
 
-static json_t *instructions(const struct mcp_call *call)
+static json_t *instructions_json(const struct mcp_call *call)
 {
     return json_deep_copy(json_object_get(call->mcp->service->catalogue, "instructions"));
 }
@@ -48,7 +48,7 @@ void mcp_client_text(const json_t *info, char text[MCP_CLIENT_BYTES])
     printable_text(text, false);
 }
 
-static int initialize(struct mcp_call *call, json_t **result, struct err *err)
+static int answer_initialize(struct mcp_call *call, json_t **result, struct err *err)
 {
     struct mcp_session *session = call->session;
     const char *wanted;
@@ -68,19 +68,19 @@ static int initialize(struct mcp_call *call, json_t **result, struct err *err)
     if (again)
         return err_set(err, ERR_INPUT, "this session is initialized already");
     *result = json_pack("{s:s, s:o, s:o, s:o}", "protocolVersion", version->name, "capabilities",
-                        capabilities(), "serverInfo", server_info(call, version), "instructions",
-                        instructions(call));
+                        capabilities_json(), "serverInfo", server_info(call, version),
+                        "instructions", instructions_json(call));
     return 0;
 }
 
-static int discover(struct mcp_call *call, json_t **result, struct err *err)
+static int answer_discover(struct mcp_call *call, json_t **result, struct err *err)
 {
     *result = json_pack("{s:o, s:o, s:o}", "supportedVersions", mcp_version_names(), "capabilities",
-                        capabilities(), "instructions", instructions(call));
+                        capabilities_json(), "instructions", instructions_json(call));
     return 0;
 }
 
-static int ping(struct mcp_call *call, json_t **result, struct err *err)
+static int answer_ping(struct mcp_call *call, json_t **result, struct err *err)
 {
     (void)call, (void)err;
     *result = json_object();
@@ -310,10 +310,10 @@ static int get_prompt(struct mcp_call *call, json_t **result, struct err *err)
 }
 
 static const struct mcp_method methods[] = {
-    {"initialize", MCP_ANY_TIME | MCP_HANDSHAKE, 0, initialize},
-    {"ping", MCP_ANY_TIME | MCP_HANDSHAKE, 0, ping},
+    {"initialize", MCP_ANY_TIME | MCP_HANDSHAKE, 0, answer_initialize},
+    {"ping", MCP_ANY_TIME | MCP_HANDSHAKE, 0, answer_ping},
     {"logging/setLevel", MCP_HANDSHAKE, 0, set_level},
-    {"server/discover", MCP_STATELESS | MCP_PUBLIC, LONG_MS, discover},
+    {"server/discover", MCP_STATELESS | MCP_PUBLIC, LONG_MS, answer_discover},
     {"tools/list", MCP_PUBLIC, LONG_MS, list_tools},
     {"tools/call", MCP_BLOCKS, 0, call_tool},
     {"resources/list", MCP_BLOCKS | MCP_PRIVATE, SHORT_MS, list_resources},

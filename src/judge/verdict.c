@@ -16,7 +16,7 @@ static const char *const status_names[] = {
 };
 
 static const char *const status_meanings[] = {
-#define X(symbol, name, meaning) meaning,
+#define X(symbol, name, meaning) (meaning),
     VERDICT_STATUSES(X)
 #undef X
 };

@@ -93,27 +93,25 @@ json_t *verdict_json(const struct verdict *verdict)
     return write_object(&verdict_shape, verdict);
 }
 
+static json_t *write_at(const struct verdict_shape *shape, const void *base, const char *path)
+{
+    size_t length = strcspn(path, ".");
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct verdict_field *field = &shape->fields[i];
+        if (strncmp(field->key, path, length) != 0 || field->key[length] != '\0')
+            continue;
+        if (field->present && !field->present(base))
+            break;
+        if (path[length] == '.' && field->kind == FIELD_OBJECT)
+            return write_at(field->shape, (const char *)base + field->offset, path + length + 1);
+        return write_value(field, base);
+    }
+    return json_null();
+}
+
 json_t *verdict_json_at(const struct verdict *verdict, const char *path)
 {
-    const struct verdict_shape *shape = &verdict_shape;
-    const struct verdict_field *field = NULL;
-    const void *base = verdict;
-    while (shape && *path) {
-        size_t length = strcspn(path, "."), i = 0;
-        if (field)
-            base = (const char *)base + field->offset;
-        while (i < shape->count && (strncmp(shape->fields[i].key, path, length) != 0 ||
-                                    shape->fields[i].key[length] != '\0'))
-            i++;
-        if (i == shape->count)
-            return json_null();
-        field = &shape->fields[i];
-        if (field->present && !field->present(base))
-            return json_null();
-        shape = field->kind == FIELD_OBJECT ? field->shape : NULL;
-        path += length + (path[length] == '.');
-    }
-    return field ? write_value(field, base) : json_null();
+    return write_at(&verdict_shape, verdict, path);
 }
 
 struct reading {

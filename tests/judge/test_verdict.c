@@ -294,6 +294,28 @@ TEST(strange_text)
     json_decref(json);
 }
 
+/* A part is what stands at its path in the whole. */
+TEST(parts)
+{
+    static const char *const paths[] = {"device",
+                                        "timing.candidate",
+                                        "timing.clocks.sm_mhz",
+                                        "profile.kernels",
+                                        "integrity",
+                                        "cases.failed",
+                                        "error"};
+    fill_verdict();
+    json_t *whole = verdict_json(&verdict);
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        const json_t *wanted = at(whole, paths[i]);
+        json_t *part = verdict_json_at(&verdict, paths[i]);
+        if (wanted ? !json_equal(part, wanted) : !json_is_null(part))
+            fail_msg("%s", paths[i]);
+        json_decref(part);
+    }
+    json_decref(whole);
+}
+
 TEST(first_error)
 {
     char message[] = "first";

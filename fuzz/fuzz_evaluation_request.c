@@ -30,7 +30,10 @@ static void check_taken(const struct evaluation_request *request)
         check(err.text[0] != '\0');
     evaluation_request_hash(request, "", hash);
     check(strlen(hash) == HASH_HEX_BYTES - 1);
-    json_decref(evaluation_request_refusal(request, "no"));
+    struct verdict verdict;
+    evaluation_request_refuse(request, "no", &verdict);
+    json_decref(verdict_json(&verdict));
+    verdict_deinit(&verdict);
     settings_deinit(&base);
 }
 

@@ -19,15 +19,10 @@
         .key = (key_), .kind = (kind_), .flags = (flags_) | FIELD_OPTIONAL, .offset = (offset_),   \
         .present = (present_), .meaning = (meaning_)                                               \
     }
-#define OBJECT(key_, shape_, flags_, present_, meaning_)                                           \
+#define OBJECT(key_, shape_, offset_, flags_, present_, meaning_)                                  \
     {                                                                                              \
-        .key = (key_), .kind = FIELD_OBJECT, .flags = (flags_), .shape = &(shape_),                \
-        .present = (present_), .meaning = (meaning_)                                               \
-    }
-#define OBJECT_AT(key_, shape_, offset_, meaning_)                                                 \
-    {                                                                                              \
-        .key = (key_), .kind = FIELD_OBJECT, .offset = (offset_), .shape = &(shape_),              \
-        .meaning = (meaning_)                                                                      \
+        .key = (key_), .kind = FIELD_OBJECT, .flags = (flags_), .offset = (offset_),               \
+        .shape = &(shape_), .present = (present_), .meaning = (meaning_)                           \
     }
 #define LIST(key_, shape_, flags_, present_, offset_, type_, most_, count_offset_, meaning_)       \
     {                                                                                              \
@@ -146,7 +141,7 @@ static const struct verdict_field sandbox_fields[] = {
 SHAPE(sandbox, "VerdictSandbox", NULL);
 
 static const struct verdict_field environment_fields[] = {
-    OBJECT("sandbox", sandbox_shape, 0, NULL, "what confined the candidate"),
+    OBJECT("sandbox", sandbox_shape, 0, 0, NULL, "what confined the candidate"),
     ROW("build_cached", FIELD_BOOL, 0, V(build_cached), "its build came from the cache"),
 };
 SHAPE(environment, "VerdictEnvironment", NULL);
@@ -177,13 +172,8 @@ static const struct verdict_field correctness_fields[] = {
     ROW("passed", FIELD_COUNT, 0, V(trials_passed), "how many of them it passed"),
     ROW("max_absolute_error", FIELD_REAL, 0, V(max_absolute), "of all elements"),
     ROW("max_relative_error", FIELD_REAL, 0, V(max_relative), "to max(\\|expected\\|, rms)"),
-    {.key = "first_mismatch",
-     .kind = FIELD_OBJECT,
-     .flags = FIELD_NULLABLE,
-     .offset = V(mismatch),
-     .shape = &mismatch_shape,
-     .present = has_mismatch,
-     .meaning = "the first element that is wrong"},
+    OBJECT("first_mismatch", mismatch_shape, V(mismatch), FIELD_NULLABLE, has_mismatch,
+           "the first element that is wrong"),
 };
 SHAPE(correctness, "VerdictCorrectness", NULL);
 
@@ -284,8 +274,8 @@ static void read_speedup_interval(struct verdict *verdict, void *at, const json_
 
 static const struct verdict_field timed_fields[] = {
     ROW("sizes", FIELD_TEXT, FIELD_NULLABLE, T(sizes), "`rows=64 cols=1000`"),
-    OBJECT_AT("candidate", summary_shape, T(candidate), "times of the candidate"),
-    OBJECT_AT("reference", summary_shape, T(reference), "times of the reference"),
+    OBJECT("candidate", summary_shape, T(candidate), 0, NULL, "times of the candidate"),
+    OBJECT("reference", summary_shape, T(reference), 0, NULL, "times of the reference"),
     ROW("speedup", FIELD_REAL, 0, T(speedup.value), "times as fast as the reference"),
     ROW("speedup_interval", FIELD_PAIR, 0, T(speedup.low), "95 %"),
     SPECIAL("roofline_fraction", FIELD_REAL, write_roofline, read_roofline, 0, NULL, 0,
@@ -357,20 +347,10 @@ static bool has_clocks(const void *base)
 static const struct verdict_field timing_fields[] = {
     ROW_IF(has_one_case, "sizes", FIELD_TEXT, FIELD_NULLABLE, V(cases[0].sizes),
            "`rows=64 cols=1000`; of the first case, as the following ones"),
-    {.key = "candidate",
-     .kind = FIELD_OBJECT,
-     .flags = FIELD_OPTIONAL,
-     .offset = V(cases[0].candidate),
-     .shape = &summary_shape,
-     .present = has_one_case,
-     .meaning = "times of the candidate"},
-    {.key = "reference",
-     .kind = FIELD_OBJECT,
-     .flags = FIELD_OPTIONAL,
-     .offset = V(cases[0].reference),
-     .shape = &summary_shape,
-     .present = has_one_case,
-     .meaning = "times of the reference"},
+    OBJECT("candidate", summary_shape, V(cases[0].candidate), FIELD_OPTIONAL, has_one_case,
+           "times of the candidate"),
+    OBJECT("reference", summary_shape, V(cases[0].reference), FIELD_OPTIONAL, has_one_case,
+           "times of the reference"),
     SPECIAL("roofline_fraction", FIELD_REAL, write_roofline, read_roofline, FIELD_OPTIONAL,
             has_one_case, V(cases[0]),
             "the shortest time that the sizes allow, over the candidate's median"),
@@ -385,13 +365,8 @@ static const struct verdict_field timing_fields[] = {
         "why there are none, or why they are not reliable"),
     ROW("dispatch_overhead_us", FIELD_REAL, 0, V(dispatch_overhead_us),
         "the dispatch overhead of a call, already subtracted"),
-    {.key = "clocks",
-     .kind = FIELD_OBJECT,
-     .flags = FIELD_NULLABLE,
-     .offset = V(clocks),
-     .shape = &clocks_shape,
-     .present = has_clocks,
-     .meaning = "of a GPU, NVML's readings around the timed calls; null without them"},
+    OBJECT("clocks", clocks_shape, V(clocks), FIELD_NULLABLE, has_clocks,
+           "of a GPU, NVML's readings around the timed calls; null without them"),
     LIST("cases", timed_shape, FIELD_OPTIONAL, has_more_cases, V(cases), struct timed_case,
          VERDICT_CASES, V(case_count), "where a problem times several sizes"),
 };
@@ -529,13 +504,13 @@ static const struct verdict_field profile_fields[] = {
         "own kernels' time over that of everything; null when nothing ran"),
     ROW("own_launch_fraction", FIELD_REAL, 0, V(own_launch_fraction),
         "own kernels' launches over those of everything; null when nothing ran"),
-    OBJECT("memory", memory_shape, 0, NULL, "of the candidate's process, or of the GPU"),
+    OBJECT("memory", memory_shape, 0, 0, NULL, "of the candidate's process, or of the GPU"),
     ROW_IF(was_traced, "calls", FIELD_COUNT, 0, L(calls), "that were traced"),
     ROW_IF(was_traced, "streams", FIELD_COUNT, 0, L(streams), "how many anything ran on"),
     ROW_IF(was_traced, "time_us", FIELD_REAL, 0, L(time_us), "of everything on the GPU"),
     ROW_IF(was_traced, "busy_us", FIELD_REAL, 0, L(busy_us), "while at least one thing ran"),
     ROW_IF(was_traced, "launches", FIELD_LONG, 0, L(launches), "of everything"),
-    OBJECT("kernelgym", kernelgym_shape, FIELD_OPTIONAL, was_traced,
+    OBJECT("kernelgym", kernelgym_shape, 0, FIELD_OPTIONAL, was_traced,
            "the names of KernelGYM's answers. Repaired: only time on the GPU counts, once, and no "
            "names are matched"),
     SPECIAL("text", FIELD_TEXT, write_profile_text, read_profile_text, FIELD_OPTIONAL, was_traced,
@@ -614,26 +589,26 @@ static const struct verdict_field verdict_fields[] = {
         "of this evaluation, also if a server answered with a [cached verdict]"
         "(../guide/serve.md#submit-an-evaluation) of another; `stages_ms` are of the run that was "
         "judged then"),
-    OBJECT("problem", problem_shape, 0, NULL, "what was to be solved"),
-    OBJECT("candidate", candidate_shape, 0, NULL, "what was judged"),
+    OBJECT("problem", problem_shape, 0, 0, NULL, "what was to be solved"),
+    OBJECT("candidate", candidate_shape, 0, 0, NULL, "what was judged"),
     ROW("device", FIELD_TEXT, 0, V(device),
         "`cpu`, or `cuda:1 NVIDIA H200`; empty if it was not judged"),
-    OBJECT("environment", environment_shape, 0, NULL, "where it ran"),
+    OBJECT("environment", environment_shape, 0, 0, NULL, "where it ran"),
     ROW("status", FIELD_STATUS, 0, V(status), "[below](#status)"),
     ROW("compiled", FIELD_BOOL, 0, V(compiled), "it compiles, or needs no compilation"),
     ROW("correct", FIELD_BOOL, 0, V(correct), "in every trial and every timed call"),
-    OBJECT("correctness", correctness_shape, 0, NULL, "its outputs against the reference's"),
-    OBJECT("cases", cases_shape, FIELD_OPTIONAL, has_cases, "of a `simple` problem"),
-    OBJECT("timing", timing_shape, FIELD_NULLABLE, has_timing, "null if nothing was timed"),
-    OBJECT("profile", profile_shape, 0, NULL,
+    OBJECT("correctness", correctness_shape, 0, 0, NULL, "its outputs against the reference's"),
+    OBJECT("cases", cases_shape, 0, FIELD_OPTIONAL, has_cases, "of a `simple` problem"),
+    OBJECT("timing", timing_shape, 0, FIELD_NULLABLE, has_timing, "null if nothing was timed"),
+    OBJECT("profile", profile_shape, 0, 0, NULL,
            "what ran; on a GPU, of one traced pass of `calls` calls, apart from all timing"),
-    OBJECT("integrity", integrity_shape, 0, NULL, "what was found"),
-    OBJECT("build", build_shape, FIELD_OPTIONAL, has_extensions,
+    OBJECT("integrity", integrity_shape, 0, 0, NULL, "what was found"),
+    OBJECT("build", build_shape, 0, FIELD_OPTIONAL, has_extensions,
            "of a PyTorch candidate with extensions"),
-    OBJECT("stages_ms", stages_shape, 0, NULL, "their sum is the wall time since submission"),
-    OBJECT("calls_ms", calls_shape, 0, NULL,
+    OBJECT("stages_ms", stages_shape, 0, 0, NULL, "their sum is the wall time since submission"),
+    OBJECT("calls_ms", calls_shape, 0, 0, NULL,
            "time within calls: the necessary part of the run time"),
-    OBJECT("error", error_shape, FIELD_NULLABLE, has_error, "null if there is none"),
+    OBJECT("error", error_shape, 0, FIELD_NULLABLE, has_error, "null if there is none"),
 };
 
 const struct verdict_shape verdict_shape = {"Verdict", verdict_fields, COUNT(verdict_fields), NULL};

@@ -78,32 +78,31 @@ static void make_key(struct service *service, struct submission *submission)
     hash_finish(hash, submission->key);
 }
 
-static int write_payload(const json_t *object, struct submission *submission, struct err *err)
+/* As one line without its end; *text is the caller's. */
+static int write_text(const json_t *object, char **text, size_t *bytes, struct err *err)
 {
-    struct buf text;
-    buf_init(&text, LIMIT_QUEUE_BODY_BYTES + 1);
-    int result = json_line_write(object, &text, err);
-    if (result == 0) {
-        submission->payload_bytes = text.len - 1;
-        submission->payload = buf_take(&text);
-        submission->payload[submission->payload_bytes] = '\0';
-    } else {
-        buf_deinit(&text);
+    struct buf line;
+    buf_init(&line, LIMIT_QUEUE_BODY_BYTES + 1);
+    int result = json_line_write(object, &line, err);
+    if (result < 0) {
+        buf_deinit(&line);
+        return result;
     }
-    return result;
+    *bytes = line.len - 1;
+    *text = buf_take(&line);
+    (*text)[*bytes] = '\0';
+    return 0;
 }
 
 static int write_refusal(struct submission *submission, struct err *err)
 {
-    struct buf text;
-    json_t *verdict = evaluation_request_refusal(&submission->request, submission->request.refused);
-    buf_init(&text, LIMIT_QUEUE_BODY_BYTES + 1);
-    int result = json_line_write(verdict, &text, err);
-    json_decref(verdict);
-    if (result == 0)
-        submission->refusal = buf_take(&text);
-    else
-        buf_deinit(&text);
+    struct verdict verdict;
+    size_t bytes;
+    evaluation_request_refuse(&submission->request, submission->request.refused, &verdict);
+    json_t *json = verdict_json(&verdict);
+    int result = write_text(json, &submission->refusal, &bytes, err);
+    json_decref(json);
+    verdict_deinit(&verdict);
     return result;
 }
 
@@ -116,7 +115,7 @@ static int submission_prepare(struct service *service, const json_t *object, str
     if (result == 0)
         result = add_problem_hash(service, object, out, &named, err);
     if (result == 0)
-        result = write_payload(named, out, err);
+        result = write_text(named, &out->payload, &out->payload_bytes, err);
     json_decref(named);
     if (result < 0 || out->request.refused) {
         out->needs = "any";

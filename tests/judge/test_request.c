@@ -213,12 +213,12 @@ TEST(refusal)
     struct err err = {0};
     json_t *object = support_json("{\"id\": \"x\", \"refused\": \"because\"}");
     assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
-    json_t *verdict = evaluation_request_refusal(&request, request.refused);
-    const json_t *error = json_object_get(verdict, "error");
-    assert_string_equal(json_string_value(json_object_get(verdict, "status")), "unsupported");
-    assert_string_equal(json_string_value(json_object_get(error, "class")), "validation");
-    assert_string_equal(json_string_value(json_object_get(error, "message")), "because");
-    assert_true(json_is_false(json_object_get(verdict, "correct")));
-    json_decref(verdict);
+    struct verdict verdict;
+    evaluation_request_refuse(&request, request.refused, &verdict);
+    assert_int_equal(verdict.status, STATUS_UNSUPPORTED);
+    assert_string_equal(verdict.error_class, "validation");
+    assert_string_equal(verdict.error_message, "because");
+    assert_false(verdict.correct);
+    verdict_deinit(&verdict);
     json_decref(object);
 }

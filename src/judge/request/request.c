@@ -400,12 +400,3 @@ void evaluation_request_fault(const struct evaluation_request *request, const ch
 {
     not_judged(request, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_MISSING), why, verdict);
 }
-
-json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why)
-{
-    struct verdict verdict;
-    evaluation_request_refuse(request, why, &verdict);
-    json_t *json = verdict_json(&verdict);
-    verdict_deinit(&verdict);
-    return json;
-}

@@ -122,8 +122,6 @@ void evaluation_request_refuse(const struct evaluation_request *request, const c
 /* The same for one that cannot be judged here: `infrastructure_error`, class "missing". */
 void evaluation_request_fault(const struct evaluation_request *request, const char *why,
                               struct verdict *verdict);
-/* The first as JSON; a new reference. */
-json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
 
 bool evaluation_is_identifier(const char *text);
 /* 1 to 255 bytes of UTF-8 without control characters. */

@@ -300,7 +300,7 @@ int sandbox_filter_execute_at(const char *path, struct err *err)
     if (!context)
         return err_set(err, ERR_UNSUPPORTED, "libseccomp cannot start a filter");
     int bad = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(execve), 1,
-                               SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)(uintptr_t)path));
+                               SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)(uintptr_t)path, 0));
     if (bad == 0)
         bad = seccomp_load(context);
     seccomp_release(context);

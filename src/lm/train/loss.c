@@ -182,7 +182,7 @@ static const struct {
      .keys = CLIP,
      .defaults = {.clip_low = 0, .clip_high = 4}},
     {.loss = {"dro", .ratio = true, .apply = dro_apply}, .keys = BETA, .defaults = {.beta = 0.05}},
-    {.loss = {NULL}},
+    {.loss = {.name = NULL}},
 };
 
 const struct loss_config loss_config_defaults = {NAN, NAN, NAN, NAN, NAN};

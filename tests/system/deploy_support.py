@@ -4,11 +4,10 @@ import ctypes
 import json
 import os
 import resource
-import subprocess
 import sys
 from pathlib import Path
 
-from support import ROOT
+from support import ROOT, captured
 
 DEPLOY = ROOT / "deploy"
 
@@ -98,7 +97,7 @@ def load_filter(rules):
 
 def refuses(*command):
     """Why this machine does not let us set the scene, or ''."""
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = captured(command)
     return "" if run.returncode == 0 else f"{' '.join(command)}: {run.stderr.strip()}"
 
 

@@ -105,6 +105,12 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
 
 
+def captured(command, **options):
+    """Any program: its status and what it printed, as text."""
+    options = {"timeout": TIMEOUT_S} | options
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
 # --- one run -------------------------------------------------------------------------------------
 
 
@@ -195,6 +201,12 @@ class Warpgym:
 
     def ok(self, *arguments, **options):
         return self(*arguments, expect=PASSED, **options)
+
+    def refused(self, words, *arguments, status=USAGE, **options):
+        """Ends with one line, which holds these words."""
+        run = self(*arguments, expect=status, **options)
+        assert words in run.complaint, run
+        return run
 
     def eval(self, *arguments, **options):
         """Correctness only, one verdict a line."""

@@ -64,8 +64,7 @@ USAGE_ERRORS = {
 @pytest.mark.parametrize("name", USAGE_ERRORS)
 def test_usage(warpgym, name):
     arguments, part = USAGE_ERRORS[name]
-    run = warpgym(*[word.format(fast=fast("softmax")) for word in arguments], expect=USAGE)
-    assert part in run.complaint
+    warpgym.refused(part, *[word.format(fast=fast("softmax")) for word in arguments])
 
 
 GROUPS = {
@@ -109,8 +108,7 @@ def test_environment(warpgym, tmp_path, name):
     write(tmp_path / "unknown.yaml", "run:\n  timeout: 3\n")
     write(tmp_path / "malformed.yaml", "run: {,\n")
     variables, part = ENVIRONMENT_ERRORS[name]
-    run = warpgym("settings", environment=variables, expect=USAGE)
-    assert part in run.complaint
+    warpgym.refused(part, "settings", environment=variables)
 
 
 def test_unreadable_file(warpgym, tmp_path):

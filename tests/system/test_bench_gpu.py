@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from fake_gpu import DRIVEN, make_problem
-from support import CHECKOUT, PYTHON, ROOT, TIMEOUT_S, write
+from support import CHECKOUT, PYTHON, ROOT, TIMEOUT_S, captured, write
 
 HANDWRITTEN = CHECKOUT / "build" / "bench" / "handwritten_gpu"
 BENCH = ROOT / "bench" / "gpu"
@@ -72,9 +72,9 @@ def handwritten(folder, source):
     subprocess.run(["g++", "-O1", "-fPIC", "-shared", "-o", built, text], check=True,
                    timeout=TIMEOUT_S)
     (folder / "libcuda.so.1").symlink_to(DRIVEN["WARPGYM_GPU_DRIVER"])
-    return subprocess.run(
-        [HANDWRITTEN, folder, built, "5"], capture_output=True, text=True, timeout=TIMEOUT_S,
-        check=False, env={**os.environ, "LD_LIBRARY_PATH": str(folder)})
+    return captured(
+        [HANDWRITTEN, folder, built, "5"], env={**os.environ, "LD_LIBRARY_PATH": str(folder)}
+    )
 
 
 def test_handwritten_has_the_judges_inputs(tmp_path):
@@ -95,8 +95,7 @@ def test_handwritten_notices_a_kernel_that_never_ran(tmp_path):
 
 @pytest.mark.parametrize("arguments", [[], ["."], [".", "none.so", "many"], [".", "none.so", "-1"]])
 def test_handwritten_says_how(arguments):
-    done = subprocess.run([HANDWRITTEN, *arguments], capture_output=True, text=True, check=False,
-                          timeout=TIMEOUT_S)
+    done = captured([HANDWRITTEN, *arguments])
     assert done.returncode == 2
     assert "PROBLEM_DIRECTORY SHARED_OBJECT ROUNDS" in done.stderr
 
@@ -152,16 +151,14 @@ assert all(1 <= value < 2 for _, value in calls)
 
 
 def test_events_have_fresh_inputs_for_every_call():
-    done = subprocess.run([PYTHON, "-c", EVENTS_CHECK, BENCH], capture_output=True, text=True,
-                          check=False, timeout=TIMEOUT_S)
+    done = captured([PYTHON, "-c", EVENTS_CHECK, BENCH])
     assert done.returncode == 0, done.stderr
 
 
 def test_events_need_a_gpu():
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     for arguments, says in ([], "PROBLEM.py"), (["none.py"], "no GPU"):
-        done = subprocess.run([PYTHON, BENCH / "events.py", *arguments], capture_output=True,
-                              text=True, check=False, timeout=TIMEOUT_S, env=environment)
+        done = captured([PYTHON, BENCH / "events.py", *arguments], env=environment)
         assert done.returncode == 1 and says in done.stderr, done
 
 
@@ -229,6 +226,5 @@ def test_tasks_name_existing_files():
 def test_run_names_missing_parts(part, says):
     environment = {**os.environ, "BENCH_HANDWRITTEN_GPU": "/nowhere/at/all",
                    "WARPGYM_PYTHON": sys.executable}
-    done = subprocess.run([BENCH / "run", part], capture_output=True, text=True, check=False,
-                          timeout=TIMEOUT_S, env=environment)
+    done = captured([BENCH / "run", part], env=environment)
     assert done.returncode == 1 and says in done.stderr, done

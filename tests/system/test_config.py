@@ -45,8 +45,7 @@ def test_init_has_every_setting_with_its_default(warpgym, made):
 
 def test_init_replaces_only_with_force(warpgym, made):
     copy = shutil.copy(made, warpgym.folder / "mine.yaml")
-    run = warpgym("config", "init", copy)
-    assert run.status == USAGE and "--force replaces it" in run.complaint
+    warpgym.refused("--force replaces it", "config", "init", copy)
     assert made.read_bytes() == (warpgym.folder / "mine.yaml").read_bytes()
 
 
@@ -161,14 +160,12 @@ def test_all_settings_are_checked_first(warpgym, command):
 
 @pytest.mark.parametrize(("text", "says"), REFUSED)
 def test_check_reports_errors(warpgym, text, says):
-    run = warpgym("config", "check", write(warpgym.folder / "config.yaml", text))
-    assert run.status == USAGE and says in run.complaint
+    run = warpgym.refused(says, "config", "check", write(warpgym.folder / "config.yaml", text))
     assert str(warpgym.folder / "config.yaml") in run.complaint
 
 
 def test_check_needs_its_file(warpgym):
-    run = warpgym("config", "check")
-    assert run.status == USAGE and "warpgym/config.yaml" in run.complaint
+    warpgym.refused("warpgym/config.yaml", "config", "check")
 
 
 def test_check_warns_of_a_secret_that_others_may_read(warpgym):
@@ -194,8 +191,7 @@ def test_which_file_counts(warpgym, tmp_path):
     assert origin(warpgym("config", "show"), key)[0] == "3"
     files["user"].unlink()
     assert warpgym("config", "show").out.startswith("# no file\n")
-    missing = warpgym("config", "show", "--config", tmp_path / "none.yaml")
-    assert missing.status == USAGE and "none.yaml" in missing.complaint
+    warpgym.refused("none.yaml", "config", "show", "--config", tmp_path / "none.yaml")
 
 
 def test_the_file_of_all_users(warpgym, tmp_path):

@@ -4,12 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tarfile
 
 import pytest
 from deploy_support import DEPLOY, FILTERED, LIMITED, as_user, refuses, strings, yaml_documents
-from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM
+from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM, captured
 
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 MANIFESTS = sorted(DEPLOY.glob("kubernetes/*.yaml"))
@@ -34,12 +33,7 @@ def test_units(unit, tmp_path):
     copy = tmp_path / unit.name
     text = unit.read_text(encoding="utf-8")
     copy.write_text(text.replace("/opt/warpgym/warpgym", "/bin/true"), encoding="utf-8")
-    run = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(copy)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = captured(["systemd-analyze", "verify", "--man=no", str(copy)])
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
@@ -108,7 +102,7 @@ def test_options_are_those_of_the_commands(warpgym):
 
 def test_scripts_are_shell():
     for path in DEPLOY.glob("slurm/*"):
-        run = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+        run = captured(["bash", "-n", str(path)])
         assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -253,13 +247,7 @@ def test_archive_runs_in_an_empty_environment(tmp_path):
     environment = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
 
     def run(*words):
-        return subprocess.run(
-            [*inside, "/warpgym/warpgym", *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return captured([*inside, "/warpgym/warpgym", *words], env=environment)
 
     version = run("--version")
     assert (version.returncode, version.stdout) == (0, f"warpgym {read_version()}\n"), version

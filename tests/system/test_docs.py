@@ -6,16 +6,14 @@ import sys
 
 import pytest
 import verdicts
-from support import ROOT
+from support import ROOT, captured
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def pages():
-    listed = subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    listed = captured(["git", "ls-files", "*.md"], cwd=ROOT)
     if listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()]
     folders = ("docs", "demo", "examples", "tests", "deploy", "problems", "prompts")

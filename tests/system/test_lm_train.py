@@ -226,8 +226,7 @@ def test_interrupted(warpgym, given, tmp_path):
     (checkpoint,) = (out / "checkpoints").iterdir()
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     assert state["more"]["step"] == steps_of(out)[-1]["step"]
-    changed = warpgym(*arguments, "--rate", 0.5, expect=support.USAGE)
-    assert "the run began with rate 0.001, now it is 0.5" in changed.complaint
+    warpgym.refused("the run began with rate 0.001, now it is 0.5", *arguments, "--rate", 0.5)
 
 
 def test_progress(warpgym, given, tmp_path):
@@ -258,7 +257,7 @@ def test_memorised_functions(warpgym, tmp_path):
         )  # fmt: skip
         written = beginning + run.out.removeprefix(beginning)
         gcc = ["gcc", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", "-"]
-        compiled = subprocess.run(gcc, input=written, check=False, capture_output=True, text=True)
+        compiled = support.captured(gcc, input=written)
         assert compiled.returncode == 0, written + compiled.stderr
         assert written.rstrip() == text.rstrip()
 

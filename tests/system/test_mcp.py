@@ -11,7 +11,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from support import CHECKOUT, PYTHON, TIMEOUT_S, USAGE, WARPGYM, processes, read_lines, wait_until
+from support import (
+    CHECKOUT,
+    PYTHON,
+    TIMEOUT_S,
+    USAGE,
+    WARPGYM,
+    captured,
+    processes,
+    read_lines,
+    wait_until,
+)
 
 SCENARIOS = Path(__file__).with_name("mcp_scenarios.py")
 RIGHT = """#include <stddef.h>
@@ -75,7 +85,7 @@ def agent(request):
     for python in filter(Path.is_file, [GYM / "bin" / "python3", PYTHON]):
         environment = {"PYTHONPATH": str(path)}
         command = [python, "-c", f"import mcp; assert {probe}"]
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        run = captured(command, env=environment)
         if run.returncode == 0:
             return Agent(python, environment, scenarios)
         why = f"{python.parent.parent.name}: {run.stderr.strip().splitlines()[-1]}"
@@ -89,14 +99,10 @@ class Agent:
         self.scenarios = scenarios
 
     def play(self, warpgym, *target):
-        run = subprocess.run(
+        run = captured(
             [self.python, SCENARIOS, ",".join(self.scenarios), *map(str, target)],
             env=warpgym.environment | self.environment,
             cwd=warpgym.folder,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
         )
         assert run.returncode == 0, run.stderr
 

@@ -84,8 +84,7 @@ def test_show_torch(warpgym):
 
 @pytest.mark.parametrize("words", [[], ["relu", "softmax"]])
 def test_show_wants_one(warpgym, words):
-    run = warpgym("problem", "show", *words)
-    assert run.status == USAGE and "name one problem" in run.complaint
+    warpgym.refused("name one problem", "problem", "show", *words)
 
 
 def test_check_of_sound_problems(warpgym):

@@ -104,8 +104,7 @@ def test_list_json(warpgym, home):
 def test_list_nothing(warpgym, tmp_path):
     run = warpgym("runs", "list", cwd=tmp_path)
     assert run.status == support.PASSED and run.err == "warpgym: no runs in ./runs\n"
-    run = warpgym("runs", "list", "nowhere", cwd=tmp_path)
-    assert run.status == support.USAGE and "no such directory: nowhere" in run.complaint
+    warpgym.refused("no such directory: nowhere", "runs", "list", "nowhere", cwd=tmp_path)
 
 
 def test_one_that_is_broken(warpgym, copy):
@@ -141,8 +140,7 @@ def test_no_run(warpgym, home, command):
     more = ["out"] if command == "export" else []
     refused = (("nowhere", "there is no run nowhere"), ("runs/rollout", "not a training run"))
     for word, why in refused:
-        run = warpgym("runs", command, word, *more, cwd=home)
-        assert run.status == support.USAGE and why in run.complaint
+        warpgym.refused(why, "runs", command, word, *more, cwd=home)
 
 
 # --- logs, stop ----------------------------------------------------------------------------------
@@ -159,8 +157,7 @@ def test_logs(warpgym, home, copy):
     run = warpgym("runs", "logs", "-n", 1, copy)
     assert run.out == "2026 x text=?[2Jred?\n"
     assert json.loads(warpgym("runs", "logs", "-n1", "--json", copy).out) == evil
-    run = warpgym("runs", "logs", "sft", cwd=home)
-    assert run.status == support.USAGE and "keeps no log" in run.complaint
+    warpgym.refused("keeps no log", "runs", "logs", "sft", cwd=home)
 
 
 def test_logs_follow(warpgym, copy):
@@ -251,8 +248,7 @@ def test_compare_json(warpgym, home):
     ],
 )
 def test_compare_refuses(warpgym, home, arguments, why):
-    run = warpgym("runs", "compare", *arguments, cwd=home)
-    assert run.status == support.USAGE and why in run.complaint
+    warpgym.refused(why, "runs", "compare", *arguments, cwd=home)
 
 
 @pytest.mark.parametrize(
@@ -281,8 +277,7 @@ def test_export(warpgym, home, tmp_path, options, chosen):
         assert there == {"config.json", "model.safetensors", "tokenizer.json"}
         text = (out / "config.json").read_text(encoding="utf-8")
         assert text == f"{chosen} config.json"
-    again = warpgym("runs", "export", *arguments, cwd=home)
-    assert again.status == support.USAGE and "is not empty" in again.complaint
+    warpgym.refused("is not empty", "runs", "export", *arguments, cwd=home)
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"out"}
 
 
@@ -293,8 +288,7 @@ def test_export_refuses(warpgym, home, copy, tmp_path):
         (["--by", "lost"], "no checkpoint has lost, so the best one is unknown"),
         (["--tokenizer", tmp_path], "no tokenizer"),
     ):
-        run = warpgym("runs", "export", "a", out, *options, cwd=home)
-        assert run.status == support.USAGE and why in run.complaint
+        warpgym.refused(why, "runs", "export", "a", out, *options, cwd=home)
     line = json.loads((copy / "checkpoints.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     line |= {"name": "far", "where": "tinker://weights/far"}
     with (copy / "checkpoints.jsonl").open("a", encoding="utf-8") as lines:
@@ -348,8 +342,7 @@ def test_report(warpgym, home, copy):
     assert assert_curves(page, merged.values()) == set(merged[10]) - {"step", "evaluation_targets"}
     assert "steps40" in page.text
     (copy / "traces.jsonl").write_text("nonsense\n", encoding="utf-8")
-    run = warpgym("runs", "report", copy)
-    assert run.status == support.USAGE and "traces.jsonl" in run.complaint
+    warpgym.refused("traces.jsonl", "runs", "report", copy)
 
 
 def test_report_of_many_steps(warpgym, tmp_path):

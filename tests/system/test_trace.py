@@ -2,11 +2,10 @@
 CUPTI of ours (tests/fake/cupti.c) in place of a GPU."""
 
 import json
-import subprocess
 import sys
 
 import pytest
-from support import CHECKOUT, TIMEOUT_S
+from support import CHECKOUT, captured
 
 LOADER = """
 import ctypes, json, os, struct, sys
@@ -104,14 +103,10 @@ FAKE_PATH = CHECKOUT / "build" / "tests" / "fake" / "cupti.so"
 def run(script, case, folder, **environment):
     path = folder / "loader.py"
     path.write_text(script)
-    return subprocess.run(
+    return captured(
         [sys.executable, path, LIBRARY_PATH, FAKE_PATH, case],
         cwd=folder,
         env={"PYTHONPATH": str(CHECKOUT / "python"), "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
     )
 
 

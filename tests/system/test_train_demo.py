@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support import PASSED, ROOT, SOME_FAILED, WARPGYM, read_lines
+from support import PASSED, ROOT, SOME_FAILED, WARPGYM, captured, read_lines
 
 DEMO = ROOT / "demo" / "train"
 sys.path.insert(0, str(DEMO))
@@ -176,9 +176,7 @@ def test_all_of_it_runs(warpgym):
     out = warpgym.folder / "demo"
     script = [sys.executable, ROOT / "demo" / "train" / "run.py", "--smoke", "--quiet"]
     script += ["--threads", "1", "--warpgym", WARPGYM, "--seeds", "5", "--out", out]
-    done = subprocess.run(
-        script, capture_output=True, text=True, check=False, env=warpgym.environment
-    )
+    done = captured(script, env=warpgym.environment)
     assert done.returncode == 0, done.stderr
     lines = read_lines(out / "seed-5" / "rl" / "metrics.jsonl")
     assert [line["step"] for line in lines] == [0, 1, 2]

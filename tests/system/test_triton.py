@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support import CHECKOUT, ROOT, TIMEOUT_S
+from support import CHECKOUT, ROOT, TIMEOUT_S, captured
 
 HERE = Path(__file__).parent
 JUDGE = CHECKOUT / "build" / "tests" / "judge" / "triton_judge"
@@ -88,14 +88,10 @@ MOVE = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.
 
 
 def run_child(*arguments, descriptors=()):
-    run = subprocess.run(
+    run = captured(
         [sys.executable, HERE / "triton_child.py", *map(str, arguments)],
         env={"PYTHONPATH": f"{ROOT / 'python'}:{HERE}", "PATH": "/usr/bin:/bin", "CC": "gcc"},
         pass_fds=descriptors,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

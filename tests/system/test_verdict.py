@@ -5,7 +5,6 @@ Beside these, every verdict that any system test reads is checked against it (ve
 
 import copy
 import json
-import subprocess
 
 import pytest
 import verdicts
@@ -15,6 +14,7 @@ from support import (
     SOME_FAILED,
     USAGE,
     WARPGYM,
+    captured,
     fast,
     problem_folder,
     statuses,
@@ -64,12 +64,9 @@ BROKEN = {
 
 
 def test_generated_files_are_up_to_date():
-    done = subprocess.run(
+    done = captured(
         [ROOT / "scripts" / "verdict", "--check"],
         env={"TEST_WARPGYM": str(WARPGYM), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -74,6 +74,10 @@ class Server:
     def post(self, path, body, **options):
         return self.ask("POST", path, body, **options)
 
+    def evaluate(self, words="", **more):
+        """The answer to one evaluation, once it has ended."""
+        return self.post("/v1/evaluations?wait_s=60", evaluation(words, **more))
+
     def delete(self, path):
         return self.ask("DELETE", path)
 

@@ -27,10 +27,7 @@ def refusal(answer, status, code=None):
 
 
 def test_an_evaluation_with_all_its_fields(server):
-    answer = server.post(
-        "/v1/evaluations?wait_s=60",
-        evaluation("vector=correct", id="a b?%ü", priority="high", notes={"step": 7}),
-    )
+    answer = server.evaluate("vector=correct", id="a b?%ü", priority="high", notes={"step": 7})
     assert answer.status == 200
     one = answer.json
     assert one["verdict"] == vector("correct")["verdict"] | {"id": one["id"]}
@@ -101,13 +98,11 @@ def test_a_waiter_that_leaves_costs_nothing(idle):
 
 
 def test_the_same_id(server):
-    first = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong", id="x")).json
-    again = server.post("/v1/evaluations?wait_s=60", evaluation("status=passed", id="x")).json
+    first = server.evaluate("status=wrong", id="x").json
+    again = server.evaluate("status=passed", id="x").json
     assert again["submission"] == "answered" and again["verdict"]["status"] == "wrong"
     assert again["ended_at"] == first["ended_at"]
-    fresh = server.post(
-        "/v1/evaluations?wait_s=60", evaluation("status=passed", id="x", fresh=True)
-    ).json
+    fresh = server.evaluate("status=passed", id="x", fresh=True).json
     assert fresh["submission"] == "replaced" and fresh["verdict"]["status"] == "passed"
     assert server.get("/v1/evaluations/x").json["verdict"]["status"] == "passed"
 
@@ -116,21 +111,19 @@ def test_the_same_content_is_judged_once(server):
     support.wait_until(
         lambda: server.get("/v1/workers").json["workers"][0]["claims"], "the worker's note"
     )
-    first = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
-    second = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
+    first = server.evaluate("status=wrong").json
+    second = server.evaluate("status=wrong").json
     assert (first["submission"], second["submission"]) == ("new", "cached")
     assert second["verdict"] == first["verdict"] | {"id": second["id"]}
     assert second["id"] != first["id"]
     for change in ({"fresh": True}, {"settings": {"check.trials": 7}}, {"timing": False}):
-        other = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong", **change))
+        other = server.evaluate("status=wrong", **change)
         assert other.json["submission"] == "new", change
 
 
 def test_infrastructure_errors_are_not_cached(server):
     for _ in range(2):
-        answer = server.post(
-            "/v1/evaluations?wait_s=60", evaluation("status=infrastructure_error")
-        ).json
+        answer = server.evaluate("status=infrastructure_error").json
         assert answer["submission"] == "new" and answer["outcome"] == "infrastructure_error"
 
 
@@ -164,7 +157,7 @@ def test_needs(idle):
     assert idle.post("/v1/evaluations?wait_s=60", cuda).json["worker"] == "gpu"
     with_gpu.stop(signal.SIGKILL)  # its note stays for a while
     cpu = Worker(idle.queue, "cpu")
-    assert idle.post("/v1/evaluations?wait_s=60", evaluation("y")).json["worker"] == "cpu"
+    assert idle.evaluate("y").json["worker"] == "cpu"
     assert idle.post("/v1/evaluations?wait_s=1", cuda | {"id": "2", "fresh": True}).status == 202
     cpu.stop()
 
@@ -195,7 +188,7 @@ def test_cancel_a_running_one_really_stops_it(server):
 
 
 def test_cancel_of_ended_and_unknown_jobs(server):
-    server.post("/v1/evaluations?wait_s=60", evaluation(id="x"))
+    server.evaluate(id="x")
     refusal(server.delete("/v1/evaluations/x"), 409, "ended")
     refusal(server.delete("/v1/evaluations/y"), 404, "not_found")
     refusal(server.get("/v1/evaluations/y"), 404, "not_found")
@@ -352,7 +345,7 @@ def test_problems(idle):
 def test_workers_and_stats(server):
     (worker,) = server.get("/v1/workers").json["workers"]
     assert worker["name"] == "fake" and worker["claims"] == ["cpu", "any"]
-    server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong"))
+    server.evaluate("status=wrong")
     stats = server.get("/v1/stats").json
     assert stats["ended"] == {"wrong": 1} and stats["running"] == 0
     assert stats["queued"]["normal"] == {"depth": 0, "oldest_ms": 0}
@@ -364,7 +357,7 @@ def test_server_timing(server):
         return {name: float(ms) for name, ms in pairs}
 
     started = time.monotonic()
-    answer = server.post("/v1/evaluations?wait_s=60", evaluation("status=passed delay_ms=200"))
+    answer = server.evaluate("status=passed delay_ms=200")
     wall_ms = 1e3 * (time.monotonic() - started)
     parts = spent(answer)
     assert list(parts) == ["put", "wait"] and parts["put"] > 0 and parts["wait"] >= 200
@@ -511,7 +504,7 @@ def test_killed_while_clients_wait(warpgym):
     with serving.serving(warpgym) as again:  # the same file
         for one in ids:
             # As a client does that does not know what became of its request.
-            answer = again.post("/v1/evaluations?wait_s=60", evaluation(one, id=one))
+            answer = again.evaluate(one, id=one)
             assert answer.json["state"] == "done" and answer.json["submission"] != "new"
         listed = again.get("/v1/evaluations?limit=1000").json["evaluations"]
         assert sorted(one["id"] for one in listed) == sorted(ids)

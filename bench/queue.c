@@ -8,7 +8,6 @@
 #include "queue/queue.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/mem.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

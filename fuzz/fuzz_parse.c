@@ -1,6 +1,5 @@
 /* Any bytes as a model's answer. The first byte picks the language and whether the prompt began the
  * thinking. What comes out is text, trimmed and within the answer's size. */
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "gym/answer/parse.h"
 

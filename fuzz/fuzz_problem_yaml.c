@@ -3,7 +3,6 @@
 #include "problem/native.h"
 #include "problem/problem.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* A script is read whole or refused with its place; what is found in it fits the question, and no
  * file that it names lies outside its directory. */
-#include "base/mem.h"
 #include "policy/script.h"
 
 #include <stdbool.h>

@@ -2,7 +2,6 @@
  * bytes as a text for a small tokenizer, whose ids must give them back, whole and streamed. */
 #include "lm/tokenizer/tokenizer.h"
 
-#include "base/limits.h"
 #include "base/utf8.h"
 #include "lm/tokenizer/byte_unicode.h"
 

@@ -2,7 +2,6 @@
  * every text can be read; the file never ends without a reason. */
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/mem.h"
 #include "gym/episode/trajectory.h"
 
 #include <stdint.h>

@@ -1,7 +1,6 @@
 /* ask: sends one message to a policy, or checks its endpoint. */
 #include "cli/cli.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"

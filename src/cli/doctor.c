@@ -9,7 +9,6 @@
 #include "device/cpu.h"
 #include "sandbox/sandbox.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,10 +1,8 @@
 /* rollout: `warpgym rollout`: a policy answers, the judge judges, episodes become trajectories. */
 #include "cli/cli.h"
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "cli/progress.h"
 #include "cli/search_paths.h"
 #include "cli/table.h"

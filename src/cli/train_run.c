@@ -10,7 +10,6 @@
 #include "rl/train/trainer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

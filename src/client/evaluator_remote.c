@@ -1,7 +1,6 @@
 /* evaluator_remote: evaluates on a server. */
 #include "client/evaluator_internal.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,5 +1,4 @@
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"

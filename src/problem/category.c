@@ -1,7 +1,6 @@
 #include "problem/category.h"
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/nearest.h"
 
 #include <string.h>

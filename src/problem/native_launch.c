@@ -4,8 +4,6 @@
 #include "problem/launch.h"
 #include "problem/yaml.h"
 
-#include <string.h>
-
 static int try_sizes(const struct problem *problem, const struct launch *launch,
                      const struct size_set *sets, uint32_t count, uint32_t *line, struct err *err)
 {

@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "base/log.h"
 #include "queue/redis.h"
 

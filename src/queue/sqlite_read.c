@@ -1,4 +1,3 @@
-#include "base/mem.h"
 #include "queue/sqlite.h"
 
 #include <stdint.h>

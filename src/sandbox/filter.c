@@ -30,7 +30,6 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 static const int run_calls[] = {
     /* memory */

@@ -9,7 +9,6 @@
 #include "sandbox/sandbox.h"
 
 #include "base/array.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* health: liveness, readiness and metrics. */
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* slot: the thread of one slot. */
 #include "worker/internal.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"

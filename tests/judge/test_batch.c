@@ -3,7 +3,6 @@
 #include "../support/judging.h"
 #include "../support/setting.h"
 #include "../support/test.h"
-#include "base/mem.h"
 #include "judge/request/judge_settings.h"
 
 #include <pthread.h>

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 
 #define PROMPT 20
 #define THREADS 6

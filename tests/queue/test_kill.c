@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "queue/queue.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 
 #include "../support/test.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,7 +18,6 @@
 #include "../support/vectors.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "judge/verdict.h"
 #include "queue/queue.h"
 

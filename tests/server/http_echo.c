@@ -4,7 +4,6 @@
  *   http_echo [KEY=VALUE…]    settings; prints its address, and stops at SIGTERM
  */
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "cli/lm/bench_work.h"
 #include "cli/lm/load.h"

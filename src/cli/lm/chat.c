@@ -1,7 +1,6 @@
 /* lm chat: a conversation with a model, on a terminal or through a pipe. */
 #include "lm/tokenizer/chat.h"
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/lm/load.h"
 

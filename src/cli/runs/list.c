@@ -2,7 +2,6 @@
 #include "cli/runs/runs.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/table.h"

@@ -8,7 +8,6 @@
 #include "cli/runs/screen.h"
 #include "cli/table.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "gym/episode/rollout.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "gym/episode/best.h"
 #include "judge/request/language.h"

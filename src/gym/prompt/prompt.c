@@ -6,7 +6,6 @@
 #include "base/nearest.h"
 #include "gym/prompt/set.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

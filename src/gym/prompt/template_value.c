@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * Declared in extension_request.h. */
 #include "judge/build/extension_request.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum action {

@@ -1,7 +1,6 @@
 #include "judge/build/extension_request.h"
 
 #include "base/array.h"
-#include "base/limits.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "judge/build/scratch.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

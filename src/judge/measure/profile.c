@@ -1,6 +1,5 @@
 #include "judge/measure/profile.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
@@ -10,7 +9,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

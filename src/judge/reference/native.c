@@ -8,7 +8,6 @@
 #include "judge/gpu/memory_budget.h"
 #include "judge/request/judge_settings.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,5 @@
 #include "judge/reference/torch.h"
 
-#include "base/array.h"
 #include "base/file.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/request/judge_settings.h"

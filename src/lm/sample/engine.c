@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "lm/sample/sampler_internal.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 

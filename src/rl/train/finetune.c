@@ -1,6 +1,5 @@
 #include "rl/train/finetune.h"
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "rl/train/train_guard.h"
 #include "rl/train/train_settings.h"

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 int train_guard_step(struct train_backend *backend, double loss, const struct lm_adam *adam,
                      double *norm, bool *not_finite, struct err *err)

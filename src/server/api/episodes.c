@@ -7,7 +7,6 @@
  * what was done and continues. The job's id consists of the episode's id, turn and attempt, so
  * nothing is evaluated twice, and of an unguessable part, so that no other client has it. */
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"

@@ -1,7 +1,5 @@
 #include "server/http/listen.h"
 
-#include "base/mem.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 #include "server/kernelgym/request.h"
 
 #include "base/array.h"
-#include "base/json.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/fields.h"
 

@@ -5,7 +5,6 @@
 #include "base/nearest.h"
 #include "lm/tokenizer/chat_json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -439,6 +439,8 @@ TEST(page_has_the_table)
     assert_ok(file_read("docs/reference/methods.md", 1 << 20, &page, &count, &err), &err);
     for (const struct rl_estimator *e = rl_estimators; e->name; e++) {
         char scale[64], row[256];
+        assert_true(e->value < COUNT(values) && e->by < COUNT(groups) &&
+                    e->baseline < COUNT(baselines) && e->scale < COUNT(scales));
         snprintf(scale, sizeof scale, scales[e->scale],
                  e->epsilon > 0 ? (int)lround(log10(e->epsilon)) : 0);
         snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | ", e->name, values[e->value],

@@ -3,7 +3,6 @@
 #include "base/array.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char ellipsis[] = "…";

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "device/nvrtc.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

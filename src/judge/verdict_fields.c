@@ -6,7 +6,6 @@
 #include "sandbox/sandbox.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ROW(key_, kind_, flags_, offset_, meaning_)                                                \

@@ -4,7 +4,6 @@
 #include "base/nearest.h"
 #include "problem/launch_type.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";

@@ -4,7 +4,6 @@
 #include "base/utf8.h"
 #include "problem/category.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define SUMMARY_MOST 200

@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <linux/mount.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -5,9 +5,6 @@
 #include "base/mem.h"
 #include "compile/message.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const char *const quoted[] = {"/usr/lib", "/usr/include", "/usr/local/cuda", NULL};
 
 static const struct diagnostics_context context = {

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

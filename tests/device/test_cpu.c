@@ -2,7 +2,6 @@
 #include "device/cpu.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 TEST(this_machine)
 {

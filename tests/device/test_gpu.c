@@ -2,11 +2,7 @@
 #include "../support/test.h"
 #include "device/gpu.h"
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 TEST_GROUP(fake_cuda_find, NULL);
 TEST_EACH(fake_cuda_clean, fake_cuda_clean);

@@ -3,10 +3,7 @@
 #include "device/gpu_memory.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static void open_gpu(struct gpu_context *gpu)
 {

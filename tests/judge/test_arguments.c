@@ -5,9 +5,6 @@
 #include "../support/test.h"
 #include "base/mem.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 static char *place;
 static struct settings settings;
 static struct judge *judge;

@@ -5,22 +5,17 @@
 
 #include "../support/judging.h"
 #include "../support/test.h"
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "compile/compile.h"
 
-#include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 static const double inf = INFINITY;
 static const double nan_value = NAN;

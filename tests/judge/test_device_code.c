@@ -11,7 +11,6 @@
 #include "sandbox/command.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static struct toolchain toolchain;

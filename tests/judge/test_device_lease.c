@@ -12,7 +12,6 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

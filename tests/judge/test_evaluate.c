@@ -10,11 +10,8 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 
 static char *place;
 static struct settings settings;

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "device/gpu_memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static struct gpu_context gpu;

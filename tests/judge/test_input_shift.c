@@ -5,7 +5,6 @@
 #include "problem/fill.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define ELEMENTS 64000

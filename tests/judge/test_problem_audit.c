@@ -3,7 +3,6 @@
 
 #include "../support/judging.h"
 #include "../support/test.h"
-#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>

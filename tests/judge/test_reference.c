@@ -10,12 +10,10 @@
 #include "judge/request/judge_settings.h"
 #include "problem/load.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

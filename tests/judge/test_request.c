@@ -6,8 +6,6 @@
 #include "base/limits.h"
 #include "judge/request/judge_settings.h"
 
-#include <stdio.h>
-
 #define PROBLEM "\"problem\": {\"id\": \"softmax\"}"
 #define CANDIDATE "\"candidate\": {\"source\": \"void solution() {}\"}"
 #define TORCH "\"problem\": {\"format\": \"torch\", \"source\": \"class Model\"}"

@@ -5,14 +5,12 @@
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
 #include "../support/test.h"
-#include "base/clock.h"
 #include "base/fd_message.h"
 #include "device/gpu_memory.h"
 #include "judge/process/wire.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>

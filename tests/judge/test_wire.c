@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -6,7 +6,6 @@
 #include "problem/fill_variant.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define GUARD 64 /* bytes before and behind an array that no fill may touch */

@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 static const char text[] =
     "name: mixed\nsummary: s\n"

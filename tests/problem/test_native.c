@@ -4,7 +4,6 @@
 #include "problem/load.h"
 #include "problem/native.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

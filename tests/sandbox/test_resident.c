@@ -3,7 +3,6 @@
 #include "sandbox/resident.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

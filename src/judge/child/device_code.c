@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 
 static struct nvrtc nvrtc; /* there is one compiler in a process */
 

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "device/gpu_memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

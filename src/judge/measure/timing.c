@@ -9,7 +9,6 @@
 #include "judge/request/judge_settings.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define RESOLUTION_MS 1e-3 /* scatter of the dispatch overhead: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */

@@ -1,7 +1,6 @@
 #include "judge/trace/registry.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -33,8 +33,6 @@ static char *work_image;
 static struct child child;
 static bool outputs_stay; /* on the GPU, after a call */
 
-/* --- the judge's end ------------------------------------------------------------------------- */
-
 static struct maker {
     struct child_builder builder;
     int calls;
@@ -63,7 +61,7 @@ static int make(struct child_builder *builder, const char *request, size_t bytes
     return -1;
 }
 
-/* --- the child's end, in the child: whatever goes wrong there is an exit status --------------- */
+/* What follows runs in the child: whatever goes wrong there is an exit status. */
 
 static struct wire_done done; /* what it answers a CALL with */
 
@@ -370,8 +368,6 @@ FIXTURE(close_all)
 TEST_GROUP(open_all, close_all);
 TEST_EACH(NULL, reset);
 
-/* --- builds, and everything that is none ------------------------------------------------------ */
-
 enum { NO_BUILDER = 1, NO_GPU = 2, NATIVE = 4, FAILS = 8 };
 
 static const struct {
@@ -538,8 +534,6 @@ TEST(between_calls)
     assert_true(child.breach == CHILD_SPOKE);
     assert_int_equal(maker.calls, 0);
 }
-
-/* --- where tensors lie ------------------------------------------------------------------------ */
 
 TEST(locate)
 {

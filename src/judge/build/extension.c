@@ -178,8 +178,6 @@ static int from_cache(struct work *work, const struct cache_entry *entry, struct
     return result;
 }
 
-/* --- what is linked into every slim extension ------------------------------------------------- */
-
 static int compile_glue(struct work *work, const char *key, struct err *err)
 {
     struct build_scratch scratch;
@@ -225,9 +223,6 @@ static int put_glue(struct work *work, const struct build_scratch *scratch, stru
     mem_free(entry.diagnostics);
     return result;
 }
-
-/* --- diagnostics
- * ------------------------------------------------------------------------------- */
 
 /* What one file's compiler said, fit to be shown; the caller's. NULL: nothing is about it. */
 static char *unit_words(const struct work *work, const struct build_scratch *scratch,
@@ -303,8 +298,6 @@ static bool fails_for_certain(struct work *work, const struct build_scratch *scr
     }
     return certain;
 }
-
-/* --- the two header sets ---------------------------------------------------------------------- */
 
 static int run_build(struct work *work, const struct build_scratch *scratch, bool slim,
                      struct outcome *outcome, struct err *err)

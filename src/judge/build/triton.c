@@ -12,8 +12,6 @@
 #define OPTIONS_MAX 32
 #define OPTION_BYTES 64
 
-/* --- options of ptxas ------------------------------------------------------------------------ */
-
 static const char *const truths[] = {"true", "false", NULL};
 static const char *const load_caches[] = {"ca", "cg", "cs", "lu", "cv", NULL};
 static const char *const store_caches[] = {"wb", "cg", "cs", "wt", NULL};
@@ -131,8 +129,6 @@ int triton_build_option(const char *const *words, size_t count, size_t *at, char
     return 0;
 }
 
-/* --- where things are ------------------------------------------------------------------------ */
-
 /* Where Triton and Python's headers are, as the Python of the standby server says. */
 struct triton_home {
     char *triton, *include;
@@ -184,8 +180,6 @@ static int find_triton(struct build_tools *tools, struct triton_home *home, stru
                          tools->installation->python);
     return result;
 }
-
-/* --- the two builds -------------------------------------------------------------------------- */
 
 static int get_source(const json_t *request, size_t limit, const char **source, struct err *err)
 {

@@ -5,30 +5,13 @@
 #include "../support/test.h"
 #include "base/mem.h"
 
-static char *place;
-static struct settings settings;
-static struct judge *judge;
-static struct session *session;
-
 FIXTURE(open_all)
 {
-    place = judging_directory("arguments");
-    judging_settings(&settings, place);
-    judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
-    session = session_new(judge);
+    judging_begin("arguments", NULL);
     return 0;
 }
 
-FIXTURE(close_all)
-{
-    session_free(session);
-    judge_close(judge);
-    settings_deinit(&settings);
-    judging_remove(place);
-    return 0;
-}
-
-TEST_GROUP(open_all, close_all);
+TEST_GROUP(open_all, judging_end);
 
 /* Judges `text`; a message that begins with "passed", or with the status and has `says` in it. */
 static void expect(const struct problem *problem, const char *text, enum verdict_status status,
@@ -36,7 +19,7 @@ static void expect(const struct problem *problem, const char *text, enum verdict
 {
     struct verdict verdict;
     struct candidate candidate = judging_candidate("candidate.c", text);
-    session_evaluate(session, problem, &candidate, NULL, &verdict);
+    session_evaluate(judging.session, problem, &candidate, NULL, &verdict);
     if (verdict.status != status ||
         (says && !strstr(verdict.error_message ? verdict.error_message : "", says)))
         fail_msg("%s: %s\n%s", problem->id, judging_summary(&verdict), text);
@@ -51,7 +34,7 @@ TEST(inout)
     struct problem problem;
 #define AXPY(body)                                                                                 \
     INCLUDES "void solution(const float *x, float *y, float alpha, size_t n)\n{\n" body "\n}\n"
-    judging_problem(&problem, place, "axpy",
+    judging_problem(&problem, judging.place, "axpy",
                     "signature: void solution(const float *x, float *y, float alpha, size_t n)\n"
                     "arguments:\n"
                     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"
@@ -81,7 +64,7 @@ TEST(outputs)
 #define PAIR(body)                                                                                 \
     INCLUDES "void solution(const float *x, float *root, int32_t *sign, size_t n)\n"               \
              "{\n    for (size_t i = 0; i < n; i++) {\n" body "\n    }\n}\n"
-    judging_problem(&problem, place, "pair",
+    judging_problem(&problem, judging.place, "pair",
                     "signature: void solution(const float *x, float *root, int32_t *sign, "
                     "size_t n)\n"
                     "arguments:\n"
@@ -147,7 +130,7 @@ TEST(scalars)
             mem_printf(INCLUDES "%s\n{\n    y[0] = x[0] + (double)b + 1;\n"
                                 "    for (size_t i = 1; i < n; i++) y[i] = x[i] * (double)a;\n}\n",
                        signature);
-        judging_problem(&problem, place, name, yaml, right);
+        judging_problem(&problem, judging.place, name, yaml, right);
         expect(&problem, right, STATUS_PASSED, NULL);
         expect(&problem, swapped, STATUS_WRONG, "y:");
         problem_deinit(&problem);
@@ -189,7 +172,7 @@ TEST(scalar_values)
         char *pass_on = mem_printf(INCLUDES "%s { y[0] = (double)a; }\n", head);
         char *constant = mem_printf(INCLUDES "%s { (void)a; y[0] = (double)(%s)%s; }\n", head,
                                     rows[i].c_type, rows[i].value);
-        judging_problem(&problem, place, name, yaml, constant);
+        judging_problem(&problem, judging.place, name, yaml, constant);
         expect(&problem, pass_on, STATUS_PASSED, NULL);
         problem_deinit(&problem);
         mem_free(name);
@@ -205,7 +188,7 @@ TEST(many_arguments)
 {
     struct problem problem;
     judging_problem(
-        &problem, place, "many",
+        &problem, judging.place, "many",
         "signature: void solution(double *y, float a, int8_t b, double c, const int16_t *unused, "
         "int64_t d, float e, float f, float g, uint8_t h, float i, float j, float k, int16_t l, "
         "float m, size_t n)\narguments:\n"
@@ -243,7 +226,7 @@ TEST(exact)
 #define WIDE(body)                                                                                 \
     INCLUDES "void solution(const int64_t *x, int64_t *y, size_t n)\n{\n"                          \
              "    for (size_t i = 0; i < n; i++)\n        y[i] = " body ";\n}\n"
-    judging_problem(&problem, place, "wide",
+    judging_problem(&problem, judging.place, "wide",
                     "signature: void solution(const int64_t *x, int64_t *y, size_t n)\n"
                     "arguments:\n"
                     "  x: {role: in, type: i64, shape: [n], fill: \"integer(1, 1000)\"}\n"
@@ -276,7 +259,7 @@ TEST(half)
             "tolerance: {relative: 1.0e-3}\noracle: %s\n"
             "check: [{rows: 3, cols: 1}, {rows: 9, cols: 1500}]\ntime: [{rows: 1, cols: 1}]\n",
             oracle ? "true" : "false");
-        judging_problem(&problem, place, oracle ? "half_oracle" : "half_plain", yaml,
+        judging_problem(&problem, judging.place, oracle ? "half_oracle" : "half_plain", yaml,
                         HALF(SUM("float")));
         assert_int_equal(problem.oracle, oracle);
         expect(&problem, HALF(SUM("double")), STATUS_PASSED, NULL);
@@ -311,10 +294,10 @@ TEST(oracle)
                                 "tolerance: {relative: 1.0e-5}\noracle: %s\n"
                                 "check: [{n: 3000}]\ntime: [{n: 1}]\n",
                                 oracle ? "true" : "false");
-        judging_problem(&problem, place, oracle ? "total_oracle" : "total_plain", yaml,
+        judging_problem(&problem, judging.place, oracle ? "total_oracle" : "total_plain", yaml,
                         references[oracle]);
         struct candidate candidate = judging_candidate("fine.c", fine);
-        session_evaluate(session, &problem, &candidate, NULL, &verdict);
+        session_evaluate(judging.session, &problem, &candidate, NULL, &verdict);
         if (verdict.status != (oracle ? STATUS_PASSED : STATUS_WRONG))
             fail_msg("%s: %s", problem.id, judging_summary(&verdict));
         if (oracle)
@@ -331,7 +314,7 @@ TEST(oracle)
 TEST(drawn_sizes)
 {
     struct problem problem;
-    judging_problem(&problem, place, "drawn",
+    judging_problem(&problem, judging.place, "drawn",
                     "signature: void solution(const float *x, float *y, size_t n)\n"
                     "arguments:\n"
                     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"
@@ -350,7 +333,7 @@ TEST(drawn_sizes)
 TEST(not_finite)
 {
     struct problem problem;
-    judging_problem(&problem, place, "suites",
+    judging_problem(&problem, judging.place, "suites",
                     "signature: void solution(const float *x, float *y, size_t n)\n"
                     "arguments:\n"
                     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"

@@ -11,13 +11,10 @@
 
 #define REFERENCE_DESCRIPTORS 8
 #define TASKS 12
-#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define HEAD JUDGING_HEAD
+#define YAML JUDGING_YAML("[{n: 100}]", "[{n: 4}]")
 #define LOOP(value) "    for (size_t i = 0; i < n; i++)\n        y[i] = " value ";\n"
 
-static char *place;
-static struct settings settings;
-static _Atomic int cancelled;
-static struct judge *judge;
 static struct problem problems[2]; /* twice, negative */
 
 /* What the reports say; they come from any thread, but one at a time. */
@@ -32,20 +29,10 @@ struct seen {
 
 FIXTURE(open_all)
 {
-#define YAML                                                                                       \
-    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
-    "arguments:\n"                                                                                 \
-    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
-    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
-    "  n: {role: size}\n"                                                                          \
-    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}]\ntime: [{n: 4}]\n"
-    place = judging_directory("batch");
-    judging_settings(&settings, place);
-    set(&settings, "run.timeout_ms=1m");
-    judge = judging_open(
-        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
-    judging_problem(&problems[0], place, "twice", YAML, HEAD LOOP("2 * x[i]") "}\n");
-    judging_problem(&problems[1], place, "negative", YAML, HEAD LOOP("-x[i]") "}\n");
+    static const char *const words[] = {"run.timeout_ms=1m", NULL};
+    judging_begin("batch", words);
+    judging_problem(&problems[0], judging.place, "twice", YAML, HEAD LOOP("2 * x[i]") "}\n");
+    judging_problem(&problems[1], judging.place, "negative", YAML, HEAD LOOP("-x[i]") "}\n");
     return 0;
 }
 
@@ -53,10 +40,7 @@ FIXTURE(close_all)
 {
     problem_deinit(&problems[0]);
     problem_deinit(&problems[1]);
-    judge_close(judge);
-    settings_deinit(&settings);
-    judging_remove(place);
-    return 0;
+    return judging_end(state);
 }
 
 TEST_GROUP(open_all, close_all);
@@ -72,7 +56,7 @@ static void report(void *context, const struct batch_task *task, const struct ve
     }
     seen->count++;
     if (seen->count == seen->cancel_at)
-        cancelled = 1;
+        judging.cancelled = 1;
     atomic_fetch_sub(&seen->inside, 1);
 }
 
@@ -123,7 +107,8 @@ TEST(jobs)
     make_tasks(tasks);
     for (int jobs = 1; jobs <= 3; jobs++) {
         struct seen seen = {0};
-        if (batch_run(judge, tasks, TASKS, jobs, &cancelled, report, tick, &seen, &err) < 0)
+        if (batch_run(judging.judge, tasks, TASKS, jobs, &judging.cancelled, report, tick, &seen,
+                      &err) < 0)
             fail_msg("%s", err.text);
         check(&seen);
         for (size_t i = 0; jobs == 1 && i < TASKS; i++)
@@ -141,7 +126,7 @@ TEST(more_jobs_than_tasks)
     struct seen seen = {0};
     struct err err = {0};
     make_tasks(tasks);
-    assert_int_equal(batch_run(judge, tasks, 2, 16, NULL, report, NULL, &seen, &err), 0);
+    assert_int_equal(batch_run(judging.judge, tasks, 2, 16, NULL, report, NULL, &seen, &err), 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(seen.ticks, 0);
 }
@@ -150,7 +135,7 @@ TEST(nothing_to_do)
 {
     struct seen seen = {0};
     struct err err = {0};
-    assert_int_equal(batch_run(judge, NULL, 0, 2, NULL, report, tick, &seen, &err), 0);
+    assert_int_equal(batch_run(judging.judge, NULL, 0, 2, NULL, report, tick, &seen, &err), 0);
     assert_int_equal(seen.count, 0);
 }
 
@@ -158,7 +143,7 @@ TEST(nothing_to_do)
 static void *cancel_soon(void *unused)
 {
     nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
-    cancelled = 1;
+    judging.cancelled = 1;
     return unused;
 }
 
@@ -172,10 +157,11 @@ TEST(cancel_running)
     struct err err = {0};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
-    assert_int_equal(batch_run(judge, tasks, 2, 2, &cancelled, report, tick, &seen, &err),
+    assert_int_equal(batch_run(judging.judge, tasks, 2, 2, &judging.cancelled, report, tick, &seen,
+                               &err),
                      ERR_CANCELLED);
     pthread_join(thread, NULL);
-    cancelled = 0;
+    judging.cancelled = 0;
     assert_int_equal(seen.count, 0);
     assert_true(seen.ticks > 0);
 }
@@ -188,10 +174,10 @@ TEST(cancel_between)
         struct seen seen = {.cancel_at = 4};
         struct err err = {0};
         make_tasks(tasks);
-        assert_int_equal(batch_run(judge, tasks, TASKS, jobs, &cancelled, report, NULL, &seen,
-                                   &err),
+        assert_int_equal(batch_run(judging.judge, tasks, TASKS, jobs, &judging.cancelled, report,
+                                   NULL, &seen, &err),
                          ERR_CANCELLED);
-        cancelled = 0;
+        judging.cancelled = 0;
         assert_in_range(seen.count, 4, 3 + jobs);
         for (size_t i = 0; i < seen.count; i++)
             assert_int_equal(seen.statuses[i], expected(seen.numbers[i]));
@@ -204,9 +190,10 @@ TEST(cancelled_before)
     struct seen seen = {0};
     struct err err = {0};
     make_tasks(tasks);
-    cancelled = 1;
-    assert_int_equal(batch_run(judge, tasks, TASKS, 2, &cancelled, report, NULL, &seen, &err),
+    judging.cancelled = 1;
+    assert_int_equal(batch_run(judging.judge, tasks, TASKS, 2, &judging.cancelled, report, NULL,
+                               &seen, &err),
                      ERR_CANCELLED);
-    cancelled = 0;
+    judging.cancelled = 0;
     assert_int_equal(seen.count, 0);
 }

@@ -10,58 +10,34 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
-static char *place;
-static struct settings settings;
-static _Atomic int cancelled;
-static struct judge *judge; /* correctness only */
 static struct judge *timing_judge;
-static struct session *session;
 static struct problem problem; /* y = 2 x + 1 */
 
-#define YAML                                                                                       \
-    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
-    "arguments:\n"                                                                                 \
-    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
-    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
-    "  n: {role: size}\n"                                                                          \
-    "tolerance: {relative: 1.0e-5}\n"                                                              \
-    "check: [{n: 1}, {n: 1000}]\n"                                                                 \
-    "time: [{n: 4096}]\n"
-#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define HEAD JUDGING_HEAD
+#define YAML JUDGING_YAML("[{n: 1}, {n: 1000}]", "[{n: 4096}]")
 #define LOOP "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i] + 1;\n"
 #define RIGHT HEAD LOOP "}\n"
 
 FIXTURE(open_all)
 {
-    struct err err = {0};
-    place = judging_directory("evaluate");
-    setenv("XDG_STATE_HOME", place, 1);
-    judging_settings(&settings, place);
-    static const char *const assignments[] = {"run.timeout_ms=400ms", "timing.budget_ms=20ms",
-                                              "timing.max_samples=8", "run.threads=2",
-                                              "run.load_timeout_ms=2s"};
-    for (size_t i = 0; i < COUNT(assignments); i++)
-        assert_ok(settings_assign(&settings, assignments[i], &err), &err);
-    judge = judging_open(
-        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
-    timing_judge = judging_open(&(struct judge_options){.settings = &settings});
-    session = session_new(judge);
-    judging_problem(&problem, place, "twice", YAML, RIGHT);
+    static const char *const words[] = {"run.timeout_ms=400ms",   "timing.budget_ms=20ms",
+                                        "timing.max_samples=8",   "run.threads=2",
+                                        "run.load_timeout_ms=2s", NULL};
+    judging_begin("evaluate", words);
+    timing_judge = judging_open(&(struct judge_options){.settings = &judging.settings});
+    judging_problem(&problem, judging.place, "twice", YAML, RIGHT);
     return 0;
 }
 
 FIXTURE(close_all)
 {
     problem_deinit(&problem);
-    session_free(session);
-    judge_close(judge);
     judge_close(timing_judge);
-    settings_deinit(&settings);
-    judging_remove(place);
-    return 0;
+    return judging_end(state);
 }
 
 TEST_GROUP(open_all, close_all);
@@ -70,7 +46,7 @@ static void judge_text(const struct problem *of, const char *path, const char *t
                        struct verdict *verdict)
 {
     struct candidate candidate = judging_candidate(path, text);
-    session_evaluate(session, of, &candidate, NULL, verdict);
+    session_evaluate(judging.session, of, &candidate, NULL, verdict);
 }
 
 /* What a verdict must be consistent in, whatever it says. */
@@ -403,7 +379,7 @@ TEST(broken_reference)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem broken;
         struct verdict verdict;
-        judging_problem(&broken, place, rows[i].name, YAML, rows[i].reference);
+        judging_problem(&broken, judging.place, rows[i].name, YAML, rows[i].reference);
         for (int again = 0; again < 2; again++) {
             judge_text(&broken, "right.c", RIGHT, &verdict);
             if (verdict.status != STATUS_INFRASTRUCTURE_ERROR ||
@@ -425,7 +401,7 @@ TEST(broken_reference)
 static void *cancel_soon(void *unused)
 {
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    cancelled = 1;
+    judging.cancelled = 1;
     return unused;
 }
 
@@ -439,15 +415,15 @@ TEST(cancel)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct verdict verdict;
         pthread_t thread;
-        set(&settings, "run.timeout_ms=1m");
+        set(&judging.settings, "run.timeout_ms=1m");
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
         judge_text(&problem, "loop.c", texts[i], &verdict);
         pthread_join(thread, NULL);
-        set(&settings, "run.timeout_ms=400");
+        set(&judging.settings, "run.timeout_ms=400");
         if (verdict.status != STATUS_CANCELLED)
             fail_msg("%s", judging_summary(&verdict));
         verdict_deinit(&verdict);
-        cancelled = 0;
+        judging.cancelled = 0;
         judge_text(&problem, "right.c", RIGHT, &verdict);
         assert_int_equal(verdict.status, STATUS_PASSED);
         verdict_deinit(&verdict);
@@ -480,7 +456,7 @@ TEST(terms)
         {EVALUATION_OUT_OF_TIME, STATUS_TIMEOUT},
     };
     struct settings patient;
-    judging_settings(&patient, place);
+    judging_settings(&patient, judging.place);
     set(&patient, "run.timeout_ms=1m");
     for (size_t i = 0; i < COUNT(rows); i++) {
         _Atomic int stopped = EVALUATION_GOES_ON;
@@ -490,7 +466,7 @@ TEST(terms)
         struct verdict verdict;
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stopping), 0);
-        session_evaluate(session, &problem, &candidate, &terms, &verdict);
+        session_evaluate(judging.session, &problem, &candidate, &terms, &verdict);
         pthread_join(thread, NULL);
         if (verdict.status != rows[i].status)
             fail_msg("%s", judging_summary(&verdict));
@@ -563,8 +539,8 @@ TEST(timing)
     assert_int_equal(verdict.case_count, 1);
     const struct timed_case *timed = &verdict.cases[0];
     assert_string_equal(timed->sizes, "n=4096");
-    assert_in_range(timed->candidate.n, (size_t)timing_settings(&settings)->min_samples,
-                    (size_t)timing_settings(&settings)->max_samples);
+    assert_in_range(timed->candidate.n, (size_t)timing_settings(&judging.settings)->min_samples,
+                    (size_t)timing_settings(&judging.settings)->max_samples);
     assert_int_equal(timed->candidate.n, timed->reference.n);
     assert_true(timed->candidate.median > 0 && timed->reference.median > 0);
     assert_true(timed->speedup.low <= timed->speedup.value &&
@@ -597,7 +573,8 @@ TEST(floor)
 {
     struct problem heavy;
     struct verdict verdict;
-    judging_problem(&heavy, place, "heavy", YAML "work: {flops: 1e13, bytes: 1e12}\n", RIGHT);
+    judging_problem(&heavy, judging.place, "heavy", YAML "work: {flops: 1e13, bytes: 1e12}\n",
+                    RIGHT);
     time_text(&heavy, RIGHT, &verdict);
     if (verdict.status != STATUS_VIOLATION || strcmp(verdict.violations[0].code, "H28") != 0)
         fail_msg("%s", judging_summary(&verdict));
@@ -609,7 +586,7 @@ TEST(floor)
 TEST(nothing_left)
 {
     struct judge *own = judging_open(
-        &(struct judge_options){.settings = &settings, .no_timing = true});
+        &(struct judge_options){.settings = &judging.settings, .no_timing = true});
     siginfo_t info;
     int before = 0;
     for (int round = 0; round < 4; round++) {

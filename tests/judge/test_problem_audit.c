@@ -7,27 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 
-static char *place;
-static struct settings settings;
-static struct judge *judge;
-
 FIXTURE(open_all)
 {
-    place = judging_directory("problem_audit");
-    judging_settings(&settings, place);
-    judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
+    judging_begin("problem_audit", NULL);
     return 0;
 }
 
-FIXTURE(close_all)
-{
-    judge_close(judge);
-    settings_deinit(&settings);
-    judging_remove(place);
-    return 0;
-}
-
-TEST_GROUP(open_all, close_all);
+TEST_GROUP(open_all, judging_end);
 
 #define INCLUDES "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 #define MAP(body)                                                                                  \
@@ -107,8 +93,8 @@ TEST(problems)
         struct problem problem;
         struct problem_audit audit;
         struct err err = {0};
-        judging_problem(&problem, place, rows[i].name, rows[i].yaml, rows[i].reference);
-        if (problem_audit_run(judge, &problem, &audit, &err) < 0)
+        judging_problem(&problem, judging.place, rows[i].name, rows[i].yaml, rows[i].reference);
+        if (problem_audit_run(judging.judge, &problem, &audit, &err) < 0)
             fail_msg("%s: %s", rows[i].name, err.text);
         const struct attempt *attempt = find(&audit, rows[i].attempt ? rows[i].attempt : "");
         assert_true(audit.deterministic);
@@ -130,8 +116,8 @@ TEST(attempts)
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
-    judging_problem(&problem, place, "sound", TWO_YAML, TWO("x[i] * z[i] - 1"));
-    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
+    judging_problem(&problem, judging.place, "sound", TWO_YAML, TWO("x[i] * z[i] - 1"));
+    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, &err), 0);
     static const char *const names[] = {
         "zeros",
         "a constant (the answer's mean)",
@@ -169,9 +155,9 @@ TEST(inaccurate)
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
-    judging_problem(&problem, place, "coarse", MAP_YAML("uniform(1, 2)", "1.0e-6"),
+    judging_problem(&problem, judging.place, "coarse", MAP_YAML("uniform(1, 2)", "1.0e-6"),
                     MAP("(1e4f + x[i]) - 1e4f"));
-    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
+    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, &err), 0);
     assert_true(audit.own_error > 1);
     assert_true(problem_audit_gamed(&audit));
     problem_audit_deinit(&audit);
@@ -184,11 +170,12 @@ TEST(unsteady)
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
-    judging_problem(&problem, place, "unsteady", MAP_YAML("normal", "1.0e-5") "oracle: false\n",
+    judging_problem(&problem, judging.place, "unsteady",
+                    MAP_YAML("normal", "1.0e-5") "oracle: false\n",
                     "static float calls;\n#include <stddef.h>\n"
                     "void solution(const float *x, float *y, size_t n)\n{\n    calls += 1;\n"
                     "    for (size_t i = 0; i < n; i++) y[i] = x[i] + calls;\n}\n");
-    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
+    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, &err), 0);
     assert_false(audit.deterministic);
     assert_true(isnan(audit.own_error));
     assert_true(problem_audit_gamed(&audit));
@@ -202,7 +189,7 @@ TEST(inout)
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
-    judging_problem(&problem, place, "inout",
+    judging_problem(&problem, judging.place, "inout",
                     "signature: void solution(float *y, float a, size_t n)\narguments:\n"
                     "  y: {role: inout, type: f32, shape: [n], fill: normal}\n"
                     "  a: {role: scalar, type: f32, fill: \"uniform(2, 3)\"}\n"
@@ -210,7 +197,7 @@ TEST(inout)
                     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}]\ntime: [{n: 100}]\n",
                     INCLUDES "void solution(float *y, float a, size_t n)\n{\n"
                              "    for (size_t i = 0; i < n; i++) y[i] = y[i] * a + 1;\n}\n");
-    assert_ok(problem_audit_run(judge, &problem, &audit, &err), &err);
+    assert_ok(problem_audit_run(judging.judge, &problem, &audit, &err), &err);
     assert_true(audit.deterministic);
     const struct attempt *attempt = find(&audit, "");
     if (attempt || problem_audit_gamed(&audit))
@@ -237,8 +224,8 @@ TEST(broken)
         struct err err = {0};
         char name[32];
         snprintf(name, sizeof name, "broken_%zu", i);
-        judging_problem(&problem, place, name, MAP_YAML("normal", "1.0e-5"), references[i]);
-        int result = problem_audit_run(judge, &problem, &audit, &err);
+        judging_problem(&problem, judging.place, name, MAP_YAML("normal", "1.0e-5"), references[i]);
+        int result = problem_audit_run(judging.judge, &problem, &audit, &err);
         if (result != ERR_INPUT || !strstr(err.text, name))
             fail_msg("%s: %s: %s", name, err_name(result), err.text);
         problem_audit_deinit(&audit);

@@ -21,15 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define HEAD JUDGING_HEAD
+#define YAML JUDGING_YAML("[{n: 100}, {n: 37}]", "[{n: 4}]")
 #define LOOP "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i];\n"
-#define YAML                                                                                       \
-    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
-    "arguments:\n"                                                                                 \
-    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
-    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
-    "  n: {role: size}\n"                                                                          \
-    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}, {n: 37}]\ntime: [{n: 4}]\n"
 #define MODULE                                                                                     \
     "import torch\n\n\nclass %s(torch.nn.Module):\n"                                               \
     "    def forward(self, x):\n        return x + x\n\n\n"                                        \
@@ -243,31 +237,19 @@ TEST(threads)
     assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
 }
 
-static char *place;
-static struct settings settings;
-static _Atomic int cancelled;
-static struct judge *judge;
 static struct problem problem;
 
 FIXTURE(open_judge)
 {
-    place = judging_directory("reference");
-    judging_settings(&settings, place);
-    set(&settings, "run.timeout_ms=1m");
-    set(&settings, "run.load_timeout_ms=1m");
-    judge = judging_open(
-        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
+    static const char *const words[] = {"run.timeout_ms=1m", "run.load_timeout_ms=1m", NULL};
+    judging_begin("reference", words);
     return 0;
 }
 
 FIXTURE(close_judge)
 {
-    cancelled = 0;
     problem_deinit(&problem);
-    judge_close(judge);
-    settings_deinit(&settings);
-    judging_remove(place);
-    return 0;
+    return judging_end(state);
 }
 
 TEST_EACH(open_judge, close_judge);
@@ -288,18 +270,18 @@ static enum verdict_status judge_text(struct session *session, const char *path,
 static pid_t resting(void)
 {
     struct reference reference;
-    if (!reference_cache_take(&judge->references, problem.hash, NULL, &reference))
+    if (!reference_cache_take(&judging.judge->references, problem.hash, NULL, &reference))
         return 0;
     pid_t pid = reference.child.process.pid;
     assert_true(reference.child.process.frozen && !reference.child.affinity);
-    reference_cache_put(&judge->references, &reference);
+    reference_cache_put(&judging.judge->references, &reference);
     return pid;
 }
 
 /* Two sessions in turn, with one reference and nothing left of either. */
 static void judge_in_turn(const char *path, const char *right, const char *wrong)
 {
-    struct session *sessions[2] = {session_new(judge), session_new(judge)};
+    struct session *sessions[2] = {session_new(judging.judge), session_new(judging.judge)};
     assert_int_equal(resting(), 0);
     assert_int_equal(judge_text(sessions[0], path, right), STATUS_PASSED);
     pid_t pid = resting();
@@ -315,13 +297,13 @@ static void judge_in_turn(const char *path, const char *right, const char *wrong
     assert_int_equal(judge_text(sessions[1], path, right), STATUS_PASSED);
     session_free(sessions[1]);
     assert_int_equal(resting(), pid);
-    assert_int_equal(reference_cache_clear(&judge->references, NULL), 1);
+    assert_int_equal(reference_cache_clear(&judging.judge->references, NULL), 1);
     assert_true(gone(pid));
 }
 
 TEST(sessions_share_one)
 {
-    judging_problem(&problem, place, "twice", YAML, HEAD LOOP "}\n");
+    judging_problem(&problem, judging.place, "twice", YAML, HEAD LOOP "}\n");
     judge_in_turn("candidate.c", HEAD LOOP "}\n", HEAD "y[0] = x[0];\n}\n");
 }
 
@@ -329,7 +311,7 @@ TEST(sessions_share_one_of_torch)
 {
     struct err err = {0};
     struct standby *standby;
-    char *path = mem_printf("%s/twice.py", place);
+    char *path = mem_printf("%s/twice.py", judging.place);
     char *text = mem_printf(MODULE, "Model");
     char *candidate = mem_printf(MODULE, "ModelNew");
     char *wrong = mem_printf("import torch\n\n\nclass ModelNew(torch.nn.Module):\n"
@@ -337,10 +319,10 @@ TEST(sessions_share_one_of_torch)
     FILE *stream = fopen(path, "we");
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0 && fclose(stream) == 0);
-    set(&settings, "run.threads=1");
+    set(&judging.settings, "run.threads=1");
     if (problem_load(&problem, path, NULL, &err) < 0)
         fail_msg("%s", err.text);
-    bool there = spawner_standby(&judge->spawner, SANDBOX_TORCH, &standby, &err) == 0 &&
+    bool there = spawner_standby(&judging.judge->spawner, SANDBOX_TORCH, &standby, &err) == 0 &&
                  standby_ready(standby, &err) == 0;
     if (there)
         judge_in_turn("candidate.py", candidate, wrong);
@@ -361,7 +343,7 @@ static void *cancel_when_busy(void *pid)
     int64_t deadline_ns = clock_now_ns() + 30 * INT64_C(1000000000);
     while (sandboxed_stat(*(pid_t *)pid, 14) < start + 20 && clock_now_ns() < deadline_ns)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    cancelled = 1;
+    judging.cancelled = 1;
     return NULL;
 }
 
@@ -369,8 +351,8 @@ static void *cancel_when_busy(void *pid)
 TEST(cancelled_within_a_call)
 {
     pthread_t thread;
-    judging_problem(&problem, place, "endless", YAML, HEAD "for (;;);\n}\n");
-    struct session *session = session_new(judge);
+    judging_problem(&problem, judging.place, "endless", YAML, HEAD "for (;;);\n}\n");
+    struct session *session = session_new(judging.judge);
     assert_int_equal(judge_text(session, "candidate.c", "}\n"), STATUS_COMPILE_ERROR);
     pid_t pid = resting();
     assert_true(pid > 0);

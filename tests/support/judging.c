@@ -44,6 +44,33 @@ struct judge *judging_open(const struct judge_options *options)
     return judge;
 }
 
+struct judging judging;
+
+void judging_begin(const char *name, const char *const *words)
+{
+    struct err err = {0};
+    judging.place = judging_directory(name);
+    judging.cancelled = 0;
+    setenv("XDG_STATE_HOME", judging.place, 1);
+    judging_settings(&judging.settings, judging.place);
+    for (; words && *words; words++)
+        assert_ok(settings_assign(&judging.settings, *words, &err), &err);
+    judging.judge = judging_open(&(struct judge_options){.settings = &judging.settings,
+                                                         .cancelled = &judging.cancelled,
+                                                         .no_timing = true});
+    judging.session = session_new(judging.judge);
+}
+
+int judging_end(void **state)
+{
+    (void)state;
+    session_free(judging.session);
+    judge_close(judging.judge);
+    settings_deinit(&judging.settings);
+    judging_remove(judging.place);
+    return 0;
+}
+
 void judging_problem(struct problem *problem, const char *directory, const char *name,
                      const char *yaml, const char *reference)
 {

@@ -6,6 +6,30 @@
 #include "base/settings.h"
 #include "judge/evaluate.h"
 
+/* y = f(x): a problem's lines behind its summary, and the head of its solutions. */
+#define JUDGING_YAML(check, time)                                                                  \
+    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
+    "arguments:\n"                                                                                 \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\ncheck: " check "\ntime: " time "\n"
+#define JUDGING_HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+
+/* What a test program judges with, between judging_begin and judging_end: correctness only. */
+extern struct judging {
+    char *place; /* directory of problems, cache and state */
+    struct settings settings;
+    _Atomic int cancelled;
+    struct judge *judge;
+    struct session *session;
+} judging;
+
+/* `words`: settings, NULL-terminated; NULL: none. */
+void judging_begin(const char *name, const char *const *words);
+/* A teardown. */
+int judging_end(void **state);
+
 /* A fresh directory below TMPDIR; the caller's (judging_remove). */
 char *judging_directory(const char *name);
 void judging_remove(char *directory);

@@ -52,7 +52,7 @@ struct setting_row {
     const char *standard, *help;
     const char *absent;             /* NULL: there is always a value */
     double low, high;               /* inclusive; of numbers */
-    const struct word_table *words; /* all of them; of a text: those known in advance; or NULL */
+    const struct word_table *words; /* of a word */
     /* The syntax of a text that is given; NULL: any. */
     int (*check)(const char *text, struct err *err);
 };

@@ -67,12 +67,11 @@ void setting_print_number(struct buf *out, enum setting_kind kind, double value)
 
 void setting_print_domain(struct buf *out, const struct setting_row *row)
 {
-    bool closed = row->words || setting_is_bounded(row);
+    if (setting_is_text(row))
+        return;
     if (row->absent)
-        buf_printf(out, "%s%s", row->absent, !closed ? "" : row->words ? ", " : " or ");
+        buf_printf(out, "%s%s", row->absent, row->words ? ", " : " or ");
     word_list(row->words, out);
-    if (setting_is_text(row) && row->words)
-        buf_puts(out, ", or another");
     if (!setting_is_bounded(row))
         return;
     setting_print_number(out, row->kind, row->low);
@@ -80,9 +79,9 @@ void setting_print_domain(struct buf *out, const struct setting_row *row)
     setting_print_number(out, row->kind, row->high);
 }
 
-static bool has_domain(const struct setting_row *row)
+static const char *before_domain(const struct setting_row *row)
 {
-    return row->absent || row->words || setting_is_bounded(row);
+    return row->words ? ", one of " : setting_is_bounded(row) ? ", " : "";
 }
 
 void settings_describe(struct buf *out)
@@ -91,7 +90,7 @@ void settings_describe(struct buf *out)
         const struct setting_row *row = place.row;
         bool empty = row->standard[0] == '\0';
         buf_printf(out, "  %-22s %s%s%s%s", row->path, kind_names[row->kind],
-                   empty ? "" : ", default ", row->standard, has_domain(row) ? ", " : "");
+                   empty ? "" : ", default ", row->standard, before_domain(row));
         setting_print_domain(out, row);
         buf_printf(out, "\n      %s\n", row->help);
     }
@@ -285,7 +284,7 @@ static void put_facts(struct buf *out, const struct setting_row *row)
 {
     struct buf text;
     buf_init(&text, COMMENT_BYTES);
-    buf_printf(&text, "%s (%s%s", row->help, kind_names[row->kind], has_domain(row) ? ", " : "");
+    buf_printf(&text, "%s (%s%s", row->help, kind_names[row->kind], before_domain(row));
     setting_print_domain(&text, row);
     buf_printf(&text, "; default %s%s", row->standard[0] ? row->standard : "empty", ")");
     put_comment(out, "  ", text.data);

@@ -78,7 +78,7 @@ static void submit(struct lm_sampler *sampler, const struct lm_request *request)
 {
     struct err err = {0};
     uint64_t id;
-    small_must(lm_sampler_submit(sampler, request, &id, &err), &err);
+    assert_ok(lm_sampler_submit(sampler, request, &id, &err), &err);
 }
 
 static void finish(struct lm_sampler *sampler)
@@ -86,7 +86,7 @@ static void finish(struct lm_sampler *sampler)
     struct err err = {0};
     bool busy = true;
     for (size_t i = 0; busy && i < STEPS; i++)
-        small_must(lm_sampler_step(sampler, &busy, &err), &err);
+        assert_ok(lm_sampler_step(sampler, &busy, &err), &err);
     assert_false(busy);
 }
 
@@ -101,7 +101,7 @@ static void sample(struct lm_model *model, const struct company *company,
     struct lm_sampler *sampler = NULL;
     struct err err = {0};
     int32_t prompt[PROMPT];
-    small_must(lm_sampler_open(&sampler, model, &options, &err), &err);
+    assert_ok(lm_sampler_open(&sampler, model, &options, &err), &err);
     for (size_t i = 0; i < company->others + company->cached; i++) {
         fill(prompt, i + 1, company->shared);
         struct lm_request other = request_of(prompt, i, NULL);
@@ -128,11 +128,11 @@ static void check(const char *name, size_t threads, size_t rank, size_t width, s
     struct lm_backend *backend = NULL;
     struct lm_model *model = NULL;
     struct err err = {0};
-    small_must(lm_backend_open(&backend, name, threads, &err), &err);
+    assert_ok(lm_backend_open(&backend, name, threads, &err), &err);
     backend->invariant = true;
     shape.width = width;
     shape.inner = inner;
-    small_must(lm_model_fresh(&model, &shape, backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&model, &shape, backend, &options, &err), &err);
     small_disturb(model);
     sample(model, &companies[0], &alone);
     assert_int_equal(alone.samples[0].count, TOKENS);

@@ -67,7 +67,7 @@ static struct lm_pass *open_pass(struct lm_model *model, struct lm_pass_options 
 {
     struct lm_pass *pass;
     struct err err;
-    small_must(lm_pass_open(&pass, model, &options, &err), &err);
+    assert_ok(lm_pass_open(&pass, model, &options, &err), &err);
     return pass;
 }
 
@@ -75,7 +75,7 @@ static void run(struct lm_pass *pass, const struct lm_batch *on, struct losing *
 {
     struct lm_head head = head_of(losing);
     struct err err;
-    small_must((train ? lm_pass_train : lm_pass_score)(pass, on, &head, &err), &err);
+    assert_ok((train ? lm_pass_train : lm_pass_score)(pass, on, &head, &err), &err);
 }
 
 /* A pass of its own over the whole batch. */
@@ -313,8 +313,8 @@ TEST(causality)
     memcpy(changed, tokens, sizeof tokens);
     changed[3] = 20;
     other.tokens = changed;
-    small_must(lm_pass_logits(pass, &batch, before, &err), &err);
-    small_must(lm_pass_logits(pass, &other, after, &err), &err);
+    assert_ok(lm_pass_logits(pass, &batch, before, &err), &err);
+    assert_ok(lm_pass_logits(pass, &other, after, &err), &err);
     for (size_t row = 0; row < ROWS; row++) {
         bool same = true;
         for (size_t i = row * SMALL_VOCAB; i < (row + 1) * SMALL_VOCAB; i++)

@@ -67,7 +67,7 @@ static struct lm_model *reopened(struct fixture *fixture, const char *directory,
     struct lm_model_options options = {.adapter = adapter};
     struct lm_model *model;
     struct err err;
-    small_must(lm_model_open(&model, directory, fixture->backend, &options, &err), &err);
+    assert_ok(lm_model_open(&model, directory, fixture->backend, &options, &err), &err);
     return model;
 }
 
@@ -78,8 +78,8 @@ static void logits_of(struct lm_model *model, float *logits)
     struct lm_pass_options options = {.rows = ROWS};
     struct lm_pass *pass;
     struct err err;
-    small_must(lm_pass_open(&pass, model, &options, &err), &err);
-    small_must(lm_pass_logits(pass, &batch, logits, &err), &err);
+    assert_ok(lm_pass_open(&pass, model, &options, &err), &err);
+    assert_ok(lm_pass_logits(pass, &batch, logits, &err), &err);
     lm_pass_close(pass);
 }
 
@@ -108,7 +108,7 @@ TEST(fresh_is_the_same_everywhere)
     struct lm_model_options options = {.seed = 8, .lora = one->lora};
     struct lm_model *another;
     struct err err;
-    small_must(lm_model_fresh(&another, &config, fixture->backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&another, &config, fixture->backend, &options, &err), &err);
     assert_same_values(one, other, true);
     assert_same_values(one, another, false);
     /* Of seed 7, wherever this runs. */
@@ -188,7 +188,7 @@ TEST(options)
     }
     for (size_t positions = 0; positions < 64; positions += 20) {
         struct lm_model_options options = {.positions = positions};
-        small_must(lm_model_fresh(&model, &config, fixture->backend, &options, &err), &err);
+        assert_ok(lm_model_fresh(&model, &config, fixture->backend, &options, &err), &err);
         assert_int_equal(model->positions, positions == 20 ? 20 : SMALL_POSITIONS);
         lm_model_close(model);
     }
@@ -205,7 +205,7 @@ TEST(round_trip)
         const char *directory = path(fixture, tied ? "tied" : "plain");
         struct err err;
         small_disturb(model);
-        small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
+        assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
         struct lm_model *back = reopened(fixture, directory, NULL);
         assert_same_values(model, back, true);
         assert_int_equal(back->config.tied, tied);
@@ -213,7 +213,7 @@ TEST(round_trip)
         lm_model_close(back);
 
         directory = path(fixture, tied ? "tied16" : "plain16");
-        small_must(lm_model_save(model, directory, LM_BF16, false, &err), &err);
+        assert_ok(lm_model_save(model, directory, LM_BF16, false, &err), &err);
         back = reopened(fixture, directory, NULL);
         float *exact = small_values(model, model->embedding);
         float *rounded = small_values(back, back->embedding);
@@ -237,9 +237,9 @@ TEST(adapters)
     struct err err;
     small_disturb(model);
     logits_of(model, wanted);
-    small_must(lm_model_save(model, base, LM_F32, false, &err), &err);
-    small_must(lm_model_save(model, merged, LM_F32, true, &err), &err);
-    small_must(lm_model_save_adapter(model, adapter, &err), &err);
+    assert_ok(lm_model_save(model, base, LM_F32, false, &err), &err);
+    assert_ok(lm_model_save(model, merged, LM_F32, true, &err), &err);
+    assert_ok(lm_model_save_adapter(model, adapter, &err), &err);
 
     struct lm_model *back = reopened(fixture, base, adapter);
     assert_same_values(model, back, true);
@@ -273,13 +273,13 @@ TEST(in_place)
     struct err err;
     small_disturb(from);
     from->lora.alpha = 11;
-    small_must(lm_model_save(from, base, LM_F32, false, &err), &err);
-    small_must(lm_model_save_adapter(from, adapter, &err), &err);
-    small_must(lm_model_load(to, base, &err), &err);
+    assert_ok(lm_model_save(from, base, LM_F32, false, &err), &err);
+    assert_ok(lm_model_save_adapter(from, adapter, &err), &err);
+    assert_ok(lm_model_load(to, base, &err), &err);
     assert_true(to->version > version);
     assert_same_values(from, to, false);
     version = to->version;
-    small_must(lm_model_load_adapter(to, adapter, &err), &err);
+    assert_ok(lm_model_load_adapter(to, adapter, &err), &err);
     assert_true(to->version > version);
     assert_same_values(from, to, true);
     assert_true(to->lora.alpha == 11);
@@ -348,9 +348,9 @@ static void write_changed(const struct lm_model *model, const struct change *cha
         rows[count++] = row;
     }
     float *zeros = mem_alloc(values * sizeof *zeros);
-    small_must(safetensors_writer_open(&writer, file, rows, count, NULL, &err), &err);
-    small_must(safetensors_writer_put(writer, zeros, values, &err), &err);
-    small_must(safetensors_writer_finish(writer, &err), &err);
+    assert_ok(safetensors_writer_open(&writer, file, rows, count, NULL, &err), &err);
+    assert_ok(safetensors_writer_put(writer, zeros, values, &err), &err);
+    assert_ok(safetensors_writer_finish(writer, &err), &err);
     mem_free(zeros);
 }
 
@@ -362,14 +362,14 @@ TEST(changed_checkpoints)
     const char *directory = path(fixture, "changed");
     struct lm_model_options options = {0};
     struct err err;
-    small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
+    assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
     for (size_t i = 0; i < COUNT(changes); i++) {
         struct lm_model *opened;
         uint64_t before = checksum(model), version = model->version;
         write_changed(model, &changes[i], path(fixture, "changed/model.safetensors"));
         int result = lm_model_open(&opened, directory, fixture->backend, &options, &err);
         if (!changes[i].error) {
-            small_must(result, &err);
+            assert_ok(result, &err);
             lm_model_close(opened);
             continue;
         }
@@ -394,7 +394,7 @@ TEST(tied_head)
     struct err err;
     config.tied = true;
     struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 0);
-    small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
+    assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
     write_changed(model, &change, path(fixture, "head/model.safetensors"));
     lm_model_close(reopened(fixture, directory, NULL));
     lm_model_close(model);
@@ -414,10 +414,10 @@ TEST(integers)
     struct err err;
     memcpy(bytes, &length, sizeof length);
     memcpy(bytes + 8, header, sizeof header - 1);
-    small_must(file_make_directories(directory, 0755, &err), &err);
-    small_must(file_write_atomic(path(fixture, "integers/model.safetensors"), bytes, sizeof bytes,
-                                 0644, &err),
-               &err);
+    assert_ok(file_make_directories(directory, 0755, &err), &err);
+    assert_ok(file_write_atomic(path(fixture, "integers/model.safetensors"), bytes, sizeof bytes,
+                                0644, &err),
+              &err);
     assert_int_equal(lm_model_load(model, directory, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "'model.embed_tokens.weight' is of type I32; the engine reads "
                                      "F32, BF16 and F16"));

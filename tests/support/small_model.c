@@ -6,12 +6,6 @@
 
 #include <math.h>
 
-void small_must(int result, const struct err *err)
-{
-    if (result < 0)
-        fail_msg("%s", err->text);
-}
-
 struct lm_config small_config(void)
 {
     return (struct lm_config){
@@ -37,7 +31,7 @@ struct lm_backend *small_backend(const char *name)
 {
     struct lm_backend *backend;
     struct err err;
-    small_must(lm_backend_open(&backend, name, 1, &err), &err);
+    assert_ok(lm_backend_open(&backend, name, 1, &err), &err);
     return backend;
 }
 
@@ -51,7 +45,7 @@ struct lm_model *small_seeded(struct lm_backend *backend, const struct lm_config
     };
     struct lm_model *model;
     struct err err;
-    small_must(lm_model_fresh(&model, config, backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&model, config, backend, &options, &err), &err);
     return model;
 }
 

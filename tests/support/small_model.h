@@ -8,8 +8,6 @@
 #define SMALL_POSITIONS 32
 #define SMALL_TARGETS ((1U << LM_LORA_TARGET_COUNT) - 1) /* an adapter on all layers */
 
-void small_must(int result, const struct err *err);
-
 /* Qwen3: 3 layers, width 12, 4 heads and 2 of keys of width 6, head of its own. */
 struct lm_config small_config(void);
 struct lm_backend *small_backend(const char *name);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "small_model.h"
+#include "test.h"
 
 struct lm_config tiny_lm_config(size_t vocab)
 {
@@ -19,7 +20,7 @@ void tiny_lm_write(const char *directory, size_t vocab, size_t positions)
     struct err err = {0};
     config.positions = positions;
     struct lm_model *model = small_seeded(backend, &config, LM_FROZEN, 0, 1);
-    small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
+    assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
     lm_model_close(model);
     lm_backend_close(backend);
 }
@@ -32,7 +33,7 @@ void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch
     tiny->backend = small_backend("reference");
     tiny->model = small_seeded(tiny->backend, &config, rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
                                rank, seed);
-    small_must(lm_trainer_open(&tiny->trainer, tiny->model, &trainer, &err), &err);
+    assert_ok(lm_trainer_open(&tiny->trainer, tiny->model, &trainer, &err), &err);
 }
 
 void tiny_lm_close(struct tiny_lm *tiny)
@@ -111,10 +112,10 @@ void tiny_lm_step(struct tiny_lm *tiny, uint64_t seed, struct loss_sums *sums, d
     struct err err = {0};
     for (size_t i = 0; i < 3; i++)
         datums[i] = tiny_datum(3 * seed + i, 5 + i, 1);
-    small_must(lm_trainer_forward_backward(tiny->trainer, datums, 3, loss_find("ppo"), NULL, sums,
-                                           &err),
-               &err);
-    small_must(lm_trainer_step(tiny->trainer, &adam, norm, &err), &err);
+    assert_ok(lm_trainer_forward_backward(tiny->trainer, datums, 3, loss_find("ppo"), NULL, sums,
+                                          &err),
+              &err);
+    assert_ok(lm_trainer_step(tiny->trainer, &adam, norm, &err), &err);
     for (size_t i = 0; i < 3; i++)
         tiny_datum_free(&datums[i]);
 }

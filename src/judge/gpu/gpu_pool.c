@@ -129,8 +129,11 @@ static int list_gpus(struct gpu_pool *pool, struct err *err)
 
 static int list_once(struct gpu_pool *pool, struct err *err)
 {
-    if (!pool->listed)
-        (void)!list_gpus(pool, &pool->problem);
+    struct err problem = {0};
+    if (!pool->listed) {
+        (void)!list_gpus(pool, &problem);
+        pool->problem = problem;
+    }
     pool->listed = true;
     if (pool->count > 0)
         return 0;

@@ -128,7 +128,7 @@ void settings_show_value(const struct settings *settings, size_t index, struct b
 const char *settings_text(const struct settings *settings, const char *path);
 /* Where the value of a setting comes from. */
 enum settings_origin settings_origin(const struct settings *settings, const char *path);
-/* FILE:LINE or a variable's name; NULL: no more to say. */
+/* The name of a file or of a variable; NULL: neither. */
 const char *settings_source(const struct settings *settings, const char *path);
 /* The first from `index` on that has another value in `b`, secrets apart, which no file shows;
  * settings_count(): there is none. */

@@ -183,6 +183,8 @@ TEST(environment)
         {"HOME=/root", NULL},
         {"WARPGYM_RUN_THREADS=5", NULL},
         {"WARPGYM_CONFIG=/x", NULL},
+        {"WARPGYM_PYTHON_PATH=", NULL}, /* as if it were not set */
+        {"WARPGYM_RUN_TIMEOUT_MS=", "is not a duration"},
         {"WARPGYM_PYTHON=/x", NULL},
         {"WARPGYM_CC=gcc", NULL},
         {"WARPGYM_PORT=tcp://10.0.0.1:10907", NULL},

@@ -38,10 +38,10 @@ def read(directory):
 def scalars(directory):
     """All of a run's: {directory below tensorboard/: {tag: [(step, value), …]}}."""
     found = {}
-    events = directory / "tensorboard"
-    for folder in [events, *sorted(path for path in events.iterdir() if path.is_dir())]:
+    top = directory / "tensorboard"
+    for folder in [top, *sorted(path for path in top.iterdir() if path.is_dir())]:
         events = read(folder)
-        found[str(folder.relative_to(events))] = {
+        found[str(folder.relative_to(top))] = {
             tag: [(event.step, event.value) for event in events.Scalars(tag)]
             for tag in events.Tags()["scalars"]
         }

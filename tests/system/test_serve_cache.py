@@ -121,5 +121,5 @@ def test_a_worker_with_a_strange_name(quick):
 @pytest.mark.parametrize("url", ["rediss://user:hunter2@127.0.0.1:1/0", "redis//:hunter2@host"])
 def test_a_queue_of_another_kind_keeps_its_password(quick, url):
     run = quick("serve", "--queue", url)
-    assert run.status == support.USAGE and "queue: invalid URL" in run.err, run
+    assert run.status == support.USAGE and "queue.url: invalid URL" in run.err, run
     assert "hunter2" not in json.dumps([run.out, run.err])

@@ -87,9 +87,9 @@ static json_t *field_schema(const struct verdict_field *field, const char *prefi
 
 static void add_type(json_t *types, const struct verdict_shape *shape, const char *prefix)
 {
-    json_t *properties = json_object(), *required = json_array();
     if (json_object_get(types, shape->name))
         return;
+    json_t *properties = json_object(), *required = json_array();
     json_t *type = json_pack("{s:s, s:b, s:o, s:o}", "type", "object", "additionalProperties", 0,
                              "required", required, "properties", properties);
     json_put(types, shape->name, type);

@@ -359,8 +359,8 @@ TEST(every_error_at_once)
         "f:1:15: gym.reward: unknown value 'kevinn'; did you mean 'kevin'?",
         "f:2:17: train.method: unknown value 'trlooo'; did you mean 'trloo'?",
         "f:2:36: train.estimator: unknown value 'nosuch'; choose one of auto, trloo, grpo",
-        "f:2:50: train.loss: unknown value 'foo'; choose one of importance_sampling, ppo, cispo, "
-        "dro",
+        ("f:2:50: train.loss: unknown value 'foo'; choose one of importance_sampling, ppo, cispo, "
+         "dro"),
         "f:2:55: unknown setting 'train.learner'",
         "f:2:78: train.backend: unknown value 'foo'; choose one of engine, tinker",
         "f:3:17: gpu.devices: 'x' is neither an ordinal nor a UUID",

@@ -98,7 +98,7 @@ static double score_square(const struct rl_batch *batch, size_t row)
 {
     double sum = 0;
     for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
-        sum += batch->mask[i] * (1 - 2 * exp(batch->trained[i]) + batch->collision[i]);
+        sum += batch->mask[i] * (1 - 2 * exp((double)batch->trained[i]) + batch->collision[i]);
     return sum;
 }
 

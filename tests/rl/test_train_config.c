@@ -17,7 +17,7 @@ static int read(const char *pairs, struct settings *settings, struct train_confi
     settings_init(settings);
     assert_ok(setting_pairs_assign(settings, "train.model=m train.problems=relu", err), err);
     int result = setting_pairs_assign(settings, pairs, err);
-    return result == 0 ? train_config_read(config, settings, err) : result;
+    return result < 0 ? result : train_config_read(config, settings, err);
 }
 
 #define SAME(field, value)                                                                         \

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARENAS_MOST 8
@@ -285,4 +286,14 @@ void cli_catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+const char *cli_new_run(char *text, size_t bytes)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    size_t used = strftime(text, bytes, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    for (int number = 2; access(text, F_OK) == 0; number++)
+        snprintf(text + used, bytes - used, "-%d", number);
+    return text;
 }

@@ -129,3 +129,6 @@ void cli_print(const struct buf *out);
 NODISCARD int cli_write(const struct buf *out, const char *path, struct err *err);
 /* A line of JSON; nothing if it exceeds `max_bytes`. */
 void cli_print_json(const json_t *object, size_t max_bytes);
+/* "runs/DATE-TIME", with -2, -3, … where that exists: a run that began in the same second is not
+ * resumed. Returns `text`, of at least 64 bytes. */
+const char *cli_new_run(char *text, size_t bytes);

@@ -20,7 +20,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STANDARD_JOBS 32
@@ -248,18 +247,14 @@ static int run_with_search_paths(const struct arguments *arguments, const struct
     struct paths_list search_paths;
     struct err err = {0};
     char standard[64];
-    time_t now = time(NULL);
-    struct tm local;
     if (arguments->problems.count == 0)
         return cli_fail(EXIT_USAGE, "rollout: name the problems (an id, a suite such as native, "
                                     "all, or @FILE); try `warpgym rollout --help`");
     if (!arguments->policy && !policy_settings(settings)->url[0])
         return cli_fail(EXIT_USAGE, "rollout: give a policy: --policy URL (an OpenAI-compatible "
                                     "endpoint, or scripted:FILE), or the setting policy.url");
-    if (!chosen.out) {
-        strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
-        chosen.out = standard;
-    }
+    if (!chosen.out)
+        chosen.out = cli_new_run(standard, sizeof standard);
     if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
         return cli_fail_err(&err);
     int status = rollout_with_arguments(&chosen, settings, &search_paths);

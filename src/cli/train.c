@@ -5,8 +5,6 @@
 #include "cli/train_run.h"
 #include "rl/train/config.h"
 
-#include <time.h>
-
 struct arguments {
     const char *out, *server;
     struct cli_words words, search_paths;
@@ -18,10 +16,8 @@ static int train_start(const struct arguments *arguments)
     struct settings settings;
     struct setting_errors errors = {0};
     char standard[64];
-    time_t now = time(NULL);
-    struct tm local;
-    strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
-    const char *directory = arguments->out ? arguments->out : standard;
+    const char *directory = arguments->out ? arguments->out
+                                           : cli_new_run(standard, sizeof standard);
     if (!cli_settings_of(&settings, arguments->words.items[0], arguments->words.items + 1,
                          arguments->words.count - 1))
         return EXIT_USAGE;

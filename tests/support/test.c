@@ -86,3 +86,10 @@ int __attribute__((weak)) main(int argc, char **argv)
         cmocka_set_test_filter(argv[1]);
     return tests_run();
 }
+
+void support_fail(const char *text, const char *file, int line)
+{
+    print_error("%s\n", text);
+    _fail(file, line);
+    abort(); /* cmocka does not declare that _fail never returns */
+}

@@ -80,7 +80,7 @@ def test_right(warpgym, problem, right):
         ("input", source("    x[n / 2] = 7;", constness=""), "wrong", "H08", "changed its input"),
         ("exits", "#include <stdlib.h>\n" + source("    exit(0);"), "runtime_error", None, "exit"),
         ("crashes", source("    *(volatile int *)8 = 1;"), "runtime_error", None, "SIGSEGV"),
-        ("linkage", source(linkage=""), "load_error", None, 'under its C++ name only; define it as extern "C"'),
+        ("linkage", source(linkage=""), "load_error", None, 'only; define it as extern "C"'),
         ("syntax", source("    no such thing"), "compile_error", None, "syntax.cu:6"),
     ],
 )

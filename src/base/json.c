@@ -1,6 +1,8 @@
 #include "base/json.h"
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 
@@ -166,6 +168,27 @@ static json_t *sure(json_t *value)
     if (!value)
         abort(); /* out of memory is all that is left */
     return value;
+}
+
+int json_file_read(const char *path, size_t max_bytes, json_t **out, struct err *err)
+{
+    char *text = NULL;
+    size_t count;
+    *out = NULL;
+    int result = file_read(path, max_bytes, &text, &count, err);
+    if (result == 0)
+        result = json_parse(path, text, count, out, err);
+    mem_free(text);
+    return result;
+}
+
+int json_file_write(const char *path, const json_t *value, bool exact, struct err *err)
+{
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(exact ? 17 : 15));
+    int result = text ? file_write_atomic(path, text, strlen(text), 0644, err)
+                      : err_set(err, ERR_INTERNAL, "%s: cannot write a value as JSON", path);
+    free(text);
+    return result;
 }
 
 json_t *json_number(double value)

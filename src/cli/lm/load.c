@@ -128,17 +128,12 @@ int lm_fail_numbers(void)
 
 int lm_config_file(const char *path, struct lm_config *config, struct err *err)
 {
-    char *text = NULL;
-    size_t count;
-    json_t *document = NULL;
+    json_t *document;
     if (file_is_directory(path))
         return lm_config_read(config, path, err);
-    int result = file_read(path, LIMIT_LM_JSON_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
+    int result = json_file_read(path, LIMIT_LM_JSON_BYTES, &document, err);
     if (result == 0 && lm_config_parse(config, document, err) < 0)
         result = err_prefix(err, "%s", path);
     json_decref(document);
-    mem_free(text);
     return result;
 }

@@ -130,13 +130,9 @@ static int write_tensors(struct saving *saving, bool adapter, const char *prefix
 static int write_json(json_t *document, const char *directory, const char *name, struct err *err)
 {
     char *path = mem_printf("%s/%s", directory, name);
-    char *text = json_dumps(document, JSON_INDENT(2));
     int result = file_make_directories(directory, 0755, err);
-    if (!text)
-        result = err_set(err, ERR_INTERNAL, "%s: a document that is no JSON", path);
-    else if (result == 0)
-        result = file_write_atomic(path, text, strlen(text), 0644, err);
-    mem_free(text);
+    if (result == 0)
+        result = json_file_write(path, document, true, err);
     mem_free(path);
     json_decref(document);
     return result;

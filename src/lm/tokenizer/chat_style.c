@@ -54,16 +54,12 @@ static int read_jinja(const char *directory, enum chat_style *style, struct err 
 
 static int read_config(const char *directory, enum chat_style *style, struct err *err)
 {
-    char *path = mem_printf("%s/tokenizer_config.json", directory), *text = NULL;
-    json_t *config = NULL;
-    size_t count;
-    int result = file_read(path, LIMIT_TOKENIZER_CONFIG_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &config, err);
+    char *path = mem_printf("%s/tokenizer_config.json", directory);
+    json_t *config;
+    int result = json_file_read(path, LIMIT_TOKENIZER_CONFIG_BYTES, &config, err);
     if (result == 0)
         *style = chat_style_of_template(template_in(config));
     json_decref(config);
-    mem_free(text);
     mem_free(path);
     return result;
 }

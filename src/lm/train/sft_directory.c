@@ -52,34 +52,18 @@ static int check_same(const char *name, const json_t *was, const json_t *is, str
     return result;
 }
 
-/* What JSON makes of a value: compared are texts that were read, not numbers that were computed. */
-static int normalise(const char *name, const json_t *run, char **text, json_t **out,
-                     struct err *err)
-{
-    *text = json_dumps(run, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    if (!*text)
-        return err_set(err, ERR_INTERNAL, "%s: the run is no JSON", name);
-    return json_parse(name, *text, strlen(*text), out, err);
-}
-
+/* Compared are texts that were read, not numbers that were computed. */
 static int settle_run(const char *name, const json_t *run, struct err *err)
 {
-    char *text = NULL, *old = NULL;
     json_t *is = NULL, *was = NULL;
-    size_t count;
-    int result = normalise(name, run, &text, &is, err);
-    if (result == 0 && !file_exists(name)) {
-        result = file_write_atomic(name, text, strlen(text), 0644, err);
-        goto out;
-    }
+    if (!file_exists(name))
+        return json_file_write(name, run, false, err);
+    char *text = json_dumps(run, JSON_REAL_PRECISION(15));
+    int result = json_parse(name, text, strlen(text), &is, err);
     if (result == 0)
-        result = file_read(name, LIMIT_LM_STATE_BYTES, &old, &count, err);
-    if (result == 0)
-        result = json_parse(name, old, count, &was, err);
+        result = json_file_read(name, LIMIT_LM_STATE_BYTES, &was, err);
     if (result == 0)
         result = check_same(name, was, is, err);
-out:
-    mem_free(old);
     free(text);
     json_decref(is);
     json_decref(was);

@@ -305,11 +305,7 @@ static int write_state(const struct lm_trainer *trainer, const char *path, const
     json_put(state, "steps", json_integer((json_int_t)lm_trainer_steps(trainer)));
     if (more)
         json_put(state, "more", json_deep_copy(more));
-    /* 17 digits are a double, bit for bit. */
-    char *text = json_dumps(state, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    int result = text ? file_write_atomic(path, text, strlen(text), 0644, err)
-                      : err_set(err, ERR_INTERNAL, "%s: the state is no JSON", path);
-    free(text);
+    int result = json_file_write(path, state, true, err);
     json_decref(state);
     return result;
 }
@@ -351,16 +347,11 @@ static int read_state(const struct lm_trainer *trainer, const char *path, json_t
 {
     const char *weights = NULL, *wanted = weights_of(trainer->model);
     int64_t format = 0;
-    char *text = NULL;
-    size_t count;
-    int result = file_read(path, LIMIT_LM_STATE_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, out, err);
+    int result = json_file_read(path, LIMIT_LM_STATE_BYTES, out, err);
     if (result == 0)
         result = json_get_int(*out, "format", &format, err);
     if (result == 0)
         result = json_get_string(*out, "weights", &weights, err);
-    mem_free(text);
     if (result == 0 && format != STATE_FORMAT)
         result = err_set(err, ERR_INPUT, "%s: format %" PRId64 " is not known here", path, format);
     if (result == 0 && strcmp(weights, wanted) != 0)

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/limits.h"
-#include "base/mem.h"
 #include "lm/weights/config_parts.h"
 
 #include <math.h>
@@ -215,16 +214,14 @@ int lm_adapter_parse(struct lm_lora *lora, const json_t *document, struct err *e
     return lm_weights_result(result, err);
 }
 
+static int parse_adapter(void *lora, const json_t *document, struct err *err)
+{
+    return lm_adapter_parse(lora, document, err);
+}
+
 int lm_adapter_read(struct lm_lora *lora, const char *directory, struct err *err)
 {
-    json_t *document = NULL;
-    char *path = NULL;
-    int result = lm_weights_json(directory, "adapter_config.json", &document, &path, err);
-    if (result == 0 && (result = lm_adapter_parse(lora, document, err)) < 0)
-        err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(path);
-    return result;
+    return lm_weights_read(directory, "adapter_config.json", parse_adapter, lora, err);
 }
 
 json_t *lm_adapter_json(const struct lm_lora *lora)

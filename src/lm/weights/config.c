@@ -1,7 +1,6 @@
 #include "lm/weights/config.h"
 
 #include "base/array.h"
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -188,8 +187,9 @@ static int add_stop(struct lm_config *config, const json_t *value, struct err *e
 }
 
 /* "eos_token_id": a token, a list of them or null. */
-static int read_stops(struct lm_config *config, const json_t *document, struct err *err)
+static int read_stops(void *into, const json_t *document, struct err *err)
 {
+    struct lm_config *config = into;
     const json_t *value = json_object_get(document, "eos_token_id");
     int result = 0;
     if (!value || json_is_null(value))
@@ -242,42 +242,32 @@ int lm_weights_result(int result, struct err *err)
     return result;
 }
 
-int lm_weights_json(const char *directory, const char *name, json_t **out, char **path,
+int lm_weights_read(const char *directory, const char *name,
+                    int (*read)(void *into, const json_t *document, struct err *err), void *into,
                     struct err *err)
 {
-    char *text = NULL;
-    size_t count = 0;
-    *out = NULL;
-    *path = mem_printf("%s/%s", directory, name);
-    int result = file_read(*path, LIMIT_LM_JSON_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(*path, text, count, out, err);
-    mem_free(text);
-    return lm_weights_result(result, err);
-}
-
-int lm_config_read(struct lm_config *config, const char *directory, struct err *err)
-{
     json_t *document = NULL;
-    char *path = NULL;
-    int result = lm_weights_json(directory, "config.json", &document, &path, err);
-    if (result == 0 && (result = lm_config_parse(config, document, err)) < 0)
-        err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(path);
-    if (result < 0)
-        return result;
-    struct err missing;
-    result = lm_weights_json(directory, "generation_config.json", &document, &path, &missing);
-    if (result == ERR_MISSING)
-        result = 0;
-    else if (result < 0)
-        result = err_set(err, missing.code, "%s", missing.text);
-    else if ((result = read_stops(config, document, err)) < 0)
+    char *path = mem_printf("%s/%s", directory, name);
+    int result = lm_weights_result(json_file_read(path, LIMIT_LM_JSON_BYTES, &document, err), err);
+    if (result == 0 && (result = read(into, document, err)) < 0)
         err_prefix(err, "%s", path);
     json_decref(document);
     mem_free(path);
     return result;
+}
+
+static int parse_config(void *config, const json_t *document, struct err *err)
+{
+    return lm_config_parse(config, document, err);
+}
+
+int lm_config_read(struct lm_config *config, const char *directory, struct err *err)
+{
+    int result = lm_weights_read(directory, "config.json", parse_config, config, err);
+    if (result < 0)
+        return result;
+    result = lm_weights_read(directory, "generation_config.json", read_stops, config, err);
+    return result == ERR_MISSING ? 0 : result;
 }
 
 static int check_sizes(const struct lm_config *config, struct err *err)

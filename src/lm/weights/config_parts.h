@@ -27,6 +27,7 @@ json_t *lm_rope_json(const struct lm_rope_config *rope);
 /* Returns `result`; the message, which quotes untrusted text, becomes one printable line. */
 int lm_weights_result(int result, struct err *err);
 
-/* DIRECTORY/NAME as JSON, bounded; *path is its path in any case (mem_free), for messages. */
-NODISCARD int lm_weights_json(const char *directory, const char *name, json_t **out, char **path,
-                              struct err *err);
+/* Passes DIRECTORY/NAME as JSON, bounded, to `read`, whose errors get the path. */
+NODISCARD int lm_weights_read(const char *directory, const char *name,
+                              int (*read)(void *into, const json_t *document, struct err *err),
+                              void *into, struct err *err);

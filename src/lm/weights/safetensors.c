@@ -160,12 +160,8 @@ static int compare(const struct safetensors *set, const json_t *map, struct err 
 static int open_index(struct safetensors *set, const char *directory, const char *index,
                       struct err *err)
 {
-    char *text = NULL;
-    size_t count = 0;
-    json_t *document = NULL, *map = NULL;
-    int result = file_read(index, LIMIT_SAFETENSORS_INDEX_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(index, text, count, &document, err);
+    json_t *document, *map = NULL;
+    int result = json_file_read(index, LIMIT_SAFETENSORS_INDEX_BYTES, &document, err);
     if (result == 0) {
         result = json_get_object(document, "weight_map", &map, err);
         if (result == 0)
@@ -178,7 +174,6 @@ static int open_index(struct safetensors *set, const char *directory, const char
             err_prefix(err, "%s", index);
     }
     json_decref(document);
-    mem_free(text);
     return result;
 }
 

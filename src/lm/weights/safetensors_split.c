@@ -1,4 +1,3 @@
-#include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -114,12 +113,9 @@ static int write_index(const struct split *split, struct err *err)
     json_put(metadata, "total_size", json_integer((json_int_t)split->bytes));
     json_put(index, "metadata", metadata);
     json_put(index, "weight_map", map);
-    char *text = json_dumps(index, JSON_INDENT(2));
     char *path = mem_printf("%s/model.safetensors.index.json", split->directory);
-    int result = text ? file_write_atomic(path, text, strlen(text), 0644, err)
-                      : err_set(err, ERR_INTERNAL, "%s: names that are no text", path);
+    int result = json_file_write(path, index, true, err);
     mem_free(path);
-    mem_free(text);
     json_decref(index);
     return result;
 }

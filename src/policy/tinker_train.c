@@ -71,7 +71,7 @@ static int read_datum_result(const struct tinker_pass *pass, const json_t *resul
                                          .sampled = datum->sampled,
                                          .advantages = datum->advantages};
         struct loss_sums own;
-        pass->loss->apply(&pass->config, &input, NULL, &own);
+        loss_apply(pass->loss, &pass->config, &input, NULL, &own);
         loss_sums_add(sums, &own);
     }
     for (size_t i = 0; datum->entropy && i < datum->count; i++)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "lm/sample/engine.h"
 #include "lm/train/checkpoint.h"
-#include "lm/weights/sidecar_files.h"
 #include "policy/train_backend_ops.h"
 
 #include <stdio.h>
@@ -257,21 +256,8 @@ static int engine_forget(void *state, const char *directory, const char *where, 
 static int engine_export(void *state, const char *directory, struct err *err)
 {
     struct engine *engine = state;
-    struct checkpoint checkpoint = {0};
     int result = check_weights_usable(engine, err);
-    if (result == 0)
-        result = checkpoint_begin(&checkpoint, directory, err);
-    if (result < 0)
-        return result;
-    result = engine->model->lora.rank > 0
-                 ? lm_model_save_adapter(engine->model, checkpoint.path, err)
-                 : lm_model_save(engine->model, checkpoint.path, LM_F32, false, err);
-    if (result == 0 && engine->model->lora.rank == 0)
-        result = lm_sidecar_files_copy(engine->tokenizer, checkpoint.path, err);
-    if (result == 0)
-        return checkpoint_commit(&checkpoint, err);
-    checkpoint_abort(&checkpoint);
-    return result;
+    return result < 0 ? result : lm_model_export(engine->model, directory, engine->tokenizer, err);
 }
 
 const struct train_backend_ops train_backend_engine = {

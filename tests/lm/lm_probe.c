@@ -265,10 +265,7 @@ static int put_all(const struct arrays_out *out_arrays, struct lm_model *model, 
         result = safetensors_writer_put(writer, values, count, err);
         mem_free(values);
     }
-    if (result == 0)
-        return safetensors_writer_finish(writer, err);
-    safetensors_writer_abort(writer);
-    return result;
+    return safetensors_writer_end(writer, result, err);
 }
 
 /* Rows of a rope table. */

@@ -148,13 +148,13 @@ TEST(leftovers)
     assert_int_equal(checkpoint_begin(&checkpoint, slashed, &err), 0);
     assert_string_equal(checkpoint.path, saving);
     support_write(checkpoint.path, CHECKPOINT_STATE, "new");
-    checkpoint_abort(&checkpoint);
+    assert_int_equal(checkpoint_end(&checkpoint, ERR_IO, &err), ERR_IO);
     assert_false(file_exists(saving));
     assert_found(path, previous);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(checkpoint_begin(&checkpoint, path, &err), 0);
         support_write(checkpoint.path, CHECKPOINT_STATE, round ? "newer" : "new");
-        assert_int_equal(checkpoint_commit(&checkpoint, &err), 0);
+        assert_ok(checkpoint_end(&checkpoint, 0, &err), &err);
         assert_found(slashed, path);
         assert_false(file_exists(saving));
         assert_false(file_exists(previous));

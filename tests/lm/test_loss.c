@@ -67,10 +67,10 @@ TEST(ratio_losses)
         struct loss_sums sums, again;
         float slopes[ROWS];
         double total = 0;
-        loss->apply(&config, &input, slopes, &sums);
+        loss_apply(loss, &config, &input, slopes, &sums);
         for (size_t i = 0; i < ROWS; i++) {
             struct loss_input one = {1, 1, p + i, NULL, q + i, a + i};
-            loss->apply(&config, &one, NULL, &again);
+            loss_apply(loss, &config, &one, NULL, &again);
             if (fabs(again.loss - row->terms[i]) > CLOSE ||
                 fabs(slopes[i] - row->slopes[i]) > CLOSE)
                 fail_msg("%s (row %zu of %zu): %.9g and %.9g instead of %.9g and %.9g", row->loss,
@@ -95,21 +95,21 @@ TEST(cross_entropy)
                       masked = {2, 1, hopeless, (const float[]){0, 1}, NULL, NULL};
     struct loss_sums sums;
     float slopes[ROWS];
-    loss->apply(&config, &hard, slopes, &sums);
+    loss_apply(loss, &config, &hard, slopes, &sums);
     assert_float_equal(sums.loss, 1 + 1 - 0.5 + 1, CLOSE);
     assert_int_equal(sums.tokens, 4);
     for (size_t i = 0; i < ROWS; i++)
         assert_float_equal(slopes[i], -weights[i], 0);
-    loss->apply(&config, &all, slopes, &sums);
+    loss_apply(loss, &config, &all, slopes, &sums);
     assert_float_equal(sums.loss, 7.75, CLOSE);
     assert_int_equal(sums.tokens, ROWS);
     assert_float_equal(slopes[4], -1, 0);
     /* Rows of two targets: the middle row is 0.5 and -2, the last 0 and 1. */
-    loss->apply(&config, &soft, slopes, &sums);
+    loss_apply(loss, &config, &soft, slopes, &sums);
     assert_float_equal(sums.loss, 1 + 1 - 0.5 + 1, CLOSE);
     assert_int_equal(sums.tokens, 3);
     assert_float_equal(slopes[3], 2, 0);
-    loss->apply(&config, &masked, slopes, &sums);
+    loss_apply(loss, &config, &masked, slopes, &sums);
     assert_float_equal(sums.loss, 1, 0);
 }
 
@@ -119,7 +119,7 @@ static double loss_at_p(const struct loss *loss, const struct loss_config *confi
 {
     struct loss_input input = {1, 1, &at, &advantage, &sampled, &advantage};
     struct loss_sums sums;
-    loss->apply(config, &input, NULL, &sums);
+    loss_apply(loss, config, &input, NULL, &sums);
     return sums.loss;
 }
 
@@ -138,7 +138,7 @@ TEST(gradients)
             struct loss_input input = {1, 1, &where, &advantage, &sampled, &advantage};
             struct loss_sums sums;
             float slope;
-            loss->apply(&config, &input, &slope, &sums);
+            loss_apply(loss, &config, &input, &slope, &sums);
             double above = loss_at_p(loss, &config, where + step, sampled, advantage);
             double below = loss_at_p(loss, &config, where - step, sampled, advantage);
             assert_float_equal(slope, (above - below) / (2 * (double)step), 1e-5);
@@ -157,13 +157,13 @@ TEST(on_the_bounds)
                        dual = configured(loss, 0.5, 2, exp(1), NAN);
     struct loss_sums sums;
     float slope;
-    loss->apply(&high, &(struct loss_input){1, 1, p + 1, NULL, q + 1, a + 1}, &slope, &sums);
+    loss_apply(loss, &high, &(struct loss_input){1, 1, p + 1, NULL, q + 1, a + 1}, &slope, &sums);
     assert_float_equal(slope, -2 * R2, CLOSE);
     assert_int_equal(sums.clipped, 0);
-    loss->apply(&low, &(struct loss_input){1, 1, p + 2, NULL, q + 2, a + 2}, &slope, &sums);
+    loss_apply(loss, &low, &(struct loss_input){1, 1, p + 2, NULL, q + 2, a + 2}, &slope, &sums);
     assert_float_equal(slope, 1.5 * R3, CLOSE);
     assert_int_equal(sums.clipped, 0);
-    loss->apply(&dual, &(struct loss_input){1, 1, p + 3, NULL, q + 3, a + 3}, &slope, &sums);
+    loss_apply(loss, &dual, &(struct loss_input){1, 1, p + 3, NULL, q + 3, a + 3}, &slope, &sums);
     assert_float_equal(slope, 0.5 * R4, CLOSE);
     assert_int_equal(sums.clipped, 0);
 }
@@ -182,25 +182,26 @@ TEST(far_away)
                           prompt = {1, 1, &far, NULL, &unknown, &zero},
                           lost = {1, 1, &far, NULL, &unknown, &one},
                           broken = {1, 1, &unknown, NULL, &far, &one};
-        loss->apply(&config, &rises, &slope, &sums);
+        loss_apply(loss, &config, &rises, &slope, &sums);
         assert_true(isfinite(sums.loss) && isfinite(slope));
         assert_float_equal(sums.ratio, 485165195.409790, 1e-3);
-        loss->apply(&config, &falls, &slope, &sums);
+        loss_apply(loss, &config, &falls, &slope, &sums);
         assert_true(isfinite(sums.loss) && isfinite(slope));
-        loss->apply(&config, &worse, &slope, &sums);
+        loss_apply(loss, &config, &worse, &slope, &sums);
         assert_true(isfinite(sums.loss) && isfinite(slope));
-        loss->apply(&config, &prompt, &slope, &sums);
+        loss_apply(loss, &config, &prompt, &slope, &sums);
         assert_float_equal(sums.loss, 0, 0);
         assert_float_equal(slope, 0, 0);
         assert_float_equal(sums.tokens, 0, 0);
-        loss->apply(&config, &lost, &slope, &sums);
+        loss_apply(loss, &config, &lost, &slope, &sums);
         assert_true(isnan(sums.loss) && isnan(slope));
-        loss->apply(&config, &broken, &slope, &sums);
+        loss_apply(loss, &config, &broken, &slope, &sums);
         assert_true(isnan(sums.loss) && isnan(slope));
     }
     const struct loss *loss = loss_find("importance_sampling");
     struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
-    loss->apply(&config, &(struct loss_input){1, 1, &near_zero, NULL, &far, &minus}, &slope, &sums);
+    loss_apply(loss, &config, &(struct loss_input){1, 1, &near_zero, NULL, &far, &minus}, &slope,
+               &sums);
     assert_float_equal(sums.loss, 485165195.409790, 1e-3);
     assert_float_equal(slope, 0, 0);
     assert_float_equal(sums.clipped, 1, 0);
@@ -235,8 +236,8 @@ TEST(weights_of_ratio_losses)
         struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
         struct loss_sums one, other;
         float slopes[ROWS], others[ROWS];
-        loss->apply(&config, &plain, slopes, &one);
-        loss->apply(&config, &weighed, others, &other);
+        loss_apply(loss, &config, &plain, slopes, &one);
+        loss_apply(loss, &config, &weighed, others, &other);
         for (size_t i = 0; i < ROWS; i++) {
             double square = strcmp(*name, "dro") == 0 ? config.beta * ((double)p[i] - q[i]) : 0;
             assert_float_equal(others[i] - slopes[i], ((double)weights[i] - 1) * square, CLOSE);
@@ -260,10 +261,10 @@ TEST(sums_of_blocks)
     struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
     struct loss_sums whole, part, sum = {0};
     float slopes[ROWS], parts[ROWS];
-    loss->apply(&config, &(struct loss_input){ROWS, 1, p, NULL, q, a}, slopes, &whole);
+    loss_apply(loss, &config, &(struct loss_input){ROWS, 1, p, NULL, q, a}, slopes, &whole);
     for (size_t at = 0; at < ROWS; at += 2) {
         struct loss_input input = {2, 1, p + at, NULL, q + at, a + at};
-        loss->apply(&config, &input, parts + at, &part);
+        loss_apply(loss, &config, &input, parts + at, &part);
         loss_sums_add(&sum, &part);
     }
     assert_memory_equal(slopes, parts, sizeof slopes);

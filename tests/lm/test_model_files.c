@@ -349,8 +349,8 @@ static void write_changed(const struct lm_model *model, const struct change *cha
     }
     float *zeros = mem_alloc(values * sizeof *zeros);
     assert_ok(safetensors_writer_open(&writer, file, rows, count, NULL, &err), &err);
-    assert_ok(safetensors_writer_put(writer, zeros, values, &err), &err);
-    assert_ok(safetensors_writer_finish(writer, &err), &err);
+    int result = safetensors_writer_put(writer, zeros, values, &err);
+    assert_ok(safetensors_writer_end(writer, result, &err), &err);
     mem_free(zeros);
 }
 

@@ -274,8 +274,7 @@ static int write_declared(const char *path, size_t piece, size_t leave_out, stru
     for (size_t at = 0; at < count && result == 0; at += piece)
         result = safetensors_writer_put(writer, values + at,
                                         at + piece > count ? count - at : piece, err);
-    if (result == 0)
-        result = safetensors_writer_finish(writer, err);
+    result = safetensors_writer_end(writer, result, err);
     mem_free(values);
     return result;
 }
@@ -387,9 +386,9 @@ TEST(unfinished)
     struct safetensors_writer *writer = NULL;
     float values[8] = {0};
     assert_int_equal(safetensors_writer_open(&writer, path, declared + 3, 1, NULL, &err), 0);
-    assert_int_equal(safetensors_writer_put(writer, values, 2, &err), ERR_INTERNAL);
+    int result = safetensors_writer_put(writer, values, 2, &err);
+    assert_int_equal(safetensors_writer_end(writer, result, &err), ERR_INTERNAL);
     assert_non_null(strstr(err.text, "more data than was declared"));
-    safetensors_writer_abort(writer);
     const struct safetensors_declaration twice[] = {declared[0], declared[0]};
     assert_int_equal(safetensors_writer_open(&writer, path, twice, 2, NULL, &err), ERR_INTERNAL);
     assert_null(writer);

@@ -202,7 +202,7 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
     for (size_t i = 0; i < batch->tokens; i++)
         advantages[i] = (float)slope[i];
     assert_int_equal(loss_config_check(setup->loss, &config, NULL), 0);
-    setup->loss->apply(&config, &input, change, &sums);
+    loss_apply(setup->loss, &config, &input, change, &sums);
     for (size_t i = 0; i < batch->tokens; i++)
         slope[i] = -(double)change[i];
 }

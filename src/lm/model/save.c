@@ -114,13 +114,8 @@ static int write_tensors(struct saving *saving, bool adapter, const char *prefix
             row->shape[0] = p->columns;
     }
     int result = safetensors_writer_open(&saving->writer, path, rows, count, metadata, err);
-    if (result == 0) {
-        result = put_all(saving, adapter, err);
-        if (result == 0)
-            result = safetensors_writer_finish(saving->writer, err);
-        else
-            safetensors_writer_abort(saving->writer);
-    }
+    if (result == 0)
+        result = safetensors_writer_end(saving->writer, put_all(saving, adapter, err), err);
     arena_deinit(&names);
     mem_free(rows);
     return result;

@@ -81,12 +81,6 @@ int checkpoint_begin(struct checkpoint *checkpoint, const char *directory, struc
     return result;
 }
 
-void checkpoint_abort(struct checkpoint *checkpoint)
-{
-    file_remove_tree(checkpoint->path);
-    checkpoint_deinit(checkpoint);
-}
-
 /* Where two names cannot be exchanged; a death in between leaves `previous`. */
 static int replace_in_two(const struct checkpoint *checkpoint)
 {
@@ -113,9 +107,10 @@ static int put_in_place(const struct checkpoint *checkpoint)
     return 0;
 }
 
-int checkpoint_commit(struct checkpoint *checkpoint, struct err *err)
+int checkpoint_end(struct checkpoint *checkpoint, int result, struct err *err)
 {
-    int result = file_sync_files(checkpoint->path, err);
+    if (result == 0)
+        result = file_sync_files(checkpoint->path, err);
     char *previous = mem_printf("%s" PREVIOUS, checkpoint->directory);
     if (result == 0 && put_in_place(checkpoint) < 0)
         result = err_sys(err, errno, "%s: cannot put the new checkpoint in its place",

@@ -1,6 +1,6 @@
 /* checkpoint: a directory that appears under its name whole, or not at all.
  *
- *   begin ──► files are written to DIRECTORY.saving ──► commit: onto the disk, then renamed
+ *   begin ──► files are written to DIRECTORY.saving ──► end: onto the disk, then renamed
  *
  * One that is there already stays whole and in place until the new one takes its name in one step.
  * On a file system that cannot exchange two names it is called DIRECTORY.previous for an instant;
@@ -30,9 +30,9 @@ struct checkpoint {
 /* Parents are made. */
 NODISCARD int checkpoint_begin(struct checkpoint *checkpoint, const char *directory,
                                struct err *err);
-/* Ends it, either way. */
-NODISCARD int checkpoint_commit(struct checkpoint *checkpoint, struct err *err);
-void checkpoint_abort(struct checkpoint *checkpoint);
+/* Ends it with what the writing gave: after 0 it takes its name, else its files are removed. Returns
+ * `result`, or why it failed now. */
+NODISCARD int checkpoint_end(struct checkpoint *checkpoint, int result, struct err *err);
 
 /* Where the whole one is: the caller's path (mem_free). ERR_MISSING: there is none. */
 NODISCARD int checkpoint_find(const char *directory, char **path, struct err *err);

@@ -71,7 +71,7 @@ static bool row_counts(const struct loss *loss, const struct loss_input *input, 
     return loss->ratio ? input->advantages[row] != 0 : has_weight(input, row);
 }
 
-static void ratio_apply(term_function *make, const struct loss_config *config,
+static void ratio_apply(term_function *term_of, const struct loss_config *config,
                         const struct loss_input *input, float *dlogprob, struct loss_sums *sums)
 {
     *sums = (struct loss_sums){0};
@@ -85,7 +85,7 @@ static void ratio_apply(term_function *make, const struct loss_config *config,
         row.capped = row.p - row.q > LOSS_LOG_RATIO_MAX;
         row.r = exp(row.capped ? LOSS_LOG_RATIO_MAX : row.p - row.q);
         if (counts || !isnan(row.q))
-            term = make(config, &row);
+            term = term_of(config, &row);
         if (dlogprob)
             dlogprob[i] = (float)term.slope;
         sums->loss += term.loss;
@@ -98,32 +98,8 @@ static void ratio_apply(term_function *make, const struct loss_config *config,
     }
 }
 
-static void importance_apply(const struct loss_config *config, const struct loss_input *input,
-                             float *dlogprob, struct loss_sums *sums)
-{
-    ratio_apply(importance_term, config, input, dlogprob, sums);
-}
-
-static void ppo_apply(const struct loss_config *config, const struct loss_input *input,
-                      float *dlogprob, struct loss_sums *sums)
-{
-    ratio_apply(ppo_term, config, input, dlogprob, sums);
-}
-
-static void cispo_apply(const struct loss_config *config, const struct loss_input *input,
-                        float *dlogprob, struct loss_sums *sums)
-{
-    ratio_apply(cispo_term, config, input, dlogprob, sums);
-}
-
-static void dro_apply(const struct loss_config *config, const struct loss_input *input,
-                      float *dlogprob, struct loss_sums *sums)
-{
-    ratio_apply(dro_term, config, input, dlogprob, sums);
-}
-
-static void cross_entropy_apply(const struct loss_config *config, const struct loss_input *input,
-                                float *dlogprob, struct loss_sums *sums)
+static void cross_entropy_apply(const struct loss_input *input, float *dlogprob,
+                                struct loss_sums *sums)
 {
     size_t cells = input->count * input->targets_per_row;
     *sums = (struct loss_sums){0};
@@ -168,22 +144,41 @@ void loss_sums_add(struct loss_sums *to, const struct loss_sums *from)
 
 enum { CLIP = 1, DUAL = 2, BETA = 4 };
 
-static const struct {
+static const struct known {
     struct loss loss;
+    term_function *term; /* NULL: cross entropy */
     int keys;
     struct loss_config defaults;
 } losses[] = {
-    {.loss = {"cross_entropy", .soft = true, .apply = cross_entropy_apply}},
-    {.loss = {"importance_sampling", .ratio = true, .apply = importance_apply}},
-    {.loss = {"ppo", .ratio = true, .apply = ppo_apply},
+    {.loss = {"cross_entropy", .soft = true}},
+    {.loss = {"importance_sampling", .ratio = true}, .term = importance_term},
+    {.loss = {"ppo", .ratio = true},
+     .term = ppo_term,
      .keys = CLIP | DUAL,
      .defaults = {.clip_low = 0.8, .clip_high = 1.2}},
-    {.loss = {"cispo", .ratio = true, .apply = cispo_apply},
+    {.loss = {"cispo", .ratio = true},
+     .term = cispo_term,
      .keys = CLIP,
      .defaults = {.clip_low = 0, .clip_high = 4}},
-    {.loss = {"dro", .ratio = true, .apply = dro_apply}, .keys = BETA, .defaults = {.beta = 0.05}},
+    {.loss = {"dro", .ratio = true}, .term = dro_term, .keys = BETA, .defaults = {.beta = 0.05}},
     {.loss = {.name = NULL}},
 };
+
+/* A loss is the first member of its row. */
+static const struct known *known_of(const struct loss *loss)
+{
+    return (const struct known *)loss;
+}
+
+void loss_apply(const struct loss *loss, const struct loss_config *config,
+                const struct loss_input *input, float *dlogprob, struct loss_sums *sums)
+{
+    const struct known *known = known_of(loss);
+    if (known->term)
+        ratio_apply(known->term, config, input, dlogprob, sums);
+    else
+        cross_entropy_apply(input, dlogprob, sums);
+}
 
 const struct loss_config loss_config_defaults = {NAN, NAN, NAN, NAN, NAN};
 
@@ -231,7 +226,7 @@ static int check_bounds(const struct loss *loss, const struct loss_config *confi
                        "%s: clip_low %g and clip_high %g must be bounds of the ratio, 0 <= low <= "
                        "high, such as 0.8 and 1.2",
                        loss->name, low, high);
-    if (keys & CLIP && loss->apply == ppo_apply && (low > 1 || high < 1))
+    if (keys & CLIP && known_of(loss)->term == ppo_term && (low > 1 || high < 1))
         return err_set(err, ERR_INPUT,
                        "%s: clip_low %g and clip_high %g must hold 1 between them: they are "
                        "bounds of the ratio, not epsilons",
@@ -248,11 +243,8 @@ static int check_bounds(const struct loss *loss, const struct loss_config *confi
 
 int loss_config_check(const struct loss *loss, struct loss_config *config, struct err *err)
 {
-    size_t at = 0;
-    while (loss_at(at) != loss)
-        at++;
-    int keys = losses[at].keys;
-    const struct loss_config *standard = &losses[at].defaults;
+    const int keys = known_of(loss)->keys;
+    const struct loss_config *standard = &known_of(loss)->defaults;
     const struct {
         const char *key;
         double *value;

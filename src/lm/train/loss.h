@@ -64,12 +64,9 @@ struct loss {
     const char *name;
     bool ratio; /* needs sampled and advantages; else weights */
     bool soft;  /* several targets per row are fine */
-    /* dlogprob (NULL: not wanted) and *sums are written. `config` has gone through the check. */
-    void (*apply)(const struct loss_config *config, const struct loss_input *input, float *dlogprob,
-                  struct loss_sums *sums);
 };
 
-/* NULL: no such loss. */
+/* NULL: no such loss. A loss is one of these, never a copy. */
 const struct loss *loss_find(const char *name);
 const struct loss *loss_at(size_t index); /* NULL behind the last */
 /* The losses of a policy: those with a ratio. */
@@ -79,6 +76,9 @@ const struct loss *loss_of_policy(int word);
 NODISCARD int loss_config_check(const struct loss *loss, struct loss_config *config,
                                 struct err *err);
 
+/* Writes dlogprob (NULL: not wanted) and *sums. `config` has gone through the check. */
+void loss_apply(const struct loss *loss, const struct loss_config *config,
+                const struct loss_input *input, float *dlogprob, struct loss_sums *sums);
 /* Adds the entropy of the rows that count to the sums, and its part of the loss; dentropy (NULL:
  * not wanted) is written. */
 void loss_entropy(const struct loss *loss, const struct loss_config *config,

@@ -239,10 +239,7 @@ int lm_optimizer_save(struct lm_optimizer *optimizer, const char *path, struct e
         for (int k = 0; k < MOMENTS && result == 0; k++)
             result = put_moment(optimizer, writer, optimizer->slots[i].moments[k],
                                 optimizer->slots[i].count, staging, err);
-    if (result == 0)
-        result = safetensors_writer_finish(writer, err);
-    else if (writer)
-        safetensors_writer_abort(writer);
+    result = safetensors_writer_end(writer, result, err);
     mem_free(staging);
     arena_deinit(&arena);
     return result;

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
 #include "lm/train/sft_directory.h"
-#include "lm/weights/sidecar_files.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -263,17 +262,10 @@ static int resume(struct run *run, struct err *err)
     return result;
 }
 
-static bool trains_all(const struct lm_model *model)
-{
-    for (size_t i = 0; i < model->parameter_count; i++)
-        if (model->parameters[i].gradient && !model->parameters[i].adapter)
-            return true;
-    return false;
-}
-
 static char *export_path(const struct run *run)
 {
-    return mem_printf("%s/%s", run->directory.path, trains_all(run->model) ? "model" : "adapter");
+    return mem_printf("%s/%s", run->directory.path,
+                      lm_model_trains(run->model, false) ? "model" : "adapter");
 }
 
 /* Before the first step: a run must not end at a directory that it may not replace. */
@@ -283,31 +275,17 @@ static int check_export(const struct run *run, struct err *err)
     struct checkpoint checkpoint;
     int result = checkpoint_begin(&checkpoint, path, err);
     if (result == 0)
-        checkpoint_abort(&checkpoint);
+        (void)!checkpoint_end(&checkpoint, ERR_CANCELLED, NULL);
     mem_free(path);
     return result;
 }
 
 static int export(struct run *run, struct err *err)
 {
-    bool all = trains_all(run->model);
     char *path = export_path(run);
-    struct checkpoint checkpoint;
-    int result = checkpoint_begin(&checkpoint, path, err);
-    if (result < 0)
-        goto out;
-    result = all ? lm_model_save(run->model, checkpoint.path, LM_F32, run->model->lora.rank > 0,
-                                 err)
-                 : lm_model_save_adapter(run->model, checkpoint.path, err);
-    if (result == 0 && all && run->options->sidecars)
-        result = lm_sidecar_files_copy(run->options->sidecars, checkpoint.path, err);
-    if (result < 0)
-        checkpoint_abort(&checkpoint);
-    else
-        result = checkpoint_commit(&checkpoint, err);
+    int result = lm_model_export(run->model, path, run->options->sidecars, err);
     if (result == 0)
         sft_emit(run, (struct sft_event_info){.event = SFT_EXPORTED, .path = path});
-out:
     mem_free(path);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
+#include "lm/weights/sidecar_files.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -152,8 +153,8 @@ static void take_rows(struct work *work, const struct lm_head_block *block, stru
                                      .advantages = datum->advantages ? datum->advantages + from
                                                                      : NULL};
     struct loss_sums sums;
-    work->loss->apply(&work->config, &input, block->dlogprob ? block->dlogprob + at * k : NULL,
-                      &sums);
+    loss_apply(work->loss, &work->config, &input, block->dlogprob ? block->dlogprob + at * k : NULL,
+               &sums);
     if (block->entropy)
         loss_entropy(work->loss, &work->config, &input, block->entropy + at,
                      block->dentropy ? block->dentropy + at : NULL, &sums);
@@ -281,8 +282,7 @@ uint64_t lm_trainer_steps(const struct lm_trainer *trainer)
     return lm_optimizer_steps(trainer->optimizer);
 }
 
-/* Which files hold what is trained. */
-static bool trains(const struct lm_model *model, bool adapter)
+bool lm_model_trains(const struct lm_model *model, bool adapter)
 {
     for (size_t i = 0; i < model->parameter_count; i++)
         if (model->parameters[i].gradient && model->parameters[i].adapter == adapter)
@@ -292,8 +292,8 @@ static bool trains(const struct lm_model *model, bool adapter)
 
 static const char *weights_of(const struct lm_model *model)
 {
-    bool adapter = trains(model, true);
-    return trains(model, false) ? adapter ? "model and adapter" : "model" : "adapter";
+    bool adapter = lm_model_trains(model, true);
+    return lm_model_trains(model, false) ? adapter ? "model and adapter" : "model" : "adapter";
 }
 
 static int write_state(const struct lm_trainer *trainer, const char *path, const json_t *more,
@@ -317,9 +317,9 @@ static int save_parts(struct lm_trainer *trainer, const char *directory, const j
     char *optimizer = mem_printf("%s/" CHECKPOINT_OPTIMIZER, directory);
     char *state = mem_printf("%s/" CHECKPOINT_STATE, directory);
     int result = lm_optimizer_save(trainer->optimizer, optimizer, err);
-    if (result == 0 && trains(model, false))
+    if (result == 0 && lm_model_trains(model, false))
         result = lm_model_save(model, directory, LM_F32, false, err);
-    if (result == 0 && trains(model, true))
+    if (result == 0 && lm_model_trains(model, true))
         result = lm_model_save_adapter(model, directory, err);
     if (result == 0)
         result = write_state(trainer, state, more, err);
@@ -335,11 +335,22 @@ int lm_trainer_save(struct lm_trainer *trainer, const char *directory, const jso
     int result = checkpoint_begin(&checkpoint, directory, err);
     if (result < 0)
         return result;
-    result = save_parts(trainer, checkpoint.path, more, err);
-    if (result == 0)
-        return checkpoint_commit(&checkpoint, err);
-    checkpoint_abort(&checkpoint);
-    return result;
+    return checkpoint_end(&checkpoint, save_parts(trainer, checkpoint.path, more, err), err);
+}
+
+int lm_model_export(struct lm_model *model, const char *directory, const char *sidecars,
+                    struct err *err)
+{
+    struct checkpoint checkpoint;
+    int result = checkpoint_begin(&checkpoint, directory, err);
+    if (result < 0)
+        return result;
+    const bool whole = lm_model_trains(model, false);
+    result = whole ? lm_model_save(model, checkpoint.path, LM_F32, model->lora.rank > 0, err)
+                   : lm_model_save_adapter(model, checkpoint.path, err);
+    if (result == 0 && whole && sidecars)
+        result = lm_sidecar_files_copy(sidecars, checkpoint.path, err);
+    return checkpoint_end(&checkpoint, result, err);
 }
 
 static int read_state(const struct lm_trainer *trainer, const char *path, json_t **out,
@@ -366,9 +377,9 @@ static int load_parts(struct lm_trainer *trainer, const char *directory, bool op
     struct lm_model *model = trainer->model;
     char *file = mem_printf("%s/" CHECKPOINT_OPTIMIZER, directory);
     int result = optimizer ? lm_optimizer_load(trainer->optimizer, file, err) : 0;
-    if (result == 0 && trains(model, false))
+    if (result == 0 && lm_model_trains(model, false))
         result = lm_model_load(model, directory, err);
-    if (result == 0 && trains(model, true))
+    if (result == 0 && lm_model_trains(model, true))
         result = lm_model_load_adapter(model, directory, err);
     if (result == 0)
         lm_model_zero_gradients(model);

@@ -69,10 +69,10 @@ NODISCARD int safetensors_writer_open(struct safetensors_writer **out, const cha
 /* f32 in, rounded to the declared type. Values continue the current tensor, then the next. */
 NODISCARD int safetensors_writer_put(struct safetensors_writer *writer, const float *values,
                                      uint64_t count, struct err *err);
-/* All data was put, and is on disk now. Frees the writer either way. */
-NODISCARD int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err);
-/* Gives up: nothing stays on disk. */
-void safetensors_writer_abort(struct safetensors_writer *writer);
+/* Ends with what the puts gave: after 0 all data is on disk, else nothing stays. Returns `result`, or
+ * why it failed now. Frees the writer either way; NULL is fine. */
+NODISCARD int safetensors_writer_end(struct safetensors_writer *writer, int result,
+                                     struct err *err);
 
 /* DIRECTORY/model.safetensors into files of at most `bytes` of data each (a tensor is never split),
  * in the order of the tensors' names, and an index. The one file goes last: until then it is what

@@ -80,10 +80,7 @@ static int write_file(const struct split *split, size_t first, size_t last, stru
     int result = safetensors_writer_open(&writer, path, rows, last - first, metadata, err);
     for (size_t i = first; i < last && result == 0; i++)
         result = copy(writer, safetensors_at(split->set, i), piece, err);
-    if (result == 0)
-        result = safetensors_writer_finish(writer, err);
-    else
-        safetensors_writer_abort(writer);
+    result = safetensors_writer_end(writer, result, err);
     mem_free(path);
     mem_free(piece);
     mem_free(rows);

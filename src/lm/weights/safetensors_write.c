@@ -89,6 +89,21 @@ static int write_header(struct safetensors_writer *writer, const json_t *header,
     return result;
 }
 
+static void writer_free(struct safetensors_writer *writer)
+{
+    if (writer->fd >= 0) {
+        close(writer->fd);
+        if (writer->temporary[0])
+            unlink(writer->temporary);
+    }
+    mem_free(writer->path);
+    mem_free(writer->temporary);
+    mem_free(writer->dtypes);
+    mem_free(writer->counts);
+    mem_free(writer->piece);
+    mem_free(writer);
+}
+
 int safetensors_writer_open(struct safetensors_writer **out, const char *path,
                             const struct safetensors_declaration *tensors, size_t count,
                             const char *const *metadata, struct err *err)
@@ -118,7 +133,7 @@ int safetensors_writer_open(struct safetensors_writer **out, const char *path,
     }
     json_decref(header);
     if (result < 0)
-        safetensors_writer_abort(writer);
+        writer_free(writer);
     else
         *out = writer;
     return result;
@@ -178,11 +193,12 @@ int safetensors_writer_put(struct safetensors_writer *writer, const float *value
     return 0;
 }
 
-int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err)
+int safetensors_writer_end(struct safetensors_writer *writer, int result, struct err *err)
 {
+    if (!writer)
+        return result;
     skip_full(writer);
-    int result = 0;
-    if (writer->current < writer->tensors)
+    if (result == 0 && writer->current < writer->tensors)
         result = err_set(err, ERR_INTERNAL, "%s: data of tensor %zu is missing", writer->path,
                          writer->current);
     if (result == 0)
@@ -195,23 +211,6 @@ int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err
         writer->temporary[0] = '\0';
         result = file_sync_parent(writer->path, err);
     }
-    safetensors_writer_abort(writer);
+    writer_free(writer);
     return result;
-}
-
-void safetensors_writer_abort(struct safetensors_writer *writer)
-{
-    if (!writer)
-        return;
-    if (writer->fd >= 0) {
-        close(writer->fd);
-        if (writer->temporary[0])
-            unlink(writer->temporary);
-    }
-    mem_free(writer->path);
-    mem_free(writer->temporary);
-    mem_free(writer->dtypes);
-    mem_free(writer->counts);
-    mem_free(writer->piece);
-    mem_free(writer);
 }

@@ -16,7 +16,7 @@
 
 struct openai {
     const struct settings *settings;
-    struct openai_link *link;
+    struct endpoint endpoint;
     json_t *extra;
     char *model;
 };
@@ -99,7 +99,7 @@ static int request_answer(struct openai *openai, struct conversation *conversati
         .context = conversation,
     };
     int64_t began_ns;
-    int result = openai_link_request(openai->link, &exchange, &answer->asked, &began_ns, err);
+    int result = openai_request(&openai->endpoint, &exchange, &answer->asked, &began_ns, err);
     if (result < 0)
         return result;
     answer->answer_ms = clock_ms_since(began_ns);
@@ -151,7 +151,7 @@ static int read_models(void *context, const struct http_flow_answer *reply, stru
 
 static int openai_models(void *state, json_t **list, struct err *err)
 {
-    const struct openai *openai = state;
+    struct openai *openai = state;
     const struct policy_settings *policy = policy_settings(openai->settings);
     const struct openai_exchange exchange = {
         .call = {.method = "GET",
@@ -164,7 +164,7 @@ static int openai_models(void *state, json_t **list, struct err *err)
     unsigned asked;
     int64_t began_ns;
     *list = NULL;
-    int result = openai_link_request(openai->link, &exchange, &asked, &began_ns, err);
+    int result = openai_request(&openai->endpoint, &exchange, &asked, &began_ns, err);
     if (result < 0) {
         json_decref(*list);
         *list = NULL;
@@ -217,7 +217,7 @@ static int find_model(struct openai *openai, const struct policy_options *option
 static void openai_close(void *state)
 {
     struct openai *openai = state;
-    openai_link_close(openai->link);
+    endpoint_close(&openai->endpoint);
     json_decref(openai->extra);
     mem_free(openai->model);
     mem_free(openai);
@@ -226,13 +226,18 @@ static void openai_close(void *state)
 static int openai_open(void **state, const struct policy_options *options, struct err *err)
 {
     struct openai *openai = mem_alloc(sizeof *openai);
+    const struct policy_settings *policy = policy_settings(options->settings);
+    const struct endpoint_options server = {.url = options->url,
+                                            .settings = options->settings,
+                                            .cancelled = options->cancelled,
+                                            .variable = "OPENAI_API_KEY",
+                                            .at_once = (size_t)policy->concurrency};
     openai->settings = options->settings;
-    int result = openai_extra(policy_settings(options->settings)->extra, &openai->extra, err);
+    int result = openai_extra(policy->extra, &openai->extra, err);
     if (result < 0)
         err_prefix(err, "policy.extra");
     if (result == 0)
-        result = openai_link_open(&openai->link, options->url, options->settings,
-                                  options->cancelled, err);
+        result = endpoint_open(&openai->endpoint, &server, err);
     if (result == 0)
         result = find_model(openai, options, err);
     if (result < 0) {

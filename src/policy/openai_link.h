@@ -1,15 +1,9 @@
-/* openai_link: the connections to one endpoint, and requests with retries.
- *
- * openai_link_request takes an idle connection (or opens one), sends, reads, and retries as retry.h
- * decides, until a complete answer or a permanent error. Data of a failed attempt is discarded.
- * Threads: any number may call at once. Errors: as in policy.h.
+/* openai_link: a request to an OpenAI-compatible endpoint, with retries as retry.h decides, until a
+ * complete answer or a permanent error. Data of a failed attempt is discarded. Errors: as in policy.h.
  */
 #pragma once
 
-#include "base/settings.h"
-#include "client/http_flow.h"
-
-struct openai_link;
+#include "policy/endpoint.h"
 
 /* A request and the handlers of its response. */
 struct openai_exchange {
@@ -23,12 +17,6 @@ struct openai_exchange {
     void *context;
 };
 
-NODISCARD int openai_link_open(struct openai_link **out, const char *url,
-                               const struct settings *settings, const _Atomic int *cancelled,
-                               struct err *err);
-/* NULL is fine. */
-void openai_link_close(struct openai_link *link);
-/* *asked: the number of attempts, after a failure too. *began_ns: when the successful attempt
- * began. */
-NODISCARD int openai_link_request(struct openai_link *link, const struct openai_exchange *exchange,
-                                  unsigned *asked, int64_t *began_ns, struct err *err);
+/* *asked: the number of attempts, after a failure too. *began_ns: when the last attempt began. */
+NODISCARD int openai_request(struct endpoint *endpoint, const struct openai_exchange *exchange,
+                             unsigned *asked, int64_t *began_ns, struct err *err);

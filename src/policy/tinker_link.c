@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/http_pool.h"
+#include "policy/endpoint.h"
 #include "policy/openai_refusal.h"
 #include "policy/policy_ops.h"
 #include "policy/policy_settings.h"
@@ -13,9 +13,6 @@
 #include "policy/tinker_wire.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SUBMIT_MS 60000
 #define POLL_MS 45000 /* a server holds a poll for less */
@@ -28,69 +25,45 @@
 #define NO_LIMIT INT64_MAX
 
 struct tinker_link {
-    const struct settings *settings;
-    const _Atomic int *cancelled;
-    char *url, *key;
-    struct http_pool *pool;
+    struct endpoint endpoint;
     double unpaid_s;
-    _Atomic bool known;  /* the server has answered before, on this link or another */
     int64_t call_ms;     /* of one call, with all its attempts; NO_LIMIT: the settings' */
     int64_t future_ms;   /* of polls for one future */
     const char *setting; /* the name of the setting behind future_ms */
 };
 
-static const char *find_key(const struct settings *settings, const char *url)
-{
-    const struct policy_settings *policy = policy_settings(settings);
-    const char *key = getenv("TINKER_API_KEY");
-    if (policy->token[0])
-        return policy->token;
-    return key && policy_url_is_private(url) ? key : "";
-}
-
 int tinker_link_open(struct tinker_link **out, const struct tinker_link_options *options,
                      struct err *err)
 {
     struct tinker_link *link = mem_alloc(sizeof *link);
-    const struct settings *settings = options->settings;
-    const struct policy_settings *policy = policy_settings(settings);
+    const struct policy_settings *policy = policy_settings(options->settings);
     const bool shutdown = options->shutdown;
-    link->settings = settings;
-    link->cancelled = shutdown ? NULL : options->cancelled;
+    const struct endpoint_options server = {.url = options->url,
+                                            .settings = options->settings,
+                                            .cancelled = shutdown ? NULL : options->cancelled,
+                                            .variable = "TINKER_API_KEY",
+                                            .token_header = "X-API-Key",
+                                            .accept = "application/json",
+                                            .at_once = options->at_once};
+    int result = endpoint_open(&link->endpoint, &server, err);
+    link->endpoint.known = shutdown; /* the server has answered on another link */
     link->unpaid_s = UNPAID_S;
-    link->known = shutdown; /* the server has answered before */
     link->call_ms = shutdown ? policy->shutdown_timeout_ms : NO_LIMIT;
     link->future_ms = shutdown ? link->call_ms : policy->future_timeout_ms;
     link->setting = shutdown ? "policy.shutdown_timeout_ms" : "policy.future_timeout_ms";
-    link->url = mem_strdup(options->url);
-    link->key = mem_strdup(find_key(settings, options->url));
-    const struct http_flow_options flow = {
-        .url = link->url,
-        .token = link->key,
-        .token_header = "X-API-Key",
-        .token_setting = "policy.token",
-        .accept = "application/json",
-        .ca_file = policy->ca_file,
-        .connect_timeout_ms = policy->connect_timeout_ms,
-        .cancelled = link->cancelled,
-    };
-    int result = http_pool_open(&link->pool, &flow, options->at_once, err);
     *out = NULL;
-    if (result < 0) {
+    if (result < 0)
         tinker_link_close(link);
-        return result;
-    }
-    *out = link;
-    return 0;
+    else
+        *out = link;
+    return result;
 }
 
 void tinker_link_close(struct tinker_link *link)
 {
     if (!link)
         return;
-    http_pool_close(link->pool);
-    mem_free(link->url);
-    mem_free(link->key);
+    endpoint_close(&link->endpoint);
     mem_free(link);
 }
 
@@ -119,6 +92,7 @@ struct exchange {
     unsigned asked, bad;
     int64_t silent_ns, unpaid_ns; /* start of the spell; 0: none */
     struct tinker_sent sent;
+    json_t *answer; /* of the last attempt, or NULL */
 };
 
 static int64_t min_ms(int64_t one, int64_t other)
@@ -186,8 +160,8 @@ static int set_refusal_error(const struct tinker_link *link, const struct tinker
     enum retry_kind ignored;
     struct err why;
     const struct openai_refusal refusal = {
-        .url = link->url,
-        .token = link->key,
+        .url = link->endpoint.url,
+        .token = link->endpoint.token,
         .status = reply->status,
         .body = reply->body,
         .bytes = reply->bytes,
@@ -227,19 +201,18 @@ static int read_body(const struct tinker_link *link, const struct http_flow_answ
         struct err why = *err;
         return err_set(err, ERR_PROTOCOL,
                        "%.200s: %.400s; only the JSON protocol of SDKs up to 0.24 is supported",
-                       link->url, why.text);
+                       link->endpoint.url, why.text);
     }
     return 0;
 }
 
-static enum action send_attempt(struct exchange *exchange, struct http_flow *flow,
-                                struct http_flow_answer *reply, json_t **answer, int *result,
-                                struct err *err)
+static enum action send_once(struct exchange *exchange, struct http_flow *flow,
+                             struct http_flow_answer *reply, int *result, struct err *err)
 {
     struct tinker_link *link = exchange->link;
     const struct tinker_call *call = exchange->call;
     const int64_t most = call->once ? ONCE_MS : exchange->poll ? POLL_MS : SUBMIT_MS;
-    const int64_t bound = policy_settings(link->settings)->timeout_ms,
+    const int64_t bound = policy_settings(link->endpoint.settings)->timeout_ms,
                   left = time_left_ms(exchange);
     const struct http_flow_call wanted = {
         .method = call->method,
@@ -249,21 +222,20 @@ static enum action send_attempt(struct exchange *exchange, struct http_flow *flo
         .whole_ms = min_ms(min_ms(bound, most), left > 1 ? left : 1),
         .max_bytes = LIMIT_CLIENT_ANSWER_BYTES,
     };
-    exchange->asked++;
     *result = http_flow_send(flow, &wanted, reply, err);
     if (reply->status != 0)
-        link->known = true;
+        link->endpoint.known = true;
     if (*result == ERR_TIMEOUT)
         return ACTION_SILENT;
     if (*result < 0)
-        return *result != ERR_IO                  ? ACTION_STOP
-               : reply->unreached && !link->known ? ACTION_UNREACHED
-                                                  : ACTION_BUSY;
+        return *result != ERR_IO                           ? ACTION_STOP
+               : reply->unreached && !link->endpoint.known ? ACTION_UNREACHED
+                                                           : ACTION_BUSY;
     if (!is_accepted_status(exchange, reply->status)) {
         *result = set_refusal_error(link, call, reply, err);
         return action_of_status(exchange, reply->status, reply->bytes);
     }
-    *result = read_body(link, reply, answer, err);
+    *result = read_body(link, reply, &exchange->answer, err);
     return *result < 0 ? ACTION_BAD : ACTION_STOP; /* it may be truncated */
 }
 
@@ -278,7 +250,7 @@ static int64_t elapsed_ms(int64_t *from_ns, int64_t now_ns)
 static int64_t pause_of_action(struct exchange *exchange, enum action action, int64_t began_ns,
                                int64_t after_ms)
 {
-    const struct policy_settings *policy = policy_settings(exchange->link->settings);
+    const struct policy_settings *policy = policy_settings(exchange->link->endpoint.settings);
     const struct retry_rules rules = {.budget_ms = policy->retry_budget_ms,
                                       .backoff_ms = policy->backoff_ms};
     const int64_t now_ns = clock_now_ns();
@@ -316,52 +288,34 @@ static int64_t pause_before_retry(struct exchange *exchange, enum action action,
     return pause_ms < time_left_ms(exchange) ? pause_ms : RETRY_STOP;
 }
 
-/* Until an answer, a permanent error, or (of a poll) a "not yet". */
-static int send_with_retries(struct exchange *exchange, struct http_flow *flow, json_t **answer,
-                             struct err *err)
+/* Succeeds with an answer, or (of a poll) a "not yet". */
+static int attempt_exchange(void *context, struct http_flow *flow, struct endpoint_next *next,
+                            struct err *err)
 {
-    struct tinker_link *link = exchange->link;
-    *answer = NULL;
-    for (;;) {
-        struct http_flow_answer reply = {0};
-        int result = 0;
-        const int64_t began_ns = clock_now_ns();
-        enum action action = send_attempt(exchange, flow, &reply, answer, &result, err);
-        const int64_t after_ms = reply.retry_after_ms;
-        exchange->sent.status = reply.status;
-        exchange->sent.unknown = may_have_been_taken(exchange, &reply, result == 0);
-        http_flow_answer_deinit(&reply);
-        if (result == 0 || action == ACTION_POLL_AGAIN)
-            return 0;
-        char *clean = openai_redact(err->text, link->key);
-        err_set(err, result, "%s", clean);
-        mem_free(clean);
-        int64_t pause_ms = pause_before_retry(exchange, action, began_ns, after_ms);
-        if (pause_ms == RETRY_STOP) {
-            if (exchange->asked > 1 && result != ERR_CANCELLED) {
-                struct err last = *err;
-                err_set(err, result, "%s (%u attempts)", last.text, exchange->asked);
-            }
-            return result;
-        }
-        log_event(action == ACTION_UNPAID ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "policy", "retrying",
-                  "why", err->text, NULL);
-        if (policy_rest(link->cancelled, pause_ms, err) < 0)
-            return ERR_CANCELLED;
-    }
+    struct exchange *exchange = context;
+    struct http_flow_answer reply = {0};
+    int result = 0;
+    const int64_t began_ns = clock_now_ns();
+    enum action action = send_once(exchange, flow, &reply, &result, err);
+    exchange->sent.status = reply.status;
+    exchange->sent.unknown = may_have_been_taken(exchange, &reply, result == 0);
+    if (action == ACTION_POLL_AGAIN)
+        result = 0;
+    if (result < 0)
+        next->pause_ms = pause_before_retry(exchange, action, began_ns, reply.retry_after_ms);
+    if (action == ACTION_UNPAID)
+        next->level = LOG_LEVEL_WARN;
+    http_flow_answer_deinit(&reply);
+    return result;
 }
 
-static int send_on_pooled_connection(struct exchange *exchange, json_t **answer, struct err *err)
+/* *answer: the caller's reference, NULL without a body or after an error. */
+static int send_exchange(struct exchange *exchange, json_t **answer, struct err *err)
 {
-    struct http_flow *flow;
-    struct err own;
-    err = err ? err : &own; /* its text is read below */
-    *answer = NULL;
-    int result = http_pool_take(exchange->link->pool, &flow, err);
-    if (result < 0)
-        return result;
-    result = send_with_retries(exchange, flow, answer, err);
-    http_pool_return(exchange->link->pool, flow);
+    exchange->answer = NULL;
+    int result = endpoint_request(&exchange->link->endpoint, attempt_exchange, exchange,
+                                  &exchange->asked, err);
+    *answer = exchange->answer;
     return result;
 }
 
@@ -373,7 +327,7 @@ int tinker_send(struct tinker_link *link, const struct tinker_call *call, json_t
                                 .begun_ns = clock_now_ns(),
                                 .limit_ms = link->call_ms,
                                 .sent = {.unknown = call->resend}};
-    int result = send_on_pooled_connection(&exchange, answer, err);
+    int result = send_exchange(&exchange, answer, err);
     if (sent)
         *sent = exchange.sent;
     return result;
@@ -393,9 +347,9 @@ int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char
             *id = mem_strdup(text);
         else
             result = err_set(err, ERR_PROTOCOL, "%.200s: its answer to %s has no 'request_id'",
-                             link->url, call->target);
+                             link->endpoint.url, call->target);
     } else if (result == 0 && sent->status != call->accepted) {
-        result = err_set(err, ERR_PROTOCOL, "%.200s: its answer to %s is empty", link->url,
+        result = err_set(err, ERR_PROTOCOL, "%.200s: its answer to %s is empty", link->endpoint.url,
                          call->target);
     }
     json_decref(answer);
@@ -409,7 +363,8 @@ static int read_poll(const struct tinker_link *link, const char *target, json_t 
     const char *why;
     bool our_fault;
     if (is_lost_status(status))
-        return err_set(err, ERR_MISSING, "%.200s: it has lost the result of %s", link->url, target);
+        return err_set(err, ERR_MISSING, "%.200s: it has lost the result of %s", link->endpoint.url,
+                       target);
     if (!answer)
         return 1;
     enum tinker_state state = tinker_read_future(answer, &why, &our_fault);
@@ -422,9 +377,9 @@ static int read_poll(const struct tinker_link *link, const char *target, json_t 
             log_event(LOG_LEVEL_INFO, "policy", "queued by the server", "why", why, NULL);
         return 1;
     }
-    char *clean = openai_redact(why, link->key);
-    int code = err_set(err, our_fault ? ERR_INPUT : ERR_IO, "%.200s: %s: %.400s", link->url, target,
-                       clean);
+    char *clean = openai_redact(why, link->endpoint.token);
+    int code = err_set(err, our_fault ? ERR_INPUT : ERR_IO, "%.200s: %s: %.400s",
+                       link->endpoint.url, target, clean);
     mem_free(clean);
     return code;
 }
@@ -432,8 +387,8 @@ static int read_poll(const struct tinker_link *link, const char *target, json_t 
 static int set_future_timeout_error(const struct tinker_link *link, const char *target,
                                     struct err *err)
 {
-    return err_set(err, ERR_TIMEOUT, "%.200s: no result of %s within %.3g s (%s)", link->url,
-                   target, (double)link->future_ms * 1e-3, link->setting);
+    return err_set(err, ERR_TIMEOUT, "%.200s: no result of %s within %.3g s (%s)",
+                   link->endpoint.url, target, (double)link->future_ms * 1e-3, link->setting);
 }
 
 /* One poll: 1 means poll again. */
@@ -444,18 +399,18 @@ static int poll_once(struct exchange *exchange, const char *target, json_t **res
     json_t *answer = NULL;
     const int64_t began_ns = clock_now_ns();
     exchange->retry = (struct retry){0};
-    exchange->bad = exchange->asked = 0;
+    exchange->bad = 0;
     exchange->silent_ns = exchange->unpaid_ns = 0;
-    int code = send_on_pooled_connection(exchange, &answer, err);
+    int code = send_exchange(exchange, &answer, err);
     if (code == 0)
         code = read_poll(link, target, answer, exchange->sent.status, result, err);
     json_decref(answer);
     if (code == 1 && exchange->call->once)
-        return err_set(err, ERR_TIMEOUT, "%.200s: the result is not ready", link->url);
+        return err_set(err, ERR_TIMEOUT, "%.200s: the result is not ready", link->endpoint.url);
     if ((code == 1 || code == ERR_TIMEOUT) && time_left_ms(exchange) <= 0)
         return set_future_timeout_error(link, target, err);
     if (code == 1 && clock_ms_since(began_ns) < QUICK_MS &&
-        policy_rest(link->cancelled, (int64_t)QUICK_MS, err) < 0)
+        policy_rest(link->endpoint.cancelled, (int64_t)QUICK_MS, err) < 0)
         return ERR_CANCELLED;
     return code;
 }

@@ -196,16 +196,15 @@ int tinker_model_send(struct tinker_model *model, const struct tinker_request *r
     *sent = (struct tinker_sent){0};
     *id = NULL;
     tinker_end(body);
-    if (body->cut)
-        return err_set(err, ERR_LIMIT, "%s: the request is above %zu bytes", request->target,
-                       body->max_bytes);
     const struct tinker_call call = call_of_request(request, body);
-    int result = tinker_submit(request->link, &call, id, sent, err);
+    int result = body->cut ? err_set(err, ERR_LIMIT, "%s: the request is above %zu bytes",
+                                     request->target, body->max_bytes)
+                           : tinker_submit(request->link, &call, id, sent, err);
     model->number += tinker_was_taken(sent);
-    if (sent->unknown) {
+    if (sent->unknown)
         model->unresolved = (struct tinker_unresolved){request->target, request->accepted, *body};
-        *body = (struct buf){0};
-    }
+    else
+        buf_deinit(body);
     return result;
 }
 

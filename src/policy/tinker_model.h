@@ -56,8 +56,7 @@ struct tinker_request {
 /* Begins a request's body (tinker_begin), to which the caller adds. */
 NODISCARD int tinker_model_begin(struct tinker_model *model, const struct tinker_request *request,
                                  struct buf *body, struct err *err);
-/* Ends the body, which stays the caller's, and sends it. *id as in tinker_submit; *sent may be
- * NULL. */
+/* Ends the body, sends it and releases it. *id as in tinker_submit; *sent may be NULL. */
 NODISCARD int tinker_model_send(struct tinker_model *model, const struct tinker_request *request,
                                 struct buf *body, char **id, struct tinker_sent *sent,
                                 struct err *err);

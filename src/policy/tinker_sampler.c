@@ -106,7 +106,6 @@ int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
     if (code == 0)
         set_id(sampler, id);
     json_decref(result);
-    buf_deinit(&body);
     return code;
 }
 

@@ -52,9 +52,7 @@ static int send_chunk(struct tinker_model *model, const struct tinker_pass *pass
         return result;
     tinker_add_key(&body, pass->gradients ? "forward_backward_input" : "forward_input");
     tinker_put_pass(&body, pass->loss, &pass->config, datums, chunk->count);
-    result = tinker_model_send(model, &request, &body, &chunk->id, NULL, err);
-    buf_deinit(&body);
-    return result;
+    return tinker_model_send(model, &request, &body, &chunk->id, NULL, err);
 }
 
 /* Computes the loss here, from the server's log-probabilities. */
@@ -137,7 +135,6 @@ int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, do
         *norm = tinker_read_norm(found);
     }
     json_decref(found);
-    buf_deinit(&body);
     return mark_torn(model, result);
 }
 
@@ -179,7 +176,6 @@ static int save_under_name(struct tinker_model *model, struct tinker_link *link,
     if (code == 0 && !*taken)
         code = read_path(result, where, err);
     json_decref(result);
-    buf_deinit(&body);
     return code;
 }
 
@@ -248,7 +244,6 @@ static int load_weights(struct tinker_model *model, const char *where, bool opti
     tinker_add_text(&body, "type", "load_weights");
     result = tinker_model_do(model, &request, &body, &found, NULL, err);
     json_decref(found);
-    buf_deinit(&body);
     return result;
 }
 

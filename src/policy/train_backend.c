@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "lm/tokenizer/chat.h"
+#include "lm/tokenizer/chat_json.h"
 #include "policy/train_backend_ops.h"
 
 #include <pthread.h>
@@ -116,40 +116,19 @@ enum train_backend_kind train_backend_kind(const struct train_backend *backend)
     return backend->ops->kind;
 }
 
-static const char *const roles[] = {"system", "user", "assistant", "tool"};
-
-static int read_chat_message(const json_t *from, struct chat_message *message, struct err *err)
-{
-    int result = json_is_object(from) ? 0 : err_set(err, ERR_INPUT, "it is not an object");
-    if (result == 0)
-        result = json_get_string(from, "role", &message->role, err);
-    if (result == 0)
-        result = json_get_string(from, "content", &message->content, err);
-    for (size_t i = 0; result == 0 && i < COUNT(roles); i++)
-        if (strcmp(message->role, roles[i]) == 0)
-            return 0;
-    if (result == 0)
-        result = err_set(err, ERR_INPUT, "unknown role '%.100s'", message->role);
-    return result;
-}
-
 int train_backend_prompt(struct train_backend *backend, const json_t *messages, bool thinking,
                          struct tokens *prompt, struct err *err)
 {
     const struct chat_options options = {.style = backend->style,
                                          .thinking = thinking,
                                          .answer = true};
-    size_t count = json_array_size(messages);
-    struct chat_message *list = mem_alloc((count + 1) * sizeof *list);
-    int result = count > 0 ? 0 : err_set(err, ERR_INPUT, "a prompt needs a message");
-    for (size_t i = 0; i < count && result == 0; i++) {
-        result = read_chat_message(json_array_get(messages, i), &list[i], err);
-        if (result < 0)
-            err_prefix(err, "message %zu", i + 1);
-    }
+    struct arena arena = {0};
+    struct chat_message *list;
+    size_t count;
+    int result = chat_json_read(messages, &arena, &list, &count, err);
     if (result == 0)
         result = chat_encode(backend->tokenizer, list, count, &options, prompt, NULL, err);
-    mem_free(list);
+    arena_deinit(&arena);
     return result;
 }
 

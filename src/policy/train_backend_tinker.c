@@ -11,6 +11,13 @@ struct tinker {
     struct tinker_sampler sampler;
 };
 
+static struct tinker *locked(void *state)
+{
+    struct tinker *tinker = state;
+    pthread_mutex_lock(&tinker->model.lock);
+    return tinker;
+}
+
 /* ERR_MISSING means a missing file to the caller; a lost future is an I/O error. */
 static int lost_as_io_error(int code, struct err *err)
 {
@@ -19,6 +26,13 @@ static int lost_as_io_error(int code, struct err *err)
     if (err)
         err->code = ERR_IO;
     return ERR_IO;
+}
+
+/* Ends what `locked` began, with what came of it. */
+static int unlocked(struct tinker *tinker, int code, struct err *err)
+{
+    pthread_mutex_unlock(&tinker->model.lock);
+    return lost_as_io_error(code, err);
 }
 
 static void tinker_close(void *state)
@@ -96,7 +110,6 @@ static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const
                        const struct loss_config *config, bool gradients, struct loss_sums *sums,
                        struct err *err)
 {
-    struct tinker *tinker = state;
     struct tinker_pass pass = {.loss = loss,
                                .config = config ? *config : loss_config_defaults,
                                .gradients = gradients};
@@ -104,25 +117,20 @@ static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const
     int result = tinker_check_pass(loss, &pass.config, datums, count, err);
     if (result < 0)
         return result;
-    pthread_mutex_lock(&tinker->model.lock);
-    result = tinker_train_pass(&tinker->model, &pass, datums, count, sums, err);
-    pthread_mutex_unlock(&tinker->model.lock);
-    return lost_as_io_error(result, err);
+    struct tinker *tinker = locked(state);
+    return unlocked(tinker, tinker_train_pass(&tinker->model, &pass, datums, count, sums, err),
+                    err);
 }
 
 static int tinker_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
 {
-    struct tinker *tinker = state;
-    pthread_mutex_lock(&tinker->model.lock);
-    int result = tinker_train_step(&tinker->model, adam, norm, err);
-    pthread_mutex_unlock(&tinker->model.lock);
-    return lost_as_io_error(result, err);
+    struct tinker *tinker = locked(state);
+    return unlocked(tinker, tinker_train_step(&tinker->model, adam, norm, err), err);
 }
 
 static uint64_t tinker_steps(void *state)
 {
-    struct tinker *tinker = state;
-    pthread_mutex_lock(&tinker->model.lock);
+    struct tinker *tinker = locked(state);
     uint64_t steps = tinker->model.steps;
     pthread_mutex_unlock(&tinker->model.lock);
     return steps;
@@ -130,35 +138,28 @@ static uint64_t tinker_steps(void *state)
 
 static int tinker_refresh(void *state, uint64_t *version, struct err *err)
 {
-    struct tinker *tinker = state;
-    pthread_mutex_lock(&tinker->model.lock);
+    struct tinker *tinker = locked(state);
     int result = tinker_sampler_freeze(&tinker->sampler, err);
     if (result == 0)
         *version = tinker->model.steps;
-    pthread_mutex_unlock(&tinker->model.lock);
-    return lost_as_io_error(result, err);
+    return unlocked(tinker, result, err);
 }
 
 static int tinker_save(void *state, const char *directory, const char *name, char **where,
                        struct err *err)
 {
-    struct tinker *tinker = state;
-    pthread_mutex_lock(&tinker->model.lock);
-    int result = tinker_checkpoint_save(&tinker->model, name, where, err);
-    pthread_mutex_unlock(&tinker->model.lock);
-    return lost_as_io_error(result, err);
+    struct tinker *tinker = locked(state);
+    return unlocked(tinker, tinker_checkpoint_save(&tinker->model, name, where, err), err);
 }
 
 static int tinker_load(void *state, const char *directory, const char *where, bool optimizer,
                        uint64_t steps, struct err *err)
 {
-    struct tinker *tinker = state;
-    pthread_mutex_lock(&tinker->model.lock);
+    struct tinker *tinker = locked(state);
     int result = tinker_checkpoint_load(&tinker->model, &tinker->sampler, where, optimizer, err);
     if (result == 0)
         tinker->model.steps = steps;
-    pthread_mutex_unlock(&tinker->model.lock);
-    return lost_as_io_error(result, err);
+    return unlocked(tinker, result, err);
 }
 
 static int tinker_forget(void *state, const char *directory, const char *where, struct err *err)

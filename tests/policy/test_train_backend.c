@@ -175,10 +175,10 @@ TEST(bad_prompts)
     static const struct {
         const char *messages, *says;
     } cases[] = {
-        {"[]", "a prompt needs a message"},
-        {"[3]", "message 1: it is not an object"},
-        {"[{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"user\"}]", "message 2: "},
-        {"[{\"role\": \"king\", \"content\": \"x\"}]", "unknown role 'king'"},
+        {"[]", "\"messages\" is no list of at least one message"},
+        {"[3]", "messages[0]: is no object"},
+        {"[{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"user\"}]", "messages[1]: "},
+        {"[{\"role\": \"king\", \"content\": \"x\"}]", "messages[0]: \"role\": 'king' is none of"},
     };
     struct fixture fixture;
     open_fixture(&fixture, "reference", 0);

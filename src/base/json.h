@@ -52,8 +52,8 @@ NODISCARD int json_check_keys(const json_t *object, const char *const *names, si
 
 /* A whole file as JSON, bounded as by file_read; *out is NULL after an error. */
 NODISCARD int json_file_read(const char *path, size_t max_bytes, json_t **out, struct err *err);
-/* Writes a file as file_write_atomic does, indented. Reals have 15 significant digits, or, exact, the
- * 17 that are a double bit for bit. */
+/* Writes a file as file_write_atomic does, indented. Reals have 15 significant digits, or, exact,
+ * the 17 that are a double bit for bit. */
 NODISCARD int json_file_write(const char *path, const json_t *value, bool exact, struct err *err);
 
 /* New values. A number that is not finite becomes null; bytes that are not UTF-8, and NULs, become

@@ -1,4 +1,5 @@
-/* endpoint: a server that requests go to: its connections, its token, and the loop around a request.
+/* endpoint: a server that requests go to, with its connections, its token, and the loop around a
+ * request.
  *
  * endpoint_request takes an idle connection (or opens one) and makes attempts over it until one
  * succeeds or asks for no other. The token appears in no error: an endpoint may echo it, and a body

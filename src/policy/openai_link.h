@@ -1,6 +1,6 @@
 /* openai_link: a request to an OpenAI-compatible endpoint, with retries as retry.h decides, until a
- * complete answer or a permanent error. Data of a failed attempt is discarded. Errors: as in policy.h.
- */
+ * complete answer or a permanent error. Data of a failed attempt is discarded. Errors: as in
+ * policy.h. */
 #pragma once
 
 #include "policy/endpoint.h"

@@ -30,8 +30,8 @@ struct checkpoint {
 /* Parents are made. */
 NODISCARD int checkpoint_begin(struct checkpoint *checkpoint, const char *directory,
                                struct err *err);
-/* Ends it with what the writing gave: after 0 it takes its name, else its files are removed. Returns
- * `result`, or why it failed now. */
+/* Ends it with what the writing gave: after 0 it takes its name, else its files are removed.
+ * Returns `result`, or why it failed now. */
 NODISCARD int checkpoint_end(struct checkpoint *checkpoint, int result, struct err *err);
 
 /* Where the whole one is: the caller's path (mem_free). ERR_MISSING: there is none. */

@@ -70,8 +70,8 @@ NODISCARD int lm_trainer_load(struct lm_trainer *trainer, const char *directory,
 
 /* Whether the adapter, or anything else, is trained. */
 bool lm_model_trains(const struct lm_model *model, bool adapter);
-/* Writes what is trained in the format of `warpgym lm` and Transformers, as a checkpoint is written:
- * an adapter alone, or the whole model in f32 with its adapter merged, and the sidecar files of the
- * directory `sidecars` (NULL: none). */
+/* Writes what is trained in the format of `warpgym lm` and Transformers, as a checkpoint is
+ * written: an adapter alone, or the whole model in f32 with its adapter merged, and the sidecar
+ * files of the directory `sidecars` (NULL: none). */
 NODISCARD int lm_model_export(struct lm_model *model, const char *directory, const char *sidecars,
                               struct err *err);

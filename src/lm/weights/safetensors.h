@@ -69,8 +69,8 @@ NODISCARD int safetensors_writer_open(struct safetensors_writer **out, const cha
 /* f32 in, rounded to the declared type. Values continue the current tensor, then the next. */
 NODISCARD int safetensors_writer_put(struct safetensors_writer *writer, const float *values,
                                      uint64_t count, struct err *err);
-/* Ends with what the puts gave: after 0 all data is on disk, else nothing stays. Returns `result`, or
- * why it failed now. Frees the writer either way; NULL is fine. */
+/* Ends with what the puts gave: after 0 all data is on disk, else nothing stays. Returns `result`,
+ * or why it failed now. Frees the writer either way; NULL is fine. */
 NODISCARD int safetensors_writer_end(struct safetensors_writer *writer, int result,
                                      struct err *err);
 

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -23,7 +22,7 @@
 
 struct arguments {
     const char *policy, *model, *system, *problem;
-    struct cli_words sets, words;
+    const struct cli_words *words;
     int64_t count, sample, turn, seed;
     bool json, check, reasoning;
 };
@@ -81,7 +80,7 @@ static void print_text(const char *text)
     buf_deinit(&out);
 }
 
-static json_t *to_json(const struct question *question)
+static void print_json(const struct question *question)
 {
     const struct policy_answer *answer = &question->answer;
     json_t *object = json_object();
@@ -98,14 +97,7 @@ static json_t *to_json(const struct question *question)
     json_put(object, "answer_ms", json_number(answer->answer_ms));
     json_put(object, "first_token_ms", json_number(answer->first_token_ms));
     json_put(object, "logprobs", answer->logprobs ? json_incref(answer->logprobs) : json_null());
-    return object;
-}
-
-static void print_json(const struct question *question)
-{
-    json_t *object = to_json(question);
-    cli_print_json(object, LIMIT_STREAM_BYTES);
-    json_decref(object);
+    cli_print_json(object);
 }
 
 /* "812 + 120 tokens (30 cached), cost 0.0012, first token after 210 ms, 3.2 s, …" */
@@ -226,7 +218,7 @@ static void add_message(json_t *messages, const char *role, const char *text, si
 /* Reads the message from the command line, or standard input. */
 static int make_messages(const struct arguments *arguments, json_t *messages, struct err *err)
 {
-    const char *word = arguments->check ? "Answer with the word yes." : arguments->words.items[0];
+    const char *word = arguments->check ? "Answer with the word yes." : arguments->words->items[0];
     char *text = NULL;
     size_t bytes = strlen(word);
     if (arguments->system)
@@ -242,64 +234,53 @@ static int make_messages(const struct arguments *arguments, json_t *messages, st
     return 0;
 }
 
-static int open_and_ask(const struct arguments *arguments, const struct settings *settings)
-{
-    const struct policy_options options = {.url = arguments->policy,
-                                           .model = arguments->model,
-                                           .settings = settings,
-                                           .cancelled = &cli_cancelled};
-    struct ask_context ask_context = {.arguments = arguments, .messages = json_array()};
-    struct err err;
-    int status = EXIT_PASSED;
-    int result = make_messages(arguments, ask_context.messages, &err);
-    if (result == 0)
-        result = policy_open(&ask_context.policy, &options, &err);
-    if (result < 0)
-        status = result == ERR_CANCELLED ? EXIT_INTERRUPTED : cli_fail_err(&err);
-    else if (arguments->check)
-        say_models(&ask_context);
-    if (result == 0)
-        status = questions_run(&ask_context);
-    policy_close(ask_context.policy);
-    json_decref(ask_context.messages);
-    return status;
-}
-
 static const char *arguments_error(const struct arguments *arguments)
 {
     if (arguments->check)
-        return arguments->words.count > 0 ? "--check has its own message" : NULL;
-    if (arguments->words.count == 0)
+        return arguments->words->count > 0 ? "--check has its own message" : NULL;
+    if (arguments->words->count == 0)
         return "give the message, or - for standard input";
-    return arguments->words.count > 1 ? "give one message, in quotes" : NULL;
+    return arguments->words->count > 1 ? "give one message, in quotes" : NULL;
 }
 
-static int ask_run(const struct arguments *arguments)
+static int ask_run(struct cli_call *call, void *context, struct err *err)
 {
+    struct arguments *arguments = context;
+    const struct policy_options options = {.url = arguments->policy,
+                                           .model = arguments->model,
+                                           .settings = &call->settings,
+                                           .cancelled = &cli_cancelled};
+    struct ask_context ask_context = {.arguments = arguments};
+    arguments->words = &call->words;
     const char *why = arguments_error(arguments);
-    struct settings settings;
     if (why)
         return cli_fail(EXIT_USAGE, "ask: %s", why);
-    if (!cli_settings(&settings, &arguments->sets))
-        return EXIT_USAGE;
-    if (arguments->check && settings_origin(&settings, "policy.max_tokens") == ORIGIN_DEFAULT)
-        (void)!settings_set(&settings, "policy.max_tokens", "1", ORIGIN_COMMAND_LINE, NULL);
+    if (arguments->check && settings_origin(&call->settings, "policy.max_tokens") == ORIGIN_DEFAULT)
+        (void)!settings_set(&call->settings, "policy.max_tokens", "1", ORIGIN_COMMAND_LINE, NULL);
     cli_catch_signals();
-    int status = open_and_ask(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
+    ask_context.messages = json_array();
+    int result = make_messages(arguments, ask_context.messages, err);
+    if (result == 0)
+        result = policy_open(&ask_context.policy, &options, err);
+    if (result == 0) {
+        if (arguments->check)
+            say_models(&ask_context);
+        result = questions_run(&ask_context);
+    }
+    policy_close(ask_context.policy);
+    json_decref(ask_context.messages);
+    return result == ERR_CANCELLED ? EXIT_INTERRUPTED : result;
 }
 
-int ask_main(int argc, char **argv)
+int ask_main(struct cli_call *call)
 {
     struct arguments arguments = {.count = 1};
-    int status;
     const struct cli_option options[] = {
         OPTION_STRING('p', "policy", &arguments.policy, "URL",
                       "http://HOST:PORT/v1, https://… or scripted:FILE; policy.url"),
         OPTION_STRING('m', "model", &arguments.model, "NAME",
                       "which model; policy.model, or the only one"),
-        OPTION_SET(&arguments.sets),
+        OPTION_SET,
         OPTION_GROUP("Question"),
         OPTION_FLAG(0, "check", &arguments.check, "list the models and make a round trip"),
         OPTION_STRING(0, "system", &arguments.system, "TEXT", "a system message before it"),
@@ -314,7 +295,5 @@ int ask_main(int argc, char **argv)
         OPTION_FLAG(0, "json", &arguments.json, "every field of an answer, one JSON object a line"),
         OPTION_END,
     };
-    if (!cli_parse(ask_main, options, argc, argv, &arguments.words, &status))
-        return status;
-    return cli_end(options, &arguments.words, ask_run(&arguments));
+    return cli_run(call, options, ask_run, &arguments);
 }

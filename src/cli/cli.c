@@ -5,7 +5,7 @@
 #include "base/log_settings.h"
 #include "base/mem.h"
 #include "base/printable.h"
-#include "cli/table.h"
+#include "cli/search_paths.h"
 #include "judge/request/language.h"
 
 #include <errno.h>
@@ -21,19 +21,9 @@
 
 #define ARENAS_MOST 8
 #define LOOK_MS 100
-#define HELP_BYTES ((size_t)256 << 10)
+#define OUT_BYTES ((size_t)512 << 20)
 
 _Atomic int cli_cancelled;
-/* --config, an implicit option of every command that has settings. */
-static const char *config_file;
-
-const struct cli_command *cli_command_of(int (*run)(int argc, char **argv))
-{
-    for (const struct cli_command *command = cli_commands; command->name; command++)
-        if (command->run == run)
-            return command;
-    return NULL;
-}
 
 void cli_print(const struct buf *out)
 {
@@ -58,13 +48,32 @@ int cli_write(const struct buf *out, const char *path, struct err *err)
     return 0;
 }
 
-void cli_print_json(const json_t *object, size_t max_bytes)
+void cli_print_json(json_t *object)
 {
     struct buf out;
-    buf_init(&out, max_bytes);
+    buf_init(&out, OUT_BYTES);
     if (json_line_write(object, &out, NULL) == 0)
         cli_print(&out);
     buf_deinit(&out);
+    json_decref(object);
+}
+
+void cli_flush(struct cli_call *call)
+{
+    cli_print(&call->out);
+    buf_reset(&call->out);
+}
+
+void cli_put_json(struct cli_call *call, json_t *object)
+{
+    (void)!json_line_write(object, &call->out, NULL);
+    json_decref(object);
+}
+
+void cli_put_table(struct cli_call *call, struct table *table)
+{
+    table_render(table, style_wanted(STDOUT_FILENO), &call->out);
+    table_free(table);
 }
 
 int cli_fail(int status, const char *format, ...)
@@ -84,14 +93,9 @@ int cli_fail_err(const struct err *err)
     return cli_fail(cli_status(err), "%s", err->text);
 }
 
-int cli_result(int result, const struct err *err)
+int cli_usage(const struct cli_call *call, const char *format, ...)
 {
-    return result < 0 ? cli_fail_err(err) : EXIT_PASSED;
-}
-
-int cli_usage(int (*run)(int argc, char **argv), const char *format, ...)
-{
-    const char *name = cli_command_of(run)->name;
+    const char *name = call->command->name;
     char text[1024];
     va_list args;
     va_start(args, format);
@@ -114,60 +118,52 @@ int cli_status(const struct err *err)
     }
 }
 
-/* The command's options, plus --config if it has --set; the caller's. */
-static struct cli_option *with_common(const struct cli_option *options)
+/* The list of the options that goes into `list` of the call. */
+static bool has_list(const struct cli_option *options, const struct cli_words *list)
 {
-    const struct cli_option common = OPTION_STRING(
-        0, "config", &config_file, "FILE",
+    while (options->kind != CLI_OPTION_END && options->value != list)
+        options++;
+    return options->kind != CLI_OPTION_END;
+}
+
+/* The options with the call's own lists, and --config beside --set; the caller's. */
+static struct cli_option *complete_options(struct cli_call *call, const struct cli_option *options)
+{
+    const struct cli_option config = OPTION_STRING(
+        0, "config", &call->config, "FILE",
         "settings; else $WARPGYM_CONFIG, ~/.config/warpgym/config.yaml, /etc/warpgym/config.yaml");
     size_t count = 0;
-    bool has_settings = false;
-    for (; options[count].kind != CLI_OPTION_END; count++)
-        has_settings |= options[count].name && strcmp(options[count].name, "set") == 0;
+    while (options[count].kind != CLI_OPTION_END)
+        count++;
     struct cli_option *all = mem_alloc((count + 2) * sizeof *all);
-    memcpy(all, options, count * sizeof *all);
-    if (has_settings)
-        all[count++] = common;
-    all[count].kind = CLI_OPTION_END;
+    memcpy(all, options, (count + 1) * sizeof *all);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].kind == CLI_OPTION_LIST && !all[i].value)
+            all[i].value = strcmp(all[i].name, "set") == 0 ? &call->sets : &call->problems;
+    if (has_list(all, &call->sets)) {
+        all[count++] = config;
+        all[count].kind = CLI_OPTION_END;
+    }
     return all;
 }
 
-bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
-               char **argv, struct cli_words *words, int *status)
+/* False: help or an error is all there is to say; end with *status. */
+static bool parse_call(struct cli_call *call, const struct cli_option *options, int *status)
 {
+    const struct cli_command *command = call->command;
     struct err err;
-    struct cli_words none = {0}, *found = words ? words : &none;
-    struct cli_option *all = with_common(options);
-    int result = options_parse(all, argc, argv, found, &err);
+    int result = options_parse(options, call->argc, call->argv, &call->words, &err);
+    size_t count = call->words.count;
     *status = EXIT_PASSED;
-    if (result == OPTIONS_HELP) {
-        struct buf help;
-        buf_init(&help, HELP_BYTES);
-        options_help(cli_command_of(run), all, "warpgym", style_width(STDOUT_FILENO), &help);
-        cli_print(&help);
-        buf_deinit(&help);
-    } else if (result < 0) {
-        *status = cli_fail(EXIT_USAGE, "%s; try `warpgym %s --help`", err.text,
-                           cli_command_of(run)->name);
-    } else if (none.count > 0) {
-        *status = cli_usage(run, "unexpected argument '%.100s'", none.items[0]);
-    }
-    bool goes_on = result == 0 && none.count == 0;
-    mem_free(all);
-    cli_words_deinit(&none);
-    if (!goes_on)
-        cli_end(options, words, EXIT_USAGE);
-    return goes_on;
-}
-
-int cli_end(const struct cli_option *options, struct cli_words *words, int status)
-{
-    for (; options->kind != CLI_OPTION_END; options++)
-        if (options->kind == CLI_OPTION_LIST)
-            cli_words_deinit(options->value);
-    if (words)
-        cli_words_deinit(words);
-    return status;
+    if (result == OPTIONS_HELP)
+        options_help(command, options, "warpgym", style_width(STDOUT_FILENO), &call->out);
+    else if (result < 0)
+        *status = cli_fail(EXIT_USAGE, "%s; try `warpgym %s --help`", err.text, command->name);
+    else if (!command->arguments && count > 0)
+        *status = cli_usage(call, "unexpected argument '%.100s'", call->words.items[0]);
+    else if (command->words.wanted && (count < command->words.least || count > command->words.most))
+        *status = cli_usage(call, "name %s", command->words.wanted);
+    return result == 0 && *status == EXIT_PASSED;
 }
 
 void cli_setting_errors(const struct setting_errors *errors)
@@ -175,32 +171,6 @@ void cli_setting_errors(const struct setting_errors *errors)
     const char *text;
     for (size_t i = 0; (text = setting_errors_at(errors, i)); i++)
         cli_fail(0, "%s", text);
-}
-
-/* What was read, with the aliases of a command. */
-static bool finish_settings(struct settings *settings, const struct cli_alias *aliases,
-                            size_t count)
-{
-    struct err err;
-    for (size_t i = 0; i < count; i++) {
-        const struct cli_alias *alias = &aliases[i];
-        const char *value = alias->value;
-        if (!value && settings_origin(settings, alias->setting) == ORIGIN_DEFAULT)
-            value = alias->standard;
-        if (value && settings_set(settings, alias->setting, value, ORIGIN_COMMAND_LINE, &err) < 0) {
-            err_prefix(&err, "%s", alias->option);
-            setting_errors_add(&settings->errors, &err);
-        }
-    }
-    (void)!settings_check(settings, NULL);
-    if (settings->errors.code != 0) {
-        cli_setting_errors(&settings->errors);
-        settings_deinit(settings);
-        return false;
-    }
-    log_set_level(log_settings(settings)->level);
-    log_set_format(log_settings(settings)->format);
-    return true;
 }
 
 static void read_settings(struct settings *settings, const char *file,
@@ -212,16 +182,83 @@ static void read_settings(struct settings *settings, const char *file,
         (void)!settings_assign(settings, assignments[i], NULL);
 }
 
-bool cli_settings(struct settings *settings, const struct cli_words *assignments)
+static bool finish_settings(struct settings *settings)
 {
-    return cli_settings_of(settings, config_file, assignments->items, assignments->count);
+    (void)!settings_check(settings, NULL);
+    if (settings->errors.code != 0) {
+        cli_setting_errors(&settings->errors);
+        settings_deinit(settings);
+        return false;
+    }
+    log_set_level(log_settings(settings)->level);
+    log_set_format(log_settings(settings)->format);
+    return true;
 }
 
 bool cli_settings_of(struct settings *settings, const char *file, const char *const *assignments,
                      size_t count)
 {
     read_settings(settings, file, assignments, count);
-    return finish_settings(settings, NULL, 0);
+    return finish_settings(settings);
+}
+
+/* The value of an option that is a setting by another name. */
+static void assign_option(struct settings *settings, const struct cli_option *option)
+{
+    struct err err;
+    const char *value = *(const char **)option->value;
+    if (!value && settings_origin(settings, option->setting) == ORIGIN_DEFAULT)
+        value = option->standard;
+    if (value && option->except && strcmp(value, option->except) == 0)
+        return;
+    if (value && settings_set(settings, option->setting, value, ORIGIN_COMMAND_LINE, &err) < 0) {
+        err_prefix(&err, "--%s", option->name);
+        setting_errors_add(&settings->errors, &err);
+    }
+}
+
+/* False after it has printed every error. */
+static bool open_settings(struct cli_call *call, const struct cli_option *options)
+{
+    read_settings(&call->settings, call->config, call->sets.items, call->sets.count);
+    for (; options->kind != CLI_OPTION_END; options++)
+        if (options->setting)
+            assign_option(&call->settings, options);
+    return finish_settings(&call->settings);
+}
+
+int cli_run(struct cli_call *call, const struct cli_option *options, cli_work *work,
+            void *arguments)
+{
+    struct cli_option *all = complete_options(call, options);
+    bool has_settings = has_list(all, &call->sets), has_problems = has_list(all, &call->problems);
+    struct err err = {0};
+    int status;
+    buf_init(&call->out, OUT_BYTES);
+    bool runs = parse_call(call, all, &status);
+    if (runs && has_settings && !open_settings(call, all)) {
+        status = EXIT_USAGE;
+        runs = has_settings = false;
+    }
+    if (runs) {
+        if (has_problems)
+            status = cli_search_paths(&call->problems, &call->settings, &call->search_paths, &err);
+        if (status == 0)
+            status = work(call, arguments, &err);
+    }
+    cli_print(&call->out);
+    if (status < 0)
+        status = cli_fail_err(&err);
+    buf_deinit(&call->out);
+    paths_list_deinit(&call->search_paths);
+    if (has_settings)
+        settings_deinit(&call->settings);
+    for (const struct cli_option *option = all; option->kind != CLI_OPTION_END; option++)
+        if (option->kind == CLI_OPTION_LIST)
+            cli_words_deinit(option->value);
+    cli_words_deinit(&call->words);
+    mem_free(all);
+    return status;
 }
 
 /* glibc gives each of many threads an arena, eight per processor, and keeps freed memory in
@@ -233,30 +270,14 @@ static void use_few_arenas(void)
     mallopt(M_ARENA_MAX, arenas);
 }
 
-static void prepare_service(const struct settings *settings)
+void cli_begin_service(const struct settings *settings)
 {
     use_few_arenas();
     if (settings_origin(settings, "log.level") == ORIGIN_DEFAULT)
         log_set_level(LOG_LEVEL_INFO);
     if (settings_origin(settings, "log.format") == ORIGIN_DEFAULT)
         log_set_format(LOG_FORMAT_JSON);
-}
-
-int cli_run_with_settings(const struct cli_words *assignments, const struct cli_alias *aliases,
-                          size_t count, bool service,
-                          int (*run)(const void *arguments, const struct settings *settings),
-                          const void *arguments)
-{
-    struct settings settings;
-    read_settings(&settings, config_file, assignments->items, assignments->count);
-    if (!finish_settings(&settings, aliases, count))
-        return EXIT_USAGE;
-    if (service)
-        prepare_service(&settings);
     cli_catch_signals();
-    int status = run(arguments, &settings);
-    settings_deinit(&settings);
-    return status;
 }
 
 const char *cli_languages(const char *what, char text[CLI_LANGUAGES_BYTES])

@@ -1,39 +1,37 @@
 /* commands: every subcommand, with its --help. */
 #include "cli/cli.h"
 
+#define ONE_RUN "one run: its directory, or its name in ./runs"
+
 const struct cli_command cli_commands[] = {
     {.name = "eval",
      .arguments = "CANDIDATE...",
      .summary = "judge candidates: correct, how fast, honest",
      .description =
          "With --problem, each CANDIDATE is a source file (`warpgym languages` lists their "
-         "endings) or a directory of "
-         "them.\n\n"
-         "Without it, each CANDIDATE is a .jsonl file of {\"problem\": ID, \"candidate\": PATH} "
-         "lines "
-         "(PATH relative to that file; \"source\" with the text itself instead of a path is fine), "
-         "or "
-         "a directory whose files say `problem: ID` in their first lines or lie in a directory "
-         "named like the problem.\n\n"
-         "Exit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 the judge failed, "
-         "130 interrupted (every finished verdict is kept).",
+         "endings) or a directory of them.\n\nWithout it, each CANDIDATE is a .jsonl file of "
+         "{\"problem\": ID, \"candidate\": PATH} lines (PATH relative to that file; \"source\" "
+         "with the text itself instead of a path is fine), or a directory whose files say "
+         "`problem: ID` in their first lines or lie in a directory named like the "
+         "problem.\n\nExit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 the "
+         "judge failed, 130 interrupted (every finished verdict is kept).",
      .examples = "warpgym eval --problem softmax my_softmax.c\n"
                  "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
                  "warpgym eval --server http://gpu-host:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
+     .words = {1, CLI_MANY, "at least one candidate"},
      .run = eval_main},
     {.name = "verdict",
      .arguments = "[FILE...]",
      .summary = "check files of verdicts, or print their schema",
      .description =
-         "Each line of FILE (- for standard input) must be a verdict, whole and without "
-         "other keys; what is none is named, with the key that is wrong.\n\nExit status: "
-         "0 all are, 1 some are not, 2 bad usage, or a file cannot be read.",
+         "Each line of FILE (- for standard input) must be a verdict, whole and without other "
+         "keys; what is none is named, with the key that is wrong.\n\nExit status: 0 all are, 1 "
+         "some are not, 2 bad usage, or a file cannot be read.",
      .examples = "warpgym verdict verdicts.jsonl\nwarpgym verdict --schema >verdict.schema.json",
      .run = verdict_main},
     {.name = "worker",
-     .arguments = "",
      .summary = "judge jobs of a queue on this machine's devices",
      .description =
          "Claims jobs until it is stopped (SIGTERM, SIGINT): then it claims no more, finishes "
@@ -42,7 +40,6 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym worker\nwarpgym worker --queue redis://queue.example --slots 32",
      .run = worker_main},
     {.name = "serve",
-     .arguments = "",
      .summary = "serve evaluations over HTTP, and judge them",
      .description =
          "Serves warpgym's API under /v1 and KernelGYM's routes at the root. Prints the address "
@@ -54,13 +51,12 @@ const struct cli_command cli_commands[] = {
                  "warpgym serve --workers none --queue redis://queue.example",
      .run = serve_main},
     {.name = "mcp",
-     .arguments = "",
      .summary = "the gym for coding agents: a Model Context Protocol server",
      .description =
          "A coding agent lists problems, reads one, submits sources and gets verdict, feedback, "
-         "reward and profile. Without --listen it uses standard input and output, as an agent that "
-         "starts it expects; nothing else is printed there. Add it to an agent's settings as a "
-         "server with command `warpgym` and arguments `mcp`.\n\nWith --record, each session's "
+         "reward and profile. Without --listen it uses standard input and output, as an agent "
+         "that starts it expects; nothing else is printed there. Add it to an agent's settings as "
+         "a server with command `warpgym` and arguments `mcp`.\n\nWith --record, each session's "
          "submissions on a problem become an episode in trajectories.jsonl; the next server "
          "appends what a killed one left open. The end of standard input, SIGINT and SIGTERM end "
          "it: running submissions are cancelled, episodes written.",
@@ -84,9 +80,9 @@ const struct cli_command cli_commands[] = {
                  "warpgym rollout --policy scripted:demo/gym/script.jsonl --out runs/demo "
                  "@demo/gym/problems.txt\n"
                  "warpgym rollout --policy URL -n 8 -s gym.turns=3 --best best level1",
+     .words = {1, CLI_MANY, "the problems (an id, a suite such as native, all, or @FILE)"},
      .run = rollout_main},
     {.name = "problem list",
-     .arguments = "",
      .summary = "list the problems",
      .examples = "warpgym problem list\nwarpgym problem list --problems ~/KernelBench",
      .run = problem_list_main},
@@ -94,6 +90,7 @@ const struct cli_command cli_commands[] = {
      .arguments = "PROBLEM",
      .summary = "one problem: arguments, sizes, tolerance, reference",
      .examples = "warpgym problem show softmax",
+     .words = {1, 1, "one problem"},
      .run = problem_show_main},
     {.name = "problem check",
      .arguments = "PROBLEM...",
@@ -117,21 +114,25 @@ const struct cli_command cli_commands[] = {
                  "warpgym index build ./kernels kernelbook.jsonl --embeddings \\\n"
                  "    -s retrieval.embeddings_url=http://gpu-host:8000/v1 -s "
                  "retrieval.embeddings_model=NAME",
+     .words = {1, CLI_MANY, "an index"},
      .run = index_build_main},
     {.name = "index search",
      .arguments = "INDEX [QUERY|FILE]",
      .summary = "search solved examples similar to a problem, a source or words",
-     .description = "For a problem (--problem) or a source in FILE, examples that would give its "
-                    "solution away are withheld, also examples of the same problem under another "
-                    "name. Exit status 1 when nothing is found.",
+     .description =
+         "For a problem (--problem) or a source in FILE, examples that would give its solution "
+         "away are withheld, also examples of the same problem under another name. Exit status 1 "
+         "when nothing is found.",
      .examples = "warpgym index search ./kernels --problem softmax --language triton\n"
                  "warpgym index search ./kernels \"warp shuffle reduction\"\n"
                  "warpgym index search ./kernels -n 1 --json my_reference.py | jq -r .solution",
+     .words = {1, CLI_MANY, "an index"},
      .run = index_search_main},
     {.name = "index stats",
      .arguments = "INDEX",
      .summary = "the contents of an index, and what was left out",
      .examples = "warpgym index stats ./kernels",
+     .words = {1, 1, "one index"},
      .run = index_stats_main},
     {.name = "prompt",
      .arguments = "PROBLEM",
@@ -147,7 +148,6 @@ const struct cli_command cli_commands[] = {
                  "warpgym prompt --check ./my_prompts",
      .run = prompt_main},
     {.name = "jobs list",
-     .arguments = "",
      .summary = "list a server's evaluations, newest first",
      .examples =
          "warpgym jobs list --state running\n"
@@ -159,6 +159,7 @@ const struct cli_command cli_commands[] = {
      .description =
          "Exit status as of `warpgym eval`; an evaluation that has not ended counts as passed.",
      .examples = "warpgym jobs show 3fd1c0\nwarpgym jobs show --json 3fd1c0 | jq .verdict",
+     .words = {1, CLI_MANY, "at least one evaluation (`warpgym jobs list`)"},
      .run = jobs_show_main},
     {.name = "jobs watch",
      .arguments = "ID...",
@@ -167,19 +168,22 @@ const struct cli_command cli_commands[] = {
          "Prints each change of state on standard error and the verdicts at the end. Exit status "
          "as of `warpgym eval`; an interrupt ends the watching and cancels nothing.",
      .examples = "warpgym jobs watch 3fd1c0",
+     .words = {1, CLI_MANY, "at least one evaluation (`warpgym jobs list`)"},
      .run = jobs_watch_main},
     {.name = "jobs cancel",
      .arguments = "ID...",
      .summary = "cancel a server's evaluations, queued or running",
      .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
+     .words = {1, CLI_MANY, "at least one evaluation (`warpgym jobs list`)"},
      .run = jobs_cancel_main},
     {.name = "ask",
      .arguments = "MESSAGE|-",
      .summary = "send one message to a model: does its endpoint work",
-     .description = "Prints the answer; tokens, cost (settings policy.price_…) and times go to "
-                    "standard error. - reads the message from standard input. The endpoint's token "
-                    "is the setting policy.token, or OPENAI_API_KEY.\n\nExit status: 0 answered, 2 "
-                    "bad usage, or the endpoint refuses the request, 3 no answer, 130 interrupted.",
+     .description =
+         "Prints the answer; tokens, cost (settings policy.price_…) and times go to standard "
+         "error. - reads the message from standard input. The endpoint's token is the setting "
+         "policy.token, or OPENAI_API_KEY.\n\nExit status: 0 answered, 2 bad usage, or the "
+         "endpoint refuses the request, 3 no answer, 130 interrupted.",
      .examples = "warpgym ask --policy http://localhost:8000/v1 --check\n"
                  "warpgym ask --policy https://api.example.com/v1 --model NAME \"Say yes\"\n"
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
@@ -198,6 +202,7 @@ const struct cli_command cli_commands[] = {
                  "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
                  "warpgym train my.yaml --server http://gpu-host:10907\n"
                  "warpgym runs watch runs/first",
+     .words = {1, CLI_MANY, "a configuration (configs/ has some)"},
      .run = train_main},
     {.name = "report",
      .arguments = "RUN...",
@@ -210,6 +215,8 @@ const struct cli_command cli_commands[] = {
                  "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
                  "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
+     .words = {1, CLI_MANY,
+               "at least one run: a directory with trajectories.jsonl, or such a file"},
      .run = report_main},
     {.name = "lm info",
      .arguments = "MODEL",
@@ -221,6 +228,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym lm info models/Qwen3-0.6B\n"
                  "warpgym lm info --adapter runs/sft/adapter --tokens 16384 models/Qwen3-0.6B\n"
                  "warpgym lm info --json models/tiny | jq .parameters",
+     .words = {1, 1, "one directory"},
      .run = lm_info_main},
     {.name = "lm convert",
      .arguments = "[MODEL] OUT",
@@ -251,33 +259,37 @@ const struct cli_command cli_commands[] = {
          "warpgym lm train models/Qwen3-0.6B --data chats.jsonl --out runs/chats\n"
          "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
          "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
+     .words = {0, 1, "one model directory"},
      .run = lm_train_main},
     {.name = "lm bench",
      .arguments = "[MODEL]",
      .summary = "measure how fast a model trains and decodes, relative to the machine",
      .description =
-         "MODEL is a model's directory; the default is a fresh model of 10 M parameters, or one of "
-         "--config. Each round measures the rate of large matrix products and of reading memory, "
-         "then the engine's work, so that a busy machine slows both; shares are of the same "
-         "round.\n\nTraining: 6 operations for each matrix element and token, and 12 for each "
-         "element of a query and position that it sees; a share of the products' rate. Decoding: "
-         "each step reads all matrices and the cache once; a share of the speed of reading, which "
-         "a processor cache that holds the model may well exceed.",
+         "MODEL is a model's directory; the default is a fresh model of 10 M parameters, or one "
+         "of --config. Each round measures the rate of large matrix products and of reading "
+         "memory, then the engine's work, so that a busy machine slows both; shares are of the "
+         "same round.\n\nTraining: 6 operations for each matrix element and token, and 12 for "
+         "each element of a query and position that it sees; a share of the products' rate. "
+         "Decoding: each step reads all matrices and the cache once; a share of the speed of "
+         "reading, which a processor cache that holds the model may well exceed.",
      .examples = "warpgym lm bench\n"
                  "warpgym lm bench --threads 1 --rounds 15 --json\n"
                  "warpgym lm bench --config config.json --batch 1 --batch 64 --no-train",
+     .words = {0, 1, "one model directory, or a --config"},
      .run = lm_bench_main},
     {.name = "lm serve",
      .arguments = "MODEL",
      .summary = "a model behind OpenAI's API",
-     .description = "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
-                    "/v1/chat/completions, /v1/completions and /v1/models for `warpgym rollout "
-                    "--policy` and OpenAI's clients. Prints the address once it is ready. SIGTERM "
-                    "and Ctrl-C let answers in progress finish (--drain); a second one ends it at "
-                    "once. Requires a token if one is set (setting server.token).",
+     .description =
+         "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
+         "/v1/chat/completions, /v1/completions and /v1/models for `warpgym rollout --policy` and "
+         "OpenAI's clients. Prints the address once it is ready. SIGTERM and Ctrl-C let answers "
+         "in progress finish (--drain); a second one ends it at once. Requires a token if one is "
+         "set (setting server.token).",
      .examples = "warpgym lm serve models/qwen3-0.6b\n"
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
                  "warpgym rollout --policy http://127.0.0.1:8000/v1 softmax",
+     .words = {1, 1, "one model's directory"},
      .run = lm_serve_main},
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",
@@ -294,50 +306,52 @@ const struct cli_command cli_commands[] = {
          "warpgym lm sample models/tiny -n 8 --temperature 0.8 --top-p 0.95 - < prompt.c\n"
          "warpgym lm sample models/tiny --adapter runs/sft/adapter --stop $'\\n\\n' \"for (\"\n"
          "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
+     .words = {1, CLI_MANY, "a model's directory"},
      .run = lm_sample_main},
     {.name = "lm chat",
      .arguments = "MODEL",
      .summary = "chat with a model",
      .description =
-         "On a terminal, answers appear as they are generated; Ctrl-C stops an answer (the part so "
-         "far stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a "
-         "pipe, each line is a question, and only the answers are printed.\n\nMODEL is a directory "
-         "with config.json, safetensors and tokenizer.json; the chat format (ChatML, as in Qwen2 "
-         "or Qwen3) is read from its chat template.\n\nBy default, temperature is 0.7, top-p 0.95, "
-         "and an answer may use the rest of the context.",
+         "On a terminal, answers appear as they are generated; Ctrl-C stops an answer (the part "
+         "so far stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From "
+         "a pipe, each line is a question, and only the answers are printed.\n\nMODEL is a "
+         "directory with config.json, safetensors and tokenizer.json; the chat format (ChatML, as "
+         "in Qwen2 or Qwen3) is read from its chat template.\n\nBy default, temperature is 0.7, "
+         "top-p 0.95, and an answer may use the rest of the context.",
      .examples = "warpgym lm chat models/Qwen3-0.6B\n"
                  "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
                  "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",
+     .words = {1, 1, "one model's directory"},
      .run = lm_chat_main},
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",
-     .description = "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into "
-                    "DIR, in the format of `warpgym lm` and Transformers. The same files give the "
-                    "same tokenizer; files with fewer pairs than requested give a smaller one.",
+     .description =
+         "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into DIR, in "
+         "the format of `warpgym lm` and Transformers. The same files give the same tokenizer; "
+         "files with fewer pairs than requested give a smaller one.",
      .examples = "warpgym lm tokenizer --vocab 8192 --out models/tiny src/*.c\n"
                  "warpgym lm tokenizer --vocab 4096 --special '<|endoftext|>' -o tok corpus.txt",
      .run = lm_tokenizer_main},
     {.name = "doctor",
-     .arguments = "",
      .summary = "probe this machine: sandbox layers, compilers, devices",
      .examples = "warpgym doctor\nwarpgym doctor --json",
      .run = doctor_main},
     {.name = "settings",
-     .arguments = "",
      .summary = "every setting with its value, origin and meaning",
      .examples = "warpgym settings\nwarpgym settings --describe",
      .run = settings_main},
     {.name = "config init",
      .arguments = "[FILE]",
      .summary = "writes a settings file for this machine, with reasons",
-     .description = "FILE defaults to ~/.config/warpgym/config.yaml; - prints it. Settings that "
-                    "depend on this machine (GPUs, CPUs, memory, disks, a free port) are filled "
-                    "in; every other setting is commented out, with its default.",
+     .description =
+         "FILE defaults to ~/.config/warpgym/config.yaml; - prints it. Settings that depend on "
+         "this machine (GPUs, CPUs, memory, disks, a free port) are filled in; every other "
+         "setting is commented out, with its default.",
      .examples = "warpgym config init\nwarpgym config init --force /etc/warpgym/config.yaml",
+     .words = {0, 1, "one FILE at most"},
      .run = config_init_main},
     {.name = "languages",
-     .arguments = "",
      .summary = "list the languages of candidates, and the endings of their files",
      .description = "The built-in ones, then those of setting languages.path with their programs.",
      .examples = "warpgym languages\nwarpgym languages -s languages.path=examples/opencl",
@@ -345,12 +359,11 @@ const struct cli_command cli_commands[] = {
     {.name = "config check",
      .arguments = "[FILE...]",
      .summary = "check whether settings files are valid",
-     .description = "Reports every error with its line and column. Exit status: 0 valid, 2 "
-                    "invalid.",
+     .description =
+         "Reports every error with its line and column. Exit status: 0 valid, 2 invalid.",
      .examples = "warpgym config check /etc/warpgym/config.yaml",
      .run = config_check_main},
     {.name = "config show",
-     .arguments = "",
      .summary = "the effective settings, each with its origin",
      .description = "Precedence: command line, environment, file, default. Secrets are not shown.",
      .examples = "warpgym config show\nwarpgym config show --config ./config.yaml",
@@ -359,8 +372,8 @@ const struct cli_command cli_commands[] = {
      .arguments = "[DIRECTORY...]",
      .summary = "training runs: state, step, reward, age",
      .description =
-         "Those in ./runs, or in each DIRECTORY, which may be a run itself. A run is running while "
-         "a process holds its lock, and finished when all its steps are done.",
+         "Those in ./runs, or in each DIRECTORY, which may be a run itself. A run is running "
+         "while a process holds its lock, and finished when all its steps are done.",
      .examples = "warpgym runs list\nwarpgym runs list ~/experiments --json | jq .last",
      .run = runs_list_main},
     {.name = "runs show",
@@ -368,19 +381,23 @@ const struct cli_command cli_commands[] = {
      .summary = "one training run: settings, last metrics, checkpoints",
      .description = "RUN is a directory, or the name of one in ./runs.",
      .examples = "warpgym runs show runs/demo\nwarpgym runs show demo --json | jq .settings",
+     .words = {1, 1, ONE_RUN},
      .run = runs_show_main},
     {.name = "runs watch",
      .arguments = "RUN",
      .summary = "watch a training run live",
-     .description = "Step, phase and a curve for each measure, redrawn when they change; q or "
-                    "Ctrl-C ends the view and leaves the run alone. If standard output is not a "
-                    "terminal: a line for each step, until the run ends.",
+     .description =
+         "Step, phase and a curve for each measure, redrawn when they change; q or Ctrl-C ends "
+         "the view and leaves the run alone. If standard output is not a terminal: a line for "
+         "each step, until the run ends.",
      .examples = "warpgym runs watch demo\nwarpgym runs watch demo | grep reward",
+     .words = {1, 1, ONE_RUN},
      .run = runs_watch_main},
     {.name = "runs logs",
      .arguments = "RUN",
      .summary = "the events of a training run",
      .examples = "warpgym runs logs demo\nwarpgym runs logs -f -n 20 demo",
+     .words = {1, 1, ONE_RUN},
      .run = runs_logs_main},
     {.name = "runs stop",
      .arguments = "RUN...",
@@ -389,6 +406,7 @@ const struct cli_command cli_commands[] = {
          "Sends SIGTERM to the process that holds the run's lock, and waits until it has released "
          "it. The run can be resumed later. A run that is not running is not an error.",
      .examples = "warpgym runs stop demo\nwarpgym runs stop --timeout 60 runs/a runs/b",
+     .words = {1, CLI_MANY, "at least one run"},
      .run = runs_stop_main},
     {.name = "runs compare",
      .arguments = "RUN RUN...",
@@ -401,33 +419,39 @@ const struct cli_command cli_commands[] = {
          "that differ. A metric without a value in these steps has its last one.",
      .examples = "warpgym runs compare grpo trloo\n"
                  "warpgym runs compare a b c -m eval/correct_rate --json | jq .runs",
+     .words = {2, 32, "2 to 32 runs"},
      .run = runs_compare_main},
     {.name = "runs report",
      .arguments = "RUN",
      .summary = "a training run as one page: curves, before and after, answers",
-     .description = "One HTML file that loads nothing: held-out problems before and after with "
-                    "intervals, learning curves with their numbers, answers with their verdicts, "
-                    "settings. For an unfinished run it shows the state so far. `warpgym report` "
-                    "compares evaluations of several runs.",
+     .description =
+         "One HTML file that loads nothing: held-out problems before and after with intervals, "
+         "learning curves with their numbers, answers with their verdicts, settings. For an "
+         "unfinished run it shows the state so far. `warpgym report` compares evaluations of "
+         "several runs.",
      .examples = "warpgym runs report demo\nwarpgym runs report runs/demo --out demo.html",
+     .words = {1, 1, ONE_RUN},
      .run = runs_report_main},
     {.name = "runs export",
      .arguments = "RUN OUT",
      .summary = "export a checkpoint of a training run as a model or an adapter",
-     .description = "Copies the checkpoint except the optimiser's state, and a tokenizer if one is "
-                    "known, to the new directory OUT. The best checkpoint is the one with the "
-                    "greatest eval/correct_rate, or the least evaluation_loss of `lm train`.",
+     .description =
+         "Copies the checkpoint except the optimiser's state, and a tokenizer if one is known, to "
+         "the new directory OUT. The best checkpoint is the one with the greatest "
+         "eval/correct_rate, or the least evaluation_loss of `lm train`.",
      .examples = "warpgym runs export demo ./model\n"
                  "warpgym runs export demo ./adapter --checkpoint step-00040\n"
                  "warpgym runs export demo ./model --by kernel/mean_speedup",
+     .words = {2, 2, "a run, and the directory to make"},
      .run = runs_export_main},
     {.name = "runs resume",
      .arguments = "RUN [KEY=VALUE...]",
      .summary = "resume a training run with its original settings",
      .description =
-         "From its last checkpoint, to the same numbers as if it had never stopped. "
-         "Settings that change no result may be others (docs/guide/runs.md), and train.steps.",
+         "From its last checkpoint, to the same numbers as if it had never stopped. Settings that "
+         "change no result may be others (docs/guide/runs.md), and train.steps.",
      .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
+     .words = {1, CLI_MANY, "a run"},
      .run = runs_resume_main},
     {.name = "runs eval",
      .arguments = "RUN|CHECKPOINT [PROBLEM...]",
@@ -438,12 +462,14 @@ const struct cli_command cli_commands[] = {
          "problems are played. `warpgym report` compares the trajectories of several.",
      .examples = "warpgym runs eval demo\nwarpgym runs eval demo -c base -n 8 -t 1 native\n"
                  "warpgym runs eval runs/demo/checkpoints/step-000100 softmax gemm --json",
+     .words = {1, CLI_MANY, "a run or a checkpoint"},
      .run = runs_eval_main},
     {.name = "runs tensorboard",
      .arguments = "[RUN...]",
      .summary = "start TensorBoard on the event files of training runs",
-     .description = "Starts tensorboard if it is installed, else prints the command. Without a RUN "
-                    "it shows all in ./runs.",
+     .description =
+         "Starts tensorboard if it is installed, else prints the command. Without a RUN it shows "
+         "all in ./runs.",
      .examples = "warpgym runs tensorboard demo\nwarpgym runs tensorboard a b --port 6007",
      .run = runs_tensorboard_main},
     {0},

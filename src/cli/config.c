@@ -20,18 +20,6 @@
 #define OUT_BYTES ((size_t)1 << 20)
 #define FILE_MODE 0600 /* it may hold a token */
 
-/* The one word that a command takes, or `standard`; NULL after a complaint. */
-static const char *one_word(const struct cli_words *words, const char *standard)
-{
-    if (words->count > 1)
-        cli_fail(EXIT_USAGE, "one FILE at a time");
-    else if (words->count == 0 && !standard)
-        cli_fail(EXIT_USAGE, "no home directory; name a FILE");
-    else
-        return words->count ? words->items[0] : standard;
-    return NULL;
-}
-
 static void write_template(const struct settings *settings, const struct capabilities *found,
                            const char *file, struct buf *out)
 {
@@ -56,74 +44,59 @@ static void write_template(const struct settings *settings, const struct capabil
 
 static int config_save(const char *file, const struct buf *text, struct err *err)
 {
-    const char *slash = strrchr(file, '/');
-    if (slash && slash > file) {
-        char *directory = mem_printf("%.*s", (int)(slash - file), file);
-        int result = file_make_directories(directory, 0755, err);
-        mem_free(directory);
-        if (result < 0)
-            return result;
-    }
-    return file_write_atomic(file, text->data, text->len, FILE_MODE, err);
+    char *directory = file_parent(file);
+    int result = file_make_directories(directory, 0755, err);
+    mem_free(directory);
+    return result < 0 ? result : file_write_atomic(file, text->data, text->len, FILE_MODE, err);
 }
 
-/* Before the machine is examined, which takes seconds. */
-static int may_save(const char *file, bool force, struct err *err)
-{
-    bool there = strcmp(file, "-") != 0 && !force && file_exists(file);
-    return there ? err_set(err, ERR_INPUT, "%s is there already; --force replaces it", file) : 0;
-}
-
-static int config_init(const char *file, bool force, struct err *err)
+static int config_write(struct cli_call *call, const char *file, struct err *err)
 {
     struct settings settings;
     struct capabilities *found = mem_alloc(sizeof *found);
+    bool to_output = strcmp(file, "-") == 0;
     struct buf text;
     settings_init(&settings);
     buf_init(&text, OUT_BYTES);
-    int result = may_save(file, force, err);
-    if (result == 0)
-        result = settings_read_environment(&settings, environ, err);
+    int result = settings_read_environment(&settings, environ, err);
     if (result == 0)
         result = capabilities_find(&settings, found, err);
     if (result == 0) {
-        write_template(&settings, found, file, &text);
-        if (strcmp(file, "-") == 0) {
-            cli_print(&text);
-        } else {
-            result = config_save(file, &text, err);
-            if (result == 0)
-                printf("%s\n", file);
-        }
+        write_template(&settings, found, file, to_output ? &call->out : &text);
+        result = to_output ? 0 : config_save(file, &text, err);
     }
+    if (result == 0 && !to_output)
+        buf_printf(&call->out, "%s\n", file);
     buf_deinit(&text);
     settings_deinit(&settings);
     mem_free(found);
     return result;
 }
 
-int config_init_main(int argc, char **argv)
+static int config_init_run(struct cli_call *call, void *arguments, struct err *err)
+{
+    const bool *force = arguments;
+    char *standard = paths_config_file();
+    const char *file = call->words.count ? call->words.items[0] : standard;
+    int result;
+    if (!file)
+        result = err_set(err, ERR_INPUT, "no home directory; name a FILE");
+    else if (strcmp(file, "-") != 0 && !*force && file_exists(file))
+        result = err_set(err, ERR_INPUT, "%s is there already; --force replaces it", file);
+    else
+        result = config_write(call, file, err);
+    mem_free(standard);
+    return result;
+}
+
+int config_init_main(struct cli_call *call)
 {
     bool force = false;
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_FLAG('f', "force", &force, "replace the FILE that is there"),
         OPTION_END,
     };
-    struct err err;
-    int status;
-    if (!cli_parse(config_init_main, options, argc, argv, &words, &status))
-        return status;
-    char *standard = paths_config_file();
-    const char *file = one_word(&words, standard);
-    if (!file)
-        status = EXIT_USAGE;
-    else if (config_init(file, force, &err) < 0)
-        status = cli_fail_err(&err);
-    else
-        status = EXIT_PASSED;
-    mem_free(standard);
-    return cli_end(options, &words, status);
+    return cli_run(call, options, config_init_run, &force);
 }
 
 /* What a server and a worker would refuse when they start. */
@@ -163,23 +136,24 @@ static int config_check(const char *file)
     return status;
 }
 
-int config_check_main(int argc, char **argv)
+static int config_check_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
-    const struct cli_option options[] = {OPTION_END};
-    int status = EXIT_PASSED;
-    if (!cli_parse(config_check_main, options, argc, argv, &words, &status))
-        return status;
     char *standard = paths_config_file();
-    if (words.count == 0 && !standard)
-        status = cli_fail(EXIT_USAGE, "no home directory; name a FILE");
-    for (size_t i = 0; i < (words.count ? words.count : standard ? 1 : 0); i++) {
-        const char *file = words.count ? words.items[i] : standard;
-        int found = config_check(file);
-        if (found == EXIT_PASSED && printf("%s: good\n", file) < 0)
-            found = EXIT_INFRASTRUCTURE;
+    const struct cli_words one = {.items = (const char **)&standard, .count = standard ? 1 : 0};
+    const struct cli_words *files = call->words.count ? &call->words : &one;
+    int status = EXIT_PASSED;
+    for (size_t i = 0; i < files->count; i++) {
+        int found = config_check(files->items[i]);
+        if (found == EXIT_PASSED)
+            buf_printf(&call->out, "%s: good\n", files->items[i]);
         status = status == EXIT_PASSED ? found : status;
     }
     mem_free(standard);
-    return cli_end(options, &words, status);
+    return files->count ? status : err_set(err, ERR_INPUT, "no home directory; name a FILE");
+}
+
+int config_check_main(struct cli_call *call)
+{
+    const struct cli_option options[] = {OPTION_END};
+    return cli_run(call, options, config_check_run, NULL);
 }

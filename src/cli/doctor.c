@@ -2,18 +2,14 @@
 #include "cli/cli.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/paths.h"
 #include "cli/doctor.h"
-#include "cli/table.h"
 #include "device/cpu.h"
 #include "sandbox/sandbox.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define OUT_BYTES ((size_t)1 << 20)
 
 static const struct {
     const char *name, *meaning;
@@ -148,17 +144,16 @@ static json_t *as_json(const struct capabilities *found)
     json_put(object, "limits_missing", limits_json(found->layers));
     json_put(object, "landlock_abi", json_integer(found->landlock_abi));
     json_put(object, "memory_reading", json_boolean(found->can_read));
-    json_put(object, "sandbox_error",
-             json_text(found->sandbox_error[0] ? found->sandbox_error : NULL));
+    json_put(object, "sandbox_error", doctor_text(found->sandbox_error));
     json_put(object, "native_ready_ms", json_number(found->native_ms));
-    json_put(object, "cc", json_text(found->cc[0] ? found->cc : NULL));
-    json_put(object, "cxx", json_text(found->cxx[0] ? found->cxx : NULL));
-    json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
-    json_put(object, "nvrtc", json_text(found->nvrtc[0] ? found->nvrtc : NULL));
-    json_put(object, "nvrtc_error", json_text(found->nvrtc_error[0] ? found->nvrtc_error : NULL));
+    json_put(object, "cc", doctor_text(found->cc));
+    json_put(object, "cxx", doctor_text(found->cxx));
+    json_put(object, "nvcc", doctor_text(found->nvcc));
+    json_put(object, "nvrtc", doctor_text(found->nvrtc));
+    json_put(object, "nvrtc_error", doctor_text(found->nvrtc_error));
     json_put(object, "languages", languages_json(found));
-    json_put(object, "python", json_text(found->python[0] ? found->python : NULL));
-    json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
+    json_put(object, "python", doctor_text(found->python));
+    json_put(object, "torch_error", doctor_text(found->torch_error));
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));
     json_put(object, "torch_ready_ms", json_number(found->torch_ms));
     json_put(object, "kept_awake", json_boolean(found->awake));
@@ -166,42 +161,32 @@ static json_t *as_json(const struct capabilities *found)
     return object;
 }
 
-int doctor_main(int argc, char **argv)
+static int doctor_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    bool json = false;
-    struct cli_words sets = {0};
-    const struct cli_option options[] = {
-        OPTION_FLAG(0, "json", &json, "one JSON object"),
-        OPTION_SET(&sets),
-        OPTION_END,
-    };
-    struct settings settings;
+    const bool *json = arguments;
+    struct report report = {.out = &call->out, .colour = style_wanted(STDOUT_FILENO)};
     struct capabilities found;
-    struct err err;
-    struct buf out;
-    int status;
-    if (!cli_parse(doctor_main, options, argc, argv, NULL, &status))
-        return status;
-    if (!cli_settings(&settings, &sets))
-        return cli_end(options, NULL, EXIT_USAGE);
-    buf_init(&out, OUT_BYTES);
-    if (capabilities_find(&settings, &found, &err) < 0) {
-        status = cli_fail_err(&err);
-    } else if (json) {
-        json_t *object = as_json(&found);
-        (void)!json_line_write(object, &out, &err);
-        json_decref(object);
+    int result = capabilities_find(&call->settings, &found, err);
+    if (result < 0)
+        return result;
+    if (*json) {
+        cli_put_json(call, as_json(&found));
     } else {
-        struct report report = {.out = &out, .colour = style_wanted(STDOUT_FILENO)};
         report_sandbox(&report, &found);
         report_tools(&report, &found);
         report_machine(&report, &found);
         doctor_gpus(&report, &found);
     }
-    if (status == EXIT_PASSED && (found.sandbox_error[0] || !found.cc[0]))
-        status = EXIT_SOME_FAILED;
-    cli_print(&out);
-    buf_deinit(&out);
-    settings_deinit(&settings);
-    return cli_end(options, NULL, status);
+    return found.sandbox_error[0] || !found.cc[0] ? EXIT_SOME_FAILED : EXIT_PASSED;
+}
+
+int doctor_main(struct cli_call *call)
+{
+    bool json = false;
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "json", &json, "one JSON object"),
+        OPTION_SET,
+        OPTION_END,
+    };
+    return cli_run(call, options, doctor_run, &json);
 }

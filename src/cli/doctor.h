@@ -14,6 +14,8 @@ struct report {
 
 /* "  ok  name   text", or with "--" if something is missing. */
 void doctor_line(struct report *report, bool good, const char *name, const char *text);
+/* null for "". */
+json_t *doctor_text(const char *text);
 /* GPUs, and NVIDIA's libraries. */
 void doctor_gpus(struct report *report, const struct capabilities *found);
 void doctor_gpus_json(json_t *object, const struct capabilities *found);

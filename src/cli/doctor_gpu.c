@@ -117,6 +117,11 @@ void doctor_gpus(struct report *report, const struct capabilities *found)
     }
 }
 
+json_t *doctor_text(const char *text)
+{
+    return json_text(text[0] ? text : NULL);
+}
+
 static json_t *flag_json(int value)
 {
     return value >= 0 ? json_boolean(value) : json_null();
@@ -174,7 +179,7 @@ static json_t *gpu_json(const struct gpu_capabilities *gpu)
     json_put(object, "l2_bytes", json_integer((json_int_t)facts->l2_bytes));
     json_put(object, "multiprocessors", json_integer(facts->multiprocessors));
     json_put(object, "usable", json_boolean(!gpu->problem[0]));
-    json_put(object, "problem", json_text(gpu->problem[0] ? gpu->problem : NULL));
+    json_put(object, "problem", doctor_text(gpu->problem));
     put_state(object, &gpu->now, &gpu->health);
     json_put(object, "peaks", gpu->peaks.runs ? peaks_json(&gpu->peaks) : json_null());
     return object;
@@ -186,9 +191,9 @@ static json_t *nvidia_json(const struct capabilities *found)
     json_t *object = json_object();
     snprintf(cuda, sizeof cuda, "%d.%d", found->driver_version / 1000,
              found->driver_version % 1000 / 10);
-    json_put(object, "driver", json_text(found->driver_text[0] ? found->driver_text : NULL));
+    json_put(object, "driver", doctor_text(found->driver_text));
     json_put(object, "cuda", json_text(cuda));
-    json_put(object, "nvml", json_text(found->nvml_text[0] ? found->nvml_text : NULL));
+    json_put(object, "nvml", doctor_text(found->nvml_text));
     for (int i = 0; i < OPTIONAL_COUNT; i++) {
         const struct optional_library *library = &found->libraries[i];
         json_put(object, library->name,
@@ -205,6 +210,6 @@ void doctor_gpus_json(json_t *object, const struct capabilities *found)
     for (int i = 0; i < found->gpu_count; i++)
         json_array_append_new(gpus, gpu_json(&found->gpus[i]));
     json_put(object, "gpus", gpus);
-    json_put(object, "gpu_error", json_text(found->gpu_error[0] ? found->gpu_error : NULL));
+    json_put(object, "gpu_error", doctor_text(found->gpu_error));
     json_put(object, "nvidia", found->gpu_count ? nvidia_json(found) : json_null());
 }

@@ -3,12 +3,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/printable.h"
-#include "cli/search_paths.h"
-#include "cli/table.h"
 #include "problem/suite.h"
 #include "retrieval/index_build.h"
 #include "retrieval/index_stats.h"
@@ -19,53 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUT_BYTES ((size_t)64 << 20)
 #define REDRAW_NS 100000000 /* on a terminal */
 #define EXCERPT_LINES 12
 
 struct arguments {
-    struct cli_words search_paths, sets, words, levels;
+    struct cli_words levels;
     const char *format, *problem, *language;
     int64_t count;
     bool own, include_incorrect, embeddings, json, unguarded, quiet;
 };
-
-struct index_command {
-    struct arguments arguments;
-    struct settings settings;
-    struct paths_list search_paths;
-    int status;
-};
-
-/* False: end with `status`. */
-static bool command_begin(struct index_command *command, int (*run)(int, char **),
-                          const struct cli_option *options, int argc, char **argv)
-{
-    struct arguments *arguments = &command->arguments;
-    struct err err;
-    if (!cli_parse(run, options, argc, argv, &arguments->words, &command->status))
-        return false;
-    if (arguments->words.count == 0) {
-        command->status = cli_usage(run, "name an index");
-    } else if (!cli_settings(&command->settings, &arguments->sets)) {
-        command->status = EXIT_USAGE;
-    } else {
-        if (cli_search_paths(&arguments->search_paths, &command->settings, &command->search_paths,
-                             &err) == 0)
-            return true;
-        command->status = cli_fail(EXIT_USAGE, "%s", err.text);
-        settings_deinit(&command->settings);
-    }
-    cli_end(options, &arguments->words, command->status);
-    return false;
-}
-
-static int command_end(struct index_command *command, const struct cli_option *options)
-{
-    paths_list_deinit(&command->search_paths);
-    settings_deinit(&command->settings);
-    return cli_end(options, &command->arguments.words, command->status);
-}
 
 static void print_counts(const json_t *stats, const char *key, struct buf *out)
 {
@@ -100,62 +59,59 @@ static void print_source(const json_t *source, struct buf *out)
         buf_printf(out, "%-12s %s\n", "", json_string_value(value));
 }
 
-static void print_stats(const json_t *stats)
+static void print_stats(const json_t *stats, struct buf *out)
 {
     const json_t *embeddings = json_object_get(stats, "embeddings");
-    struct buf out;
     json_t *source;
     size_t i;
-    buf_init(&out, OUT_BYTES);
-    buf_printf(&out, "%-12s %s, built %s\n", "index",
+    buf_printf(out, "%-12s %s, built %s\n", "index",
                json_string_value(json_object_get(stats, "directory")),
                json_string_value(json_object_get(stats, "created_at")));
-    buf_printf(&out, "%-12s %" PRId64 " of %" PRId64 " references\n", "examples",
+    buf_printf(out, "%-12s %" PRId64 " of %" PRId64 " references\n", "examples",
                (int64_t)json_integer_value(json_object_get(stats, "examples")),
                (int64_t)json_integer_value(json_object_get(stats, "references")));
-    print_counts(stats, "languages", &out);
-    print_counts(stats, "categories", &out);
+    print_counts(stats, "languages", out);
+    print_counts(stats, "categories", out);
     if (json_is_object(embeddings))
-        buf_printf(&out, "%-12s %s, %" PRId64 " numbers each\n", "embeddings",
+        buf_printf(out, "%-12s %s, %" PRId64 " numbers each\n", "embeddings",
                    json_string_value(json_object_get(embeddings, "model")),
                    (int64_t)json_integer_value(json_object_get(embeddings, "dimension")));
     else
-        buf_printf(&out, "%-12s none\n", "embeddings");
-    json_array_foreach(json_object_get(stats, "sources"), i, source) print_source(source, &out);
-    printable_text(out.data, true);
-    cli_print(&out);
-    buf_deinit(&out);
+        buf_printf(out, "%-12s none\n", "embeddings");
+    json_array_foreach(json_object_get(stats, "sources"), i, source) print_source(source, out);
+    printable_text(out->data, true);
 }
 
-static int stats_of(const char *directory, bool json)
+static int stats_of(struct cli_call *call, bool json, struct err *err)
 {
     json_t *stats;
-    struct err err;
-    if (index_stats(directory, &stats, &err) < 0)
-        return cli_fail_err(&err);
-    if (json)
-        cli_print_json(stats, OUT_BYTES);
-    else
-        print_stats(stats);
-    json_decref(stats);
-    return EXIT_PASSED;
+    int result = index_stats(call->words.items[0], &stats, err);
+    if (result < 0)
+        return result;
+    if (json) {
+        cli_put_json(call, stats);
+    } else {
+        print_stats(stats, &call->out);
+        json_decref(stats);
+    }
+    return 0;
 }
 
-int index_stats_main(int argc, char **argv)
+static int index_stats_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct index_command command = {0};
-    struct arguments *arguments = &command.arguments;
+    const bool *json = arguments;
+    return stats_of(call, *json, err);
+}
+
+int index_stats_main(struct cli_call *call)
+{
+    bool json = false;
     const struct cli_option options[] = {
-        OPTION_FLAG(0, "json", &arguments->json, "one JSON object"),
-        OPTION_SET(&arguments->sets),
+        OPTION_FLAG(0, "json", &json, "one JSON object"),
+        OPTION_SET,
         OPTION_END,
     };
-    if (!command_begin(&command, index_stats_main, options, argc, argv))
-        return command.status;
-    command.status = arguments->words.count == 1
-                         ? stats_of(arguments->words.items[0], arguments->json)
-                         : cli_fail(EXIT_USAGE, "index stats: name one index");
-    return command_end(&command, options);
+    return cli_run(call, options, index_stats_run, &json);
 }
 
 /* One line on a terminal that redraws itself; nothing elsewhere. */
@@ -201,80 +157,87 @@ static int64_t level_bits(const struct cli_words *levels)
     return bits;
 }
 
-static int index_build_run(struct index_command *command, const struct index_source *sources,
-                           size_t count)
+/* The sources that are named, and our own problems; the caller's. */
+static struct index_source *sources_of(const struct cli_call *call,
+                                       const struct arguments *arguments, size_t *count)
 {
-    const struct arguments *arguments = &command->arguments;
+    const struct paths_list *paths = &call->search_paths;
+    struct index_source *sources = mem_alloc(call->words.count * sizeof *sources);
+    *count = 0;
+    for (size_t i = 1; i < call->words.count; i++)
+        sources[(*count)++] = (struct index_source){call->words.items[i], arguments->format};
+    /* Our own problems are the last search path. */
+    if (arguments->own && paths->count > 0)
+        sources[(*count)++] = (struct index_source){paths->items[paths->count - 1], "problems"};
+    return sources;
+}
+
+static int build_from(struct cli_call *call, const struct arguments *arguments,
+                      const struct index_source *sources, size_t count, struct err *err)
+{
     struct ticker ticker = {.wanted = isatty(STDERR_FILENO) && !arguments->quiet};
     struct index_build wanted = {
-        .directory = arguments->words.items[0],
+        .directory = call->words.items[0],
         .sources = sources,
         .source_count = count,
         .corpus = {.include_incorrect = arguments->include_incorrect,
                    .levels = (uint32_t)level_bits(&arguments->levels),
-                   .search_paths = command->search_paths.items,
-                   .search_path_count = command->search_paths.count},
+                   .search_paths = call->search_paths.items,
+                   .search_path_count = call->search_paths.count},
         .embeddings = arguments->embeddings,
-        .settings = &command->settings,
+        .settings = &call->settings,
         .cancelled = &cli_cancelled,
         .progress = show_progress,
         .context = &ticker,
     };
-    struct err err;
     cli_catch_signals();
-    int result = check_format(arguments->format, &err);
+    int result = check_format(arguments->format, err);
     if (result == 0)
-        result = index_build(&wanted, &err);
+        result = index_build(&wanted, err);
     if (ticker.shown)
         fputs("\r\033[K", stderr);
-    if (result < 0)
-        return cli_fail_err(&err);
-    return arguments->quiet ? EXIT_PASSED : stats_of(wanted.directory, arguments->json);
+    return result < 0 || arguments->quiet ? result : stats_of(call, arguments->json, err);
 }
 
-int index_build_main(int argc, char **argv)
+static int index_build_run(struct cli_call *call, void *context, struct err *err)
 {
-    struct index_command command = {0};
-    struct arguments *arguments = &command.arguments;
+    const struct arguments *arguments = context;
+    size_t count;
+    struct index_source *sources = sources_of(call, arguments, &count);
+    int result;
+    if (count == 0)
+        result = cli_fail(EXIT_USAGE, "index build: name a source, or give --own");
+    else if (level_bits(&arguments->levels) < 0)
+        result = cli_fail(EXIT_USAGE, "--level: a number from 1 to 9");
+    else
+        result = build_from(call, arguments, sources, count, err);
+    mem_free(sources);
+    return result;
+}
+
+int index_build_main(struct cli_call *call)
+{
+    struct arguments arguments = {0};
     const struct cli_option options[] = {
         OPTION_GROUP("Sources"),
-        OPTION_STRING(0, "format", &arguments->format, "FORM",
+        OPTION_STRING(0, "format", &arguments.format, "FORM",
                       "auto, kernelbook, archive, pairs, trajectories, problems or directory"),
-        OPTION_FLAG(0, "own", &arguments->own, "our own problems with their solutions, too"),
-        OPTION_FLAG(0, "include-incorrect", &arguments->include_incorrect,
+        OPTION_FLAG(0, "own", &arguments.own, "our own problems with their solutions, too"),
+        OPTION_FLAG(0, "include-incorrect", &arguments.include_incorrect,
                     "solutions of the archive that are known to be wrong, too"),
-        OPTION_LIST(0, "level", &arguments->levels, "N",
+        OPTION_LIST(0, "level", &arguments.levels, "N",
                     "of the archive: problems of this level; may be repeated"),
-        OPTION_LIST(0, "problems", &arguments->search_paths, "DIR",
-                    "search path of the trajectories' problems; may be repeated"),
+        OPTION_PROBLEMS_HELP("search path of the trajectories' problems; may be repeated"),
         OPTION_GROUP("Index"),
-        OPTION_FLAG(0, "embeddings", &arguments->embeddings,
+        OPTION_FLAG(0, "embeddings", &arguments.embeddings,
                     "with embeddings of retrieval.embeddings_url"),
-        OPTION_SET(&arguments->sets),
+        OPTION_SET,
         OPTION_GROUP("Output"),
-        OPTION_FLAG('q', "quiet", &arguments->quiet, "print nothing but errors"),
-        OPTION_FLAG(0, "json", &arguments->json, "what `index stats --json` prints"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "print nothing but errors"),
+        OPTION_FLAG(0, "json", &arguments.json, "what `index stats --json` prints"),
         OPTION_END,
     };
-    if (!command_begin(&command, index_build_main, options, argc, argv))
-        return command.status;
-    size_t named = arguments->words.count - 1, count = 0;
-    /* Our own problems are the last search path. */
-    bool own = arguments->own && command.search_paths.count > 0;
-    struct index_source *sources = mem_alloc((named + 1) * sizeof *sources);
-    for (size_t i = 0; i < named; i++)
-        sources[count++] = (struct index_source){arguments->words.items[i + 1], arguments->format};
-    if (own)
-        sources[count++] = (struct index_source){
-            command.search_paths.items[command.search_paths.count - 1], "problems"};
-    if (count == 0)
-        command.status = cli_fail(EXIT_USAGE, "index build: name a source, or give --own");
-    else if (level_bits(&arguments->levels) < 0)
-        command.status = cli_fail(EXIT_USAGE, "--level: a number from 1 to 9");
-    else
-        command.status = index_build_run(&command, sources, count);
-    mem_free(sources);
-    return command_end(&command, options);
+    return cli_run(call, options, index_build_run, &arguments);
 }
 
 static void print_excerpt(const char *text, struct buf *out)
@@ -302,107 +265,102 @@ static void print_example(size_t number, const json_t *example, struct buf *out)
     print_excerpt(json_text_at(example, "solution"), out);
 }
 
-static int index_search_run(struct index_command *command, const struct retrieval_query *query)
+static int put_examples(struct cli_call *call, const struct retrieval_query *query, bool json,
+                        struct err *err)
 {
     struct retrieval *retrieval;
     json_t *examples, *example;
-    struct err err;
-    struct buf out;
     size_t i;
-    if (retrieval_open(&retrieval, command->arguments.words.items[0], &command->settings, &err) < 0)
-        return cli_fail_err(&err);
-    int result = retrieval_search(retrieval, query, &examples, &err);
+    int result = retrieval_open(&retrieval, call->words.items[0], &call->settings, err);
+    if (result < 0)
+        return result;
+    result = retrieval_search(retrieval, query, &examples, err);
     retrieval_close(retrieval);
     if (result < 0)
-        return cli_fail_err(&err);
-    buf_init(&out, OUT_BYTES);
+        return result;
     json_array_foreach(examples, i, example)
     {
-        if (command->arguments.json)
-            cli_print_json(example, OUT_BYTES);
+        if (json)
+            cli_put_json(call, json_incref(example));
         else
-            print_example(i + 1, example, &out);
+            print_example(i + 1, example, &call->out);
     }
-    printable_text(out.data, true);
-    cli_print(&out);
-    buf_deinit(&out);
-    int status = json_array_size(examples) > 0 ? EXIT_PASSED : EXIT_SOME_FAILED;
-    if (status != EXIT_PASSED)
+    if (!json)
+        printable_text(call->out.data, true);
+    bool found = json_array_size(examples) > 0;
+    if (!found)
         cli_fail(0, "nothing similar is in the index%s%s", query->language ? " in " : "",
                  query->language ? query->language : "");
     json_decref(examples);
-    return status;
+    return found ? EXIT_PASSED : EXIT_SOME_FAILED;
 }
 
-static int search_problem(struct index_command *command, struct retrieval_query *query)
+static int search_problem(struct cli_call *call, const struct arguments *arguments,
+                          struct retrieval_query *query, struct err *err)
 {
     struct problem problem;
-    struct err err;
-    if (suite_load(command->search_paths.items, command->search_paths.count,
-                   command->arguments.problem, &problem, &err) < 0)
-        return cli_fail_err(&err);
+    int result = suite_load(call->search_paths.items, call->search_paths.count, arguments->problem,
+                            &problem, err);
+    if (result < 0)
+        return result;
     char *title = retrieval_title(&problem);
     query->text = problem.reference_text;
     query->title = title;
     query->problem_id = problem.id;
-    int status = index_search_run(command, query);
+    result = put_examples(call, query, arguments->json, err);
     mem_free(title);
     problem_deinit(&problem);
-    return status;
+    return result;
 }
 
 /* Searches by a source in a file, or by words. */
-static int search_text(struct index_command *command, struct retrieval_query *query)
+static int search_text(struct cli_call *call, const struct arguments *arguments,
+                       struct retrieval_query *query, struct err *err)
 {
-    const char *word = command->arguments.words.items[1];
+    const char *word = call->words.items[1];
     char *text = NULL;
     size_t count = 0;
-    struct err err;
-    query->text = word;
-    query->anywhere = true;
-    if (file_exists(word)) {
-        if (file_read(word, LIMIT_SOURCE_BYTES, &text, &count, &err) < 0 ||
-            file_check_text(word, text, count, &err) < 0) {
-            mem_free(text);
-            return cli_fail_err(&err);
-        }
-        query->text = text;
-        query->anywhere = false;
-    }
-    int status = index_search_run(command, query);
+    int result = 0;
+    query->anywhere = !file_exists(word);
+    if (!query->anywhere)
+        result = file_read(word, LIMIT_SOURCE_BYTES, &text, &count, err);
+    if (result == 0 && text)
+        result = file_check_text(word, text, count, err);
+    query->text = text ? text : word;
+    if (result == 0)
+        result = put_examples(call, query, arguments->json, err);
     mem_free(text);
-    return status;
+    return result;
 }
 
-int index_search_main(int argc, char **argv)
+static int index_search_run(struct cli_call *call, void *context, struct err *err)
 {
-    struct index_command command = {.arguments = {.count = 3}};
-    struct arguments *arguments = &command.arguments;
-    char languages[CLI_LANGUAGES_BYTES];
-    const struct cli_option options[] = {
-        OPTION_GROUP("Question"),
-        OPTION_STRING(0, "problem", &arguments->problem, "ID", "examples similar to this problem"),
-        OPTION_STRING(0, "language", &arguments->language, "NAME",
-                      cli_languages("of the solutions", languages)),
-        OPTION_INT('n', "count", &arguments->count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
-        OPTION_FLAG(0, "unguarded", &arguments->unguarded,
-                    "also solutions of the same problem: for inspection, never for prompts"),
-        OPTION_PROBLEMS(&arguments->search_paths),
-        OPTION_SET(&arguments->sets),
-        OPTION_GROUP("Output"),
-        OPTION_FLAG(0, "json", &arguments->json, "one example a line, complete"),
-        OPTION_END,
-    };
-    if (!command_begin(&command, index_search_main, options, argc, argv))
-        return command.status;
+    const struct arguments *arguments = context;
     struct retrieval_query query = {.language = arguments->language,
                                     .count = (size_t)arguments->count,
                                     .unguarded = arguments->unguarded};
-    if (arguments->words.count != (arguments->problem ? 1 : 2))
-        command.status = cli_fail(EXIT_USAGE, "index search: give words, a file, or --problem");
-    else if (arguments->problem)
-        command.status = search_problem(&command, &query);
-    else
-        command.status = search_text(&command, &query);
-    return command_end(&command, options);
+    if (call->words.count != (arguments->problem ? 1 : 2))
+        return cli_fail(EXIT_USAGE, "index search: give words, a file, or --problem");
+    return (arguments->problem ? search_problem : search_text)(call, arguments, &query, err);
+}
+
+int index_search_main(struct cli_call *call)
+{
+    struct arguments arguments = {.count = 3};
+    char languages[CLI_LANGUAGES_BYTES];
+    const struct cli_option options[] = {
+        OPTION_GROUP("Question"),
+        OPTION_STRING(0, "problem", &arguments.problem, "ID", "examples similar to this problem"),
+        OPTION_STRING(0, "language", &arguments.language, "NAME",
+                      cli_languages("of the solutions", languages)),
+        OPTION_INT('n', "count", &arguments.count, 1, LIMIT_EXAMPLES, "N", "how many (3)"),
+        OPTION_FLAG(0, "unguarded", &arguments.unguarded,
+                    "also solutions of the same problem: for inspection, never for prompts"),
+        OPTION_PROBLEMS,
+        OPTION_SET,
+        OPTION_GROUP("Output"),
+        OPTION_FLAG(0, "json", &arguments.json, "one example a line, complete"),
+        OPTION_END,
+    };
+    return cli_run(call, options, index_search_run, &arguments);
 }

@@ -11,59 +11,27 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define OUT_BYTES ((size_t)64 << 20)
 #define PAGE 100           /* of a list: verdicts are some KB each */
 #define FIRST_WAIT_MS 2000 /* for a queued one: how soon a watcher sees it run */
 
 struct arguments {
     const char *server, *state, *batch;
-    struct cli_words sets, ids;
     int64_t limit;
-    bool json;
+    bool json, by_batch;
 };
 
-/* Common to the four commands. */
+/* Common to the four commands; the evaluations that have ended are printed as eval prints them. */
 struct jobs {
     struct arguments arguments;
-    struct settings settings;
+    int (*work)(struct cli_call *call, struct jobs *jobs, struct err *err);
     struct remote *remote;
+    struct eval_report endings;
     int status;
 };
 
-#define SERVER_OPTION(a)                                                                           \
-    OPTION_STRING(0, "server", &(a)->server, "URL",                                                \
+#define SERVER_OPTION(jobs)                                                                        \
+    OPTION_STRING(0, "server", &(jobs).arguments.server, "URL",                                    \
                   "the server; client.url, or http://127.0.0.1:10907")
-
-/* False: end with *status. */
-static bool jobs_open(struct jobs *jobs, int (*run)(int, char **), const struct cli_option *options,
-                      int argc, char **argv, bool wants_ids)
-{
-    struct arguments *arguments = &jobs->arguments;
-    struct err err;
-    if (!cli_parse(run, options, argc, argv, wants_ids ? &arguments->ids : NULL, &jobs->status))
-        return false;
-    if (wants_ids && arguments->ids.count == 0) {
-        jobs->status = cli_usage(run, "name at least one evaluation (`warpgym jobs list`)");
-    } else if (!cli_settings(&jobs->settings, &arguments->sets)) {
-        jobs->status = EXIT_USAGE;
-    } else {
-        cli_catch_signals();
-        if (remote_open(&jobs->remote, &jobs->settings, arguments->server, &cli_cancelled, &err) ==
-            0)
-            return true;
-        settings_deinit(&jobs->settings);
-        jobs->status = cli_fail_err(&err);
-    }
-    cli_end(options, &arguments->ids, jobs->status);
-    return false;
-}
-
-static int jobs_close(struct jobs *jobs, const struct cli_option *options)
-{
-    remote_close(jobs->remote);
-    settings_deinit(&jobs->settings);
-    return cli_end(options, &jobs->arguments.ids, jobs->status);
-}
 
 /* The worse of the two: an interrupt first, then a failure of the judge or the server. */
 static void add_status(struct jobs *jobs, int status)
@@ -84,21 +52,54 @@ static void jobs_fail(struct jobs *jobs, const struct err *err)
     add_status(jobs, err->code == ERR_CANCELLED ? EXIT_INTERRUPTED : cli_fail_err(err));
 }
 
+static void add_ending(struct jobs *jobs, const struct remote_evaluation *evaluation)
+{
+    struct verdict verdict;
+    remote_verdict(evaluation, &verdict);
+    eval_report_verdict(&jobs->endings, NULL, &verdict);
+    verdict_deinit(&verdict);
+}
+
+static int jobs_run(struct cli_call *call, void *context, struct err *err)
+{
+    struct jobs *jobs = context;
+    int64_t start_ns = clock_now_ns();
+    cli_catch_signals();
+    int result = remote_open(&jobs->remote, &call->settings, jobs->arguments.server, &cli_cancelled,
+                             err);
+    if (result < 0)
+        return result;
+    result = eval_report_init(&jobs->endings, jobs->arguments.json, true, NULL, err);
+    jobs->endings.progress = progress_new(STDERR_FILENO, "judging", 0, true);
+    if (result == 0)
+        result = jobs->work(call, jobs, err);
+    if (result < 0)
+        jobs_fail(jobs, err);
+    eval_report_finish(&jobs->endings, clock_ms_since(start_ns) * 1e-3);
+    if (jobs->endings.broken > 0)
+        add_status(jobs, EXIT_INFRASTRUCTURE);
+    else if (jobs->endings.failed > 0)
+        add_status(jobs, EXIT_SOME_FAILED);
+    eval_report_deinit(&jobs->endings);
+    remote_close(jobs->remote);
+    return jobs->status;
+}
+
 static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *page, size_t *left)
 {
     const json_t *items = json_object_get(page, "evaluations");
     for (size_t i = 0; i < json_array_size(items) && *left > 0; i++, --*left) {
-        const json_t *item = json_array_get(items, i);
+        json_t *item = json_array_get(items, i);
         struct remote_evaluation evaluation;
         struct err err;
         if (jobs->arguments.json)
-            cli_print_json(item, OUT_BYTES);
+            cli_print_json(json_incref(item));
         else if (remote_read(item, &evaluation, &err) == 0)
             jobs_table_add(table, &evaluation);
     }
 }
 
-static int list_all(struct jobs *jobs, struct jobs_table *table, struct err *err)
+static int list_pages(struct jobs *jobs, struct jobs_table *table, struct err *err)
 {
     const struct arguments *arguments = &jobs->arguments;
     struct remote_query query = {.state = arguments->state,
@@ -120,65 +121,33 @@ static int list_all(struct jobs *jobs, struct jobs_table *table, struct err *err
     return 0;
 }
 
-int jobs_list_main(int argc, char **argv)
+static int list_all(struct cli_call *call, struct jobs *jobs, struct err *err)
 {
-    struct jobs jobs = {.arguments = {.limit = 20}};
-    struct arguments *arguments = &jobs.arguments;
-    struct err err;
-    const struct cli_option options[] = {
-        SERVER_OPTION(arguments),
-        OPTION_SET(&arguments->sets),
-        OPTION_STRING(0, "state", &arguments->state, "STATE", "queued, running, done or cancelled"),
-        OPTION_STRING(0, "batch", &arguments->batch, "ID", "those of one batch"),
-        OPTION_INT('n', "limit", &arguments->limit, 1, 100000, "N", "how many, the newest"),
-        OPTION_FLAG(0, "json", &arguments->json, "one evaluation a line instead of the table"),
-        OPTION_END,
-    };
-    if (!jobs_open(&jobs, jobs_list_main, options, argc, argv, false))
-        return jobs.status;
     struct jobs_table *table = jobs_table_new();
-    if (list_all(&jobs, table, &err) < 0)
-        jobs_fail(&jobs, &err);
-    else if (!arguments->json)
-        jobs_table_print(table);
+    int result = list_pages(jobs, table, err);
+    if (result == 0)
+        jobs_table_put(table, call);
     jobs_table_free(table);
-    return jobs_close(&jobs, options);
-}
-
-/* Evaluations that have ended, as eval prints them. */
-struct endings {
-    struct eval_report report;
-    int64_t start_ns;
-};
-
-static int endings_init(struct endings *endings, bool json, struct err *err)
-{
-    endings->start_ns = clock_now_ns();
-    int result = eval_report_init(&endings->report, json, true, NULL, err);
-    endings->report.progress = progress_new(STDERR_FILENO, "judging", 0, true);
     return result;
 }
 
-static void add_ending(struct endings *endings, const struct remote_evaluation *evaluation)
+int jobs_list_main(struct cli_call *call)
 {
-    struct verdict verdict;
-    remote_verdict(evaluation, &verdict);
-    eval_report_verdict(&endings->report, NULL, &verdict);
-    verdict_deinit(&verdict);
+    struct jobs jobs = {.work = list_all, .arguments = {.limit = 20}};
+    const struct cli_option options[] = {
+        SERVER_OPTION(jobs),
+        OPTION_SET,
+        OPTION_STRING(0, "state", &jobs.arguments.state, "STATE",
+                      "queued, running, done or cancelled"),
+        OPTION_STRING(0, "batch", &jobs.arguments.batch, "ID", "those of one batch"),
+        OPTION_INT('n', "limit", &jobs.arguments.limit, 1, 100000, "N", "how many, the newest"),
+        OPTION_FLAG(0, "json", &jobs.arguments.json, "one evaluation a line instead of the table"),
+        OPTION_END,
+    };
+    return cli_run(call, options, jobs_run, &jobs);
 }
 
-static void endings_print(struct jobs *jobs, struct endings *endings)
-{
-    eval_report_finish(&endings->report, clock_ms_since(endings->start_ns) * 1e-3);
-    if (endings->report.broken > 0)
-        add_status(jobs, EXIT_INFRASTRUCTURE);
-    else if (endings->report.failed > 0)
-        add_status(jobs, EXIT_SOME_FAILED);
-    eval_report_deinit(&endings->report);
-}
-
-static void show_one(struct jobs *jobs, struct endings *endings, struct jobs_table *waiting,
-                     const char *id)
+static void show_one(struct jobs *jobs, struct jobs_table *waiting, const char *id)
 {
     struct remote_evaluation evaluation;
     struct err err;
@@ -189,37 +158,35 @@ static void show_one(struct jobs *jobs, struct endings *endings, struct jobs_tab
     if (result < 0)
         jobs_fail(jobs, &err);
     else if (jobs->arguments.json)
-        cli_print_json(object, OUT_BYTES);
+        cli_print_json(json_incref(object));
     else if (remote_is_ended(&evaluation))
-        add_ending(endings, &evaluation);
+        add_ending(jobs, &evaluation);
     else
         jobs_table_add(waiting, &evaluation);
     json_decref(object);
 }
 
-int jobs_show_main(int argc, char **argv)
+static int show_all(struct cli_call *call, struct jobs *jobs, struct err *err)
 {
-    struct jobs jobs = {0};
-    struct arguments *arguments = &jobs.arguments;
-    struct endings endings;
-    struct err err;
+    struct jobs_table *waiting = jobs_table_new();
+    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
+        show_one(jobs, waiting, call->words.items[i]);
+    jobs_table_put(waiting, call);
+    cli_flush(call);
+    jobs_table_free(waiting);
+    return 0;
+}
+
+int jobs_show_main(struct cli_call *call)
+{
+    struct jobs jobs = {.work = show_all};
     const struct cli_option options[] = {
-        SERVER_OPTION(arguments),
-        OPTION_SET(&arguments->sets),
-        OPTION_FLAG(0, "json", &arguments->json, "the server's own objects, one a line"),
+        SERVER_OPTION(jobs),
+        OPTION_SET,
+        OPTION_FLAG(0, "json", &jobs.arguments.json, "the server's own objects, one a line"),
         OPTION_END,
     };
-    if (!jobs_open(&jobs, jobs_show_main, options, argc, argv, true))
-        return jobs.status;
-    struct jobs_table *waiting = jobs_table_new();
-    if (endings_init(&endings, false, &err) < 0)
-        jobs_fail(&jobs, &err);
-    for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
-        show_one(&jobs, &endings, waiting, arguments->ids.items[i]);
-    jobs_table_print(waiting);
-    endings_print(&jobs, &endings);
-    jobs_table_free(waiting);
-    return jobs_close(&jobs, options);
+    return cli_run(call, options, jobs_run, &jobs);
 }
 
 static void say_state(const struct remote_evaluation *evaluation)
@@ -233,7 +200,7 @@ static void say_state(const struct remote_evaluation *evaluation)
 }
 
 /* Prints each state once; 0 when it has ended. */
-static int watch_one(struct jobs *jobs, struct endings *endings, const char *id, struct err *err)
+static int watch_one(struct jobs *jobs, const char *id, struct err *err)
 {
     enum remote_state shown = REMOTE_STATE_COUNT;
     for (int64_t wait_ms = 0;;) {
@@ -246,7 +213,7 @@ static int watch_one(struct jobs *jobs, struct endings *endings, const char *id,
             say_state(&evaluation);
         bool ended = result == 0 && remote_is_ended(&evaluation);
         if (ended)
-            add_ending(endings, &evaluation);
+            add_ending(jobs, &evaluation);
         if (result == 0) {
             shown = evaluation.state;
             wait_ms = shown == REMOTE_QUEUED ? FIRST_WAIT_MS : REMOTE_WAIT_MS;
@@ -257,47 +224,45 @@ static int watch_one(struct jobs *jobs, struct endings *endings, const char *id,
     }
 }
 
-int jobs_watch_main(int argc, char **argv)
+static int watch_all(struct cli_call *call, struct jobs *jobs, struct err *err)
 {
-    struct jobs jobs = {0};
-    struct arguments *arguments = &jobs.arguments;
-    struct endings endings;
-    struct err err;
-    const struct cli_option options[] = {
-        SERVER_OPTION(arguments),
-        OPTION_SET(&arguments->sets),
-        OPTION_FLAG(0, "json", &arguments->json, "one verdict a line instead of the table"),
-        OPTION_END,
-    };
-    if (!jobs_open(&jobs, jobs_watch_main, options, argc, argv, true))
-        return jobs.status;
-    if (endings_init(&endings, arguments->json, &err) < 0)
-        jobs_fail(&jobs, &err);
-    for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++)
-        if (watch_one(&jobs, &endings, arguments->ids.items[i], &err) < 0)
-            jobs_fail(&jobs, &err);
-    endings_print(&jobs, &endings);
-    return jobs_close(&jobs, options);
+    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
+        if (watch_one(jobs, call->words.items[i], err) < 0)
+            jobs_fail(jobs, err);
+    return 0;
 }
 
-int jobs_cancel_main(int argc, char **argv)
+int jobs_watch_main(struct cli_call *call)
 {
-    struct jobs jobs = {0};
-    struct arguments *arguments = &jobs.arguments;
-    struct err err;
-    bool batch = false;
+    struct jobs jobs = {.work = watch_all};
     const struct cli_option options[] = {
-        SERVER_OPTION(arguments),
-        OPTION_SET(&arguments->sets),
-        OPTION_FLAG(0, "batch", &batch, "each ID is a batch: cancel its unfinished evaluations"),
+        SERVER_OPTION(jobs),
+        OPTION_SET,
+        OPTION_FLAG(0, "json", &jobs.arguments.json, "one verdict a line instead of the table"),
         OPTION_END,
     };
-    if (!jobs_open(&jobs, jobs_cancel_main, options, argc, argv, true))
-        return jobs.status;
-    for (size_t i = 0; i < arguments->ids.count && !cli_cancelled; i++) {
-        const char *id = arguments->ids.items[i];
-        if ((batch ? remote_cancel_batch : remote_cancel)(jobs.remote, id, &err) < 0)
-            jobs_fail(&jobs, &err);
-    }
-    return jobs_close(&jobs, options);
+    return cli_run(call, options, jobs_run, &jobs);
+}
+
+static int cancel_all(struct cli_call *call, struct jobs *jobs, struct err *err)
+{
+    int (*cancel)(struct remote * remote, const char *id,
+                  struct err *err) = jobs->arguments.by_batch ? remote_cancel_batch : remote_cancel;
+    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
+        if (cancel(jobs->remote, call->words.items[i], err) < 0)
+            jobs_fail(jobs, err);
+    return 0;
+}
+
+int jobs_cancel_main(struct cli_call *call)
+{
+    struct jobs jobs = {.work = cancel_all};
+    const struct cli_option options[] = {
+        SERVER_OPTION(jobs),
+        OPTION_SET,
+        OPTION_FLAG(0, "batch", &jobs.arguments.by_batch,
+                    "each ID is a batch: cancel its unfinished evaluations"),
+        OPTION_END,
+    };
+    return cli_run(call, options, jobs_run, &jobs);
 }

@@ -2,8 +2,6 @@
 
 #include "base/array.h"
 #include "base/mem.h"
-#include "cli/cli.h"
-#include "cli/table.h"
 #include "judge/verdict.h"
 
 #include <inttypes.h>
@@ -12,8 +10,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define OUT_BYTES ((size_t)64 << 20)
 
 struct jobs_table {
     struct table *table;
@@ -97,13 +93,8 @@ void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *ev
     verdict_deinit(&verdict);
 }
 
-void jobs_table_print(const struct jobs_table *table)
+void jobs_table_put(struct jobs_table *table, struct cli_call *call)
 {
-    struct buf out;
-    if (table->rows == 0)
-        return;
-    buf_init(&out, OUT_BYTES);
-    table_render(table->table, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
+    if (table->rows > 0)
+        table_render(table->table, style_wanted(STDOUT_FILENO), &call->out);
 }

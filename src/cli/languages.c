@@ -1,15 +1,12 @@
 /* languages: what candidates may be written in. */
 #include "base/array.h"
 #include "cli/cli.h"
-#include "cli/table.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define OUT_BYTES ((size_t)1 << 16)
 #define TEXT_BYTES 256
 
 /* ".c, .cpp"; with `mark` around each. */
@@ -29,7 +26,7 @@ static const char *format_of(const struct language *row)
     return row->format == PROBLEM_NATIVE ? "native" : "torch";
 }
 
-static void show_table(const struct languages *more, struct buf *out)
+static struct table *languages_table(const struct languages *more)
 {
     char endings[TEXT_BYTES];
     struct table *table = table_new();
@@ -47,8 +44,7 @@ static void show_table(const struct languages *more, struct buf *out)
                    : row->gpu    ? "needs a GPU"
                                  : "");
     }
-    table_render(table, style_wanted(STDOUT_FILENO), out);
-    table_free(table);
+    return table;
 }
 
 /* Labels as the row has them, between blanks, without `but`. */
@@ -82,40 +78,28 @@ static void show_markdown(struct buf *out)
     }
 }
 
-static int show_languages(const struct cli_words *sets, bool markdown)
+static int languages_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct settings settings;
+    const bool *markdown = arguments;
     struct languages more = {0};
     struct arena arena = {0};
-    struct buf out;
-    struct err err;
-    if (!cli_settings(&settings, sets))
-        return EXIT_USAGE;
-    int result = external_load(&more, &arena, languages_settings(&settings)->path, &err);
-    buf_init(&out, OUT_BYTES);
-    if (result == 0 && markdown)
-        show_markdown(&out);
+    int result = external_load(&more, &arena, languages_settings(&call->settings)->path, err);
+    if (result == 0 && *markdown)
+        show_markdown(&call->out);
     else if (result == 0)
-        show_table(&more, &out);
-    cli_print(&out);
-    buf_deinit(&out);
+        cli_put_table(call, languages_table(&more));
     arena_deinit(&arena);
-    settings_deinit(&settings);
-    return result < 0 ? cli_fail(EXIT_USAGE, "%s", err.text) : EXIT_PASSED;
+    return result;
 }
 
-int languages_main(int argc, char **argv)
+int languages_main(struct cli_call *call)
 {
     bool markdown = false;
-    struct cli_words sets = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "markdown", &markdown,
                     "the built-in ones as Markdown (docs/reference/languages.md)"),
-        OPTION_SET(&sets),
+        OPTION_SET,
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(languages_main, options, argc, argv, NULL, &status))
-        return status;
-    return cli_end(options, NULL, show_languages(&sets, markdown));
+    return cli_run(call, options, languages_run, &markdown);
 }

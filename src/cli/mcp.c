@@ -1,15 +1,9 @@
 /* mcp: the gym for coding agents, over the Model Context Protocol. */
-#include "cli/cli.h"
-
-#include "base/array.h"
+#include "server/mcp/mcp.h"
 #include "base/log.h"
-#include "base/paths.h"
-#include "cli/search_paths.h"
-#include "client/client_settings.h"
-#include "client/evaluator.h"
+#include "cli/evaluator.h"
 #include "gym/gym.h"
 #include "server/mcp/gym.h"
-#include "server/mcp/mcp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,15 +15,12 @@
 #define STOP_MS 10000
 
 struct arguments {
-    const char *listen, *server, *record, *index;
-    struct cli_words search_paths, sets;
-    int64_t evaluations;
-    bool local;
+    const char *listen, *record, *index;
+    struct cli_where where;
 };
 
 /* The parts, in the order in which they are opened. */
 struct mcp_context {
-    struct paths_list search_paths;
     struct gym *gym;
     struct evaluator *evaluator;
     struct mcp_gym *service;
@@ -86,27 +77,16 @@ static int serve_http(struct mcp_context *server, struct err *err)
     return 0;
 }
 
-static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
-                          struct mcp_context *server, bool *elsewhere, struct err *err)
-{
-    const struct evaluator_options options = {.settings = settings,
-                                              .search_paths = server->search_paths.items,
-                                              .search_path_count = server->search_paths.count,
-                                              .max_in_flight = (size_t)arguments->evaluations};
-    *elsewhere = !arguments->local && (arguments->server || client_settings(settings)->url[0]);
-    return *elsewhere ? evaluator_open_remote(&server->evaluator, arguments->server, &options, err)
-                      : evaluator_open_local(&server->evaluator, &options, err);
-}
-
-static int mcp_context_open(const struct arguments *arguments, const struct settings *settings,
+static int mcp_context_open(const struct cli_call *call, const struct arguments *arguments,
                             struct mcp_context *server, struct err *err)
 {
-    const struct gym_options gym = {settings, server->search_paths.items,
-                                    server->search_paths.count};
-    struct mcp_gym_options service = {.record = arguments->record};
+    const struct settings *settings = &call->settings;
+    const struct gym_options gym = {settings, call->search_paths.items, call->search_paths.count};
+    struct mcp_gym_options service = {.record = arguments->record,
+                                      .elsewhere = cli_is_remote(&arguments->where, settings)};
     int result = gym_open(&server->gym, &gym, err);
     if (result == 0)
-        result = open_evaluator(arguments, settings, server, &service.elsewhere, err);
+        result = cli_evaluator_open(call, &arguments->where, NULL, &server->evaluator, err);
     service.gym = server->gym;
     service.evaluator = server->evaluator;
     if (result == 0)
@@ -118,60 +98,45 @@ static int mcp_context_open(const struct arguments *arguments, const struct sett
     return mcp_open(&server->mcp, &options, err);
 }
 
-static int mcp_run(const void *context, const struct settings *settings)
+static int mcp_run(struct cli_call *call, void *context, struct err *err)
 {
     const struct arguments *arguments = context;
     struct mcp_context server = {0};
-    struct err err = {0};
-    int result = cli_search_paths(&arguments->search_paths, settings, &server.search_paths, &err);
-    if (result < 0)
-        return cli_fail_err(&err);
-    result = mcp_context_open(arguments, settings, &server, &err);
+    if (arguments->listen)
+        cli_begin_service(&call->settings);
+    else
+        cli_catch_signals();
+    int result = mcp_context_open(call, arguments, &server, err);
     if (result == 0)
-        result = arguments->listen ? serve_http(&server, &err) : serve_stdio(&server, &err);
+        result = arguments->listen ? serve_http(&server, err) : serve_stdio(&server, err);
     if (server.mcp)
         mcp_stop(server.mcp);
     mcp_free(server.mcp);
     mcp_gym_close(server.service);
     evaluator_close(server.evaluator);
     gym_close(server.gym);
-    paths_list_deinit(&server.search_paths);
-    return cli_result(result, &err);
+    return result;
 }
 
-static int mcp_with_settings(const struct arguments *arguments)
+int mcp_main(struct cli_call *call)
 {
-    const struct cli_alias aliases[] = {
-        {"--listen", "server.listen", arguments->listen, NULL},
-        {"--index", "retrieval.directory", arguments->index, NULL},
-    };
-    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), arguments->listen,
-                                 mcp_run, arguments);
-}
-
-int mcp_main(int argc, char **argv)
-{
-    struct arguments arguments = {.listen = NULL};
+    struct arguments arguments = {0};
     const struct cli_option options[] = {
-        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
-                      "serve streamable HTTP at /mcp there (server.listen) instead of standard "
-                      "input and output; port 0: a free one"),
+        OPTION_SETTING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                       "serve streamable HTTP at /mcp there (server.listen) instead of standard "
+                       "input and output; port 0: a free one",
+                       .setting = "server.listen"),
         OPTION_STRING('o', "record", &arguments.record, "DIR",
                       "append every session's episodes to DIR/trajectories.jsonl"),
-        OPTION_STRING(0, "index", &arguments.index, "DIR",
-                      "solved examples to search (retrieval.directory; `warpgym index`)"),
-        OPTION_PROBLEMS(&arguments.search_paths),
-        OPTION_SET(&arguments.sets),
+        OPTION_SETTING(0, "index", &arguments.index, "DIR",
+                       "solved examples to search (retrieval.directory; `warpgym index`)",
+                       .setting = "retrieval.directory"),
+        OPTION_PROBLEMS,
+        OPTION_SET,
         OPTION_GROUP("Where submissions are judged"),
-        OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "on a server (http://HOST:PORT); default client.url"),
-        OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
-        OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 64, "N",
-                   "submissions judged at the same time; here one per CPU, on a server 64"),
+        OPTIONS_WHERE(&arguments.where, 64,
+                      "submissions judged at the same time; here one per CPU, on a server 64"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(mcp_main, options, argc, argv, NULL, &status))
-        return status;
-    return cli_end(options, NULL, mcp_with_settings(&arguments));
+    return cli_run(call, options, mcp_run, &arguments);
 }

@@ -32,7 +32,7 @@ enum cli_option_kind {
     CLI_OPTION_INT,    /* int64_t *, within low..high */
     CLI_OPTION_FLOAT,  /* double *, within low..high */
     CLI_OPTION_CHOICE, /* int *: the index in `choices` */
-    CLI_OPTION_LIST,   /* struct cli_words *: each use adds one */
+    CLI_OPTION_LIST,   /* struct cli_words *: each use adds one; NULL: cli_run has it */
 };
 
 struct cli_words {
@@ -49,6 +49,9 @@ struct cli_option {
     const char *help;
     double low, high;
     const char *const *choices; /* NULL-terminated */
+    /* Of a string that gives a setting another name (cli_run assigns it): the setting's path; its
+     * value if no source has one, or NULL; a value that is not the setting's, or NULL. */
+    const char *setting, *standard, *except;
 };
 
 #define OPTION_END                                                                                 \
@@ -68,6 +71,12 @@ struct cli_option {
     CLI_OPTION_ROW(FLOAT, double, l, n, v, p, h, from, to, NULL)
 #define OPTION_CHOICE(l, n, v, names, p, h) CLI_OPTION_ROW(CHOICE, int, l, n, v, p, h, 0, 0, names)
 #define OPTION_LIST(l, n, v, p, h) CLI_OPTION_ROW(LIST, struct cli_words, l, n, v, p, h, 0, 0, NULL)
+/* The last arguments: .setting = "queue.url" and what else of it is needed. */
+#define OPTION_SETTING(l, n, v, p, h, ...)                                                         \
+    {                                                                                              \
+        .kind = CLI_OPTION_STRING, .letter = (l), .name = (n),                                     \
+        .value = (1 ? (v) : (const char **)0), .placeholder = (p), .help = (h), __VA_ARGS__        \
+    }
 
 /* The conditional makes a pointer of another type a warning. */
 #define CLI_OPTION_ROW(k, type, l, n, v, p, h, from, to, names)                                    \
@@ -76,13 +85,20 @@ struct cli_option {
         .placeholder = (p), .help = (h), .low = (from), .high = (to), .choices = (names)           \
     }
 
+#define CLI_MANY SIZE_MAX
+
+struct cli_call;
 struct cli_command {
     const char *name;        /* "eval", "problem check" */
     const char *arguments;   /* behind the options in the usage line: "PROBLEM CANDIDATE..." */
     const char *summary;     /* one line */
     const char *description; /* paragraphs, or NULL */
     const char *examples;    /* lines, or NULL */
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
+    struct {
+        size_t least, most; /* how many arguments; nothing here: any number, none without a usage */
+        const char *wanted; /* what they are, for an error: "a run" */
+    } words;
+    int (*run)(struct cli_call *call); /* returns the exit status */
 };
 
 #define OPTIONS_HELP 1 /* options_parse saw -h or --help */

@@ -1,9 +1,6 @@
 /* problem list, show, check. */
 #include "cli/cli.h"
 
-#include "base/json.h"
-#include "cli/search_paths.h"
-#include "cli/table.h"
 #include "judge/problem_audit.h"
 #include "problem/load.h"
 #include "problem/suite.h"
@@ -13,26 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUT_BYTES ((size_t)16 << 20)
-
-struct arguments {
-    struct cli_words search_paths, sets, words;
-    bool json, all, verbose;
-};
-
 static const char *format_name(enum problem_format format)
 {
     return format == PROBLEM_NATIVE ? "native" : "torch";
 }
 
-static void list_one(const struct suite_entry *entry, bool json, struct table *table,
-                     struct buf *out)
+/* `table` NULL: as JSON. */
+static void list_one(struct cli_call *call, const struct suite_entry *entry, struct table *table)
 {
     struct problem problem;
     struct err err;
     bool loaded = problem_load(&problem, entry->path, entry->id, &err) == 0;
     const char *summary = loaded ? problem.summary : err.text;
-    if (json) {
+    if (!table) {
         json_t *object = json_object();
         json_put(object, "id", json_text(entry->id));
         json_put(object, "format", json_text(format_name(entry->format)));
@@ -40,8 +30,7 @@ static void list_one(const struct suite_entry *entry, bool json, struct table *t
         json_put(object, "hash", json_text(loaded ? problem.hash : NULL));
         json_put(object, "summary", json_text(loaded ? problem.summary : NULL));
         json_put(object, "error", json_text(loaded ? NULL : err.text));
-        (void)!json_line_write(object, out, &err);
-        json_decref(object);
+        cli_put_json(call, object);
     } else {
         table_cell(table, STYLE_STRONG, "%s", entry->id);
         table_cell(table, STYLE_NONE, "%s", format_name(entry->format));
@@ -51,27 +40,36 @@ static void list_one(const struct suite_entry *entry, bool json, struct table *t
         problem_deinit(&problem);
 }
 
-static int problem_list(const struct arguments *arguments, const struct paths_list *search_paths)
+static int problem_list_run(struct cli_call *call, void *arguments, struct err *err)
 {
+    const bool *json = arguments;
     struct suite suite;
-    struct err err;
-    struct buf out;
-    if (suite_open(&suite, search_paths->items, search_paths->count, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    struct table *table = table_new();
-    table_column(table, "problem", TABLE_LEFT);
-    table_column(table, "format", TABLE_LEFT);
-    table_column(table, "what it computes", TABLE_LEFT);
-    buf_init(&out, OUT_BYTES);
+    if (suite_open(&suite, call->search_paths.items, call->search_paths.count, err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err->text);
+    struct table *table = *json ? NULL : table_new();
+    if (table) {
+        table_column(table, "problem", TABLE_LEFT);
+        table_column(table, "format", TABLE_LEFT);
+        table_column(table, "what it computes", TABLE_LEFT);
+    }
     for (size_t i = 0; i < suite.count; i++)
-        list_one(&suite.entries[i], arguments->json, table, &out);
-    if (!arguments->json)
-        table_render(table, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
-    table_free(table);
+        list_one(call, &suite.entries[i], table);
+    if (table)
+        cli_put_table(call, table);
     suite_close(&suite);
     return EXIT_PASSED;
+}
+
+int problem_list_main(struct cli_call *call)
+{
+    bool json = false;
+    const struct cli_option options[] = {
+        OPTION_PROBLEMS,
+        OPTION_SET,
+        OPTION_FLAG(0, "json", &json, "one JSON object a line"),
+        OPTION_END,
+    };
+    return cli_run(call, options, problem_list_run, &json);
 }
 
 static const char *const role_names[] = {"in", "out", "inout", "size", "scalar"};
@@ -123,38 +121,43 @@ static void show_native(const struct problem *problem, struct buf *out)
                    problem_bytes(problem, &problem->time[0]));
 }
 
-static int problem_show(const struct arguments *arguments, const struct paths_list *search_paths)
+static int problem_show_run(struct cli_call *call, void *arguments, struct err *err)
 {
     struct problem problem;
-    struct err err;
-    struct buf out;
-    if (arguments->words.count != 1)
-        return cli_fail(EXIT_USAGE, "problem show: name one problem");
-    if (suite_load(search_paths->items, search_paths->count, arguments->words.items[0], &problem,
-                   &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    buf_init(&out, OUT_BYTES);
-    buf_printf(&out, "%s — %s\n\nformat     %s\nhash       %s\nfile       %s\n", problem.id,
+    struct buf *out = &call->out;
+    if (suite_load(call->search_paths.items, call->search_paths.count, call->words.items[0],
+                   &problem, err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err->text);
+    buf_printf(out, "%s — %s\n\nformat     %s\nhash       %s\nfile       %s\n", problem.id,
                problem.summary, format_name(problem.format), problem.hash,
                problem.format == PROBLEM_NATIVE ? problem.yaml_path : problem.reference_path);
     if (problem.category[0])
-        buf_printf(&out, "category   %s\n", problem.category);
+        buf_printf(out, "category   %s\n", problem.category);
     if (problem.format == PROBLEM_NATIVE)
-        show_native(&problem, &out);
-    buf_printf(&out, "\n%s\n\n", problem.reference_path);
-    buf_append(&out, problem.reference_text, problem.reference_bytes);
-    cli_print(&out);
-    buf_deinit(&out);
+        show_native(&problem, out);
+    buf_printf(out, "\n%s\n\n", problem.reference_path);
+    buf_append(out, problem.reference_text, problem.reference_bytes);
     problem_deinit(&problem);
     return EXIT_PASSED;
 }
 
-static void check_json(const struct problem *problem, const struct problem_audit *audit,
-                       const struct err *err, struct buf *out)
+int problem_show_main(struct cli_call *call)
+{
+    const struct cli_option options[] = {OPTION_PROBLEMS, OPTION_SET, OPTION_END};
+    return cli_run(call, options, problem_show_run, NULL);
+}
+
+struct check {
+    struct cli_call *call;
+    struct judge *judge;
+    bool json, all, verbose;
+};
+
+static json_t *check_json(const struct problem *problem, const struct problem_audit *audit,
+                          const struct err *err)
 {
     json_t *object = json_object();
     json_t *attempts = json_array();
-    struct err ignored;
     for (size_t i = 0; i < audit->count; i++) {
         const struct attempt *attempt = &audit->attempts[i];
         json_t *row = json_object();
@@ -171,8 +174,7 @@ static void check_json(const struct problem *problem, const struct problem_audit
     json_put(object, "own_error_in_tolerances", json_number(audit->own_error));
     json_put(object, "attempts", attempts);
     json_put(object, "error", json_text(err ? err->text : NULL));
-    (void)!json_line_write(object, out, &ignored);
-    json_decref(object);
+    return object;
 }
 
 static void check_text(const struct problem *problem, const struct problem_audit *audit,
@@ -207,132 +209,84 @@ static void check_text(const struct problem *problem, const struct problem_audit
     }
 }
 
-static int check_one(struct judge *judge, const struct arguments *arguments,
-                     const struct problem *problem)
+/* Each result is printed at once: an audit takes seconds. */
+static int check_one(const struct check *check, const struct problem *problem)
 {
     struct problem_audit audit;
     struct err err = {0};
-    struct buf out;
-    int status = EXIT_PASSED;
-    buf_init(&out, OUT_BYTES);
-    int result = problem_audit_run(judge, problem, &audit, &err);
-    if (result == 0)
-        status = problem_audit_gamed(&audit) ? EXIT_SOME_FAILED : EXIT_PASSED;
-    else
-        status = cli_status(&err);
-    if (arguments->json)
-        check_json(problem, &audit, result < 0 ? &err : NULL, &out);
+    int result = problem_audit_run(check->judge, problem, &audit, &err);
+    int status = result < 0                    ? cli_status(&err)
+                 : problem_audit_gamed(&audit) ? EXIT_SOME_FAILED
+                                               : EXIT_PASSED;
+    if (check->json)
+        cli_put_json(check->call, check_json(problem, &audit, result < 0 ? &err : NULL));
     else if (result == 0)
-        check_text(problem, &audit, arguments->verbose, &out);
+        check_text(problem, &audit, check->verbose, &check->call->out);
     else
         cli_fail(0, "%s: %s", problem->id, err.text);
-    cli_print(&out);
-    buf_deinit(&out);
+    cli_flush(check->call);
     problem_audit_deinit(&audit);
     return status;
 }
 
-static int check_named(struct judge *judge, const struct arguments *arguments,
-                       const struct paths_list *search_paths, const char *name)
+/* The worst status of the problems so far. */
+static int check_named(const struct check *check, const char *name, int status)
 {
+    const struct paths_list *paths = &check->call->search_paths;
     struct problem problem;
     struct err err;
-    if (suite_load(search_paths->items, search_paths->count, name, &problem, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    int status = check_one(judge, arguments, &problem);
-    problem_deinit(&problem);
-    return status;
+    int one;
+    if (suite_load(paths->items, paths->count, name, &problem, &err) < 0) {
+        one = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        one = check_one(check, &problem);
+        problem_deinit(&problem);
+    }
+    return one > status ? one : status;
 }
 
-static int check_all(struct judge *judge, const struct arguments *arguments,
-                     const struct paths_list *search_paths)
+static int check_all(const struct check *check)
 {
+    const struct paths_list *paths = &check->call->search_paths;
     struct suite suite;
     struct err err;
     int status = EXIT_PASSED;
-    if (suite_open(&suite, search_paths->items, search_paths->count, &err) < 0)
+    if (suite_open(&suite, paths->items, paths->count, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
-    for (size_t i = 0; i < suite.count && !cli_cancelled; i++) {
-        int one = check_named(judge, arguments, search_paths, suite.entries[i].id);
-        status = one > status ? one : status;
-    }
+    for (size_t i = 0; i < suite.count && !cli_cancelled; i++)
+        status = check_named(check, suite.entries[i].id, status);
     suite_close(&suite);
-    return cli_cancelled ? EXIT_INTERRUPTED : status;
+    return status;
 }
 
-static int run_check(const struct arguments *arguments, const struct settings *settings,
-                     const struct paths_list *search_paths)
+static int problem_check_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct judge_options options = {.settings = settings, .cancelled = &cli_cancelled};
-    struct judge *judge;
-    struct err err;
-    int status = EXIT_PASSED;
-    if (arguments->words.count == 0 && !arguments->all)
+    struct check *check = arguments;
+    const struct judge_options options = {.settings = &call->settings, .cancelled = &cli_cancelled};
+    if (call->words.count == 0 && !check->all)
         return cli_fail(EXIT_USAGE, "problem check: name a problem, or give --all");
-    if (judge_open(&judge, &options, &err) < 0)
-        return cli_fail_err(&err);
+    int result = judge_open(&check->judge, &options, err);
+    if (result < 0)
+        return result;
     cli_catch_signals();
-    if (arguments->all)
-        status = check_all(judge, arguments, search_paths);
-    for (size_t i = 0; i < arguments->words.count && !cli_cancelled; i++) {
-        int one = check_named(judge, arguments, search_paths, arguments->words.items[i]);
-        status = one > status ? one : status;
-    }
-    judge_close(judge);
+    check->call = call;
+    int status = check->all ? check_all(check) : EXIT_PASSED;
+    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
+        status = check_named(check, call->words.items[i], status);
+    judge_close(check->judge);
     return cli_cancelled ? EXIT_INTERRUPTED : status;
 }
 
-enum verb { VERB_LIST, VERB_SHOW, VERB_CHECK };
-
-static int problem_run(enum verb verb, int (*self)(int argc, char **argv), int argc, char **argv)
+int problem_check_main(struct cli_call *call)
 {
-    struct arguments arguments = {0};
-    struct settings settings;
-    struct paths_list search_paths;
-    struct err err;
-    int status;
-    struct cli_option options[8];
-    size_t count = 0;
-    options[count++] = (struct cli_option)OPTION_PROBLEMS(&arguments.search_paths);
-    options[count++] = (struct cli_option)OPTION_SET(&arguments.sets);
-    if (verb != VERB_SHOW)
-        options[count++] = (struct cli_option)OPTION_FLAG(0, "json", &arguments.json,
-                                                          "one JSON object a line");
-    if (verb == VERB_CHECK) {
-        options[count++] = (struct cli_option)OPTION_FLAG('a', "all", &arguments.all,
-                                                          "every problem");
-        options[count++] = (struct cli_option)OPTION_FLAG('v', "verbose", &arguments.verbose,
-                                                          "refused attempts, too");
-    }
-    options[count] = (struct cli_option)OPTION_END;
-    if (!cli_parse(self, options, argc, argv, &arguments.words, &status))
-        return status;
-    status = EXIT_USAGE;
-    if (cli_settings(&settings, &arguments.sets)) {
-        if (cli_search_paths(&arguments.search_paths, &settings, &search_paths, &err) < 0) {
-            status = cli_fail_err(&err);
-        } else {
-            status = verb == VERB_LIST   ? problem_list(&arguments, &search_paths)
-                     : verb == VERB_SHOW ? problem_show(&arguments, &search_paths)
-                                         : run_check(&arguments, &settings, &search_paths);
-            paths_list_deinit(&search_paths);
-        }
-        settings_deinit(&settings);
-    }
-    return cli_end(options, &arguments.words, status);
-}
-
-int problem_list_main(int argc, char **argv)
-{
-    return problem_run(VERB_LIST, problem_list_main, argc, argv);
-}
-
-int problem_show_main(int argc, char **argv)
-{
-    return problem_run(VERB_SHOW, problem_show_main, argc, argv);
-}
-
-int problem_check_main(int argc, char **argv)
-{
-    return problem_run(VERB_CHECK, problem_check_main, argc, argv);
+    struct check check = {0};
+    const struct cli_option options[] = {
+        OPTION_PROBLEMS,
+        OPTION_SET,
+        OPTION_FLAG(0, "json", &check.json, "one JSON object a line"),
+        OPTION_FLAG('a', "all", &check.all, "every problem"),
+        OPTION_FLAG('v', "verbose", &check.verbose, "refused attempts, too"),
+        OPTION_END,
+    };
+    return cli_run(call, options, problem_check_run, &check);
 }

@@ -1,10 +1,7 @@
 /* prompt: shows the first prompt of a problem, or checks a directory of templates. */
 #include "cli/cli.h"
 
-#include "base/json.h"
 #include "base/printable.h"
-#include "cli/search_paths.h"
-#include "cli/table.h"
 #include "gym/episode/episode.h"
 #include "gym/prompt/prompt.h"
 #include "judge/request/request.h"
@@ -13,23 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUT_BYTES ((size_t)64 << 20)
-
 struct arguments {
     const char *language, *style, *check;
-    struct cli_words search_paths, sets, words;
     int64_t shots, budget, retrieve; /* -1: the settings' */
     bool thinking, json;
 };
 
-static void print_json(const json_t *messages, struct buf *out)
+static json_t *messages_json(json_t *messages)
 {
-    struct err err;
     json_t *object = json_object();
-    json_put(object, "messages", json_incref((json_t *)messages));
+    json_put(object, "messages", json_incref(messages));
     json_put(object, "tokens", json_integer(prompt_tokens(messages)));
-    (void)!json_line_write(object, out, &err);
-    json_decref(object);
+    return object;
 }
 
 static void print_text(const json_t *messages, struct buf *out)
@@ -70,106 +62,82 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     return configuration;
 }
 
-static int show_messages(const struct arguments *arguments, struct gym *gym,
-                         const struct problem *problem, bool known)
+static int show_messages(struct cli_call *call, const struct arguments *arguments, struct gym *gym,
+                         const struct problem *problem, bool known, struct err *err)
 {
     json_t *configuration = configuration_of(arguments, problem, known), *messages = NULL;
     struct episode *episode = NULL;
-    struct buf out;
-    struct err err;
-    int status = EXIT_PASSED;
-    buf_init(&out, OUT_BYTES);
-    if (episode_new(&episode, gym, "prompt", configuration, &err) < 0 ||
-        episode_messages(episode, &messages, &err) < 0)
-        status = cli_fail_err(&err);
-    else if (arguments->json)
-        print_json(messages, &out);
-    else
-        print_text(messages, &out);
-    cli_print(&out);
-    buf_deinit(&out);
+    int result = episode_new(&episode, gym, "prompt", configuration, err);
+    if (result == 0)
+        result = episode_messages(episode, &messages, err);
+    if (result == 0 && arguments->json)
+        cli_put_json(call, messages_json(messages));
+    else if (result == 0)
+        print_text(messages, &call->out);
     json_decref(messages);
     episode_free(episode);
     json_decref(configuration);
-    return status;
+    return result;
 }
 
-static int show_in(const struct arguments *arguments, const struct settings *settings,
-                   const struct paths_list *search_paths)
+static int prompt_show(struct cli_call *call, const struct arguments *arguments, struct err *err)
 {
-    const struct gym_options options = {.settings = settings,
-                                        .search_paths = search_paths->items,
-                                        .search_path_count = search_paths->count};
-    const char *word = arguments->words.items[0];
+    const struct paths_list *paths = &call->search_paths;
+    const struct gym_options options = {.settings = &call->settings,
+                                        .search_paths = paths->items,
+                                        .search_path_count = paths->count};
     struct problem problem = {0}, known = {0};
     struct gym *gym = NULL;
-    struct err err;
-    int result = suite_load(search_paths->items, search_paths->count, word, &problem, &err), status;
-    bool is_known = suite_load_id(search_paths->items, search_paths->count, word, &known,
-                                  &(struct err){0}) == 0;
+    if (call->words.count != 1)
+        return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
+    const char *word = call->words.items[0];
+    int result = suite_load(paths->items, paths->count, word, &problem, err);
+    bool is_known = suite_load_id(paths->items, paths->count, word, &known, &(struct err){0}) == 0;
     if (result == 0)
-        result = gym_open(&gym, &options, &err);
-    status = result < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
-                        : show_messages(arguments, gym, is_known ? &known : &problem, is_known);
+        result = gym_open(&gym, &options, err);
+    if (result < 0)
+        result = cli_fail(EXIT_USAGE, "%s", err->text);
+    else
+        result = show_messages(call, arguments, gym, is_known ? &known : &problem, is_known, err);
     gym_close(gym);
     problem_deinit(&known);
     problem_deinit(&problem);
-    return status;
+    return result;
 }
 
-static int prompt_show(const struct arguments *arguments, const struct settings *settings)
+static int prompt_check(struct cli_call *call, const char *directory, struct err *err)
 {
-    struct paths_list search_paths;
-    struct err err;
-    if (arguments->words.count != 1)
-        return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
-    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail_err(&err);
-    int status = show_in(arguments, settings, &search_paths);
-    paths_list_deinit(&search_paths);
-    return status;
-}
-
-static int prompt_check(const struct arguments *arguments, const struct prompts *prompts)
-{
-    struct buf out;
-    struct err err;
-    if (arguments->words.count > 0)
+    struct prompts *prompts = NULL;
+    size_t changed = 0;
+    if (call->words.count > 0)
         return cli_fail(EXIT_USAGE, "prompt: --check takes a directory and no problem");
-    if (prompts_try(prompts, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    buf_init(&out, OUT_BYTES);
-    size_t changed = prompts_describe(prompts, &out);
-    cli_print(&out);
-    buf_deinit(&out);
-    return changed > 0
-               ? EXIT_PASSED
-               : cli_fail(EXIT_USAGE,
-                          "%s: no templates: they are in directories, as in STYLE/first.txt",
-                          arguments->check);
-}
-
-static int prompt_run(const struct arguments *arguments, struct settings *settings)
-{
-    struct prompts *prompts;
-    struct err err;
-    if (arguments->check &&
-        settings_set(settings, "prompts.path", arguments->check, ORIGIN_COMMAND_LINE, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    if (!arguments->check)
-        return prompt_show(arguments, settings);
-    if (prompts_open(&prompts, settings, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
-    int status = prompt_check(arguments, prompts);
+    int result = settings_set(&call->settings, "prompts.path", directory, ORIGIN_COMMAND_LINE, err);
+    if (result == 0)
+        result = prompts_open(&prompts, &call->settings, err);
+    if (result == 0)
+        result = prompts_try(prompts, err);
+    if (result == 0)
+        changed = prompts_describe(prompts, &call->out);
+    if (result == 0 && changed == 0)
+        result = err_set(err, ERR_INPUT,
+                         "%s: no templates: they are in directories, as in STYLE/first.txt",
+                         directory);
     prompts_close(prompts);
-    return status;
+    return result < 0 ? cli_fail(EXIT_USAGE, "%s", err->text) : EXIT_PASSED;
 }
 
-int prompt_main(int argc, char **argv)
+static int prompt_run(struct cli_call *call, void *context, struct err *err)
+{
+    const struct arguments *arguments = context;
+    return arguments->check ? prompt_check(call, arguments->check, err)
+                            : prompt_show(call, arguments, err);
+}
+
+int prompt_main(struct cli_call *call)
 {
     struct arguments arguments = {.shots = -1, .budget = -1, .retrieve = -1};
     char languages[CLI_LANGUAGES_BYTES];
-    struct cli_option options[] = {
+    const struct cli_option options[] = {
         OPTION_STRING('l', "language", &arguments.language, "NAME",
                       cli_languages("of the solution (gym.language)", languages)),
         OPTION_STRING(0, "style", &arguments.style, "NAME",
@@ -184,20 +152,9 @@ int prompt_main(int argc, char **argv)
         OPTION_STRING(0, "check", &arguments.check, "DIR",
                       "test the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
-        OPTION_PROBLEMS(&arguments.search_paths),
-        OPTION_SET(&arguments.sets),
+        OPTION_PROBLEMS,
+        OPTION_SET,
         OPTION_END,
     };
-    struct settings settings;
-    int status;
-    if (!cli_parse(prompt_main, options, argc, argv, &arguments.words, &status))
-        return status;
-    status = EXIT_USAGE;
-    if (cli_settings(&settings, &arguments.sets)) {
-        status = prompt_run(&arguments, &settings);
-        settings_deinit(&settings);
-    } else {
-        status = EXIT_USAGE;
-    }
-    return cli_end(options, &arguments.words, status);
+    return cli_run(call, options, prompt_run, &arguments);
 }

@@ -2,11 +2,9 @@
 #include "gym/report/report.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/report_table.h"
-#include "cli/table.h"
 #include "rl/run/run_view.h"
 
 #include <errno.h>
@@ -20,7 +18,6 @@ struct arguments {
     int64_t samples;
     int by;
     bool json;
-    struct cli_words runs;
 };
 
 static int by_value(const void *a, const void *b)
@@ -152,19 +149,6 @@ static int read_problems(const char *text, struct report_options *options, struc
     return 0;
 }
 
-static int print_json(const struct report *report, struct err *err)
-{
-    struct buf out;
-    json_t *object = report_json(report);
-    buf_init(&out, LIMIT_REPORT_BYTES);
-    int result = json_line_write(object, &out, err);
-    if (result == 0)
-        cli_print(&out);
-    buf_deinit(&out);
-    json_decref(object);
-    return result;
-}
-
 static int write_html(const struct report *report, const char *path, struct err *err)
 {
     struct buf page;
@@ -176,25 +160,14 @@ static int write_html(const struct report *report, const char *path, struct err 
     return result;
 }
 
-static void print_table(const struct report *report)
+static int write_all(struct cli_call *call, const struct report *report,
+                     const struct arguments *arguments, struct err *err)
 {
-    struct buf out;
-    buf_init(&out, LIMIT_REPORT_BYTES);
-    report_table(report, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
-}
-
-static int write_all(const struct report *report, const struct arguments *arguments,
-                     struct err *err)
-{
-    int result = 0;
-    if (arguments->html)
-        result = write_html(report, arguments->html, err);
+    int result = arguments->html ? write_html(report, arguments->html, err) : 0;
     if (result == 0 && arguments->json)
-        return print_json(report, err);
-    if (result == 0 && !(arguments->html && strcmp(arguments->html, "-") == 0))
-        print_table(report);
+        cli_put_json(call, report_json(report));
+    else if (result == 0 && !(arguments->html && strcmp(arguments->html, "-") == 0))
+        report_table(report, style_wanted(STDOUT_FILENO), &call->out);
     return result;
 }
 
@@ -210,29 +183,30 @@ static int refuse_training(const struct cli_words *runs, struct err *err)
     return 0;
 }
 
-static int report_runs(const struct arguments *arguments, struct err *err)
+static int report_run(struct cli_call *call, void *context, struct err *err)
 {
+    const struct arguments *arguments = context;
     struct report_options options = {.by = (enum report_grouping)arguments->by,
                                      .samples = (size_t)arguments->samples};
     struct cli_words names = {0};
     struct arena arena = {0};
     struct report *report = NULL;
-    int result = refuse_training(&arguments->runs, err);
+    int result = refuse_training(&call->words, err);
     if (result == 0)
         result = read_thresholds(arguments, &options, err);
     if (result == 0)
         result = read_problems(arguments->problems, &options, &arena, &names, err);
     if (result == 0)
-        result = report_open(&report, arguments->runs.items, arguments->runs.count, &options, err);
+        result = report_open(&report, call->words.items, call->words.count, &options, err);
     if (result == 0)
-        result = write_all(report, arguments, err);
+        result = write_all(call, report, arguments, err);
     report_close(report);
     cli_words_deinit(&names);
     arena_deinit(&arena);
     return result;
 }
 
-int report_main(int argc, char **argv)
+int report_main(struct cli_call *call)
 {
     static const char *const groupings[] = {
 #define X(symbol, name) [symbol] = name,
@@ -240,8 +214,6 @@ int report_main(int argc, char **argv)
 #undef X
             NULL};
     struct arguments arguments = {.k = "1,4,8", .p = "0.8,1,1.5,2,3"};
-    struct err err;
-    int status;
     const struct cli_option options[] = {
         OPTION_GROUP("What is counted"),
         OPTION_STRING(0, "problems", &arguments.problems, "N|FILE",
@@ -258,13 +230,5 @@ int report_main(int argc, char **argv)
                       "also write a page with plots and every candidate; - prints it instead"),
         OPTION_END,
     };
-    if (!cli_parse(report_main, options, argc, argv, &arguments.runs, &status))
-        return status;
-    if (arguments.runs.count == 0)
-        status =
-            cli_usage(report_main,
-                      "name at least one run: a directory with trajectories.jsonl, or such a file");
-    else
-        status = cli_result(report_runs(&arguments, &err), &err);
-    return cli_end(options, &arguments.runs, status);
+    return cli_run(call, options, report_run, &arguments);
 }

@@ -1,13 +1,9 @@
 /* rollout: `warpgym rollout`: a policy answers, the judge judges, episodes become trajectories. */
 #include "cli/cli.h"
 
-#include "base/json.h"
 #include "base/log.h"
+#include "cli/evaluator.h"
 #include "cli/progress.h"
-#include "cli/search_paths.h"
-#include "cli/table.h"
-#include "client/client_settings.h"
-#include "client/evaluator.h"
 #include "gym/episode/best.h"
 #include "gym/episode/rollout.h"
 #include "gym/episode/tasks.h"
@@ -25,10 +21,10 @@
 #define STANDARD_JOBS 32
 
 struct arguments {
-    const char *policy, *model, *server, *out, *best;
-    struct cli_words problems, search_paths, sets;
-    int64_t samples, jobs, evaluations;
-    bool timing, quiet, local;
+    const char *policy, *model, *out, *best;
+    struct cli_where where;
+    int64_t samples, jobs;
+    bool timing, quiet;
 };
 
 /* Totals for the progress line and the summary. */
@@ -106,32 +102,32 @@ static void on_rollout_event(void *context, const struct rollout_event *event)
     totals->improved += kept;
 }
 
-static void print_summary(const struct totals *totals, const struct rollout_counts *counts,
-                          const char *directory)
+static void put_summary(const struct totals *totals, const struct rollout_counts *counts,
+                        const char *directory, struct buf *out)
 {
-    printf("%zu of %zu episodes", counts->found + counts->done, counts->episodes);
+    buf_printf(out, "%zu of %zu episodes", counts->found + counts->done, counts->episodes);
     if (counts->found > 0)
-        printf(" (%zu from before)", counts->found);
-    printf(", %" PRIu64 " turns", totals->turns);
+        buf_printf(out, " (%zu from before)", counts->found);
+    buf_printf(out, ", %" PRIu64 " turns", totals->turns);
     if (totals->episodes > 0)
-        printf(", %" PRIu64 " solved (%.0f %%)", totals->solved,
-               100.0 * (double)totals->solved / (double)totals->episodes);
+        buf_printf(out, ", %" PRIu64 " solved (%.0f %%)", totals->solved,
+                   100.0 * (double)totals->solved / (double)totals->episodes);
     if (totals->unjudged > 0)
-        printf(", %" PRIu64 " could not be judged", totals->unjudged);
+        buf_printf(out, ", %" PRIu64 " could not be judged", totals->unjudged);
     if (totals->timed > 0)
-        printf(", %" PRIu64 " at least as fast as the reference", totals->faster);
-    if (totals->timed > 0)
-        printf(", geometric mean of the best %.2fx",
-               exp(totals->log_speedup / (double)totals->timed));
+        buf_printf(out,
+                   ", %" PRIu64 " at least as fast as the reference, geometric mean of the best "
+                   "%.2fx",
+                   totals->faster, exp(totals->log_speedup / (double)totals->timed));
     if (totals->tokens > 0)
-        printf(", %" PRIu64 " tokens generated", totals->tokens);
+        buf_printf(out, ", %" PRIu64 " tokens generated", totals->tokens);
     if (totals->cost > 0)
-        printf(", cost %.4g", totals->cost);
-    printf("\n");
+        buf_printf(out, ", cost %.4g", totals->cost);
+    buf_puts(out, "\n");
     if (totals->best)
-        printf("%" PRIu64 " candidates were written to %s\n", totals->improved, totals->best);
-    printf("warpgym report %s\n", directory);
-    fflush(stdout);
+        buf_printf(out, "%" PRIu64 " candidates were written to %s\n", totals->improved,
+                   totals->best);
+    buf_printf(out, "warpgym report %s\n", directory);
 }
 
 static json_t *configuration_of(const struct arguments *arguments, const struct settings *settings)
@@ -157,8 +153,8 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     return configuration;
 }
 
-static int rollout_play(const struct arguments *arguments, struct rollout_options *options,
-                        size_t count, struct err *err)
+static int rollout_play(struct cli_call *call, const struct arguments *arguments,
+                        struct rollout_options *options, size_t count, struct err *err)
 {
     struct totals totals = {.best = arguments->best};
     struct rollout_counts counts;
@@ -170,34 +166,21 @@ static int rollout_play(const struct arguments *arguments, struct rollout_option
     log_set_hooks(NULL, NULL, NULL);
     progress_free(totals.progress);
     if (counts.episodes > 0)
-        print_summary(&totals, &counts, arguments->out);
+        put_summary(&totals, &counts, options->directory, &call->out);
     if (result == ERR_CANCELLED) {
         fprintf(stderr, "warpgym: interrupted; the same command resumes\n");
         return EXIT_INTERRUPTED;
     }
     if (result < 0)
-        return cli_fail_err(err);
+        return result;
     return counts.failed > 0 || totals.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
-static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
-                          const struct paths_list *search_paths, struct evaluator **evaluator,
-                          struct err *err)
+static int rollout_work(struct cli_call *call, void *context, struct err *err)
 {
-    const struct evaluator_options options = {.settings = settings,
-                                              .search_paths = search_paths->items,
-                                              .search_path_count = search_paths->count,
-                                              .max_in_flight = (size_t)arguments->evaluations,
-                                              .cancelled = &cli_cancelled};
-    bool remote = !arguments->local && (arguments->server || client_settings(settings)->url[0]);
-    return remote ? evaluator_open_remote(evaluator, arguments->server, &options, err)
-                  : evaluator_open_local(evaluator, &options, err);
-}
-
-static int rollout_with_arguments(const struct arguments *arguments,
-                                  const struct settings *settings,
-                                  const struct paths_list *search_paths)
-{
+    const struct arguments *arguments = context;
+    const struct settings *settings = &call->settings;
+    const struct paths_list *search_paths = &call->search_paths;
     const struct tasks_choice choice = {.search_paths = search_paths->items,
                                         .search_path_count = search_paths->count,
                                         .language = gym_language(settings),
@@ -209,27 +192,30 @@ static int rollout_with_arguments(const struct arguments *arguments,
     const struct gym_options gym = {.settings = settings,
                                     .search_paths = search_paths->items,
                                     .search_path_count = search_paths->count};
-    struct rollout_options options = {.directory = arguments->out,
-                                      .samples = arguments->samples,
+    char standard[64];
+    struct rollout_options options = {.samples = arguments->samples,
                                       .jobs = (size_t)arguments->jobs,
                                       .cancelled = &cli_cancelled};
-    struct err err = {0};
-    json_t *tasks = NULL, *configuration = configuration_of(arguments, settings);
-    int status = 0, result = tasks_of(arguments->problems.items, arguments->problems.count, &choice,
-                                      &tasks, &err);
+    json_t *tasks = NULL, *configuration = NULL;
+    if (!arguments->policy && !policy_settings(settings)->url[0])
+        return cli_fail(EXIT_USAGE, "rollout: give a policy: --policy URL (an OpenAI-compatible "
+                                    "endpoint, or scripted:FILE), or the setting policy.url");
+    cli_catch_signals();
+    options.directory = arguments->out ? arguments->out : cli_new_run(standard, sizeof standard);
+    int result = tasks_of(call->words.items, call->words.count, &choice, &tasks, err);
     if (result == 0)
-        result = gym_open(&options.gym, &gym, &err);
+        result = gym_open(&options.gym, &gym, err);
     if (result == 0)
-        result = policy_open(&options.policy, &policy, &err);
+        result = policy_open(&options.policy, &policy, err);
     if (result == 0)
-        result = open_evaluator(arguments, settings, search_paths, &options.evaluator, &err);
-    if (result < 0) {
-        status = cli_fail_err(&err);
-    } else {
+        result = cli_evaluator_open(call, &arguments->where, &cli_cancelled, &options.evaluator,
+                                    err);
+    if (result == 0) {
+        configuration = configuration_of(arguments, settings);
         options.tasks = tasks;
         options.configuration = configuration;
-        status = rollout_play(arguments, &options,
-                              json_array_size(tasks) * (size_t)arguments->samples, &err);
+        result = rollout_play(call, arguments, &options,
+                              json_array_size(tasks) * (size_t)arguments->samples, err);
     }
     if (options.evaluator)
         evaluator_close(options.evaluator);
@@ -238,31 +224,10 @@ static int rollout_with_arguments(const struct arguments *arguments,
     gym_close(options.gym);
     json_decref(configuration);
     json_decref(tasks);
-    return status;
+    return result;
 }
 
-static int run_with_search_paths(const struct arguments *arguments, const struct settings *settings)
-{
-    struct arguments chosen = *arguments;
-    struct paths_list search_paths;
-    struct err err = {0};
-    char standard[64];
-    if (arguments->problems.count == 0)
-        return cli_fail(EXIT_USAGE, "rollout: name the problems (an id, a suite such as native, "
-                                    "all, or @FILE); try `warpgym rollout --help`");
-    if (!arguments->policy && !policy_settings(settings)->url[0])
-        return cli_fail(EXIT_USAGE, "rollout: give a policy: --policy URL (an OpenAI-compatible "
-                                    "endpoint, or scripted:FILE), or the setting policy.url");
-    if (!chosen.out)
-        chosen.out = cli_new_run(standard, sizeof standard);
-    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail_err(&err);
-    int status = rollout_with_arguments(&chosen, settings, &search_paths);
-    paths_list_deinit(&search_paths);
-    return status;
-}
-
-int rollout_main(int argc, char **argv)
+int rollout_main(struct cli_call *call)
 {
     struct arguments arguments = {.samples = 1, .jobs = STANDARD_JOBS, .timing = true};
     const struct cli_option options[] = {
@@ -279,31 +244,15 @@ int rollout_main(int argc, char **argv)
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 4096, "N", "episodes at the same time; 32"),
         OPTION_FLAG(0, "timing", &arguments.timing,
                     "time candidates, too; --no-timing: correctness only"),
-        OPTION_PROBLEMS(&arguments.search_paths),
-        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
-                    "change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
-                    "(`warpgym settings`); may be repeated"),
+        OPTION_PROBLEMS,
+        OPTION_SET_HELP("change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
+                        "(`warpgym settings`); may be repeated"),
         OPTION_GROUP("Where candidates are judged"),
-        OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "on a server (http://HOST:PORT); default client.url"),
-        OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
-        OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 4096, "N",
-                   "evaluations at the same time; here one per CPU, on a server 1000"),
+        OPTIONS_WHERE(&arguments.where, 4096,
+                      "evaluations at the same time; here one per CPU, on a server 1000"),
         OPTION_GROUP("Output"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };
-    struct settings settings;
-    int status;
-    if (!cli_parse(rollout_main, options, argc, argv, &arguments.problems, &status))
-        return status;
-    status = EXIT_USAGE;
-    if (cli_settings(&settings, &arguments.sets)) {
-        cli_catch_signals();
-        status = run_with_search_paths(&arguments, &settings);
-        settings_deinit(&settings);
-    } else {
-        status = EXIT_USAGE;
-    }
-    return cli_end(options, &arguments.problems, status);
+    return cli_run(call, options, rollout_work, &arguments);
 }

@@ -1,7 +1,5 @@
-#include "base/array.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/search_paths.h"
 #include "gym/gym.h"
 #include "queue/queue_settings.h"
 #include "server/service.h"
@@ -13,17 +11,16 @@
 #include <string.h>
 
 #define STOP_MS 10000
+#define NO_WORKER "none" /* of --workers */
 
 struct arguments {
     const char *listen, *queue, *workers;
-    struct cli_words search_paths, sets;
-    bool no_worker; /* `workers` is "none" */
 };
 
 /* The parts, and what they share. */
 struct serve_context {
     const struct settings *settings;
-    struct paths_list search_paths;
+    const struct paths_list *search_paths;
     struct queue *queue;
     struct metrics *metrics;
     struct gym *gym;
@@ -35,7 +32,7 @@ static int start_worker(struct serve_context *serve, struct err *err)
 {
     const struct worker_options options = {.settings = serve->settings,
                                            .queue = serve->queue,
-                                           .search_paths = &serve->search_paths,
+                                           .search_paths = serve->search_paths,
                                            .metrics = serve->metrics};
     return worker_start(&serve->worker, &options, err);
 }
@@ -44,8 +41,8 @@ static int start_worker(struct serve_context *serve, struct err *err)
 static int serve_start(struct serve_context *serve, bool no_worker, struct err *err)
 {
     const struct gym_options gym = {.settings = serve->settings,
-                                    .search_paths = serve->search_paths.items,
-                                    .search_path_count = serve->search_paths.count};
+                                    .search_paths = serve->search_paths->items,
+                                    .search_path_count = serve->search_paths->count};
     int result = gym_open(&serve->gym, &gym, err);
     if (result < 0)
         return result;
@@ -53,8 +50,8 @@ static int serve_start(struct serve_context *serve, bool no_worker, struct err *
                                             .queue = serve->queue,
                                             .gym = serve->gym,
                                             .metrics = serve->metrics,
-                                            .search_paths = serve->search_paths.items,
-                                            .search_path_count = serve->search_paths.count};
+                                            .search_paths = serve->search_paths->items,
+                                            .search_path_count = serve->search_paths->count};
     result = service_open(&serve->service, &options, err);
     if (result == 0)
         result = service_start(serve->service, err);
@@ -83,72 +80,46 @@ static void serve_stop(struct serve_context *serve)
     gym_close(serve->gym);
 }
 
-static int serve_until_signal(struct serve_context *serve, bool no_worker)
-{
-    struct err err;
-    int result = serve_start(serve, no_worker, &err);
-    int status = EXIT_PASSED;
-    if (result < 0)
-        status = cli_fail_err(&err);
-    else
-        cli_wait_for_signal();
-    if (result == 0)
-        log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
-    serve_stop(serve);
-    return status;
-}
-
-static int serve_run(const void *context, const struct settings *settings)
+static int serve_run(struct cli_call *call, void *context, struct err *err)
 {
     const struct arguments *arguments = context;
-    struct serve_context serve = {.settings = settings};
+    struct serve_context serve = {.settings = &call->settings, .search_paths = &call->search_paths};
     struct queue_options options;
-    struct err err;
-    if (cli_search_paths(&arguments->search_paths, settings, &serve.search_paths, &err) < 0)
-        return cli_fail_err(&err);
-    int status;
-    queue_options_read(&options, settings);
-    if (queue_open(&serve.queue, queue_settings(settings)->url, &options, &err) < 0) {
-        status = cli_fail_err(&err);
-    } else {
-        serve.metrics = metrics_new();
-        status = serve_until_signal(&serve, arguments->no_worker);
-        metrics_free(serve.metrics);
-        queue_close(serve.queue);
+    cli_begin_service(&call->settings);
+    queue_options_read(&options, serve.settings);
+    int result = queue_open(&serve.queue, queue_settings(serve.settings)->url, &options, err);
+    if (result < 0)
+        return result;
+    serve.metrics = metrics_new();
+    bool no_worker = arguments->workers && strcmp(arguments->workers, NO_WORKER) == 0;
+    result = serve_start(&serve, no_worker, err);
+    if (result == 0) {
+        cli_wait_for_signal();
+        log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
     }
-    paths_list_deinit(&serve.search_paths);
-    return status;
+    serve_stop(&serve);
+    metrics_free(serve.metrics);
+    queue_close(serve.queue);
+    return result;
 }
 
-static int serve_with_settings(struct arguments *arguments)
+int serve_main(struct cli_call *call)
 {
-    arguments->no_worker = arguments->workers && strcmp(arguments->workers, "none") == 0;
-    const struct cli_alias aliases[] = {
-        {"--listen", "server.listen", arguments->listen, NULL},
-        {"--queue", "queue.url", arguments->queue, NULL},
-        {"--workers", "worker.slots", arguments->no_worker ? NULL : arguments->workers, NULL},
-    };
-    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, serve_run,
-                                 arguments);
-}
-
-int serve_main(int argc, char **argv)
-{
-    struct arguments arguments = {.workers = NULL};
+    struct arguments arguments = {0};
     const struct cli_option options[] = {
-        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
-                      "the address to serve at (server.listen); port 0: a free one"),
-        OPTION_STRING(0, "queue", &arguments.queue, "URL",
-                      "the queue (queue.url): sqlite:PATH or redis://HOST"),
-        OPTION_STRING('w', "workers", &arguments.workers, "N|none",
-                      "jobs judged here at a time (worker.slots); none: serve only, and `warpgym "
-                      "worker` judges"),
-        OPTION_PROBLEMS(&arguments.search_paths),
-        OPTION_SET(&arguments.sets),
+        OPTION_SETTING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                       "the address to serve at (server.listen); port 0: a free one",
+                       .setting = "server.listen"),
+        OPTION_SETTING(0, "queue", &arguments.queue, "URL",
+                       "the queue (queue.url): sqlite:PATH or redis://HOST",
+                       .setting = "queue.url"),
+        OPTION_SETTING('w', "workers", &arguments.workers, "N|none",
+                       "jobs judged here at a time (worker.slots); none: serve only, and `warpgym "
+                       "worker` judges",
+                       .setting = "worker.slots", .except = NO_WORKER),
+        OPTION_PROBLEMS,
+        OPTION_SET,
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(serve_main, options, argc, argv, NULL, &status))
-        return status;
-    return cli_end(options, NULL, serve_with_settings(&arguments));
+    return cli_run(call, options, serve_run, &arguments);
 }

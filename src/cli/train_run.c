@@ -112,7 +112,7 @@ static int save_settings(const struct train_run *run, struct settings *settings,
     struct buf path;
     int result = 0;
     buf_init(&path, CLI_SEARCH_PATHS_BYTES);
-    cli_search_paths_save(run->search_paths, settings, &path);
+    cli_search_paths_save(&run->search_paths, settings, &path);
     if (run->server)
         result = settings_set(settings, "client.url", run->server, ORIGIN_COMMAND_LINE, err);
     if (result == 0 && path.len > 0 && strcmp(path.data, problems_settings(settings)->path) != 0)
@@ -121,16 +121,17 @@ static int save_settings(const struct train_run *run, struct settings *settings,
     return result;
 }
 
-int train_run(const struct train_run *run, struct settings *settings)
+int train_run(const struct train_run *run, struct settings *settings, struct err *err)
 {
     struct run_progress run_progress = {.quiet = run->quiet};
     const struct cli_words none = {0};
     struct paths_list search_paths;
     struct trainer_result end = {0};
-    struct err err = {0};
-    if (save_settings(run, settings, &err) < 0 ||
-        cli_search_paths(&none, settings, &search_paths, &err) < 0)
-        return cli_fail_err(&err);
+    int result = save_settings(run, settings, err);
+    if (result == 0)
+        result = cli_search_paths(&none, settings, &search_paths, err);
+    if (result < 0)
+        return result;
     const struct trainer_options options = {.settings = settings,
                                             .directory = run->directory,
                                             .search_paths = search_paths.items,
@@ -139,9 +140,9 @@ int train_run(const struct train_run *run, struct settings *settings)
                                             .on_progress = on_trainer_event,
                                             .context = &run_progress};
     cli_catch_signals();
-    int result = trainer_run(&options, &end, &err);
+    result = trainer_run(&options, &end, err);
     end_progress(&run_progress, end.steps);
-    int status = say_end(run, result, &end, &run_progress, &err);
+    int status = say_end(run, result, &end, &run_progress, err);
     paths_list_deinit(&search_paths);
     return status;
 }

@@ -6,12 +6,12 @@
 
 struct train_run {
     const char *directory;
-    const char *server;                   /* judges; NULL: client.url's */
-    const struct cli_words *search_paths; /* of problems, before the others */
+    const char *server;            /* judges; NULL: client.url's */
+    struct cli_words search_paths; /* of problems, before the others */
     bool quiet;
     const char *again; /* the command that resumes: "warpgym train demo.yaml --out DIR" */
 };
 
-/* Returns the exit status. Server and search paths become settings, and so part of the run,
- * which resumes without them on the command line. */
-int train_run(const struct train_run *run, struct settings *settings);
+/* Returns the exit status, or a negative code. Server and search paths become settings, and so part
+ * of the run, which resumes without them on the command line. */
+int train_run(const struct train_run *run, struct settings *settings, struct err *err);

@@ -8,18 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static int print_schema(void)
+static void put_schema(struct buf *out)
 {
     json_t *schema = verdict_schema();
     char *text = json_dumps(schema, JSON_INDENT(2));
-    struct buf out;
-    buf_init(&out, LIMIT_QUEUE_BODY_BYTES);
-    buf_printf(&out, "%s\n", text);
-    cli_print(&out);
-    buf_deinit(&out);
+    buf_printf(out, "%s\n", text);
     free(text);
     json_decref(schema);
-    return EXIT_PASSED;
 }
 
 static int check_line(const struct lines *lines, const char *text, size_t count, struct err *err)
@@ -62,35 +57,32 @@ static int check_file(const char *path, size_t *checked, size_t *wrong, struct e
     return result;
 }
 
-int verdict_main(int argc, char **argv)
+static int verdict_run(struct cli_call *call, void *arguments, struct err *err)
+{
+    const bool *schema = arguments;
+    size_t checked = 0, wrong = 0;
+    int result = 0;
+    if (*schema) {
+        put_schema(&call->out);
+        return EXIT_PASSED;
+    }
+    if (call->words.count == 0)
+        return cli_fail(EXIT_USAGE, "name a file of verdicts, or - for standard input");
+    for (size_t i = 0; i < call->words.count && result == 0; i++)
+        result = check_file(call->words.items[i], &checked, &wrong, err);
+    if (result < 0)
+        return cli_fail(EXIT_USAGE, "%s", err->text);
+    buf_printf(&call->out, "%zu of %zu lines are verdicts\n", checked - wrong, checked);
+    return wrong > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+}
+
+int verdict_main(struct cli_call *call)
 {
     bool schema = false;
-    struct cli_words files = {0};
     const struct cli_option options[] = {
         OPTION_FLAG(0, "schema", &schema,
                     "print the JSON schema (docs/schemas/verdict.schema.json)"),
         OPTION_END,
     };
-    size_t checked = 0, wrong = 0;
-    int status;
-    if (!cli_parse(verdict_main, options, argc, argv, &files, &status))
-        return status;
-    if (schema)
-        status = print_schema();
-    else if (files.count == 0)
-        status = cli_fail(EXIT_USAGE, "name a file of verdicts, or - for standard input");
-    for (size_t i = 0; i < files.count && status == EXIT_PASSED; i++) {
-        struct err err;
-        if (check_file(files.items[i], &checked, &wrong, &err) < 0)
-            status = cli_fail(EXIT_USAGE, "%s", err.text);
-    }
-    if (!schema && status == EXIT_PASSED) {
-        struct buf out;
-        buf_init(&out, LIMIT_NAME_BYTES);
-        buf_printf(&out, "%zu of %zu lines are verdicts\n", checked - wrong, checked);
-        cli_print(&out);
-        buf_deinit(&out);
-        status = wrong > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
-    }
-    return cli_end(options, &files, status);
+    return cli_run(call, options, verdict_run, &schema);
 }

@@ -1,8 +1,6 @@
 #include "cli/cli.h"
 
-#include "base/array.h"
 #include "base/log.h"
-#include "cli/search_paths.h"
 #include "queue/queue.h"
 #include "queue/queue_settings.h"
 #include "server/exporter.h"
@@ -13,7 +11,6 @@
 
 struct arguments {
     const char *queue, *name, *listen, *slots;
-    struct cli_words search_paths, sets;
 };
 
 static int worker_health(void *context, struct err *err)
@@ -38,81 +35,62 @@ static int worker_announce(struct worker *worker, const struct worker_options *o
     return 0;
 }
 
-static int work_until_signal(const struct worker_options *options)
+static int work_until_signal(const struct worker_options *options, struct err *err)
 {
     const struct worker_settings *values = worker_settings(options->settings);
     struct worker *worker;
     struct exporter *exporter = NULL;
-    struct err err = {0};
-    int status = EXIT_PASSED;
-    if (worker_start(&worker, options, &err) < 0)
-        return cli_fail_err(&err);
-    if (worker_announce(worker, options, &exporter, &err) < 0)
-        status = cli_fail_err(&err);
-    else
+    int result = worker_start(&worker, options, err);
+    if (result < 0)
+        return result;
+    result = worker_announce(worker, options, &exporter, err);
+    if (result == 0)
         cli_wait_for_signal();
     log_write(LOG_LEVEL_INFO, "worker", "claiming no more jobs; running ones have %g s",
               (double)values->drain_ms * 1e-3);
     worker_drain(worker, values->drain_ms);
     exporter_stop(exporter); /* it reads the worker */
     worker_free(worker);
-    return status;
+    return result;
 }
 
-static int worker_run(const void *context, const struct settings *settings)
+static int worker_run(struct cli_call *call, void *context, struct err *err)
 {
     const struct arguments *arguments = context;
-    struct paths_list search_paths;
     struct queue_options options;
     struct queue *queue;
-    struct err err = {0};
-    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail_err(&err);
-    queue_options_read(&options, settings);
-    int status;
-    if (queue_open(&queue, queue_settings(settings)->url, &options, &err) < 0) {
-        status = cli_fail_err(&err);
-    } else {
-        struct worker_options worker = {.settings = settings,
-                                        .queue = queue,
-                                        .search_paths = &search_paths,
-                                        .metrics = metrics_new(),
-                                        .name = arguments->name};
-        status = work_until_signal(&worker);
-        metrics_free(worker.metrics);
-        queue_close(queue);
-    }
-    paths_list_deinit(&search_paths);
-    return status;
+    cli_begin_service(&call->settings);
+    queue_options_read(&options, &call->settings);
+    int result = queue_open(&queue, queue_settings(&call->settings)->url, &options, err);
+    if (result < 0)
+        return result;
+    const struct worker_options worker = {.settings = &call->settings,
+                                          .queue = queue,
+                                          .search_paths = &call->search_paths,
+                                          .metrics = metrics_new(),
+                                          .name = arguments->name};
+    result = work_until_signal(&worker, err);
+    metrics_free(worker.metrics);
+    queue_close(queue);
+    return result;
 }
 
-static int worker_with_settings(const struct arguments *arguments)
-{
-    const struct cli_alias aliases[] = {
-        {"--queue", "queue.url", arguments->queue, NULL},
-        {"--slots", "worker.slots", arguments->slots, NULL},
-        {"--listen", "worker.listen", arguments->listen, NULL},
-    };
-    return cli_run_with_settings(&arguments->sets, aliases, COUNT(aliases), true, worker_run,
-                                 arguments);
-}
-
-int worker_main(int argc, char **argv)
+int worker_main(struct cli_call *call)
 {
     struct arguments arguments = {0};
     const struct cli_option options[] = {
-        OPTION_STRING('q', "queue", &arguments.queue, "URL",
-                      "sqlite:PATH or redis://host[:port][/db] (setting queue.url)"),
-        OPTION_STRING(0, "slots", &arguments.slots, "N", "jobs at a time (setting worker.slots)"),
-        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
-                      "serve /metrics and /health there (setting worker.listen)"),
+        OPTION_SETTING('q', "queue", &arguments.queue, "URL",
+                       "sqlite:PATH or redis://host[:port][/db] (setting queue.url)",
+                       .setting = "queue.url"),
+        OPTION_SETTING(0, "slots", &arguments.slots, "N", "jobs at a time (setting worker.slots)",
+                       .setting = "worker.slots"),
+        OPTION_SETTING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                       "serve /metrics and /health there (setting worker.listen)",
+                       .setting = "worker.listen"),
         OPTION_STRING(0, "name", &arguments.name, "NAME", "its name in the queue; must be unique"),
-        OPTION_PROBLEMS(&arguments.search_paths),
-        OPTION_SET(&arguments.sets),
+        OPTION_PROBLEMS,
+        OPTION_SET,
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(worker_main, options, argc, argv, NULL, &status))
-        return status;
-    return cli_end(options, NULL, worker_with_settings(&arguments));
+    return cli_run(call, options, worker_run, &arguments);
 }

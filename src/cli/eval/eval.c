@@ -5,8 +5,7 @@
 #include "cli/eval/remote.h"
 #include "cli/eval/report.h"
 #include "cli/eval/tasks.h"
-#include "cli/search_paths.h"
-#include "client/client_settings.h"
+#include "cli/evaluator.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 
@@ -15,9 +14,10 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *problem, *out, *server;
-    struct cli_words search_paths, sets, candidates;
-    bool json, quiet, timing, local, fresh;
+    const char *problem, *out;
+    struct cli_where where;
+    const struct cli_words *sets;
+    bool json, quiet, timing, fresh;
     int64_t jobs;
 };
 
@@ -37,11 +37,6 @@ static int exit_status(const struct eval_report *report, const struct eval_tasks
     if (tasks->complaints > 0)
         return EXIT_USAGE;
     return report->failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
-}
-
-static bool is_remote(const struct arguments *arguments, const struct settings *settings)
-{
-    return !arguments->local && (arguments->server || client_settings(settings)->url[0]);
 }
 
 static int judge_here(const struct arguments *arguments, const struct settings *settings,
@@ -69,8 +64,8 @@ static int judge_there(const struct arguments *arguments, const struct settings 
                        struct err *err)
 {
     struct eval_remote remote = {.settings = settings,
-                                 .url = arguments->server,
-                                 .assignments = &arguments->sets,
+                                 .url = arguments->where.server,
+                                 .assignments = arguments->sets,
                                  .timing = arguments->timing,
                                  .fresh = arguments->fresh,
                                  .at_once = arguments->jobs,
@@ -93,7 +88,7 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     bool quiet = arguments->quiet || count == 1;
     report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
     log_set_hooks(progress_hide, progress_show, report->progress);
-    int result = is_remote(arguments, settings)
+    int result = cli_is_remote(&arguments->where, settings)
                      ? judge_there(arguments, settings, tasks, count, report, &err)
                      : judge_here(arguments, settings, tasks, count, report, &err);
     log_set_hooks(NULL, NULL, NULL);
@@ -106,52 +101,48 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     return exit_status(report, tasks, result);
 }
 
-static int eval_run(const struct arguments *arguments, const struct settings *settings)
+static int eval_run(struct cli_call *call, void *context, struct err *err)
 {
-    struct paths_list search_paths;
+    struct arguments *arguments = context;
+    const struct settings *settings = &call->settings;
     struct eval_tasks tasks;
     struct eval_report report;
     struct arena arena = {0};
-    struct err err = {0};
-    int status = EXIT_USAGE;
-    if (cli_search_paths(&arguments->search_paths, settings, &search_paths, &err) < 0)
-        return cli_fail_err(&err);
-    eval_tasks_init(&tasks, &search_paths, report_error);
-    tasks.remote = is_remote(arguments, settings);
-    if (external_load(&tasks.languages, &arena, languages_settings(settings)->path, &err) < 0) {
-        status = cli_fail_err(&err);
-        goto out;
+    arguments->sets = &call->sets;
+    cli_catch_signals();
+    eval_tasks_init(&tasks, &call->search_paths, report_error);
+    tasks.remote = cli_is_remote(&arguments->where, settings);
+    int result = external_load(&tasks.languages, &arena, languages_settings(settings)->path, err);
+    if (result == 0) {
+        for (size_t i = 0; i < call->words.count; i++)
+            eval_tasks_add(&tasks, arguments->problem, call->words.items[i]);
+        if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, err) < 0)
+            result = cli_fail(EXIT_USAGE, "%s", err->text);
+        else
+            result = tasks.count > 0 ? judge_all(arguments, settings, &tasks, &report) : EXIT_USAGE;
+        eval_report_deinit(&report);
     }
-    for (size_t i = 0; i < arguments->candidates.count; i++)
-        eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
-    if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, &err) < 0)
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    else if (tasks.count > 0)
-        status = judge_all(arguments, settings, &tasks, &report);
-    eval_report_deinit(&report);
-out:
     eval_tasks_deinit(&tasks);
-    paths_list_deinit(&search_paths);
     arena_deinit(&arena);
-    return status;
+    return result;
 }
 
-int eval_main(int argc, char **argv)
+int eval_main(struct cli_call *call)
 {
     struct arguments arguments = {.timing = true};
     const struct cli_option options[] = {
         OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
                       "KernelBench-style module"),
-        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_PROBLEMS,
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
                    "evaluations at the same time; 1, with a server 1000"),
         OPTION_FLAG(0, "timing", &arguments.timing, "time it, too; --no-timing: correctness only"),
-        OPTION_SET(&arguments.sets),
+        OPTION_SET,
         OPTION_GROUP("Where"),
-        OPTION_STRING(0, "server", &arguments.server, "URL",
+        OPTION_STRING(0, "server", &arguments.where.server, "URL",
                       "judge on a server (http://HOST:PORT); default client.url"),
-        OPTION_FLAG(0, "local", &arguments.local, "judge here, whatever client.url says"),
+        OPTION_FLAG(0, "local", &arguments.where.local, "judge here, whatever client.url says"),
         OPTION_FLAG(0, "fresh", &arguments.fresh,
                     "on a server: judge again even if it has a verdict"),
         OPTION_GROUP("Output"),
@@ -161,18 +152,5 @@ int eval_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };
-    struct settings settings;
-    int status;
-    if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
-        return status;
-    if (arguments.candidates.count == 0)
-        status = cli_usage(eval_main, "name at least one candidate");
-    else if (!cli_settings(&settings, &arguments.sets))
-        status = EXIT_USAGE;
-    else {
-        cli_catch_signals();
-        status = eval_run(&arguments, &settings);
-        settings_deinit(&settings);
-    }
-    return cli_end(options, &arguments.candidates, status);
+    return cli_run(call, options, eval_run, &arguments);
 }

@@ -2,24 +2,20 @@
 #include "cli/cli.h"
 
 #include "base/array.h"
-#include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "cli/lm/bench_work.h"
 #include "cli/lm/load.h"
 #include "cli/progress.h"
-#include "cli/table.h"
 #include "judge/numeric/stats.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define OUT_BYTES ((size_t)1 << 20)
 #define ROUNDS_MAX 1000
 
 struct arguments {
-    struct cli_words models, batches;
+    struct cli_words batches;
     const char *config, *backend;
     int64_t threads, rounds, tokens, length, prompt, answer;
     bool train, json, quiet;
@@ -108,10 +104,9 @@ static void add_round(struct report *report, const struct lm_config *config,
     }
 }
 
-static void print_table(const struct report *report)
+static struct table *report_table_of(const struct report *report)
 {
     struct table *table = table_new();
-    struct buf out;
     table_column(table, "", TABLE_LEFT);
     table_column(table, "median", TABLE_RIGHT);
     table_column(table, "quartiles", TABLE_RIGHT);
@@ -135,11 +130,7 @@ static void print_table(const struct report *report)
         table_cell(table, STYLE_FAINT, "%s%s", figure->of ? "of " : "",
                    figure->of ? figure->of : "");
     }
-    buf_init(&out, OUT_BYTES);
-    table_render(table, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
-    table_free(table);
+    return table;
 }
 
 static json_t *summary_json(const double *values, size_t count)
@@ -153,7 +144,7 @@ static json_t *summary_json(const double *values, size_t count)
     return object;
 }
 
-static void print_json(const struct report *report, const struct lm_model *model)
+static json_t *report_json_of(const struct report *report, const struct lm_model *model)
 {
     json_t *object = json_object(), *figures = json_array();
     json_put(object, "schema", json_integer(1));
@@ -174,18 +165,17 @@ static void print_json(const struct report *report, const struct lm_model *model
         json_array_append_new(figures, row);
     }
     json_put(object, "figures", figures);
-    cli_print_json(object, OUT_BYTES);
-    json_decref(object);
+    return object;
 }
 
-static int open_model(const struct arguments *arguments, struct lm_backend *backend,
-                      struct lm_model **out, struct err *err)
+static int open_model(const struct cli_words *models, const struct arguments *arguments,
+                      struct lm_backend *backend, struct lm_model **out, struct err *err)
 {
     const struct lm_model_options options = {.training = arguments->train ? LM_TRAIN_ALL
                                                                           : LM_FROZEN};
     struct lm_config config = ten_million;
-    if (arguments->models.count > 0)
-        return lm_model_open(out, arguments->models.items[0], backend, &options, err);
+    if (models->count > 0)
+        return lm_model_open(out, models->items[0], backend, &options, err);
     int result = arguments->config ? lm_config_file(arguments->config, &config, err) : 0;
     return result < 0 ? result : lm_model_fresh(out, &config, backend, &options, err);
 }
@@ -209,35 +199,6 @@ static int run_rounds(const struct arguments *arguments, struct lm_bench *bench,
     }
     progress_free(progress);
     return result;
-}
-
-static int bench_run(const struct arguments *arguments, struct report *report)
-{
-    struct lm_backend *backend = NULL;
-    struct lm_model *model = NULL;
-    struct lm_bench *bench = NULL;
-    struct err err;
-    int result = lm_backend_open(&backend, arguments->backend, (size_t)arguments->threads, &err);
-    if (result == 0)
-        result = open_model(arguments, backend, &model, &err);
-    if (result == 0)
-        result = lm_bench_open(&bench, model, &report->plan, &err);
-    if (result == 0) {
-        if (!arguments->quiet)
-            fprintf(stderr, "model of %.2f M parameters, backend %s, threads %zu\n",
-                    (double)lm_model_count(model) * 1e-6, backend->name, backend->threads);
-        result = run_rounds(arguments, bench, model, report, &err);
-    }
-    if (result == 0 && arguments->json)
-        print_json(report, model);
-    else if (result == 0)
-        print_table(report);
-    lm_bench_close(bench);
-    lm_model_close(model);
-    lm_backend_close(backend);
-    if (result == ERR_CANCELLED)
-        return EXIT_INTERRUPTED;
-    return cli_result(result, &err);
 }
 
 static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan, struct err *err)
@@ -266,7 +227,52 @@ static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan
     return 0;
 }
 
-int lm_bench_main(int argc, char **argv)
+static int measure(struct cli_call *call, const struct arguments *arguments, struct report *report,
+                   struct err *err)
+{
+    struct lm_backend *backend = NULL;
+    struct lm_model *model = NULL;
+    struct lm_bench *bench = NULL;
+    int result = lm_backend_open(&backend, arguments->backend, (size_t)arguments->threads, err);
+    if (result == 0)
+        result = open_model(&call->words, arguments, backend, &model, err);
+    if (result == 0)
+        result = lm_bench_open(&bench, model, &report->plan, err);
+    if (result == 0) {
+        if (!arguments->quiet)
+            fprintf(stderr, "model of %.2f M parameters, backend %s, threads %zu\n",
+                    (double)lm_model_count(model) * 1e-6, backend->name, backend->threads);
+        result = run_rounds(arguments, bench, model, report, err);
+    }
+    if (result == 0 && arguments->json)
+        cli_put_json(call, report_json_of(report, model));
+    else if (result == 0)
+        cli_put_table(call, report_table_of(report));
+    lm_bench_close(bench);
+    lm_model_close(model);
+    lm_backend_close(backend);
+    return result == ERR_CANCELLED ? EXIT_INTERRUPTED : result;
+}
+
+static int bench_run(struct cli_call *call, void *context, struct err *err)
+{
+    const struct arguments *arguments = context;
+    struct report *report = mem_alloc(sizeof *report);
+    int result;
+    if (call->words.count == 1 && arguments->config) {
+        result = cli_usage(call, "name %s", call->command->words.wanted);
+    } else if (plan_of(arguments, &report->plan, err) < 0) {
+        result = cli_usage(call, "%s", err->text);
+    } else {
+        cli_catch_signals();
+        name_figures(report);
+        result = measure(call, arguments, report, err);
+    }
+    mem_free(report);
+    return result;
+}
+
+int lm_bench_main(struct cli_call *call)
 {
     struct arguments arguments = {.backend = "cpu",
                                   .rounds = 7,
@@ -296,22 +302,5 @@ int lm_bench_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),
         OPTION_END,
     };
-    int status;
-    struct err err;
-    struct report *report = mem_alloc(sizeof *report);
-    if (!cli_parse(lm_bench_main, options, argc, argv, &a->models, &status)) {
-        mem_free(report);
-        return status;
-    }
-    if (a->models.count > 1 || (a->models.count == 1 && a->config))
-        status = cli_usage(lm_bench_main, "name one model directory, or a --config");
-    else if (plan_of(a, &report->plan, &err) < 0)
-        status = cli_usage(lm_bench_main, "%s", err.text);
-    else {
-        cli_catch_signals();
-        name_figures(report);
-        status = bench_run(a, report);
-    }
-    mem_free(report);
-    return cli_end(options, &a->models, status);
+    return cli_run(call, options, bench_run, &arguments);
 }

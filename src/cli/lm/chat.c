@@ -21,7 +21,6 @@
 struct arguments {
     struct lm_where where;
     struct lm_manner manner;
-    struct cli_words words;
     const char *system;
     bool thinking;
 };
@@ -302,25 +301,23 @@ static void catch_signals(const struct talk *talk)
         sigaction(SIGINT, &action, NULL);
 }
 
-static int chat_run(struct arguments *arguments)
+static int chat_run(struct cli_call *call, void *arguments, struct err *err)
 {
     struct talk talk = {.arguments = arguments, .terminal = isatty(STDIN_FILENO)};
-    struct err err;
-    int status;
-    if (open_talk(&talk, &err) < 0) {
-        status = cli_fail_err(&err);
-    } else {
+    talk.arguments->where.directory = call->words.items[0];
+    int result = open_talk(&talk, err);
+    if (result == 0) {
         catch_signals(&talk); /* until here a signal may end the program */
-        status = talk_run(&talk);
+        result = talk_run(&talk);
     }
     talk_drop_messages(&talk, 0);
     mem_free(talk.messages);
     mem_free(talk.system);
     lm_context_close(&talk.lm);
-    return status;
+    return result;
 }
 
-int lm_chat_main(int argc, char **argv)
+int lm_chat_main(struct cli_call *call)
 {
     struct arguments arguments = {
         .where = LM_WHERE_DEFAULTS,
@@ -335,14 +332,5 @@ int lm_chat_main(int argc, char **argv)
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_chat_main, options, argc, argv, &arguments.words, &status))
-        return status;
-    if (arguments.words.count == 1) {
-        arguments.where.directory = arguments.words.items[0];
-        status = chat_run(&arguments);
-    } else {
-        status = cli_usage(lm_chat_main, "name one model's directory");
-    }
-    return cli_end(options, &arguments.words, status);
+    return cli_run(call, options, chat_run, &arguments);
 }

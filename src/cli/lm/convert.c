@@ -1,9 +1,7 @@
 /* lm convert: rewrites a model's files. */
-#include "cli/cli.h"
 #include "cli/lm/load.h"
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "lm/model/model.h"
 #include "lm/weights/safetensors.h"
@@ -116,36 +114,6 @@ static int save_model(struct lm_model *model, const struct conversion *conversio
     return result;
 }
 
-static int convert_run(const struct conversion *conversion)
-{
-    struct lm_backend *backend = NULL;
-    struct lm_model *model = NULL;
-    char *beside = NULL;
-    struct err err;
-    int result = refuse_present(conversion->out, &err);
-    if (result == 0)
-        result = lm_backend_open(&backend, "reference", 1, &err);
-    if (result == 0)
-        result = open_model(&model, conversion, backend, &err);
-    if (result == 0)
-        result = make_beside(conversion->out, &beside, &err);
-    if (result == 0)
-        result = save_model(model, conversion, beside, &err);
-    if (result == 0 && rename(beside, conversion->out) < 0)
-        result = err_sys(&err, errno, "cannot rename %s into place", conversion->out);
-    if (result == 0)
-        printf("%s: %llu parameters\n", conversion->out,
-               (unsigned long long)(conversion->adapter
-                                        ? lm_lora_parameters(&model->lora, &model->config)
-                                        : lm_config_parameters(&model->config)));
-    if (result < 0 && beside)
-        file_remove_tree(beside);
-    mem_free(beside);
-    lm_model_close(model);
-    lm_backend_close(backend);
-    return cli_result(result, &err);
-}
-
 /* Why the arguments are invalid, or NULL. */
 static const char *arguments_error(const struct conversion *conversion, size_t words)
 {
@@ -159,10 +127,44 @@ static const char *arguments_error(const struct conversion *conversion, size_t w
     return NULL;
 }
 
-int lm_convert_main(int argc, char **argv)
+static int convert_run(struct cli_call *call, void *context, struct err *err)
+{
+    struct conversion *conversion = context;
+    const char *why = arguments_error(conversion, call->words.count);
+    struct lm_backend *backend = NULL;
+    struct lm_model *model = NULL;
+    char *beside = NULL;
+    if (why)
+        return cli_usage(call, "%s", why);
+    conversion->model = conversion->fresh ? NULL : call->words.items[0];
+    conversion->out = call->words.items[call->words.count - 1];
+    int result = refuse_present(conversion->out, err);
+    if (result == 0)
+        result = lm_backend_open(&backend, "reference", 1, err);
+    if (result == 0)
+        result = open_model(&model, conversion, backend, err);
+    if (result == 0)
+        result = make_beside(conversion->out, &beside, err);
+    if (result == 0)
+        result = save_model(model, conversion, beside, err);
+    if (result == 0 && rename(beside, conversion->out) < 0)
+        result = err_sys(err, errno, "cannot rename %s into place", conversion->out);
+    if (result == 0)
+        buf_printf(&call->out, "%s: %llu parameters\n", conversion->out,
+                   (unsigned long long)(conversion->adapter
+                                            ? lm_lora_parameters(&model->lora, &model->config)
+                                            : lm_config_parameters(&model->config)));
+    if (result < 0 && beside)
+        file_remove_tree(beside);
+    mem_free(beside);
+    lm_model_close(model);
+    lm_backend_close(backend);
+    return result;
+}
+
+int lm_convert_main(struct cli_call *call)
 {
     struct conversion conversion = {.dtype = -1};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_CHOICE(0, "dtype", &conversion.dtype, dtype_names, "TYPE",
                       "type of the weights; as in MODEL, f32 for fresh ones"),
@@ -177,16 +179,5 @@ int lm_convert_main(int argc, char **argv)
         OPTION_INT(0, "seed", &conversion.seed, 0, (int64_t)1 << 53, "N", "of fresh weights (0)"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_convert_main, options, argc, argv, &words, &status))
-        return status;
-    const char *why = arguments_error(&conversion, words.count);
-    if (why) {
-        status = cli_usage(lm_convert_main, "%s", why);
-    } else {
-        conversion.model = conversion.fresh ? NULL : words.items[0];
-        conversion.out = words.items[words.count - 1];
-        status = convert_run(&conversion);
-    }
-    return cli_end(options, &words, status);
+    return cli_run(call, options, convert_run, &conversion);
 }

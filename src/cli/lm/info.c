@@ -3,10 +3,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "cli/table.h"
 #include "lm/model/pass.h"
 #include "lm/sample/sampler.h"
 #include "lm/tokenizer/tokenizer.h"
@@ -14,9 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define OUT_BYTES ((size_t)1 << 20)
 #define DTYPES 24
 
 /* Bytes of the engine's memory for one step. */
@@ -37,7 +33,9 @@ struct checkpoint {
 };
 
 struct info {
-    const char *directory;
+    const char *directory, *named_adapter;
+    int64_t named_tokens, named_rank;
+    bool json;
     struct lm_config config;
     bool has_checkpoint, has_tokenizer, has_adapter;
     struct checkpoint checkpoint;
@@ -120,7 +118,7 @@ static struct cost cost_of(const struct info *info, const struct lm_lora *lora,
     return cost;
 }
 
-static int info_read(struct info *info, const char *adapter, struct err *err)
+static int info_read(struct info *info, struct err *err)
 {
     struct lm_backend *backend = NULL;
     int result = lm_config_read(&info->config, info->directory, err);
@@ -128,8 +126,8 @@ static int info_read(struct info *info, const char *adapter, struct err *err)
         result = read_weights(info, err);
     if (result == 0)
         result = read_tokenizer(info, err);
-    if (result == 0 && adapter) {
-        result = lm_adapter_read(&info->lora, adapter, err);
+    if (result == 0 && info->named_adapter) {
+        result = lm_adapter_read(&info->lora, info->named_adapter, err);
         info->has_adapter = result == 0;
     }
     if (result == 0)
@@ -301,7 +299,7 @@ static void adapter_row(struct table *table, const struct info *info)
             (unsigned long long)info->adapter.trained, names);
 }
 
-static void print_text(const struct info *info, struct buf *out)
+static struct table *info_table(const struct info *info)
 {
     const struct lm_config *config = &info->config;
     struct size_text wide, narrow;
@@ -333,57 +331,34 @@ static void print_text(const struct info *info, struct buf *out)
         adapter_row(table, info);
     cost_row(table, training, &info->whole);
     cost_row(table, lora, &info->adapter);
-    table_render(table, style_wanted(STDOUT_FILENO), out);
-    table_free(table);
+    return table;
 }
 
-static int info_run(struct info *info, const char *adapter, bool json)
+static int info_run(struct cli_call *call, void *context, struct err *err)
 {
-    struct buf out;
-    struct err err;
-    if (info_read(info, adapter, &err) < 0)
-        return cli_fail_err(&err);
-    int status = EXIT_PASSED;
-    buf_init(&out, OUT_BYTES);
-    if (json) {
-        json_t *object = info_json(info);
-        if (json_line_write(object, &out, &err) < 0)
-            status = cli_fail(EXIT_INFRASTRUCTURE, "%s", err.text);
-        json_decref(object);
-    } else {
-        print_text(info, &out);
-    }
-    if (status == EXIT_PASSED)
-        cli_print(&out);
-    buf_deinit(&out);
-    return status;
+    struct info *info = context;
+    info->directory = call->words.items[0];
+    info->tokens = (size_t)info->named_tokens;
+    info->lora.rank = (size_t)info->named_rank;
+    int result = info_read(info, err);
+    if (result == 0 && info->json)
+        cli_put_json(call, info_json(info));
+    else if (result == 0)
+        cli_put_table(call, info_table(info));
+    return result;
 }
 
-int lm_info_main(int argc, char **argv)
+int lm_info_main(struct cli_call *call)
 {
-    struct info info = {.lora = {.alpha = 1, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
-    struct cli_words words = {0};
-    const char *adapter = NULL;
-    int64_t tokens = 0, rank = 16;
-    bool json = false;
+    struct info info = {.named_rank = 16,
+                        .lora = {.alpha = 1, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
     const struct cli_option options[] = {
-        OPTION_STRING(0, "adapter", &adapter, "DIR", "an adapter of the model"),
-        OPTION_INT(0, "tokens", &tokens, 1, INT32_MAX, "N",
+        OPTION_STRING(0, "adapter", &info.named_adapter, "DIR", "an adapter of the model"),
+        OPTION_INT(0, "tokens", &info.named_tokens, 1, INT32_MAX, "N",
                    "tokens of a training step at once; 4096, or the context where it is shorter"),
-        OPTION_INT(0, "rank", &rank, 1, LIMIT_LM_RANK, "N", "of a new adapter (16)"),
-        OPTION_FLAG(0, "json", &json, "one JSON object"),
+        OPTION_INT(0, "rank", &info.named_rank, 1, LIMIT_LM_RANK, "N", "of a new adapter (16)"),
+        OPTION_FLAG(0, "json", &info.json, "one JSON object"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_info_main, options, argc, argv, &words, &status))
-        return status;
-    info.tokens = (size_t)tokens;
-    info.lora.rank = (size_t)rank;
-    if (words.count != 1) {
-        status = cli_usage(lm_info_main, "name one directory");
-    } else {
-        info.directory = words.items[0];
-        status = info_run(&info, adapter, json);
-    }
-    return cli_end(options, &words, status);
+    return cli_run(call, options, info_run, &info);
 }

@@ -18,7 +18,7 @@
 struct arguments {
     struct lm_where where;
     struct lm_manner manner;
-    struct cli_words words;
+    const struct cli_words *words;
     int64_t samples, at_once, top_logprobs;
     bool json, raw, special, prompt_logprobs, processed, ignore_stops;
 };
@@ -75,7 +75,7 @@ static int encode_prompt(struct task *task, const char *text, size_t count, stru
 
 static int make_prompt(struct task *task, struct err *err)
 {
-    const struct cli_words *words = &task->arguments->words;
+    const struct cli_words *words = task->arguments->words;
     const char *word = words->count > 1 ? words->items[1] : "";
     char *text = NULL;
     size_t count = strlen(word);
@@ -132,8 +132,7 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
                  json_numbers(task->prompt_logprobs, task->prompt.count));
     if (task->prompt_top)
         put_tops(object, "prompt_top_logprobs", task->prompt_top, task->prompt.count, top);
-    cli_print_json(object, LINE_BYTES);
-    json_decref(object);
+    cli_print_json(object);
 }
 
 static void print_ids(struct task *task, const struct lm_sample *sample)
@@ -277,30 +276,40 @@ static int open_all(struct task *task, struct err *err)
     return lm_context_sampler(&task->lm, at_once, longest_sample(task), err);
 }
 
-static int sample_run(struct arguments *arguments)
+static const char *arguments_error(const struct arguments *arguments)
 {
+    if (arguments->words->count > 2)
+        return "give one prompt, in quotes, or - for standard input";
+    if ((arguments->top_logprobs > 0 || arguments->prompt_logprobs) && !arguments->json)
+        return "log-probabilities need --json";
+    return NULL;
+}
+
+static int sample_run(struct cli_call *call, void *context, struct err *err)
+{
+    struct arguments *arguments = context;
     const size_t samples = (size_t)arguments->samples;
-    struct task task = {.arguments = arguments,
-                        .texts = mem_alloc(samples * sizeof *task.texts),
-                        .start_ns = clock_now_ns()};
-    struct err err;
-    int status = EXIT_PASSED;
-    int result = open_all(&task, &err);
+    struct task task = {.arguments = arguments, .start_ns = clock_now_ns()};
+    arguments->words = &call->words;
+    arguments->where.directory = call->words.items[0];
+    const char *why = arguments_error(arguments);
+    if (why)
+        return cli_usage(call, "%s", why);
+    task.texts = mem_alloc(samples * sizeof *task.texts);
+    int result = open_all(&task, err);
     for (size_t i = 0; i < samples; i++)
         lm_text_init(&task.texts[i], task.lm.tokenizer);
     if (result == 0) {
         task.start_ns = clock_now_ns();
         cli_catch_signals();
-        result = generate_samples(&task, &err);
+        result = generate_samples(&task, err);
     }
-    if (result < 0)
-        status = cli_fail_err(&err);
-    else if (task.failed > 0)
-        status = lm_fail_numbers();
-    else if (cli_cancelled)
-        status = EXIT_INTERRUPTED;
     if (result == 0 && !arguments->json)
         say_facts(&task);
+    if (result == 0 && task.failed > 0)
+        result = lm_fail_numbers();
+    else if (result == 0 && cli_cancelled)
+        result = EXIT_INTERRUPTED;
     for (size_t i = 0; i < samples; i++)
         lm_text_deinit(&task.texts[i]);
     mem_free(task.texts);
@@ -308,21 +317,10 @@ static int sample_run(struct arguments *arguments)
     mem_free(task.prompt_top);
     tokens_deinit(&task.prompt);
     lm_context_close(&task.lm);
-    return status;
+    return result;
 }
 
-static const char *arguments_error(const struct arguments *arguments)
-{
-    if (arguments->words.count == 0)
-        return "name a model's directory";
-    if (arguments->words.count > 2)
-        return "give one prompt, in quotes, or - for standard input";
-    if ((arguments->top_logprobs > 0 || arguments->prompt_logprobs) && !arguments->json)
-        return "log-probabilities need --json";
-    return NULL;
-}
-
-int lm_sample_main(int argc, char **argv)
+int lm_sample_main(struct cli_call *call)
 {
     struct arguments arguments = {
         .where = LM_WHERE_DEFAULTS,
@@ -352,15 +350,5 @@ int lm_sample_main(int argc, char **argv)
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_sample_main, options, argc, argv, &arguments.words, &status))
-        return status;
-    const char *why = arguments_error(&arguments);
-    if (why) {
-        status = cli_usage(lm_sample_main, "%s", why);
-    } else {
-        arguments.where.directory = arguments.words.items[0];
-        status = sample_run(&arguments);
-    }
-    return cli_end(options, &arguments.words, status);
+    return cli_run(call, options, sample_run, &arguments);
 }

@@ -19,7 +19,6 @@ struct arguments {
     struct lm_where where;
     const char *listen, *name;
     int64_t sequences, cache_tokens, queue, drain_s;
-    struct cli_words sets;
 };
 
 /* In the order in which they are opened. */
@@ -114,40 +113,31 @@ static void serve_stop(const struct arguments *arguments, struct serve_context *
     lm_context_close(&serve->lm);
 }
 
-static int lm_serve_run(const void *context, const struct settings *settings)
+static int lm_serve_run(struct cli_call *call, void *context, struct err *err)
 {
-    const struct arguments *arguments = context;
+    struct arguments *arguments = context;
     struct serve_context serve = {0};
-    struct err err;
-    int status = EXIT_PASSED;
-    int result = open_engine(arguments, &serve, &err);
+    arguments->where.directory = call->words.items[0];
+    cli_begin_service(&call->settings);
+    int result = open_engine(arguments, &serve, err);
     if (result == 0)
-        result = open_api(arguments, settings, &serve, &err);
-    if (result < 0)
-        status = cli_fail_err(&err);
-    else
+        result = open_api(arguments, &call->settings, &serve, err);
+    if (result == 0)
         cli_wait_for_signal();
     serve_stop(arguments, &serve);
-    return status;
+    return result;
 }
 
-static int serve_with_settings(const struct arguments *arguments)
-{
-    const struct cli_alias listen = {"--listen", "server.listen", arguments->listen,
-                                     STANDARD_LISTEN};
-    return cli_run_with_settings(&arguments->sets, &listen, 1, true, lm_serve_run, arguments);
-}
-
-int lm_serve_main(int argc, char **argv)
+int lm_serve_main(struct cli_call *call)
 {
     struct arguments arguments = {.where = LM_WHERE_DEFAULTS,
                                   .sequences = 16,
                                   .queue = 512,
                                   .drain_s = 60};
-    struct cli_words words = {0};
     const struct cli_option options[] = {
-        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
-                      "where to serve (" STANDARD_LISTEN "); port 0: a free one"),
+        OPTION_SETTING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                       "where to serve (" STANDARD_LISTEN "); port 0: a free one",
+                       .setting = "server.listen", .standard = STANDARD_LISTEN),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
                       "the model's name for clients (default: the directory's)"),
         OPTION_GROUP("Resources"),
@@ -161,17 +151,8 @@ int lm_serve_main(int argc, char **argv)
                    "how long answers may continue after SIGTERM (60)"),
         LM_WHERE_OPTIONS(&arguments.where),
         OPTION_GROUP("Settings"),
-        OPTION_SET(&arguments.sets),
+        OPTION_SET,
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_serve_main, options, argc, argv, &words, &status))
-        return status;
-    if (words.count == 1) {
-        arguments.where.directory = words.items[0];
-        status = serve_with_settings(&arguments);
-    } else {
-        status = cli_usage(lm_serve_main, "name one model's directory");
-    }
-    return cli_end(options, &words, status);
+    return cli_run(call, options, lm_serve_run, &arguments);
 }

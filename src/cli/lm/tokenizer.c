@@ -7,9 +7,6 @@
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 struct corpus {
     char **texts;
     size_t *counts;
@@ -42,54 +39,49 @@ static void corpus_deinit(struct corpus *corpus)
     mem_free(corpus->counts);
 }
 
-static int learn_from_files(const struct cli_words *paths, const char *out,
-                            const struct learn_options *options)
+struct learning {
+    int64_t vocab, least;
+    const char *out;
+    struct cli_words special;
+};
+
+static int tokenizer_run(struct cli_call *call, void *arguments, struct err *err)
 {
+    const struct learning *learning = arguments;
+    const struct learn_options how = {.vocab = (size_t)learning->vocab,
+                                      .least = (uint64_t)learning->least,
+                                      .special = learning->special.items};
     struct corpus corpus = {0};
-    struct err err;
     int64_t began_ns = clock_now_ns();
-    int status = EXIT_PASSED;
-    int result = corpus_read(&corpus, paths, &err);
+    if (!learning->vocab || !learning->out || call->words.count == 0)
+        return cli_usage(call, "%s",
+                         !learning->vocab ? "--vocab is missing"
+                         : !learning->out ? "--out is missing"
+                                          : "name the files to learn from");
+    int result = corpus_read(&corpus, &call->words, err);
     if (result == 0)
-        result = tokenizer_learn(out, (const char *const *)corpus.texts, corpus.counts,
-                                 corpus.count, options, &err);
-    if (result < 0)
-        status = cli_fail_err(&err);
-    else
-        printf("%s/tokenizer.json: learned from %.1f MB in %.1f s\n", out,
-               (double)corpus.bytes * 1e-6, clock_ms_since(began_ns) * 1e-3);
+        result = tokenizer_learn(learning->out, (const char *const *)corpus.texts, corpus.counts,
+                                 corpus.count, &how, err);
+    if (result == 0)
+        buf_printf(&call->out, "%s/tokenizer.json: learned from %.1f MB in %.1f s\n", learning->out,
+                   (double)corpus.bytes * 1e-6, clock_ms_since(began_ns) * 1e-3);
     corpus_deinit(&corpus);
-    return status;
+    return result;
 }
 
-int lm_tokenizer_main(int argc, char **argv)
+int lm_tokenizer_main(struct cli_call *call)
 {
-    struct cli_words paths = {0}, special = {0};
-    int64_t vocab = 0, least = 2;
-    const char *out = NULL;
+    struct learning learning = {.least = 2};
     const struct cli_option options[] = {
-        OPTION_INT(0, "vocab", &vocab, 1, LIMIT_LM_LEARNED_VOCAB, "N",
+        OPTION_INT(0, "vocab", &learning.vocab, 1, LIMIT_LM_LEARNED_VOCAB, "N",
                    "tokens in all: 256 bytes, special ones, and learned ones"),
-        OPTION_STRING('o', "out", &out, "DIR", "where tokenizer.json is written"),
-        OPTION_INT(0, "least", &least, 1, INT32_MAX, "N",
+        OPTION_STRING('o', "out", &learning.out, "DIR", "where tokenizer.json is written"),
+        OPTION_INT(0, "least", &learning.least, 1, INT32_MAX, "N",
                    "minimum number of occurrences of a pair (2)"),
         OPTION_LIST(
-            0, "special", &special, "TOKEN",
+            0, "special", &learning.special, "TOKEN",
             "special tokens instead of <|endoftext|>, <|im_start|>, <|im_end|>; may be repeated"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_tokenizer_main, options, argc, argv, &paths, &status))
-        return status;
-    const struct learn_options how = {.vocab = (size_t)vocab,
-                                      .least = (uint64_t)least,
-                                      .special = special.items};
-    if (!vocab || !out || paths.count == 0)
-        status = cli_usage(lm_tokenizer_main, "%s",
-                           !vocab ? "--vocab is missing"
-                           : !out ? "--out is missing"
-                                  : "name the files to learn from");
-    else
-        status = learn_from_files(&paths, out, &how);
-    return cli_end(options, &paths, status);
+    return cli_run(call, options, tokenizer_run, &learning);
 }

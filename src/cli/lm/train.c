@@ -33,7 +33,8 @@ static_assert(COUNT(style_names) == STYLE_AUTO + 2 && COUNT(too_long_names) == D
               "each value has its word, and NULL ends each list");
 
 struct arguments {
-    struct cli_words models, data, evaluations, targets;
+    struct cli_words data, evaluations, targets;
+    const char *model; /* NULL: fresh */
     const char *out, *fresh, *tokenizer, *backend;
     int64_t lora, epochs, steps, warmup, seed, threads;
     int64_t step_tokens, pass_tokens, max_tokens, checkpoint_every, evaluate_every, keep;
@@ -118,26 +119,26 @@ static void say_what(const struct training *training)
     fprintf(stderr, "\n");
 }
 
-static int say_end(const struct training *training, int result, const struct err *err)
+static int say_interrupted(const struct training *training)
 {
-    if (result == ERR_CANCELLED) {
-        fprintf(stderr,
-                "warpgym: interrupted; step %" PRIu64
-                " is in %s; the same command resumes from there\n",
-                training->step, training->saved);
-        return EXIT_INTERRUPTED;
-    }
-    if (result < 0)
-        return cli_fail_err(err);
+    fprintf(stderr,
+            "warpgym: interrupted; step %" PRIu64
+            " is in %s; the same command resumes from there\n",
+            training->step, training->saved);
+    return EXIT_INTERRUPTED;
+}
+
+static void put_result(struct cli_call *call, const struct training *training)
+{
+    struct buf *out = &call->out;
     if (training->step == training->began)
-        printf("all %" PRIu64 " steps were done already", training->step);
+        buf_printf(out, "all %" PRIu64 " steps were done already", training->step);
     else
-        printf("%" PRIu64 " steps, %" PRIu64 " tokens, loss %.4f", training->step - training->began,
-               training->tokens, training->loss);
+        buf_printf(out, "%" PRIu64 " steps, %" PRIu64 " tokens, loss %.4f",
+                   training->step - training->began, training->tokens, training->loss);
     if (!isnan(training->evaluation_loss))
-        printf(", evaluation %.4f", training->evaluation_loss);
-    printf("\n%s\n", training->exported);
-    return EXIT_PASSED;
+        buf_printf(out, ", evaluation %.4f", training->evaluation_loss);
+    buf_printf(out, "\n%s\n", training->exported);
 }
 
 static int targets_of(const struct cli_words *names, uint32_t *targets, struct err *err)
@@ -180,7 +181,7 @@ static int open_model(struct training *training, struct err *err)
                  .alpha = arguments->alpha > 0 ? arguments->alpha : 2 * (double)arguments->lora},
         .seed = (uint64_t)arguments->seed};
     struct lm_config config;
-    const char *base = arguments->models.count > 0 ? arguments->models.items[0] : arguments->fresh;
+    const char *base = arguments->model ? arguments->model : arguments->fresh;
     int result = targets_of(&arguments->targets, &options.lora.targets, err);
     snprintf(options.lora.base_model, sizeof options.lora.base_model, "%s", base);
     if (result == 0)
@@ -249,8 +250,7 @@ static json_t *configuration_of(const struct training *training)
     const struct arguments *arguments = training->arguments;
     const struct lm_lora *lora = &training->model->lora;
     json_t *object = json_object();
-    json_put(object, "model",
-             arguments->fresh ? json_null() : json_text(arguments->models.items[0]));
+    json_put(object, "model", json_text(arguments->model));
     json_put(object, "config", lm_config_json(&training->model->config));
     json_put(object, "lora", lora->rank > 0 ? lm_adapter_json(lora) : json_null());
     json_put(object, "seed", json_integer(arguments->seed));
@@ -287,38 +287,11 @@ static int fine_tune(struct training *training, struct err *err)
     return result;
 }
 
-static int lm_train_run(const struct arguments *arguments)
-{
-    struct training training = {.arguments = arguments,
-                                .tokenizer_directory = arguments->tokenizer
-                                                           ? arguments->tokenizer
-                                                           : arguments->models.items[0],
-                                .evaluation_loss = NAN};
-    struct err err = {0};
-    int result = tokenizer_open(&training.tokenizer, training.tokenizer_directory, &err);
-    if (result == 0)
-        result = open_model(&training, &err);
-    if (result == 0)
-        result = open_data(&training, &err);
-    if (result == 0) {
-        say_what(&training);
-        cli_catch_signals();
-        result = fine_tune(&training, &err);
-    }
-    progress_free(training.progress);
-    training.progress = NULL;
-    int status = say_end(&training, result, &err);
-    training_close(&training);
-    return status;
-}
-
 static const char *what_is_missing(const struct arguments *arguments)
 {
-    if (arguments->models.count > 1)
-        return "name one model directory";
-    if (arguments->models.count == 0 && !arguments->fresh)
+    if (!arguments->model && !arguments->fresh)
         return "name the directory of a model, or --fresh CONFIG.json for a new one";
-    if (arguments->models.count == 1 && arguments->fresh)
+    if (arguments->model && arguments->fresh)
         return "a model directory and --fresh exclude each other";
     if (arguments->fresh && !arguments->tokenizer)
         return "--fresh needs --tokenizer DIR (`warpgym lm tokenizer` makes one)";
@@ -329,7 +302,36 @@ static const char *what_is_missing(const struct arguments *arguments)
     return arguments->out ? NULL : "--out is missing";
 }
 
-int lm_train_main(int argc, char **argv)
+static int lm_train_run(struct cli_call *call, void *context, struct err *err)
+{
+    struct arguments *arguments = context;
+    struct training training = {.arguments = arguments, .evaluation_loss = NAN};
+    arguments->model = call->words.count > 0 ? call->words.items[0] : NULL;
+    const char *missing = what_is_missing(arguments);
+    if (missing)
+        return cli_usage(call, "%s", missing);
+    training.tokenizer_directory = arguments->tokenizer ? arguments->tokenizer : arguments->model;
+    int result = tokenizer_open(&training.tokenizer, training.tokenizer_directory, err);
+    if (result == 0)
+        result = open_model(&training, err);
+    if (result == 0)
+        result = open_data(&training, err);
+    if (result == 0) {
+        say_what(&training);
+        cli_catch_signals();
+        result = fine_tune(&training, err);
+    }
+    progress_free(training.progress);
+    training.progress = NULL;
+    if (result == 0)
+        put_result(call, &training);
+    else if (result == ERR_CANCELLED)
+        result = say_interrupted(&training);
+    training_close(&training);
+    return result;
+}
+
+int lm_train_main(struct cli_call *call)
 {
     struct arguments arguments = {.backend = "cpu",
                                   .epochs = (int64_t)sft_defaults.epochs,
@@ -400,10 +402,5 @@ int lm_train_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(lm_train_main, options, argc, argv, &a->models, &status))
-        return status;
-    const char *missing = what_is_missing(a);
-    status = missing ? cli_usage(lm_train_main, "%s", missing) : lm_train_run(a);
-    return cli_end(options, &a->models, status);
+    return cli_run(call, options, lm_train_run, &arguments);
 }

@@ -1,10 +1,8 @@
 /* runs compare: metrics of several runs side by side. */
 #include "cli/runs/runs.h"
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "cli/runs/held_out.h"
-#include "cli/table.h"
 #include "rl/run/run_settings.h"
 
 #include <inttypes.h>
@@ -14,8 +12,8 @@
 #include <unistd.h>
 
 #define OUT_BYTES ((size_t)64 << 20)
-#define RUNS_MOST 32
-#define OVER 10 /* single steps, a few dozen answers each, are noisy */
+#define RUNS_MOST 32 /* as the command's row says */
+#define OVER 10      /* single steps, a few dozen answers each, are noisy */
 
 struct comparison {
     struct run_view views[RUNS_MOST];
@@ -23,6 +21,8 @@ struct comparison {
     uint64_t step; /* common to all runs */
     size_t over;   /* number of steps in the means */
     struct cli_words metrics;
+    bool all, json;
+    int64_t asked, asked_over;
     struct report *held_out; /* NULL: held_out.h */
     uint64_t held_out_step;
 };
@@ -70,8 +70,9 @@ static int check_metrics(const struct comparison *comparison, struct err *err)
     return 0;
 }
 
-static int choose_step(struct comparison *comparison, int64_t asked, struct err *err)
+static int choose_step(struct comparison *comparison, struct err *err)
 {
+    int64_t asked = comparison->asked;
     comparison->step = UINT64_MAX;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct run_series *series = &comparison->views[i].series;
@@ -156,7 +157,7 @@ static json_t *values_at(const struct comparison *comparison, const struct run_s
     return values;
 }
 
-static void print_json(const struct comparison *comparison, json_t *settings)
+static json_t *comparison_json(const struct comparison *comparison, json_t *settings)
 {
     json_t *object = json_object(), *runs = json_array();
     for (size_t i = 0; i < comparison->count; i++) {
@@ -180,25 +181,22 @@ static void print_json(const struct comparison *comparison, json_t *settings)
              comparison->held_out ? json_integer((json_int_t)comparison->held_out_step)
                                   : json_null());
     json_put(object, "settings", json_incref(settings));
-    cli_print_json(object, OUT_BYTES);
-    json_decref(object);
+    return object;
 }
 
-static void print_rendered(const struct table *table)
-{
-    struct buf out;
-    buf_init(&out, OUT_BYTES);
-    table_render(table, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
-}
-
-static void print_values(const struct comparison *comparison, const char *title, uint64_t step)
+static struct table *table_of_runs(const struct comparison *comparison, const char *title)
 {
     struct table *table = table_new();
     table_column(table, title, TABLE_LEFT);
     for (size_t run = 0; run < comparison->count; run++)
         table_column(table, comparison->views[run].name, TABLE_RIGHT);
+    return table;
+}
+
+static struct table *values_table(const struct comparison *comparison, const char *title,
+                                  uint64_t step)
+{
+    struct table *table = table_of_runs(comparison, title);
     for (size_t i = 0; i < comparison->metrics.count; i++) {
         const char *name = comparison->metrics.items[i];
         table_cell(table, STYLE_NONE, "%s", name);
@@ -212,28 +210,23 @@ static void print_values(const struct comparison *comparison, const char *title,
                        isnan(mean.deviation) ? "" : deviation);
         }
     }
-    print_rendered(table);
-    table_free(table);
+    return table;
 }
 
-static void print_settings(const struct comparison *comparison, const json_t *settings)
+static struct table *settings_table(const struct comparison *comparison, json_t *settings)
 {
-    struct table *table = table_new();
+    struct table *table = table_of_runs(comparison, "settings that differ");
     const char *path;
     json_t *values, *value;
     size_t i;
-    table_column(table, "settings that differ", TABLE_LEFT);
-    for (size_t run = 0; run < comparison->count; run++)
-        table_column(table, comparison->views[run].name, TABLE_RIGHT);
-    json_object_foreach((json_t *)settings, path, values)
+    json_object_foreach(settings, path, values)
     {
         table_cell(table, STYLE_NONE, "%s", path);
         json_array_foreach(values, i, value)
             table_cell(table, STYLE_NONE, "%s",
                        json_is_string(value) ? json_string_value(value) : "-");
     }
-    print_rendered(table);
-    table_free(table);
+    return table;
 }
 
 /* Whether a run has steps after the compared one. */
@@ -247,100 +240,83 @@ static bool goes_on(const struct comparison *comparison)
     return any;
 }
 
-static void print_tables(const struct comparison *comparison, const json_t *settings)
+static void put_tables(struct cli_call *call, const struct comparison *comparison, json_t *settings)
 {
     char title[128], means[64] = "";
-    struct buf gap, out;
-    buf_init(&gap, 8);
-    buf_init(&out, OUT_BYTES);
-    buf_puts(&gap, "\n");
+    struct buf *out = &call->out;
     if (comparison->held_out) {
         runs_held_out_table(comparison->held_out, comparison->held_out_step,
-                            style_wanted(STDOUT_FILENO), &out);
-        buf_puts(&out, "\n");
-        cli_print(&out);
+                            style_wanted(STDOUT_FILENO), out);
+        buf_puts(out, "\n");
     }
     if (comparison->over > 1)
         snprintf(means, sizeof means, ", mean ± deviation of up to %zu steps", comparison->over);
     snprintf(title, sizeof title, "at step %" PRIu64 "%.60s", comparison->step, means);
-    print_values(comparison, title, comparison->step);
+    cli_put_table(call, values_table(comparison, title, comparison->step));
     if (goes_on(comparison)) {
-        cli_print(&gap);
         snprintf(title, sizeof title, "at the end%.60s", means);
-        print_values(comparison, title, UINT64_MAX);
+        buf_puts(out, "\n");
+        cli_put_table(call, values_table(comparison, title, UINT64_MAX));
     }
     if (json_object_size(settings) > 0) {
-        cli_print(&gap);
-        print_settings(comparison, settings);
+        buf_puts(out, "\n");
+        cli_put_table(call, settings_table(comparison, settings));
     }
-    buf_deinit(&out);
-    buf_deinit(&gap);
 }
 
-static int compare_runs(struct comparison *comparison, const struct cli_words *runs, bool all,
-                        int64_t step, bool json, struct err *err)
+static int compare_runs(struct cli_call *call, void *context, struct err *err)
 {
+    struct comparison *comparison = context;
     json_t *settings = NULL;
     int result = 0;
-    for (size_t i = 0; i < runs->count && result == 0; i++) {
-        result = runs_open(&comparison->views[i], runs->items[i], RUN_SERIES_ALL, err);
+    comparison->over = (size_t)comparison->asked_over;
+    for (size_t i = 0; i < call->words.count && result == 0; i++) {
+        result = runs_open(&comparison->views[i], call->words.items[i], RUN_SERIES_ALL, err);
         comparison->count += result == 0;
     }
     if (result == 0)
         result = check_metrics(comparison, err);
     if (result == 0)
-        result = choose_step(comparison, step, err);
+        result = choose_step(comparison, err);
     if (result == 0)
         result = settings_differences(comparison, &settings, err);
     if (result == 0)
         result = runs_held_out(comparison->views, comparison->count, comparison->step,
                                &comparison->held_out, &comparison->held_out_step, err);
     if (result == 0) {
-        if (all)
+        if (comparison->all)
             add_all_metrics(comparison);
         else if (comparison->metrics.count == 0)
             add_standard_metrics(comparison);
-        if (json)
-            print_json(comparison, settings);
+        if (comparison->json)
+            cli_put_json(call, comparison_json(comparison, settings));
         else
-            print_tables(comparison, settings);
+            put_tables(call, comparison, settings);
     }
     json_decref(settings);
-    return result;
-}
-
-int runs_compare_main(int argc, char **argv)
-{
-    struct comparison *comparison = mem_alloc(sizeof *comparison);
-    struct cli_words runs = {0};
-    struct err err;
-    bool all = false, json = false;
-    int64_t step = -1, over = OVER;
-    int status;
-    const struct cli_option options[] = {
-        OPTION_LIST('m', "metric", &comparison->metrics, "NAME",
-                    "this metric; may be repeated. Default: those of `runs watch`"),
-        OPTION_FLAG(0, "all", &all, "every metric"),
-        OPTION_INT(0, "step", &step, 0, INT64_MAX / 1024, "N",
-                   "the step to compare; default: the last common one"),
-        OPTION_INT(0, "over", &over, 1, INT64_MAX / 1024, "N",
-                   "mean and standard deviation of the last N steps up to there; 10"),
-        OPTION_FLAG(0, "json", &json, "one JSON object"),
-        OPTION_END,
-    };
-    if (!cli_parse(runs_compare_main, options, argc, argv, &runs, &status)) {
-        mem_free(comparison);
-        return status;
-    }
-    comparison->over = (size_t)over;
-    if (runs.count < 2 || runs.count > RUNS_MOST)
-        status = cli_usage(runs_compare_main, "name 2 to %d runs", RUNS_MOST);
-    else if (compare_runs(comparison, &runs, all, step, json, &err) < 0)
-        status = cli_fail_err(&err);
     for (size_t i = 0; i < comparison->count; i++)
         run_view_close(&comparison->views[i]);
     report_close(comparison->held_out);
-    cli_end(options, &runs, status);
+    return result;
+}
+
+int runs_compare_main(struct cli_call *call)
+{
+    struct comparison *comparison = mem_alloc(sizeof *comparison);
+    comparison->asked = -1;
+    comparison->asked_over = OVER;
+    const struct cli_option options[] = {
+        OPTION_LIST('m', "metric", &comparison->metrics, "NAME",
+                    "this metric; may be repeated. Default: those of `runs watch`"),
+        OPTION_FLAG(0, "all", &comparison->all, "every metric"),
+        OPTION_INT(0, "step", &comparison->asked, 0, INT64_MAX / 1024, "N",
+                   "the step to compare; default: the last common one"),
+        OPTION_INT(0, "over", &comparison->asked_over, 1, INT64_MAX / 1024, "N",
+                   "mean and standard deviation of the last N steps up to there; 10"),
+        OPTION_FLAG(0, "json", &comparison->json, "one JSON object"),
+        OPTION_END,
+    };
+    int status = cli_run(call, options, compare_runs, comparison);
     mem_free(comparison);
     return status;
 }

@@ -1,12 +1,10 @@
 /* runs eval: evaluates a checkpoint of a run, or its base model, on problems, with a report. */
 #include "cli/runs/runs.h"
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "cli/progress.h"
 #include "cli/report_table.h"
 #include "cli/search_paths.h"
-#include "cli/table.h"
 #include "gym/report/report.h"
 #include "rl/collect/checkpoint_evaluation.h"
 #include "rl/run/run_settings.h"
@@ -16,20 +14,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_BYTES ((size_t)1 << 20)
-
 struct arguments {
     const char *checkpoint, *out, *server;
     int64_t samples;
     double temperature;
-    struct cli_words words, search_paths, sets;
+    struct cli_words search_paths, sets;
     bool json, quiet;
 };
 
 /* RUN/checkpoints/NAME, or RUN with --checkpoint. *run and *name are the caller's. */
-static int take_place(const struct arguments *arguments, char **run, char **name, struct err *err)
+static int take_place(const struct arguments *arguments, const char *word, char **run, char **name,
+                      struct err *err)
 {
-    const char *word = arguments->words.items[0], *part = strstr(word, "/checkpoints/");
+    const char *part = strstr(word, "/checkpoints/");
     *name = NULL;
     if (!part) {
         *name = mem_strdup(arguments->checkpoint ? arguments->checkpoint : "best");
@@ -43,12 +40,13 @@ static int take_place(const struct arguments *arguments, char **run, char **name
     return 0;
 }
 
-/* "best" is the last one if nothing was measured. */
+/* "best" is the last one if nothing was measured. *chosen is the caller's. */
 static int choose_checkpoint(const char *run, const char *name, json_t **chosen, struct err *err)
 {
     struct run_view view;
     json_t *all = NULL;
-    bool lowest;
+    const json_t *found = NULL;
+    bool lowest, best = strcmp(name, "best") == 0;
     int result = runs_open(&view, run, RUN_SERIES_ALL, err);
     if (result < 0)
         return result;
@@ -59,16 +57,12 @@ static int choose_checkpoint(const char *run, const char *name, json_t **chosen,
     if (result == 0)
         result = run_view_checkpoints(&view, &all, err);
     const char *measure = runs_best_measure(&view, &lowest);
-    const json_t *last = json_array_get(all, json_array_size(all) - 1), *found = NULL;
-    if (result == 0 && strcmp(name, "best") == 0)
+    if (result == 0 && best)
         found = runs_best(&view, all, measure, lowest);
-    if (strcmp(name, "best") == 0 || strcmp(name, "last") == 0)
-        found = found ? found : last;
-    for (size_t i = 0; i < json_array_size(all) && !found; i++)
-        if (strcmp(json_text_at(json_array_get(all, i), "name"), name) == 0)
-            found = json_array_get(all, i);
     if (result == 0 && !found)
-        result = err_set(err, ERR_INPUT, "%s has no checkpoint %s", run, name);
+        found = runs_checkpoint(&view, all, best ? "last" : name, err);
+    if (result == 0 && !found)
+        result = err->code;
     *chosen = json_incref((json_t *)found);
     json_decref(all);
     run_view_close(&view);
@@ -93,8 +87,8 @@ static void on_progress(void *context, size_t done, size_t all)
     progress_note(context, note);
 }
 
-static int print_report(const char *out, size_t problems, int64_t samples, bool as_json,
-                        struct err *err)
+static int put_report(struct cli_call *call, const struct arguments *arguments, size_t problems,
+                      int64_t samples, struct err *err)
 {
     const struct report_options options = {.p = {1, 1.5, 2},
                                            .p_count = 3,
@@ -103,29 +97,22 @@ static int print_report(const char *out, size_t problems, int64_t samples, bool 
                                            .problem_total = problems,
                                            .samples = (size_t)samples};
     struct report *report;
-    struct buf text;
-    int result = report_open(&report, &out, 1, &options, err);
+    int result = report_open(&report, &arguments->out, 1, &options, err);
     if (result < 0)
         return result;
-    buf_init(&text, TEXT_BYTES);
-    if (as_json) {
-        json_t *object = report_json(report);
-        result = json_line_write(object, &text, err);
-        json_decref(object);
-    } else {
-        report_table(report, style_wanted(STDOUT_FILENO), &text);
-    }
-    if (result == 0)
-        cli_print(&text);
-    buf_deinit(&text);
+    if (arguments->json)
+        cli_put_json(call, report_json(report));
+    else
+        report_table(report, style_wanted(STDOUT_FILENO), &call->out);
     report_close(report);
-    return result;
+    return 0;
 }
 
-static int evaluate_checkpoint(const struct arguments *arguments, const struct settings *settings,
-                               const char *run, const char *where, struct err *err)
+static int evaluate_checkpoint(struct cli_call *call, const struct arguments *arguments,
+                               const struct settings *settings, const char *run, const char *where,
+                               struct err *err)
 {
-    char *problems = join_words(&arguments->words);
+    char *problems = join_words(&call->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
     struct checkpoint_evaluation_result result = {0};
     struct paths_list search_paths;
@@ -151,10 +138,9 @@ static int evaluate_checkpoint(const struct arguments *arguments, const struct s
     if (status == 0 && result.lost > 0)
         fprintf(stderr, "warpgym: %zu of %zu samples could not be played: %s\n", result.lost,
                 result.samples, result.why);
-    return status < 0
-               ? status
-               : print_report(arguments->out, result.problems,
-                              train_settings(settings)->evaluate_samples, arguments->json, err);
+    return status < 0 ? status
+                      : put_report(call, arguments, result.problems,
+                                   train_settings(settings)->evaluate_samples, err);
 }
 
 /* The run's settings with this command's changes. */
@@ -178,12 +164,13 @@ static int read_settings(const struct arguments *arguments, const char *run,
     return result;
 }
 
-static int run_eval(struct arguments *arguments, struct err *err)
+static int runs_eval_run(struct cli_call *call, void *context, struct err *err)
 {
+    struct arguments *arguments = context;
     char *run = NULL, *name = NULL, *out = NULL;
     struct settings settings;
     json_t *chosen = NULL;
-    int result = take_place(arguments, &run, &name, err);
+    int result = take_place(arguments, call->words.items[0], &run, &name, err);
     if (result == 0 && strcmp(name, "base") != 0)
         result = choose_checkpoint(run, name, &chosen, err);
     if (result == 0)
@@ -193,7 +180,7 @@ static int run_eval(struct arguments *arguments, struct err *err)
         out = mem_printf("%s/evaluations/%s", run, chosen ? json_text_at(chosen, "name") : "base");
         arguments->out = arguments->out ? arguments->out : out;
         cli_catch_signals();
-        result = evaluate_checkpoint(arguments, &settings, run, where, err);
+        result = evaluate_checkpoint(call, arguments, &settings, run, where, err);
         settings_deinit(&settings);
     }
     json_decref(chosen);
@@ -203,11 +190,9 @@ static int run_eval(struct arguments *arguments, struct err *err)
     return result;
 }
 
-int runs_eval_main(int argc, char **argv)
+int runs_eval_main(struct cli_call *call)
 {
     struct arguments arguments = {.temperature = -1};
-    struct err err = {0};
-    int status;
     const struct cli_option options[] = {
         OPTION_STRING('c', "checkpoint", &arguments.checkpoint, "NAME",
                       "the checkpoint: its name, best, last, or base (the model that the run began "
@@ -218,7 +203,8 @@ int runs_eval_main(int argc, char **argv)
                      "of answers; train.evaluate_temperature"),
         OPTION_STRING('o', "out", &arguments.out, "DIR",
                       "the directory of the trajectories; RUN/evaluations/CHECKPOINT"),
-        OPTION_PROBLEMS(&arguments.search_paths),
+        OPTION_LIST(0, "problems", &arguments.search_paths, "DIR",
+                    "search problems here first; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
                       "judge on a server (http://HOST:PORT); default client.url"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
@@ -227,11 +213,5 @@ int runs_eval_main(int argc, char **argv)
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };
-    if (!cli_parse(runs_eval_main, options, argc, argv, &arguments.words, &status))
-        return status;
-    if (arguments.words.count == 0)
-        status = cli_usage(runs_eval_main, "name a run or a checkpoint");
-    else
-        status = cli_result(run_eval(&arguments, &err), &err);
-    return cli_end(options, &arguments.words, status);
+    return cli_run(call, options, runs_eval_run, &arguments);
 }

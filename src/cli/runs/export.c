@@ -96,41 +96,21 @@ static int copy_files(const char *from, const char *to, size_t *count, struct er
     return result;
 }
 
-static int list_names(const json_t *all, const char *wanted, const char *path, struct err *err)
-{
-    const json_t *first = json_array_get(all, 0),
-                 *last = json_array_get(all, json_array_size(all) - 1);
-    return err_set(err, ERR_INPUT, "%s has no checkpoint %s; it has %zu, from %s to %s", path,
-                   wanted, json_array_size(all), json_text_at(first, "name"),
-                   json_text_at(last, "name"));
-}
-
-static int choose_checkpoint(const struct run_view *view, const struct export *export,
-                             const json_t *all, const json_t **chosen, struct err *err)
+static const json_t *choose_checkpoint(const struct run_view *view, const struct export *export,
+                                       const json_t *all, struct err *err)
 {
     bool lowest = export->lowest;
     const char *measure = export->by;
-    size_t count = json_array_size(all);
-    if (count == 0)
-        return err_set(err, ERR_INPUT, "%s has no checkpoint yet", view->path);
-    if (strcmp(export->checkpoint, "last") == 0) {
-        *chosen = json_array_get(all, count - 1);
-        return 0;
-    }
-    if (strcmp(export->checkpoint, "best") == 0) {
-        measure = measure ? measure : runs_best_measure(view, &lowest);
-        *chosen = runs_best(view, all, measure, lowest);
-        return *chosen ? 0
-                       : err_set(err, ERR_INPUT,
-                                 "%s: no checkpoint has %s, so the best one is unknown; name "
-                                 "another measure (--by) or a checkpoint (--checkpoint last)",
-                                 view->path, measure);
-    }
-    *chosen = NULL;
-    for (size_t i = 0; i < count && !*chosen; i++)
-        if (strcmp(json_text_at(json_array_get(all, i), "name"), export->checkpoint) == 0)
-            *chosen = json_array_get(all, i);
-    return *chosen ? 0 : list_names(all, export->checkpoint, view->path, err);
+    if (json_array_size(all) == 0 || strcmp(export->checkpoint, "best") != 0)
+        return runs_checkpoint(view, all, export->checkpoint, err);
+    measure = measure ? measure : runs_best_measure(view, &lowest);
+    const json_t *best = runs_best(view, all, measure, lowest);
+    if (!best)
+        err_set(err, ERR_INPUT,
+                "%s: no checkpoint has %s, so the best one is unknown; name another measure (--by) "
+                "or a checkpoint (--checkpoint last)",
+                view->path, measure);
+    return best;
 }
 
 /* A run's final model has its tokenizer. */
@@ -182,9 +162,9 @@ static int export_run(const struct run_view *view, const struct export *export, 
     json_t *all = NULL;
     const json_t *chosen = NULL;
     int result = run_view_checkpoints(view, &all, err);
-    if (result == 0)
-        result = choose_checkpoint(view, export, all, &chosen, err);
-    if (result == 0 && chosen) {
+    if (result == 0 && !(chosen = choose_checkpoint(view, export, all, err)))
+        result = err->code;
+    if (result == 0) {
         const char *where = json_text_at(chosen, "where");
         char *from = file_from(view->path, where);
         if (run_checkpoint_is_elsewhere(where))
@@ -202,13 +182,23 @@ static int export_run(const struct run_view *view, const struct export *export, 
     return result;
 }
 
-int runs_export_main(int argc, char **argv)
+static int runs_export_run(struct cli_call *call, void *arguments, struct err *err)
+{
+    struct export *export = arguments;
+    struct run_view view;
+    cli_catch_signals();
+    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
+    if (result < 0)
+        return result;
+    export->out = call->words.items[1];
+    result = export_run(&view, export, err);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_export_main(struct cli_call *call)
 {
     struct export export = {.checkpoint = "best"};
-    struct cli_words words = {0};
-    struct run_view view;
-    struct err err;
-    int status;
     const struct cli_option options[] = {
         OPTION_STRING('c', "checkpoint", &export.checkpoint, "NAME",
                       "the checkpoint: its name, best or last; best"),
@@ -219,16 +209,5 @@ int runs_export_main(int argc, char **argv)
                       "a tokenizer to export with it; default: the run's own"),
         OPTION_END,
     };
-    if (!cli_parse(runs_export_main, options, argc, argv, &words, &status))
-        return status;
-    cli_catch_signals();
-    int result = ERR_INPUT;
-    if (words.count != 2)
-        err_set(&err, ERR_INPUT, "runs export: name a run, and the directory to make");
-    else if ((result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err)) == 0) {
-        export.out = words.items[1];
-        result = export_run(&view, &export, &err);
-        run_view_close(&view);
-    }
-    return cli_end(options, &words, cli_result(result, &err));
+    return cli_run(call, options, runs_export_run, &export);
 }

@@ -2,17 +2,13 @@
 #include "cli/runs/runs.h"
 
 #include "base/array.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "cli/table.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define OUT_BYTES ((size_t)64 << 20)
 #define TAIL_BYTES ((size_t)256 << 10) /* of the metrics: the last few */
 
 static const enum style state_styles[RUN_STATE_COUNT] = {
@@ -20,15 +16,6 @@ static const enum style state_styles[RUN_STATE_COUNT] = {
     [RUN_STATE_RUNNING] = STYLE_GOOD,
     [RUN_STATE_FINISHED] = STYLE_FAINT,
 };
-
-static void print_table(const struct table *table)
-{
-    struct buf out;
-    buf_init(&out, OUT_BYTES);
-    table_render(table, style_wanted(STDOUT_FILENO), &out);
-    cli_print(&out);
-    buf_deinit(&out);
-}
 
 static json_t *view_json(const struct run_view *view)
 {
@@ -80,101 +67,98 @@ static void add_row(struct table *table, const struct run_view *view)
 }
 
 /* Reports an unreadable run, and shows the others. */
-static int list_one(struct table *table, const char *path, bool json)
+static int list_one(struct cli_call *call, struct table *table, const char *path)
 {
     struct run_view view;
     struct err err;
     if (runs_open(&view, path, TAIL_BYTES, &err) < 0)
         return cli_fail_err(&err);
-    if (json) {
+    if (table) {
+        add_row(table, &view);
+    } else {
         json_t *object = view_json(&view);
         json_put(object, "last", last_json(&view.series));
-        cli_print_json(object, OUT_BYTES);
-        json_decref(object);
-    } else {
-        add_row(table, &view);
+        cli_put_json(call, object);
     }
     run_view_close(&view);
     return EXIT_PASSED;
 }
 
-static int list_all(const struct cli_words *paths, bool json)
+static int list_all(struct cli_call *call, const struct cli_words *paths, bool json)
 {
     static const char *const titles[] = {"run",       "state",    "step", "reward",
                                          "pass rate", "held out", "loss", "age"};
-    struct table *table = table_new();
+    struct table *table = json ? NULL : table_new();
     int status = EXIT_PASSED;
-    for (size_t i = 0; i < COUNT(titles); i++)
+    for (size_t i = 0; table && i < COUNT(titles); i++)
         table_column(table, titles[i], i < 2 ? TABLE_LEFT : TABLE_RIGHT);
     for (size_t i = 0; i < paths->count; i++) {
-        int one = list_one(table, paths->items[i], json);
+        int one = list_one(call, table, paths->items[i]);
         status = one != EXIT_PASSED ? one : status;
     }
-    if (!json)
-        print_table(table);
-    table_free(table);
+    if (table)
+        cli_put_table(call, table);
     return status;
 }
 
-int runs_list_main(int argc, char **argv)
+static int runs_list_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words directories = {0}, paths = {0};
+    const struct cli_words *directories = &call->words;
+    const bool *json = arguments;
+    struct cli_words paths = {0};
     struct arena arena = {0};
-    struct err err;
+    int result = 0;
+    for (size_t i = 0; i < directories->count && result == 0; i++)
+        result = runs_find_all(directories->items[i], &arena, &paths, err);
+    if (directories->count == 0)
+        result = runs_find_all(RUNS_HOME, &arena, &paths, err);
+    /* ./runs is the default: it need not exist. */
+    if (result == ERR_MISSING && directories->count == 0)
+        result = 0;
+    if (result == 0 && paths.count == 0 && !*json)
+        cli_fail(EXIT_PASSED, "no runs in %s", directories->count ? "there" : "./" RUNS_HOME);
+    else if (result == 0)
+        result = list_all(call, &paths, *json);
+    cli_words_deinit(&paths);
+    arena_deinit(&arena);
+    return result;
+}
+
+int runs_list_main(struct cli_call *call)
+{
     bool json = false;
-    int status, result = 0;
     const struct cli_option options[] = {
         OPTION_FLAG(0, "json", &json, "one run a line instead of the table"),
         OPTION_END,
     };
-    if (!cli_parse(runs_list_main, options, argc, argv, &directories, &status))
-        return status;
-    for (size_t i = 0; i < directories.count && result == 0; i++)
-        result = runs_find_all(directories.items[i], &arena, &paths, &err);
-    if (directories.count == 0)
-        result = runs_find_all(RUNS_HOME, &arena, &paths, &err);
-    /* ./runs is the default: it need not exist. */
-    if (result == ERR_MISSING && directories.count == 0)
-        result = 0;
-    if (result < 0)
-        status = cli_fail_err(&err);
-    else if (paths.count == 0 && !json)
-        status = cli_fail(EXIT_PASSED, "no runs in %s",
-                          directories.count ? "there" : "./" RUNS_HOME);
-    else
-        status = list_all(&paths, json);
-    cli_words_deinit(&paths);
-    arena_deinit(&arena);
-    return cli_end(options, &directories, status);
+    return cli_run(call, options, runs_list_run, &json);
 }
 
-static void print_head(const struct run_view *view)
+static void put_head(const struct run_view *view, struct buf *out)
 {
     char step[64], age[32];
-    struct buf out;
-    buf_init(&out, OUT_BYTES);
     runs_step_text(view, step, sizeof step);
     runs_age_text(view, age, sizeof age);
-    buf_printf(&out, "%s: %s", view->path, run_state_names[view->state]);
+    buf_printf(out, "%s: %s", view->path, run_state_names[view->state]);
     if (view->holder > 0)
-        buf_printf(&out, " (process %d)", (int)view->holder);
-    buf_printf(&out, ", %s", step);
+        buf_printf(out, " (process %d)", (int)view->holder);
+    buf_printf(out, ", %s", step);
     if (view->state == RUN_STATE_RUNNING && view->phase[0])
-        buf_printf(&out, ", %s", view->phase);
-    buf_printf(&out, "; last wrote %s ago\n", age);
-    cli_print(&out);
-    buf_deinit(&out);
+        buf_printf(out, ", %s", view->phase);
+    buf_printf(out, "; last wrote %s ago\n", age);
 }
 
 /* "KEY  value" rows under a heading; nothing without rows. */
-static void print_pairs(const char *heading, const json_t *object)
+static void put_pairs(struct cli_call *call, const char *heading, json_t *object)
 {
-    struct table *table = table_new();
     const char *key;
     json_t *value;
+    if (json_object_size(object) == 0)
+        return;
+    struct table *table = table_new();
     table_column(table, heading, TABLE_LEFT);
     table_column(table, "", TABLE_LEFT);
-    json_object_foreach((json_t *)object, key, value)
+    json_object_foreach(object, key, value)
     {
         char number[RUNS_NUMBER_BYTES];
         runs_number(json_is_number(value) ? json_number_value(value) : NAN, number);
@@ -182,26 +166,24 @@ static void print_pairs(const char *heading, const json_t *object)
         table_cell(table, STYLE_NONE, "%s",
                    json_is_string(value) ? json_string_value(value) : number);
     }
-    if (json_object_size(object) > 0) {
-        printf("\n");
-        fflush(stdout);
-        print_table(table);
-    }
-    table_free(table);
+    buf_puts(&call->out, "\n");
+    cli_put_table(call, table);
 }
 
-static void print_checkpoints(const struct run_view *view, const json_t *checkpoints)
+static void put_checkpoints(struct cli_call *call, const struct run_view *view, json_t *checkpoints)
 {
     bool lowest;
     const char *measure = runs_best_measure(view, &lowest);
     const json_t *best = runs_best(view, checkpoints, measure, lowest), *checkpoint;
-    struct table *table = table_new();
     size_t i;
+    if (json_array_size(checkpoints) == 0)
+        return;
+    struct table *table = table_new();
     table_column(table, "Checkpoints", TABLE_LEFT);
     table_column(table, "step", TABLE_RIGHT);
     table_column(table, "where", TABLE_LEFT);
     table_column(table, "", TABLE_LEFT);
-    json_array_foreach((json_t *)checkpoints, i, checkpoint)
+    json_array_foreach(checkpoints, i, checkpoint)
     {
         table_cell(table, STYLE_NONE, "  %s", json_text_at(checkpoint, "name"));
         table_cell(table, STYLE_NONE, "%" JSON_INTEGER_FORMAT,
@@ -210,33 +192,30 @@ static void print_checkpoints(const struct run_view *view, const json_t *checkpo
         table_cell(table, STYLE_GOOD, "%s%s", checkpoint == best ? "best " : "",
                    checkpoint == best ? measure : "");
     }
-    if (json_array_size(checkpoints) > 0) {
-        printf("\n");
-        fflush(stdout);
-        print_table(table);
-    }
-    table_free(table);
+    buf_puts(&call->out, "\n");
+    cli_put_table(call, table);
 }
 
-static int show_run(const struct run_view *view, bool json, struct err *err)
+static int show_run(struct cli_call *call, const struct run_view *view, void *arguments,
+                    struct err *err)
 {
+    const bool *json = arguments;
     json_t *settings = NULL, *checkpoints = NULL, *last = last_json(&view->series);
     int result = run_view_settings(view, &settings, err);
     if (result == 0)
         result = run_view_checkpoints(view, &checkpoints, err);
-    if (result == 0 && json) {
+    if (result == 0 && *json) {
         json_t *object = view_json(view);
         json_put(object, "settings", json_incref(settings));
         json_put(object, "last", json_incref(last));
         json_put(object, "checkpoints", json_incref(checkpoints));
-        cli_print_json(object, OUT_BYTES);
-        json_decref(object);
+        cli_put_json(call, object);
     } else if (result == 0) {
-        print_head(view);
-        print_pairs(view->kind == RUN_RL ? "Settings that are not the default" : "Settings",
-                    settings);
-        print_pairs("Last metrics", last);
-        print_checkpoints(view, checkpoints);
+        put_head(view, &call->out);
+        put_pairs(call, view->kind == RUN_RL ? "Settings that are not the default" : "Settings",
+                  settings);
+        put_pairs(call, "Last metrics", last);
+        put_checkpoints(call, view, checkpoints);
     }
     json_decref(settings);
     json_decref(checkpoints);
@@ -244,23 +223,23 @@ static int show_run(const struct run_view *view, bool json, struct err *err)
     return result;
 }
 
-int runs_show_main(int argc, char **argv)
+static int runs_show_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
     struct run_view view;
-    struct err err;
+    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
+    if (result < 0)
+        return result;
+    result = show_run(call, &view, arguments, err);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_show_main(struct cli_call *call)
+{
     bool json = false;
-    int status;
     const struct cli_option options[] = {
         OPTION_FLAG(0, "json", &json, "one JSON object"),
         OPTION_END,
     };
-    if (!runs_one(runs_show_main, options, argc, argv, &words, &status))
-        return status;
-    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
-    if (result == 0) {
-        result = show_run(&view, json, &err);
-        run_view_close(&view);
-    }
-    return cli_end(options, &words, cli_result(result, &err));
+    return cli_run(call, options, runs_show_run, &json);
 }

@@ -16,6 +16,11 @@
 #define FOLLOW_US 200000
 #define READ_BYTES ((size_t)1 << 16)
 
+struct arguments {
+    bool follow, json;
+    int64_t wanted;
+};
+
 struct reading {
     const char *path;
     bool json;
@@ -118,11 +123,11 @@ static int lines_before(const char *path, size_t wanted, size_t *before, struct 
     return 0;
 }
 
-static int print_log(const struct run_view *view, size_t wanted, bool follow, bool json,
+static int print_log(const struct run_view *view, const struct arguments *arguments,
                      struct err *err)
 {
     char *path = mem_printf("%s/train.log", view->path);
-    struct reading reading = {.path = path, .json = json};
+    struct reading reading = {.path = path, .json = arguments->json};
     int result = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
     buf_init(&reading.line, LIMIT_JOURNAL_LINE_BYTES);
     if (fd < 0 && view->kind == RUN_SFT)
@@ -130,10 +135,10 @@ static int print_log(const struct run_view *view, size_t wanted, bool follow, bo
                          "%s: `warpgym lm train` keeps no log; see its metrics.jsonl", view->path);
     else if (fd < 0)
         result = err_sys(err, errno, "cannot read %s", path);
-    if (result == 0 && wanted > 0)
-        result = lines_before(path, wanted, &reading.skip, err);
+    if (result == 0 && arguments->wanted > 0)
+        result = lines_before(path, (size_t)arguments->wanted, &reading.skip, err);
     if (result == 0)
-        result = read_on(&reading, fd, follow, err);
+        result = read_on(&reading, fd, arguments->follow, err);
     if (fd >= 0)
         close(fd);
     buf_deinit(&reading.line);
@@ -141,27 +146,26 @@ static int print_log(const struct run_view *view, size_t wanted, bool follow, bo
     return result;
 }
 
-int runs_logs_main(int argc, char **argv)
+static int runs_logs_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
     struct run_view view;
-    struct err err;
-    bool follow = false, json = false;
-    int64_t wanted = 0;
-    int status;
+    cli_catch_signals();
+    int result = runs_open(&view, call->words.items[0], 0, err);
+    if (result < 0)
+        return result;
+    result = print_log(&view, arguments, err);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_logs_main(struct cli_call *call)
+{
+    struct arguments arguments = {0};
     const struct cli_option options[] = {
-        OPTION_FLAG('f', "follow", &follow, "print new lines until Ctrl-C"),
-        OPTION_INT('n', "lines", &wanted, 1, 1000000000, "N", "only the last N; all"),
-        OPTION_FLAG(0, "json", &json, "the lines unchanged"),
+        OPTION_FLAG('f', "follow", &arguments.follow, "print new lines until Ctrl-C"),
+        OPTION_INT('n', "lines", &arguments.wanted, 1, 1000000000, "N", "only the last N; all"),
+        OPTION_FLAG(0, "json", &arguments.json, "the lines unchanged"),
         OPTION_END,
     };
-    if (!runs_one(runs_logs_main, options, argc, argv, &words, &status))
-        return status;
-    cli_catch_signals();
-    int result = runs_open(&view, words.items[0], 0, &err);
-    if (result == 0) {
-        result = print_log(&view, (size_t)wanted, follow, json, &err);
-        run_view_close(&view);
-    }
-    return cli_end(options, &words, cli_result(result, &err));
+    return cli_run(call, options, runs_logs_run, &arguments);
 }

@@ -21,25 +21,26 @@ static int write_page(const struct run_view *view, const char *path, struct err 
     return result;
 }
 
-int runs_report_main(int argc, char **argv)
+static int runs_report_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
+    const char *const *out = arguments;
     struct run_view view;
-    struct err err;
+    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
+    if (result < 0)
+        return result;
+    char *standard = mem_printf("%s/report.html", view.path);
+    result = write_page(&view, *out ? *out : standard, err);
+    mem_free(standard);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_report_main(struct cli_call *call)
+{
     const char *out = NULL;
-    int status;
     const struct cli_option options[] = {
         OPTION_STRING('o', "out", &out, "FILE", "the page; - is standard output; RUN/report.html"),
         OPTION_END,
     };
-    if (!runs_one(runs_report_main, options, argc, argv, &words, &status))
-        return status;
-    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
-    if (result == 0) {
-        char *standard = mem_printf("%s/report.html", view.path);
-        result = write_page(&view, out ? out : standard, &err);
-        mem_free(standard);
-        run_view_close(&view);
-    }
-    return cli_end(options, &words, cli_result(result, &err));
+    return cli_run(call, options, runs_report_run, &out);
 }

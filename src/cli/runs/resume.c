@@ -5,50 +5,39 @@
 #include "cli/train_run.h"
 #include "rl/run/run_settings.h"
 
-static int resume_run(const char *word, const struct train_run *asked,
-                      const struct cli_words *changes)
+static int runs_resume_run(struct cli_call *call, void *arguments, struct err *err)
 {
+    struct train_run run = *(const struct train_run *)arguments;
     struct settings settings;
-    struct err err = {0};
     char *directory;
-    if (runs_find(word, &directory, &err) < 0)
-        return cli_fail(EXIT_USAGE, "%s", err.text);
+    int result = runs_find(call->words.items[0], &directory, err);
+    if (result < 0)
+        return result;
     char *file = mem_printf("%s/" RUN_CONFIG, directory);
     char *command = mem_printf("warpgym runs resume %s", directory);
-    struct train_run run = *asked;
     run.directory = directory;
     run.again = command;
-    int status = EXIT_USAGE;
-    if (cli_settings_of(&settings, file, changes->items, changes->count)) {
-        status = train_run(&run, &settings);
+    result = EXIT_USAGE;
+    if (cli_settings_of(&settings, file, call->words.items + 1, call->words.count - 1)) {
+        result = train_run(&run, &settings, err);
         settings_deinit(&settings);
     }
     mem_free(command);
     mem_free(file);
     mem_free(directory);
-    return status;
+    return result;
 }
 
-int runs_resume_main(int argc, char **argv)
+int runs_resume_main(struct cli_call *call)
 {
-    struct cli_words words = {0}, search_paths = {0};
-    struct train_run run = {.search_paths = &search_paths};
+    struct train_run run = {0};
     const struct cli_option options[] = {
-        OPTION_LIST(0, "problems", &search_paths, "DIR",
+        OPTION_LIST(0, "problems", &run.search_paths, "DIR",
                     "search problems here first; saved with the run; may be repeated"),
         OPTION_STRING(0, "server", &run.server, "URL",
                       "judge on a server (http://HOST:PORT); saved with the run"),
         OPTION_FLAG('q', "quiet", &run.quiet, "no progress"),
         OPTION_END,
     };
-    int status;
-    if (!cli_parse(runs_resume_main, options, argc, argv, &words, &status))
-        return status;
-    if (words.count == 0) {
-        status = cli_usage(runs_resume_main, "name a run");
-    } else {
-        const struct cli_words changes = {.items = words.items + 1, .count = words.count - 1};
-        status = resume_run(words.items[0], &run, &changes);
-    }
-    return cli_end(options, &words, status);
+    return cli_run(call, options, runs_resume_run, &run);
 }

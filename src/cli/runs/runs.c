@@ -113,18 +113,6 @@ int runs_open(struct run_view *view, const char *word, size_t tail_bytes, struct
     return result;
 }
 
-bool runs_one(int (*run)(int, char **), const struct cli_option *options, int argc, char **argv,
-              struct cli_words *words, int *status)
-{
-    if (!cli_parse(run, options, argc, argv, words, status))
-        return false;
-    if (words->count == 1)
-        return true;
-    *status = cli_usage(run, "name one run: its directory, or its name in ./" RUNS_HOME);
-    cli_end(options, words, *status);
-    return false;
-}
-
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes)
 {
     if (view->steps > 0)
@@ -165,4 +153,23 @@ const json_t *runs_best(const struct run_view *view, const json_t *checkpoints, 
         before = step;
     }
     return best;
+}
+
+const json_t *runs_checkpoint(const struct run_view *view, const json_t *checkpoints,
+                              const char *name, struct err *err)
+{
+    size_t count = json_array_size(checkpoints);
+    const json_t *first = json_array_get(checkpoints, 0),
+                 *last = json_array_get(checkpoints, count - 1);
+    if (count > 0 && strcmp(name, "last") == 0)
+        return last;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(json_text_at(json_array_get(checkpoints, i), "name"), name) == 0)
+            return json_array_get(checkpoints, i);
+    if (count == 0)
+        err_set(err, ERR_INPUT, "%s has no checkpoint yet", view->path);
+    else
+        err_set(err, ERR_INPUT, "%s has no checkpoint %s; it has %zu, from %s to %s", view->path,
+                name, count, json_text_at(first, "name"), json_text_at(last, "name"));
+    return NULL;
 }

@@ -32,9 +32,6 @@ NODISCARD int runs_find_all(const char *directory, struct arena *arena, struct c
 /* runs_find, run_view_open and run_view_read; the caller's run_view_close after 0. */
 NODISCARD int runs_open(struct run_view *view, const char *word, size_t tail_bytes,
                         struct err *err);
-/* Begins a command with one RUN. False: end with *status; the words are freed. */
-bool runs_one(int (*run)(int, char **), const struct cli_option *options, int argc, char **argv,
-              struct cli_words *words, int *status);
 
 /* "step 12 of 100", "step 12". */
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes);
@@ -47,3 +44,6 @@ const char *runs_best_measure(const struct run_view *view, bool *lowest);
  * `checkpoints`; NULL: no values. */
 const json_t *runs_best(const struct run_view *view, const json_t *checkpoints, const char *measure,
                         bool lowest);
+/* The checkpoint of a name, or the "last" one, borrowed from `checkpoints`; NULL with ERR_INPUT. */
+const json_t *runs_checkpoint(const struct run_view *view, const json_t *checkpoints,
+                              const char *name, struct err *err);

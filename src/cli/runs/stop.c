@@ -91,24 +91,24 @@ static int stop_run(const char *word, int64_t timeout_s, struct err *err)
     return result;
 }
 
-int runs_stop_main(int argc, char **argv)
+static int runs_stop_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
+    const int64_t *timeout_s = arguments;
+    int status = EXIT_PASSED;
+    cli_catch_signals();
+    for (size_t i = 0; i < call->words.count && !cli_cancelled; i++)
+        if (stop_run(call->words.items[i], *timeout_s, err) < 0)
+            status = cli_fail_err(err);
+    return status;
+}
+
+int runs_stop_main(struct cli_call *call)
+{
     int64_t timeout_s = 0;
-    int status;
     const struct cli_option options[] = {
         OPTION_INT(0, "timeout", &timeout_s, 0, 86400, "SECONDS",
                    "how long to wait; default: until it ends"),
         OPTION_END,
     };
-    if (!cli_parse(runs_stop_main, options, argc, argv, &words, &status))
-        return status;
-    status = words.count > 0 ? EXIT_PASSED : cli_usage(runs_stop_main, "name at least one run");
-    cli_catch_signals();
-    for (size_t i = 0; i < words.count && !cli_cancelled; i++) {
-        struct err err;
-        if (stop_run(words.items[i], timeout_s, &err) < 0)
-            status = cli_fail_err(&err);
-    }
-    return cli_end(options, &words, status);
+    return cli_run(call, options, runs_stop_run, &timeout_s);
 }

@@ -59,64 +59,63 @@ static bool is_installed(const char *program)
 }
 
 /* Quoted for a shell. */
-static void print_command(char *const *arguments)
+static void put_command(char *const *arguments, struct buf *out)
 {
-    struct buf out;
-    buf_init(&out, COMMAND_BYTES);
     for (size_t i = 0; arguments[i]; i++) {
-        buf_puts(&out, i ? " " : "");
+        buf_puts(out, i ? " " : "");
         if (strspn(arguments[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                  "-_=/.,:+@%") == strlen(arguments[i])) {
-            buf_puts(&out, arguments[i]);
+            buf_puts(out, arguments[i]);
             continue;
         }
-        buf_puts(&out, "'");
+        buf_puts(out, "'");
         for (const char *at = arguments[i]; *at; at++)
-            buf_puts(&out, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
-        buf_puts(&out, "'");
+            buf_puts(out, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
+        buf_puts(out, "'");
     }
-    buf_puts(&out, "\n");
-    cli_print(&out);
-    buf_deinit(&out);
+    buf_puts(out, "\n");
 }
 
-static int start_tensorboard(const char *where, int64_t port, bool print)
+struct arguments {
+    int64_t port;
+    bool print;
+};
+
+static int start_tensorboard(const struct arguments *arguments, const char *where, struct buf *out)
 {
     char name[] = "tensorboard", number[32];
-    snprintf(number, sizeof number, "--port=%d", (int)port);
-    char *const arguments[] = {name, (char *)where, number, NULL};
-    bool installed = is_installed(arguments[0]);
-    if (installed && !print) {
-        execvp(arguments[0], arguments);
+    snprintf(number, sizeof number, "--port=%d", (int)arguments->port);
+    char *const words[] = {name, (char *)where, number, NULL};
+    bool installed = is_installed(name);
+    if (installed && !arguments->print) {
+        execvp(name, words);
         return cli_fail(EXIT_INFRASTRUCTURE, "tensorboard: %s", strerror(errno));
     }
-    print_command(arguments);
+    put_command(words, out);
     if (!installed)
         fprintf(stderr, "warpgym: tensorboard is not on the PATH (pip install tensorboard); this "
                         "is the command\n");
     return EXIT_PASSED;
 }
 
-int runs_tensorboard_main(int argc, char **argv)
+static int tensorboard_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
     struct buf where;
-    struct err err;
-    int64_t port = 6006;
-    bool print = false;
-    int status;
+    buf_init(&where, COMMAND_BYTES);
+    int result = where_to_look(&call->words, &where, err);
+    if (result == 0)
+        result = start_tensorboard(arguments, where.data, &call->out);
+    buf_deinit(&where);
+    return result;
+}
+
+int runs_tensorboard_main(struct cli_call *call)
+{
+    struct arguments arguments = {.port = 6006};
     const struct cli_option options[] = {
-        OPTION_INT('p', "port", &port, 0, 65535, "N", "its port; 6006"),
-        OPTION_FLAG(0, "print", &print, "only print the command"),
+        OPTION_INT('p', "port", &arguments.port, 0, 65535, "N", "its port; 6006"),
+        OPTION_FLAG(0, "print", &arguments.print, "only print the command"),
         OPTION_END,
     };
-    if (!cli_parse(runs_tensorboard_main, options, argc, argv, &words, &status))
-        return status;
-    buf_init(&where, COMMAND_BYTES);
-    if (where_to_look(&words, &where, &err) < 0)
-        status = cli_fail_err(&err);
-    else
-        status = start_tensorboard(where.data, port, print);
-    buf_deinit(&where);
-    return cli_end(options, &words, status);
+    return cli_run(call, options, tensorboard_run, &arguments);
 }

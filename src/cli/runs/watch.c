@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/runs/screen.h"
-#include "cli/table.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -174,26 +173,29 @@ static int watch_pipe(struct run_view *view, struct err *err)
     return 0;
 }
 
-int runs_watch_main(int argc, char **argv)
+static int runs_watch_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct cli_words words = {0};
-    struct run_view view;
-    struct err err;
-    bool plain = false;
-    int status;
+    const bool *plain = arguments;
     const char *terminal = getenv("TERM");
+    struct run_view view;
+    cli_catch_signals();
+    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
+    if (result < 0)
+        return result;
+    if (*plain || !isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0)
+        result = watch_pipe(&view, err);
+    else
+        result = watch_terminal(&view, err);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_watch_main(struct cli_call *call)
+{
+    bool plain = false;
     const struct cli_option options[] = {
         OPTION_FLAG(0, "plain", &plain, "a line for each step, as in a pipe"),
         OPTION_END,
     };
-    if (!runs_one(runs_watch_main, options, argc, argv, &words, &status))
-        return status;
-    cli_catch_signals();
-    plain = plain || !isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0;
-    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
-    if (result == 0) {
-        result = plain ? watch_pipe(&view, &err) : watch_terminal(&view, &err);
-        run_view_close(&view);
-    }
-    return cli_end(options, &words, cli_result(result, &err));
+    return cli_run(call, options, runs_watch_run, &plain);
 }

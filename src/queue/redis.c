@@ -9,12 +9,16 @@
 
 #define PROBE_MS 1000 /* longest that a health check waits */
 
-static int probe_command_within(struct redis_store *store, const char *const *items, size_t count,
-                                int within_ms, redisReply **reply, struct err *err)
+/* A command of a few words, separated by spaces. */
+static int probe_command(struct redis_store *store, const char *command, int within_ms,
+                         redisReply **reply, struct err *err)
 {
     struct redis_words words = {0};
-    for (size_t i = 0; i < count; i++)
-        redis_words_text(&words, items[i]);
+    for (const char *at = command; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        redis_words_bytes(&words, at, length);
+        at += length;
+    }
     int result = redis_call_within(store, &words, within_ms, reply, err);
     redis_words_deinit(&words);
     if (result == 0 && (*reply)->type == REDIS_REPLY_ERROR) {
@@ -24,17 +28,10 @@ static int probe_command_within(struct redis_store *store, const char *const *it
     return result;
 }
 
-static int probe_command(struct redis_store *store, const char *const *items, size_t count,
-                         redisReply **reply, struct err *err)
-{
-    return probe_command_within(store, items, count, store->queue.options.call_ms, reply, err);
-}
-
 static int redis_probe(struct queue *queue, struct err *err)
 {
-    static const char *const ping[] = {"PING"};
     redisReply *reply;
-    int result = probe_command_within((struct redis_store *)queue, ping, 1, PROBE_MS, &reply, err);
+    int result = probe_command((struct redis_store *)queue, "PING", PROBE_MS, &reply, err);
     if (result == 0)
         freeReplyObject(reply);
     return result;
@@ -42,18 +39,17 @@ static int redis_probe(struct queue *queue, struct err *err)
 
 static int check_schema(struct redis_store *store, struct err *err)
 {
-    static const char *const claim[] = {"HSETNX", REDIS_PREFIX "meta", "schema", "1"};
-    static const char *const look[] = {"HGET", REDIS_PREFIX "meta", "schema"};
-    redisReply *reply;
-    int result = probe_command(store, claim, 4, &reply, err);
-    if (result < 0)
-        return result;
-    freeReplyObject(reply);
-    result = probe_command(store, look, 3, &reply, err);
-    if (result < 0)
-        return result;
-    int64_t version = redis_reply_number(reply, 0);
-    freeReplyObject(reply);
+    static const char *const commands[] = {"HSETNX " REDIS_PREFIX "meta schema 1",
+                                           "HGET " REDIS_PREFIX "meta schema"};
+    int64_t version = 0;
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        redisReply *reply;
+        int result = probe_command(store, commands[i], store->queue.options.call_ms, &reply, err);
+        if (result < 0)
+            return result;
+        version = redis_reply_number(reply, 0);
+        freeReplyObject(reply);
+    }
     if (version < 1)
         return redis_reply_strange(store, err);
     if (version > SCHEMA_VERSION)
@@ -66,7 +62,6 @@ static int check_schema(struct redis_store *store, struct err *err)
 /* Only warnings: the operator may want it so. */
 static void log_configuration_warnings(struct redis_store *store)
 {
-    static const char *const info[] = {"INFO"};
     static const struct {
         const char *line, *remark;
     } rows[] = {
@@ -76,7 +71,7 @@ static void log_configuration_warnings(struct redis_store *store)
                                        "loses jobs (set maxmemory-policy noeviction)"},
     };
     redisReply *reply;
-    if (probe_command(store, info, 1, &reply, NULL) < 0)
+    if (probe_command(store, "INFO", store->queue.options.call_ms, &reply, NULL) < 0)
         return;
     for (size_t i = 0; i < COUNT(rows); i++)
         if (reply->type == REDIS_REPLY_STRING && strstr(reply->str, rows[i].line))

@@ -20,22 +20,28 @@
 
 #define REDIS_PREFIX "warpgym:"
 
+/* X(symbol, name): the scripts, redis/NAME.lua. */
+#define REDIS_SCRIPTS(X)                                                                           \
+    X(REDIS_PUT, put)                                                                              \
+    X(REDIS_CANCEL, cancel)                                                                        \
+    X(REDIS_FIND, find)                                                                            \
+    X(REDIS_LIST, list)                                                                            \
+    X(REDIS_STATS, stats)                                                                          \
+    X(REDIS_CLAIM, claim)                                                                          \
+    X(REDIS_RENEW, renew)                                                                          \
+    X(REDIS_FINISH, finish)                                                                        \
+    X(REDIS_FAIL, fail)                                                                            \
+    X(REDIS_REAP, reap)                                                                            \
+    X(REDIS_REGISTER, register)                                                                    \
+    X(REDIS_REGISTRATIONS, registrations)                                                          \
+    X(REDIS_DOCUMENT_PUT, document_put)                                                            \
+    X(REDIS_DOCUMENT_REMOVE, document_remove)
+
 enum redis_script {
-    REDIS_PUT,
-    REDIS_CANCEL,
-    REDIS_FIND,
-    REDIS_LIST,
-    REDIS_STATS,
-    REDIS_CLAIM,
-    REDIS_RENEW,
-    REDIS_FINISH,
-    REDIS_FAIL,
-    REDIS_REAP,
-    REDIS_REGISTER,
-    REDIS_REGISTRATIONS,
-    REDIS_DOCUMENT_PUT,
-    REDIS_DOCUMENT_REMOVE,
-    REDIS_SCRIPTS
+#define X(symbol, name) symbol,
+    REDIS_SCRIPTS(X)
+#undef X
+        REDIS_SCRIPT_COUNT
 };
 
 /* hiredis's own reply functions, and those with a bound (redis_reply_bound). */
@@ -55,7 +61,7 @@ struct redis_store {
     struct {
         char *text;
         char sha[41];
-    } scripts[REDIS_SCRIPTS];
+    } scripts[REDIS_SCRIPT_COUNT];
     pthread_mutex_t pool_lock;
     struct redis_link *idle;
     size_t idle_count;
@@ -75,8 +81,10 @@ struct redis_words {
 
 void redis_words_deinit(struct redis_words *words);
 void redis_words_bytes(struct redis_words *words, const void *bytes, size_t count);
-void redis_words_text(struct redis_words *words, const char *text); /* NULL: "" */
-void redis_words_number(struct redis_words *words, int64_t number);
+/* One word for each of `kinds`, as for sqlite_db_start: i int64_t, s const char * (NULL: ""),
+ * b const void * and size_t; and f for a bool, "1" or "0". */
+void redis_words_add(struct redis_words *words, const char *kinds, ...);
+void redis_words_vadd(struct redis_words *words, const char *kinds, va_list args);
 
 /* redis_link.c */
 
@@ -98,9 +106,9 @@ void redis_pool_close(struct redis_store *store);
 
 void redis_scripts_init(struct redis_store *store);
 void redis_scripts_deinit(struct redis_store *store);
-/* To call a script: redis_script_begin, its ARGV, redis_script. */
+/* To call a script: redis_script_begin with its ARGV (redis_words_add), redis_script. */
 void redis_script_begin(struct redis_store *store, enum redis_script script,
-                        struct redis_words *words);
+                        struct redis_words *words, const char *kinds, ...);
 /* `type`: the expected REDIS_REPLY_…; any other is ERR_PROTOCOL. Frees the words in any case. */
 NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
                            struct redis_words *words, int type, redisReply **reply,

@@ -25,8 +25,7 @@ static int read_number(struct event_reader *event_reader, int64_t *number)
 {
     redisReply *reply = redisCommand(event_reader->context, "HGET " REDIS_PREFIX "meta number");
     if (!reply || reply->type == REDIS_REPLY_ERROR) {
-        if (reply)
-            freeReplyObject(reply);
+        freeReplyObject(reply);
         return -1;
     }
     *number = redis_reply_number(reply, 0);
@@ -42,8 +41,7 @@ static int read_position(struct event_reader *event_reader, int64_t *number)
     redisReply *reply = redisCommand(event_reader->context,
                                      "XREVRANGE " REDIS_PREFIX "wake + - COUNT 1");
     if (!reply || reply->type != REDIS_REPLY_ARRAY) {
-        if (reply)
-            freeReplyObject(reply);
+        freeReplyObject(reply);
         return -1;
     }
     snprintf(event_reader->wake, sizeof event_reader->wake, "0-0");
@@ -223,9 +221,7 @@ int redis_events_start(struct redis_store *store, struct err *err)
 {
     struct redis_words words = {0};
     redisReply *reply;
-    redis_words_text(&words, "HGET");
-    redis_words_text(&words, REDIS_PREFIX "meta");
-    redis_words_text(&words, "number");
+    redis_words_add(&words, "sss", "HGET", REDIS_PREFIX "meta", "number");
     int result = redis_call(store, &words, &reply, err);
     redis_words_deinit(&words);
     if (result < 0)

@@ -30,14 +30,31 @@ void redis_words_bytes(struct redis_words *words, const void *bytes, size_t coun
     words->sizes[words->count++] = count;
 }
 
-void redis_words_text(struct redis_words *words, const char *text)
+void redis_words_vadd(struct redis_words *words, const char *kinds, va_list args)
 {
-    redis_words_bytes(words, text, text ? strlen(text) : 0);
+    for (; *kinds; kinds++) {
+        const char *text = "";
+        size_t count = 0;
+        if (*kinds == 'i')
+            text = arena_printf(&words->arena, "%lld", (long long)va_arg(args, int64_t));
+        else if (*kinds == 'f')
+            text = va_arg(args, int) ? "1" : "0";
+        else
+            text = va_arg(args, const char *);
+        if (*kinds == 'b')
+            count = va_arg(args, size_t);
+        else if (text)
+            count = strlen(text);
+        redis_words_bytes(words, text, count);
+    }
 }
 
-void redis_words_number(struct redis_words *words, int64_t number)
+void redis_words_add(struct redis_words *words, const char *kinds, ...)
 {
-    redis_words_text(words, arena_printf(&words->arena, "%lld", (long long)number));
+    va_list args;
+    va_start(args, kinds);
+    redis_words_vadd(words, kinds, args);
+    va_end(args);
 }
 
 int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err)
@@ -101,8 +118,7 @@ static int expect_ok(const struct redis_store *store, redisContext *context, red
     int result = !reply                             ? redis_broken(store, context, err)
                  : reply->type == REDIS_REPLY_ERROR ? redis_refused(store, reply, err)
                                                     : 0;
-    if (reply)
-        freeReplyObject(reply);
+    freeReplyObject(reply);
     return result;
 }
 

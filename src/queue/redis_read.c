@@ -1,4 +1,3 @@
-#include "base/array.h"
 #include "queue/redis.h"
 
 #include <string.h>
@@ -28,17 +27,16 @@ int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words = {0};
     redisReply *reply;
-    redis_words_text(&words, "HMGET");
-    redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "job:%s", id));
+    redis_words_add(&words, "ss", "HMGET", arena_printf(&words.arena, REDIS_PREFIX "job:%s", id));
     for (const char *at = redis_fields; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         redis_words_bytes(&words, at, length);
         at += length;
     }
     if (bodies & QUEUE_PAYLOAD)
-        redis_words_text(&words, "payload");
+        redis_words_add(&words, "s", "payload");
     if (bodies & QUEUE_RESULT)
-        redis_words_text(&words, "result");
+        redis_words_add(&words, "s", "result");
     int result = read_fields(store, &words, "job", id, &reply, err);
     if (result < 0)
         return result;
@@ -54,9 +52,7 @@ int redis_find(struct queue *queue, const char *key, unsigned bodies, struct que
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_FIND, &words);
-    redis_words_text(&words, key);
-    redis_words_number(&words, bodies);
+    redis_script_begin(store, REDIS_FIND, &words, "si", key, (int64_t)bodies);
     int result = redis_script(store, REDIS_FIND, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
@@ -74,15 +70,12 @@ int redis_list(struct queue *queue, const struct queue_filter *filter, struct qu
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_LIST, &words);
-    redis_words_number(&words, filter->state);
-    redis_words_text(&words, filter->batch);
+    redis_script_begin(store, REDIS_LIST, &words, "is", (int64_t)filter->state, filter->batch);
     if (filter->before > 0)
-        redis_words_number(&words, filter->before);
+        redis_words_add(&words, "i", filter->before);
     else
-        redis_words_text(&words, "+inf");
-    redis_words_number(&words, (int64_t)limit);
-    redis_words_number(&words, filter->bodies);
+        redis_words_add(&words, "s", "+inf");
+    redis_words_add(&words, "ii", (int64_t)limit, (int64_t)filter->bodies);
     int result = redis_script(store, REDIS_LIST, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
@@ -102,8 +95,7 @@ int redis_registrations(struct queue *queue, struct queue_registration *registra
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_REGISTRATIONS, &words);
-    redis_words_number(&words, (int64_t)limit);
+    redis_script_begin(store, REDIS_REGISTRATIONS, &words, "i", (int64_t)limit);
     int result = redis_script(store, REDIS_REGISTRATIONS, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
@@ -122,14 +114,12 @@ int redis_registrations(struct queue *queue, struct queue_registration *registra
 int redis_document_get(struct queue *queue, const char *name, struct queue_document *document,
                        struct err *err)
 {
-    static const char *const fields[] = {"version", "expires_ms", "bytes"};
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words = {0};
     redisReply *reply;
-    redis_words_text(&words, "HMGET");
-    redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "document:%s", name));
-    for (size_t i = 0; i < COUNT(fields); i++)
-        redis_words_text(&words, fields[i]);
+    redis_words_add(&words, "sssss", "HMGET",
+                    arena_printf(&words.arena, REDIS_PREFIX "document:%s", name), "version",
+                    "expires_ms", "bytes");
     int result = read_fields(store, &words, "document", name, &reply, err);
     if (result < 0)
         return result;
@@ -155,7 +145,7 @@ int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_STATS, &words);
+    redis_script_begin(store, REDIS_STATS, &words, "");
     int result = redis_script(store, REDIS_STATS, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;

@@ -11,36 +11,14 @@
     EMBED_TEXT(redis_lua_##name, "src/queue/redis/" #name ".lua")
 
 LUA(prelude);
-LUA(put);
-LUA(cancel);
-LUA(find);
-LUA(list);
-LUA(stats);
-LUA(claim);
-LUA(renew);
-LUA(finish);
-LUA(fail);
-LUA(reap);
-LUA(register);
-LUA(registrations);
-LUA(document_put);
-LUA(document_remove);
+#define X(symbol, name) LUA(name);
+REDIS_SCRIPTS(X)
+#undef X
 
-static const char *const bodies[REDIS_SCRIPTS] = {
-    [REDIS_PUT] = redis_lua_put,
-    [REDIS_CANCEL] = redis_lua_cancel,
-    [REDIS_FIND] = redis_lua_find,
-    [REDIS_LIST] = redis_lua_list,
-    [REDIS_STATS] = redis_lua_stats,
-    [REDIS_CLAIM] = redis_lua_claim,
-    [REDIS_RENEW] = redis_lua_renew,
-    [REDIS_FINISH] = redis_lua_finish,
-    [REDIS_FAIL] = redis_lua_fail,
-    [REDIS_REAP] = redis_lua_reap,
-    [REDIS_REGISTER] = redis_lua_register,
-    [REDIS_REGISTRATIONS] = redis_lua_registrations,
-    [REDIS_DOCUMENT_PUT] = redis_lua_document_put,
-    [REDIS_DOCUMENT_REMOVE] = redis_lua_document_remove,
+static const char *const bodies[] = {
+#define X(symbol, name) [symbol] = redis_lua_##name,
+    REDIS_SCRIPTS(X)
+#undef X
 };
 
 /* The SHA-1 by which EVALSHA identifies a script. */
@@ -56,7 +34,7 @@ static void script_sha(const char *text, char sha[41])
 
 void redis_scripts_init(struct redis_store *store)
 {
-    for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
+    for (size_t i = 0; i < REDIS_SCRIPT_COUNT; i++) {
         store->scripts[i].text = mem_printf("%s%s", redis_lua_prelude, bodies[i]);
         script_sha(store->scripts[i].text, store->scripts[i].sha);
     }
@@ -64,18 +42,19 @@ void redis_scripts_init(struct redis_store *store)
 
 void redis_scripts_deinit(struct redis_store *store)
 {
-    for (size_t i = 0; i < REDIS_SCRIPTS; i++)
+    for (size_t i = 0; i < REDIS_SCRIPT_COUNT; i++)
         mem_free(store->scripts[i].text);
 }
 
 void redis_script_begin(struct redis_store *store, enum redis_script script,
-                        struct redis_words *words)
+                        struct redis_words *words, const char *kinds, ...)
 {
+    va_list args;
     *words = (struct redis_words){0};
-    redis_words_text(words, "EVALSHA");
-    redis_words_text(words, store->scripts[script].sha);
-    redis_words_text(words, "1");
-    redis_words_text(words, REDIS_PREFIX);
+    redis_words_add(words, "ssss", "EVALSHA", store->scripts[script].sha, "1", REDIS_PREFIX);
+    va_start(args, kinds);
+    redis_words_vadd(words, kinds, args);
+    va_end(args);
 }
 
 static bool script_is_unknown(const redisReply *reply)

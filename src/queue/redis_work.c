@@ -2,19 +2,13 @@
 
 static void add_submission(struct redis_words *words, const struct queue_submission *one)
 {
-    const struct queue_result *known = one->result;
-    redis_words_text(words, one->put_id);
-    redis_words_text(words, one->batch);
-    redis_words_text(words, one->key);
-    redis_words_text(words, one->needs);
-    redis_words_number(words, (int64_t)one->priority);
-    redis_words_text(words, one->force ? "1" : "0");
-    redis_words_bytes(words, one->payload, one->payload_bytes);
-    redis_words_text(words, !known ? "0" : known->bytes ? "2" : "1");
-    redis_words_text(words, known ? known->outcome : "");
-    redis_words_text(words, known ? known->reason : "");
-    redis_words_text(words, known && known->answers_key ? "1" : "0");
-    redis_words_bytes(words, known ? known->bytes : "", known && known->bytes ? known->count : 0);
+    static const struct queue_result none = {.outcome = "", .reason = ""};
+    const struct queue_result *known = one->result ? one->result : &none;
+    const char *has_result = !one->result ? "0" : known->bytes ? "2" : "1";
+    redis_words_add(words, "ssssifbsssfb", one->put_id, one->batch, one->key, one->needs,
+                    (int64_t)one->priority, one->force, one->payload, one->payload_bytes,
+                    has_result, known->outcome, known->reason, known->answers_key, known->bytes,
+                    known->bytes ? known->count : (size_t)0);
 }
 
 int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
@@ -23,8 +17,7 @@ int redis_put(struct queue *queue, struct queue_submission *submissions, size_t 
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_PUT, &words);
-    redis_words_number(&words, (int64_t)count);
+    redis_script_begin(store, REDIS_PUT, &words, "i", (int64_t)count);
     for (size_t i = 0; i < count; i++)
         add_submission(&words, &submissions[i]);
     int result = redis_script(store, REDIS_PUT, &words, REDIS_REPLY_ARRAY, &reply, err);
@@ -45,8 +38,7 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number;
-    redis_script_begin(store, REDIS_CANCEL, &words);
-    redis_words_text(&words, id);
+    redis_script_begin(store, REDIS_CANCEL, &words, "s", id);
     int result = redis_script_number(store, REDIS_CANCEL, &words, -1, QUEUE_STATES - 1, &number,
                                      err);
     if (result == 0 && number < 0)
@@ -62,11 +54,9 @@ int redis_claim(struct queue *queue, const struct queue_claim *claim, struct que
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_CLAIM, &words);
-    redis_words_text(&words, claim->worker);
-    redis_words_number(&words, claim->lease_ms);
+    redis_script_begin(store, REDIS_CLAIM, &words, "si", claim->worker, claim->lease_ms);
     for (size_t i = 0; i < claim->needs_count; i++)
-        redis_words_text(&words, claim->needs[i]);
+        redis_words_add(&words, "s", claim->needs[i]);
     *got = false;
     int result = redis_script(store, REDIS_CLAIM, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
@@ -79,23 +69,15 @@ int redis_claim(struct queue *queue, const struct queue_claim *claim, struct que
     return result;
 }
 
-static void add_right(struct redis_words *words, const struct queue_job *job)
-{
-    redis_words_text(words, job->id);
-    redis_words_number(words, job->sequence);
-    redis_words_number(words, job->claims);
-}
-
 int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
                 int64_t lease_ms, enum queue_lease_state *lease_states, struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_RENEW, &words);
-    redis_words_number(&words, lease_ms);
+    redis_script_begin(store, REDIS_RENEW, &words, "i", lease_ms);
     for (size_t i = 0; i < count; i++)
-        add_right(&words, jobs[i]);
+        redis_words_add(&words, "sii", jobs[i]->id, jobs[i]->sequence, jobs[i]->claims);
     int result = redis_script(store, REDIS_RENEW, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
@@ -116,13 +98,9 @@ int redis_finish(struct queue *queue, const struct queue_job *job,
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number;
-    redis_script_begin(store, REDIS_FINISH, &words);
-    add_right(&words, job);
-    redis_words_text(&words, result->outcome);
-    redis_words_text(&words, result->reason);
-    redis_words_text(&words, result->answers_key ? "1" : "0");
-    redis_words_text(&words, result->bytes ? "1" : "0");
-    redis_words_bytes(&words, result->bytes, result->bytes ? result->count : 0);
+    redis_script_begin(store, REDIS_FINISH, &words, "siissffb", job->id, job->sequence, job->claims,
+                       result->outcome, result->reason, result->answers_key, result->bytes != NULL,
+                       result->bytes, result->bytes ? result->count : (size_t)0);
     int code = redis_script_number(store, REDIS_FINISH, &words, QUEUE_FINISHED, QUEUE_REFUSED,
                                    &number, err);
     if (code == 0)
@@ -136,11 +114,8 @@ int redis_fail(struct queue *queue, const struct queue_job *job, const char *rea
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number;
-    redis_script_begin(store, REDIS_FAIL, &words);
-    add_right(&words, job);
-    redis_words_text(&words, reason);
-    redis_words_text(&words, counts ? "1" : "0");
-    redis_words_number(&words, queue->options.attempts);
+    redis_script_begin(store, REDIS_FAIL, &words, "siisfi", job->id, job->sequence, job->claims,
+                       reason, counts, (int64_t)queue->options.attempts);
     return redis_script_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
 }
 
@@ -150,11 +125,8 @@ int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *e
     const struct queue_options *options = &queue->options;
     struct redis_words words;
     redisReply *reply;
-    redis_script_begin(store, REDIS_REAP, &words);
-    redis_words_number(&words, options->attempts);
-    redis_words_number(&words, options->keep_ms);
-    redis_words_number(&words, (int64_t)options->keep_jobs);
-    redis_words_number(&words, (int64_t)options->keep_bytes);
+    redis_script_begin(store, REDIS_REAP, &words, "iiii", (int64_t)options->attempts,
+                       options->keep_ms, (int64_t)options->keep_jobs, (int64_t)options->keep_bytes);
     int result = redis_script(store, REDIS_REAP, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
@@ -177,10 +149,7 @@ int redis_register(struct queue *queue, const char *name, const void *bytes, siz
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number;
-    redis_script_begin(store, REDIS_REGISTER, &words);
-    redis_words_text(&words, name);
-    redis_words_bytes(&words, bytes, count);
-    redis_words_number(&words, keep_ms);
+    redis_script_begin(store, REDIS_REGISTER, &words, "sbi", name, bytes, count, keep_ms);
     return redis_script_number(store, REDIS_REGISTER, &words, 0, 0, &number, err);
 }
 
@@ -190,11 +159,8 @@ int redis_document_put(struct queue *queue, const char *name, const void *bytes,
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number = 0;
-    redis_script_begin(store, REDIS_DOCUMENT_PUT, &words);
-    redis_words_text(&words, name);
-    redis_words_number(&words, version);
-    redis_words_number(&words, keep_ms);
-    redis_words_bytes(&words, bytes, count);
+    redis_script_begin(store, REDIS_DOCUMENT_PUT, &words, "siib", name, version, keep_ms, bytes,
+                       count);
     int result = redis_script_number(store, REDIS_DOCUMENT_PUT, &words, 0, 1, &number, err);
     *written = result == 0 && number == 1;
     return result;
@@ -205,8 +171,7 @@ int redis_document_remove(struct queue *queue, const char *name, bool *removed, 
     struct redis_store *store = (struct redis_store *)queue;
     struct redis_words words;
     int64_t number = 0;
-    redis_script_begin(store, REDIS_DOCUMENT_REMOVE, &words);
-    redis_words_text(&words, name);
+    redis_script_begin(store, REDIS_DOCUMENT_REMOVE, &words, "s", name);
     int result = redis_script_number(store, REDIS_DOCUMENT_REMOVE, &words, 0, 1, &number, err);
     *removed = result == 0 && number == 1;
     return result;

@@ -22,51 +22,106 @@
 #define SQLITE_READERS 4
 #define SQLITE_BOOT_BYTES 64
 
-/* The texts are in sqlite_db.c; each connection prepares those that it uses. */
+/* ?1: which bodies (enum queue_bodies). */
+#define SQL_SELECT_JOB                                                                             \
+    "select sequence, id, batch, key, needs, priority, state, claims, attempt, cancel, worker,"    \
+    " put_ms, claimed_ms, ended_ms, outcome, reason, payload_bytes, result_bytes,"                 \
+    " case when ?1 & 1 then (select bytes from payloads p where p.sequence = jobs.sequence) end,"  \
+    " case when ?1 & 2 then (select bytes from results r where r.sequence = jobs.sequence) end"    \
+    " from jobs "
+
+#define SQL_SELECT_ROW                                                                             \
+    "select sequence, claims, change, payload_bytes + result_bytes, state, attempt, cancel,"       \
+    " worker from jobs "
+
+/* X(symbol, text). Each connection prepares those that it uses. */
+#define SQLITE_STATEMENTS(X)                                                                       \
+    X(SQL_BEGIN, "begin immediate")                                                                \
+    X(SQL_COMMIT, "commit")                                                                        \
+    X(SQL_ROLLBACK, "rollback")                                                                    \
+    X(SQL_COUNTERS, "select name, value from counters where name not like 'ended:%'")              \
+    X(SQL_COUNTER_SET,                                                                             \
+      "insert into counters values (?1, ?2) on conflict (name) do update set value = case"         \
+      " when ?3 then value + ?2 else ?2 end")                                                      \
+    X(SQL_INSERT,                                                                                  \
+      "insert into jobs (sequence, id, batch, key, needs, priority, put_ms, payload_bytes,"        \
+      " state) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0) on conflict (id) do nothing")            \
+    X(SQL_INSERT_PAYLOAD, "insert into payloads values (?1, ?2)")                                  \
+    X(SQL_FIND_ID, SQL_SELECT_ROW "where id = ?1")                                                 \
+    X(SQL_REMOVE, "delete from jobs where sequence = ?1")                                          \
+    X(SQL_REMOVE_PAYLOAD, "delete from payloads where sequence = ?1")                              \
+    X(SQL_REMOVE_RESULT, "delete from results where sequence = ?1")                                \
+    X(SQL_FRONT,                                                                                   \
+      "select sequence, priority from jobs where state = 0 and needs = ?1 order by priority,"      \
+      " sequence limit 1")                                                                         \
+    X(SQL_CLAIM,                                                                                   \
+      "update jobs set state = 1, claims = claims + 1, attempt = attempt + 1, worker = ?2,"        \
+      " lease_boot = ?3, lease_until_ms = ?4, claimed_ms = ?5, change = ?6 where sequence ="       \
+      " ?1")                                                                                       \
+    X(SQL_LEASE_STATE, SQL_SELECT_ROW "where sequence = ?1 and id = ?2")                           \
+    X(SQL_RENEW, "update jobs set lease_boot = ?2, lease_until_ms = ?3 where sequence = ?1")       \
+    X(SQL_END,                                                                                     \
+      "update jobs set state = ?2, outcome = ?3, reason = ?4, answers = ?5, result_bytes ="        \
+      " ?6, ended_ms = ?7, change = ?8, lease_boot = null, lease_until_ms = null where"            \
+      " sequence = ?1")                                                                            \
+    X(SQL_INSERT_RESULT, "insert into results values (?1, ?2)")                                    \
+    X(SQL_RESULT,                                                                                  \
+      "select outcome, bytes from jobs left join results using (sequence) where sequence = ?1")    \
+    X(SQL_RETURN,                                                                                  \
+      "update jobs set state = 0, attempt = ?2, reason = ?3, change = ?4, lease_boot = null,"      \
+      " lease_until_ms = null where sequence = ?1")                                                \
+    X(SQL_ASK_CANCEL, "update jobs set cancel = 1, change = ?2 where sequence = ?1")               \
+    X(SQL_EXPIRED,                                                                                 \
+      SQL_SELECT_ROW "where state = 1 and (lease_boot <> ?1 or lease_until_ms <= ?2) limit ?3")    \
+    X(SQL_OLDEST_ENDED,                                                                            \
+      "select sequence, change, payload_bytes + result_bytes, ended_ms from jobs where change"     \
+      " > 0 and state >= 2 order by change limit 1")                                               \
+    X(SQL_REGISTRATION_SET, "insert or replace into registrations values (?1, ?2, ?3, ?4)")        \
+    X(SQL_REGISTRATION_REMOVE, "delete from registrations where name = ?1")                        \
+    X(SQL_REGISTRATIONS_EXPIRE, "delete from registrations where boot <> ?1 or until_ms <= ?2")    \
+    X(SQL_REGISTRATIONS,                                                                           \
+      "select name, bytes from registrations where boot = ?1 and until_ms > ?2 order by name"      \
+      " limit ?3")                                                                                 \
+    X(SQL_DOCUMENT_STATE,                                                                          \
+      "select version, boot <> ?2 or until_ms > ?3, bytes from documents where name = ?1")         \
+    X(SQL_DOCUMENT_SET,                                                                            \
+      "insert into documents values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (name) do update"     \
+      " set version = ?2, keep_ms = ?3, boot = ?4, until_ms = ?5, expires_ms = ?6, bytes = ?7")    \
+    X(SQL_DOCUMENT_REMOVE, "delete from documents where name = ?1")                                \
+    X(SQL_DOCUMENT_GET,                                                                            \
+      "select version, expires_ms, bytes from documents where name = ?1 and (boot <> ?2 or"        \
+      " until_ms > ?3)")                                                                           \
+    X(SQL_DOCUMENTS_BOOT,                                                                          \
+      "update documents set boot = ?1, until_ms = ?2 + keep_ms, expires_ms = ?3 + keep_ms"         \
+      " where rowid in (select rowid from documents where boot < ?1 or boot > ?1 limit ?4)")       \
+    X(SQL_DOCUMENTS_EXPIRE,                                                                        \
+      "delete from documents where rowid in (select rowid from documents where boot = ?1 and"      \
+      " until_ms <= ?2 limit ?3)")                                                                 \
+    X(SQL_GET, SQL_SELECT_JOB "where id = ?2")                                                     \
+    X(SQL_GET_SEQUENCE, SQL_SELECT_JOB "where sequence = ?2")                                      \
+    X(SQL_FIND, SQL_SELECT_JOB "where key = ?2 and answers = 1 order by change desc limit 1")      \
+    X(SQL_LIST, SQL_SELECT_JOB                                                                     \
+      "where (?2 < 0 or state = ?2) and sequence < ?3 order by sequence desc limit ?4")            \
+    X(SQL_LIST_BATCH, SQL_SELECT_JOB                                                               \
+      "where (?2 < 0 or state = ?2) and sequence < ?3 and batch = ?5 and batch <> '' order by"     \
+      " sequence desc limit ?4")                                                                   \
+    X(SQL_DEPTH,                                                                                   \
+      "select priority, count(*), min(put_ms) from jobs where state = 0 group by priority")        \
+    X(SQL_RUNNING, "select count(*) from jobs where state = 1")                                    \
+    X(SQL_ENDED, "select name, value from counters where name like 'ended:%' order by name")       \
+    X(SQL_EVENTS,                                                                                  \
+      "select change, id, batch, state, outcome, cancel from jobs where change > ?1 and"           \
+      " change > 0 order by change limit ?2")                                                      \
+    X(SQL_POSITION,                                                                                \
+      "select coalesce(max(case name when 'change' then value end), 0), coalesce(max(case"         \
+      " name when 'removed_change' then value end), 0) from counters where name in ('change',"     \
+      " 'removed_change')")
+
 enum sqlite_statement {
-    SQL_BEGIN,
-    SQL_COMMIT,
-    SQL_ROLLBACK,
-    SQL_COUNTERS,
-    SQL_COUNTER_SET,
-    SQL_INSERT,
-    SQL_INSERT_PAYLOAD,
-    SQL_FIND_ID,
-    SQL_REMOVE,
-    SQL_REMOVE_PAYLOAD,
-    SQL_REMOVE_RESULT,
-    SQL_FRONT,
-    SQL_CLAIM,
-    SQL_LEASE_STATE,
-    SQL_RENEW,
-    SQL_END,
-    SQL_INSERT_RESULT,
-    SQL_RESULT,
-    SQL_RETURN,
-    SQL_ASK_CANCEL,
-    SQL_EXPIRED,
-    SQL_OLDEST_ENDED,
-    SQL_REGISTRATION_SET,
-    SQL_REGISTRATION_REMOVE,
-    SQL_REGISTRATIONS_EXPIRE,
-    SQL_REGISTRATIONS,
-    SQL_DOCUMENT_STATE,
-    SQL_DOCUMENT_SET,
-    SQL_DOCUMENT_REMOVE,
-    SQL_DOCUMENT_GET,
-    SQL_DOCUMENTS_BOOT,
-    SQL_DOCUMENTS_EXPIRE,
-    SQL_GET,
-    SQL_GET_SEQUENCE,
-    SQL_FIND,
-    SQL_LIST,
-    SQL_LIST_BATCH,
-    SQL_DEPTH,
-    SQL_RUNNING,
-    SQL_ENDED,
-    SQL_EVENTS,
-    SQL_POSITION,
-    SQL_COUNT
+#define X(symbol, ...) symbol,
+    SQLITE_STATEMENTS(X)
+#undef X
+        SQL_COUNT
 };
 
 /* One connection; used by one thread at a time. */
@@ -173,7 +228,7 @@ NODISCARD int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, s
                             const char *kinds, ...);
 /* Text of a column, cut to size; "" for NULL. */
 void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size);
-/* Reads a row of a JOB statement. */
+/* Reads a row of an SQL_SELECT_JOB statement. */
 void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
 
 /* sqlite_writer.c */
@@ -200,7 +255,7 @@ struct sqlite_row {
     char worker[QUEUE_NAME_BYTES];
 };
 
-/* Reads a row of a ROW statement. */
+/* Reads a row of an SQL_SELECT_ROW statement. */
 void sqlite_row_read(sqlite3_stmt *statement, struct sqlite_row *row);
 /* Assigns the number of a change that watchers see. */
 int64_t sqlite_change(struct sqlite_store *store);

@@ -52,86 +52,10 @@ static const char *const schemas[] = {
 
 #define SCHEMAS ((int)COUNT(schemas))
 
-/* ?1: which bodies (enum queue_bodies). */
-#define JOB                                                                                        \
-    "select sequence, id, batch, key, needs, priority, state, claims, attempt, cancel, worker,"    \
-    " put_ms, claimed_ms, ended_ms, outcome, reason, payload_bytes, result_bytes,"                 \
-    " case when ?1 & 1 then (select bytes from payloads p where p.sequence = jobs.sequence) end,"  \
-    " case when ?1 & 2 then (select bytes from results r where r.sequence = jobs.sequence) end"    \
-    " from jobs "
-
-#define ROW                                                                                        \
-    "select sequence, claims, change, payload_bytes + result_bytes, state, attempt, cancel,"       \
-    " worker from jobs "
-
-static const char *const texts[SQL_COUNT] = {
-    [SQL_BEGIN] = "begin immediate",
-    [SQL_COMMIT] = "commit",
-    [SQL_ROLLBACK] = "rollback",
-    [SQL_COUNTERS] = "select name, value from counters where name not like 'ended:%'",
-    [SQL_COUNTER_SET] = "insert into counters values (?1, ?2) on conflict (name) do update set"
-                        " value = case when ?3 then value + ?2 else ?2 end",
-    [SQL_INSERT] = "insert into jobs (sequence, id, batch, key, needs, priority, put_ms,"
-                   " payload_bytes, state) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)"
-                   " on conflict (id) do nothing",
-    [SQL_INSERT_PAYLOAD] = "insert into payloads values (?1, ?2)",
-    [SQL_FIND_ID] = ROW "where id = ?1",
-    [SQL_REMOVE] = "delete from jobs where sequence = ?1",
-    [SQL_REMOVE_PAYLOAD] = "delete from payloads where sequence = ?1",
-    [SQL_REMOVE_RESULT] = "delete from results where sequence = ?1",
-    [SQL_FRONT] = "select sequence, priority from jobs where state = 0 and needs = ?1"
-                  " order by priority, sequence limit 1",
-    [SQL_CLAIM] = "update jobs set state = 1, claims = claims + 1, attempt = attempt + 1,"
-                  " worker = ?2, lease_boot = ?3, lease_until_ms = ?4, claimed_ms = ?5,"
-                  " change = ?6 where sequence = ?1",
-    [SQL_LEASE_STATE] = ROW "where sequence = ?1 and id = ?2",
-    [SQL_RENEW] = "update jobs set lease_boot = ?2, lease_until_ms = ?3 where sequence = ?1",
-    [SQL_END] = "update jobs set state = ?2, outcome = ?3, reason = ?4, answers = ?5,"
-                " result_bytes = ?6, ended_ms = ?7, change = ?8, lease_boot = null,"
-                " lease_until_ms = null where sequence = ?1",
-    [SQL_INSERT_RESULT] = "insert into results values (?1, ?2)",
-    [SQL_RESULT] = "select outcome, bytes from jobs left join results using (sequence)"
-                   " where sequence = ?1",
-    [SQL_RETURN] = "update jobs set state = 0, attempt = ?2, reason = ?3, change = ?4,"
-                   " lease_boot = null, lease_until_ms = null where sequence = ?1",
-    [SQL_ASK_CANCEL] = "update jobs set cancel = 1, change = ?2 where sequence = ?1",
-    [SQL_EXPIRED] = ROW "where state = 1 and (lease_boot <> ?1 or lease_until_ms <= ?2) limit ?3",
-    [SQL_OLDEST_ENDED] = "select sequence, change, payload_bytes + result_bytes, ended_ms"
-                         " from jobs where change > 0 and state >= 2 order by change limit 1",
-    [SQL_REGISTRATION_SET] = "insert or replace into registrations values (?1, ?2, ?3, ?4)",
-    [SQL_REGISTRATION_REMOVE] = "delete from registrations where name = ?1",
-    [SQL_REGISTRATIONS_EXPIRE] = "delete from registrations where boot <> ?1 or until_ms <= ?2",
-    [SQL_REGISTRATIONS] = "select name, bytes from registrations where boot = ?1 and until_ms > ?2"
-                          " order by name limit ?3",
-    [SQL_DOCUMENT_STATE] = "select version, boot <> ?2 or until_ms > ?3, bytes from documents"
-                           " where name = ?1",
-    [SQL_DOCUMENT_SET] = "insert into documents values (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-                         " on conflict (name) do update set version = ?2, keep_ms = ?3, boot = ?4,"
-                         " until_ms = ?5, expires_ms = ?6, bytes = ?7",
-    [SQL_DOCUMENT_REMOVE] = "delete from documents where name = ?1",
-    [SQL_DOCUMENT_GET] = "select version, expires_ms, bytes from documents"
-                         " where name = ?1 and (boot <> ?2 or until_ms > ?3)",
-    [SQL_DOCUMENTS_BOOT] = "update documents set boot = ?1, until_ms = ?2 + keep_ms,"
-                           " expires_ms = ?3 + keep_ms where rowid in (select rowid"
-                           " from documents where boot < ?1 or boot > ?1 limit ?4)",
-    [SQL_DOCUMENTS_EXPIRE] = "delete from documents where rowid in (select rowid from documents"
-                             " where boot = ?1 and until_ms <= ?2 limit ?3)",
-    [SQL_GET] = JOB "where id = ?2",
-    [SQL_GET_SEQUENCE] = JOB "where sequence = ?2",
-    [SQL_FIND] = JOB "where key = ?2 and answers = 1 order by change desc limit 1",
-    [SQL_LIST] = JOB "where (?2 < 0 or state = ?2) and sequence < ?3"
-                     " order by sequence desc limit ?4",
-    [SQL_LIST_BATCH] = JOB "where (?2 < 0 or state = ?2) and sequence < ?3 and batch = ?5"
-                           " and batch <> '' order by sequence desc limit ?4",
-    [SQL_DEPTH] = "select priority, count(*), min(put_ms) from jobs where state = 0"
-                  " group by priority",
-    [SQL_RUNNING] = "select count(*) from jobs where state = 1",
-    [SQL_ENDED] = "select name, value from counters where name like 'ended:%' order by name",
-    [SQL_EVENTS] = "select change, id, batch, state, outcome, cancel from jobs where change > ?1"
-                   " and change > 0 order by change limit ?2",
-    [SQL_POSITION] = "select coalesce(max(case name when 'change' then value end), 0),"
-                     " coalesce(max(case name when 'removed_change' then value end), 0)"
-                     " from counters where name in ('change', 'removed_change')",
+static const char *const texts[] = {
+#define X(symbol, ...) [symbol] = __VA_ARGS__,
+    SQLITE_STATEMENTS(X)
+#undef X
 };
 
 int sqlite_db_error(struct sqlite_db *db, struct err *err)

@@ -11,37 +11,18 @@
 static void cell_value(struct table *table, const struct gym_estimate *estimate,
                        enum gym_scale scale)
 {
-    char text[CELL_BYTES];
-    report_value(estimate->value, scale, "x", text, sizeof text);
-    table_cell(table, isnan(estimate->value) ? STYLE_FAINT : STYLE_NONE, "%s", text);
-}
-
-static void cell_interval(struct table *table, const struct gym_estimate *estimate,
-                          enum gym_scale scale)
-{
-    char low[CELL_BYTES], high[CELL_BYTES];
-    report_value(estimate->low, scale, "x", low, sizeof low);
-    report_value(estimate->high, scale, "x", high, sizeof high);
-    if (isnan(estimate->low))
-        table_cell(table, STYLE_FAINT, "%s", "");
-    else
-        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+    table_cell(table, isnan(estimate->value) ? STYLE_FAINT : STYLE_NONE, "%s",
+               report_value(estimate->value, scale, "x").text);
 }
 
 static void cell_difference(struct table *table, const struct gym_measure *measure,
                             const struct gym_estimate *difference)
 {
     static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
-    enum gym_scale scale = gym_measure_scale(measure->kind);
-    char value[CELL_BYTES], low[CELL_BYTES], high[CELL_BYTES];
-    report_change(difference->value, scale, "x", value, sizeof value);
-    report_change(difference->low, scale, "x", low, sizeof low);
-    report_change(difference->high, scale, "x", high, sizeof high);
-    table_cell(table, styles[1 + report_verdict(measure, difference)], "%s", value);
-    if (isnan(difference->low))
-        table_cell(table, STYLE_FAINT, "%s", "");
-    else
-        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+    enum gym_scale scale = gym_measures[measure->kind].scale;
+    table_cell(table, styles[1 + report_verdict(measure, difference)], "%s",
+               report_change(difference->value, scale, "x").text);
+    table_cell(table, STYLE_FAINT, "%s", report_change_interval(difference, scale, "x").text);
 }
 
 void report_columns(struct table *table, const struct report *report)
@@ -57,7 +38,7 @@ void report_columns(struct table *table, const struct report *report)
 
 void report_cells(struct table *table, const struct report *report, size_t measure)
 {
-    enum gym_scale scale = gym_measure_scale(report->measures[measure].kind);
+    enum gym_scale scale = gym_measures[report->measures[measure].kind].scale;
     for (size_t i = 0; i < report->run_count; i++) {
         cell_value(table, &report->runs[i].all.estimates[measure], scale);
         if (i > 0)
@@ -123,16 +104,17 @@ static void add_remarks(const struct report_run *run, bool colour, struct buf *o
 static void cell_count(struct table *table, const struct gym_measure *measure,
                        const struct gym_estimate *estimate)
 {
-    const char *unit = report_unit(measure->kind);
-    bool counts = gym_measure_scale(measure->kind) == GYM_SHARE && measure->kind != GYM_PASS;
+    const struct gym_measure_row *row = &gym_measures[measure->kind];
+    bool counts = row->scale == GYM_SHARE && measure->kind != GYM_PASS;
     if (measure->kind == GYM_PASS && isnan(estimate->value))
         table_cell(table, STYLE_FAINT, "needs %zu samples of each problem", measure->k);
     else if (!(estimate->under > 0))
         table_cell(table, STYLE_FAINT, "%s", "");
     else if (counts)
-        table_cell(table, STYLE_FAINT, "%.0f of %.0f %s", estimate->over, estimate->under, unit);
+        table_cell(table, STYLE_FAINT, "%.0f of %.0f %s", estimate->over, estimate->under,
+                   row->unit);
     else
-        table_cell(table, STYLE_FAINT, "%.0f %s", estimate->under, unit);
+        table_cell(table, STYLE_FAINT, "%.0f %s", estimate->under, row->unit);
 }
 
 /* Figures without unavailable samples are shown only if they differ. */
@@ -152,14 +134,12 @@ static void figures_of_one(const struct report *report, bool colour, struct buf 
     table_column(table, "of", TABLE_LEFT);
     for (size_t i = 0; i < report->measure_count; i++) {
         const struct gym_measure *measure = &report->measures[i];
-        enum gym_scale scale = gym_measure_scale(measure->kind);
-        char name[CELL_BYTES];
+        enum gym_scale scale = gym_measures[measure->kind].scale;
         if (!is_shown(report, measure))
             continue;
-        report_label(measure, name, sizeof name);
-        table_cell(table, STYLE_NONE, "%s", name);
+        table_cell(table, STYLE_NONE, "%s", report_label(measure).text);
         cell_value(table, &estimates[i], scale);
-        cell_interval(table, &estimates[i], scale);
+        table_cell(table, STYLE_FAINT, "%s", report_interval(&estimates[i], scale, "x").text);
         cell_count(table, measure, &estimates[i]);
     }
     table_render(table, colour, out);
@@ -174,12 +154,10 @@ static void figures_of_many(const struct report *report, bool colour, struct buf
     report_columns(table, report);
     for (size_t i = 0; i < report->measure_count; i++) {
         const struct gym_measure *measure = &report->measures[i];
-        char name[CELL_BYTES];
         if (!is_shown(report, measure))
             continue;
-        report_label(measure, name, sizeof name);
-        table_cell(table, STYLE_NONE, "%s", name);
-        table_cell(table, STYLE_FAINT, "%s", report_unit(measure->kind));
+        table_cell(table, STYLE_NONE, "%s", report_label(measure).text);
+        table_cell(table, STYLE_FAINT, "%s", gym_measures[measure->kind].unit);
         report_cells(table, report, i);
     }
     table_render(table, colour, out);
@@ -223,7 +201,7 @@ static void add_turns(const struct report *report, const struct report_run *run,
         table_cell(table, STYLE_NONE, "%zu", answers);
         for (size_t i = 0; i < 4; i++)
             cell_value(table, &turn->estimates[report_find_turn(report, rates[i], 0)],
-                       gym_measure_scale(rates[i]));
+                       gym_measures[rates[i]].scale);
         for (size_t i = 0; i <= report->options.p_count; i++)
             cell_value(table, &turn->estimates[i], GYM_SHARE);
     }
@@ -277,7 +255,7 @@ static void add_groups(const struct report *report, bool colour, struct buf *out
             for (size_t i = 0; i < count; i++)
                 if (columns[i].place < report->measure_count)
                     cell_value(table, &set->estimates[columns[i].place],
-                               gym_measure_scale(report->measures[columns[i].place].kind));
+                               gym_measures[report->measures[columns[i].place].kind].scale);
         }
     table_render(table, colour, out);
     table_free(table);

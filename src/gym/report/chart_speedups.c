@@ -24,8 +24,8 @@ static struct best best_of(const struct report_problem *problem)
             if (!turn->correct || turn->excluded || turn->speedup <= best.value)
                 continue;
             best.value = turn->speedup;
-            best.low = turn->speedup_low > 0 ? turn->speedup_low : turn->speedup;
-            best.high = turn->speedup_high > 0 ? turn->speedup_high : turn->speedup;
+            best.low = turn->speedup_low;
+            best.high = turn->speedup_high;
         }
     return best;
 }
@@ -148,35 +148,18 @@ void chart_speedup(const struct report *report, struct buf *out)
     chart_close(out);
 }
 
-static const struct report_problem *find_best(const struct report_set *set, const char *name)
-{
-    size_t low = 0, high = set->problem_count;
-    while (*name && low < high) {
-        size_t middle = (low + high) / 2;
-        const char *there = set->problems[middle].name;
-        int order_of_names = *there ? report_name_order(name, there)
-                                    : -1; /* unnamed ones are last */
-        if (order_of_names == 0)
-            return &set->problems[middle];
-        low = order_of_names > 0 ? middle + 1 : low;
-        high = order_of_names < 0 ? middle : high;
-    }
-    return NULL;
-}
-
 static void pair_dots(const struct report *report, struct plot *plot, size_t r)
 {
     const struct report_set *base = &report->runs[0].all;
-    for (size_t i = 0; i < base->problem_count; i++) {
-        const struct report_problem *other = find_best(&report->runs[r].all,
-                                                       base->problems[i].name);
-        if (!other)
-            continue;
-        struct best x = best_of(&base->problems[i]), y = best_of(other);
+    struct report_pair *pairs = mem_alloc((base->problem_count + 1) * sizeof *pairs);
+    size_t count = report_pair_up(base, &report->runs[r].all, pairs);
+    for (size_t i = 0; i < count; i++) {
+        struct best x = best_of(pairs[i].a), y = best_of(pairs[i].b);
         if (x.value > 0 && y.value > 0)
             plot_dot(plot, plot_words("dot s%zu", r).text, x.value, y.value,
                      plot_words("%.150s: %.2f× and %.2f×", x.name, x.value, y.value).text);
     }
+    mem_free(pairs);
 }
 
 void chart_pair(const struct report *report, struct buf *out)

@@ -2,56 +2,34 @@
 #include "gym/report/report.h"
 
 #include <math.h>
-#include <stdio.h>
 
-void report_label(const struct gym_measure *measure, char *text, size_t size)
+struct plot_words report_label(const struct gym_measure *measure)
 {
-    static const char *const labels[GYM_MEASURE_COUNT] = {
-        [GYM_SPEEDUP_SOLVED] = "speedup, solved",
-        [GYM_SPEEDUP_ALL] = "speedup, all",
-        [GYM_RETURN] = "return",
-        [GYM_REWARD] = "reward",
-        [GYM_FORMAT] = "format",
-        [GYM_COMPILED] = "compiled",
-        [GYM_CORRECT] = "correct",
-        [GYM_VIOLATION] = "violation",
-    };
+    const char *label = gym_measures[measure->kind].label;
     if (measure->kind == GYM_PASS && measure->p > 0)
-        snprintf(text, size, "pass@%zu, fast_%g", measure->k, measure->p);
-    else if (measure->kind == GYM_PASS)
-        snprintf(text, size, "pass@%zu", measure->k);
-    else if (labels[measure->kind])
-        snprintf(text, size, "%s", labels[measure->kind]);
-    else if (measure->p > 0)
-        snprintf(text, size, "fast_%g", measure->p);
-    else
-        snprintf(text, size, "correct");
+        return plot_words("pass@%zu, fast_%g", measure->k, measure->p);
+    if (measure->kind == GYM_PASS)
+        return plot_words("pass@%zu", measure->k);
+    if (label)
+        return plot_words("%s", label);
+    return measure->p > 0 ? plot_words("fast_%g", measure->p) : plot_words("correct");
 }
 
-const char *report_unit(enum gym_measure_kind kind)
+struct plot_words report_value(double value, enum gym_scale scale, const char *times)
 {
-    static const char *const units[] = {
-        [GYM_FAST_PROBLEMS] = "problems", [GYM_FAST_SAMPLES] = "samples",
-        [GYM_PASS] = "problems",          [GYM_SPEEDUP_SOLVED] = "problems",
-        [GYM_SPEEDUP_ALL] = "problems",   [GYM_RETURN] = "samples",
-        [GYM_REWARD] = "turns",           [GYM_FORMAT] = "turns",
-        [GYM_COMPILED] = "turns",         [GYM_CORRECT] = "turns",
-        [GYM_VIOLATION] = "turns",        [GYM_AT_TURN] = "samples",
-        [GYM_BY_TURN] = "samples",
-    };
-    return units[kind];
+    return isnan(value)         ? plot_words("-")
+           : scale == GYM_SHARE ? plot_words("%.1f %%", 100 * value)
+           : scale == GYM_RATIO ? plot_words("%.2f%s", value, times)
+                                : plot_words("%.3f", value);
 }
 
-void report_value(double value, enum gym_scale scale, const char *times, char *text, size_t size)
+struct plot_words report_interval(const struct gym_estimate *estimate, enum gym_scale scale,
+                                  const char *times)
 {
-    if (isnan(value))
-        snprintf(text, size, "-");
-    else if (scale == GYM_SHARE)
-        snprintf(text, size, "%.1f %%", 100 * value);
-    else if (scale == GYM_RATIO)
-        snprintf(text, size, "%.2f%s", value, times);
-    else
-        snprintf(text, size, "%.3f", value);
+    if (isnan(estimate->low))
+        return plot_words("%s", "");
+    return plot_words("%s to %s", report_value(estimate->low, scale, times).text,
+                      report_value(estimate->high, scale, times).text);
 }
 
 /* -0.04 is no change at all when it is written with one digit. */
@@ -61,21 +39,26 @@ static double rounded(double value, double step)
     return whole == 0 ? 0 : whole * step;
 }
 
-void report_change(double value, enum gym_scale scale, const char *times, char *text, size_t size)
+struct plot_words report_change(double value, enum gym_scale scale, const char *times)
 {
-    if (isnan(value))
-        snprintf(text, size, "-");
-    else if (scale == GYM_SHARE)
-        snprintf(text, size, "%+.1f", rounded(100 * value, 0.1));
-    else if (scale == GYM_RATIO)
-        snprintf(text, size, "%s%.2f", times, value);
-    else
-        snprintf(text, size, "%+.3f", rounded(value, 0.001));
+    return isnan(value)         ? plot_words("-")
+           : scale == GYM_SHARE ? plot_words("%+.1f", rounded(100 * value, 0.1))
+           : scale == GYM_RATIO ? plot_words("%s%.2f", times, value)
+                                : plot_words("%+.3f", rounded(value, 0.001));
+}
+
+struct plot_words report_change_interval(const struct gym_estimate *difference,
+                                         enum gym_scale scale, const char *times)
+{
+    if (isnan(difference->low))
+        return plot_words("%s", "");
+    return plot_words("%s to %s", report_change(difference->low, scale, times).text,
+                      report_change(difference->high, scale, times).text);
 }
 
 int report_verdict(const struct gym_measure *measure, const struct gym_estimate *difference)
 {
-    double none = gym_measure_scale(measure->kind) == GYM_RATIO ? 1 : 0;
+    double none = gym_measures[measure->kind].scale == GYM_RATIO ? 1 : 0;
     int more = (difference->low > none) - (difference->high < none);
     return measure->kind == GYM_VIOLATION ? -more : more;
 }

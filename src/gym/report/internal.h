@@ -1,4 +1,4 @@
-/* internal: the steps of report_open, in their order, and the order of names.
+/* internal: the steps of report_open, in their order, and pairs of problems.
  *
  * Ownership: everything belongs to the report's arena. Threads: one at a time, while it is opened.
  */
@@ -12,9 +12,13 @@ NODISCARD int report_read(struct report *report, struct report_run *run, struct 
 /* run->all and run->groups: problems and samples, no estimates yet. */
 NODISCARD int report_make_sets(struct report *report, struct report_run *run, struct err *err);
 
-/* Everything that is estimated. */
-void report_estimate_run(struct report *report, struct report_run *run);
-void report_compare(struct report *report, struct report_comparison *comparison);
+/* Of pointers to names: numbers in them by their value. */
+int report_name_order(const void *a, const void *b);
 
-/* Orders by name, numbers in it by their value. */
-int report_name_order(const char *a, const char *b);
+struct report_pair {
+    const struct report_problem *a, *b;
+};
+/* The problems that two sets have in common, at most a->problem_count; returns how many. Unnamed
+ * ones pair up by their number. */
+size_t report_pair_up(const struct report_set *a, const struct report_set *b,
+                      struct report_pair *pairs);

@@ -3,8 +3,6 @@
 
 #include "base/json.h"
 
-#include <math.h>
-
 #define SCHEMA 1
 
 static json_t *json_count(size_t value)
@@ -20,24 +18,19 @@ static void put_interval(json_t *object, const struct gym_estimate *estimate)
     json_put(object, "high", json_number(estimate->high));
 }
 
-static bool has_p(enum gym_measure_kind kind)
-{
-    return kind == GYM_FAST_PROBLEMS || kind == GYM_FAST_SAMPLES || kind == GYM_PASS ||
-           kind == GYM_AT_TURN || kind == GYM_BY_TURN;
-}
-
 static json_t *figure_json(const struct gym_measure *measure, const struct gym_estimate *estimate)
 {
+    const struct gym_measure_row *row = &gym_measures[measure->kind];
     json_t *object = json_object();
-    json_put(object, "name", json_text(gym_measure_name(measure->kind)));
-    if (has_p(measure->kind))
+    json_put(object, "name", json_text(row->name));
+    if (row->has_p)
         json_put(object, "p", json_number(measure->p));
     if (measure->kind == GYM_PASS)
         json_put(object, "k", json_count(measure->k));
     if (measure->judged)
         json_put(object, "judged", json_true());
     put_interval(object, estimate);
-    if (estimate->under > 0 && gym_measure_scale(measure->kind) == GYM_SHARE)
+    if (estimate->under > 0 && row->scale == GYM_SHARE)
         json_put(object, "over", json_number(estimate->over));
     if (estimate->under > 0)
         json_put(object, "under", json_number(estimate->under));
@@ -93,15 +86,13 @@ static json_t *turn_json(const struct report *report, const struct report_turn *
 
 static json_t *changes_json(const struct gym_changes *changes)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "fixed",
-                     json_count(changes->fixed), "broken", json_count(changes->broken), "faster",
-                     json_count(changes->faster), "slower", json_count(changes->slower), "same",
-                     json_count(changes->same), "still_wrong", json_count(changes->still_wrong),
-                     "first_turn_correct", json_count(changes->first_correct), "last_turn_correct",
-                     json_count(changes->last_correct), "improved_samples",
-                     json_count(changes->improved), "regressed_samples",
-                     json_count(changes->regressed), "net_improvement",
-                     (json_int_t)changes->improved - (json_int_t)changes->regressed);
+    json_t *object = json_object();
+#define X(member, name) json_put(object, name, json_count(changes->member));
+    GYM_CHANGES(X)
+#undef X
+    json_put(object, "net_improvement",
+             json_integer((json_int_t)changes->improved - (json_int_t)changes->regressed));
+    return object;
 }
 
 static json_t *curve_json(const struct report_run *run)
@@ -122,12 +113,10 @@ static json_t *curve_json(const struct report_run *run)
 static json_t *problem_json(const struct report_problem *problem)
 {
     json_t *object = json_object(), *speedups = json_array();
-    double best = -1;
-    size_t correct = 0;
+    size_t correct;
+    double best = gym_best_sample(&problem->gym, &correct);
     for (size_t i = 0; i < problem->gym.sample_count; i++) {
         double speedup = gym_best(&problem->gym.samples[i], GYM_ALL_TURNS);
-        best = fmax(best, speedup);
-        correct += speedup >= 0;
         json_array_append_new(speedups, speedup >= 0 ? json_number(speedup) : json_null());
     }
     json_put(object, "problem", *problem->name ? json_text(problem->name) : json_null());
@@ -184,14 +173,9 @@ static json_t *comparison_json(const struct report *report,
 
 json_t *report_json(const struct report *report)
 {
-    static const char *const groupings[] = {
-#define X(symbol, name) [symbol] = name,
-        REPORT_GROUPINGS(X)
-#undef X
-    };
     json_t *object = json_object(), *runs = json_array(), *comparisons = json_array();
     json_put(object, "schema", json_integer(SCHEMA));
-    json_put(object, "by", json_text(groupings[report->options.by]));
+    json_put(object, "by", json_text(word_at(WORDS_IN(REPORT_GROUPINGS), report->options.by)));
     for (size_t i = 0; i < report->run_count; i++)
         json_array_append_new(runs, run_json(report, &report->runs[i]));
     for (size_t i = 0; i < report->comparison_count; i++)

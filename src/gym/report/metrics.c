@@ -37,6 +37,18 @@ double gym_best(const struct gym_sample *sample, size_t turns)
     return best;
 }
 
+double gym_best_sample(const struct gym_problem *problem, size_t *correct)
+{
+    double best = -1;
+    *correct = 0;
+    for (size_t i = 0; i < problem->sample_count; i++) {
+        double speedup = gym_best(&problem->samples[i], GYM_ALL_TURNS);
+        best = fmax(best, speedup);
+        *correct += speedup >= 0;
+    }
+    return best;
+}
+
 bool gym_is_lost(const struct gym_sample *sample)
 {
     for (size_t i = 0; i < sample->turn_count; i++)
@@ -99,25 +111,19 @@ static struct gym_term pass_term(const struct gym_measure *measure,
                                              : (struct gym_term){value, 1};
 }
 
-static double best_of_problem(const struct gym_problem *problem)
-{
-    double best = -1;
-    for (size_t i = 0; i < problem->sample_count; i++)
-        best = fmax(best, gym_best(&problem->samples[i], GYM_ALL_TURNS));
-    return best;
-}
-
 static struct gym_term speedup_solved(const struct gym_measure *measure,
                                       const struct gym_problem *problem)
 {
-    double best = best_of_problem(problem);
+    size_t correct;
+    double best = gym_best_sample(problem, &correct);
     return best > 0 ? (struct gym_term){log(best), 1} : (struct gym_term){0, 0};
 }
 
 static struct gym_term speedup_all(const struct gym_measure *measure,
                                    const struct gym_problem *problem)
 {
-    return (struct gym_term){log(fmax(best_of_problem(problem), 1)),
+    size_t correct;
+    return (struct gym_term){log(fmax(gym_best_sample(problem, &correct), 1)),
                              counts_sample(measure, problem) > 0};
 }
 
@@ -190,92 +196,67 @@ static struct gym_term by_turn(const struct gym_measure *measure, const struct g
                              (double)counts_sample(measure, problem)};
 }
 
-static const struct {
-    const char *name, *meaning;
-    enum gym_scale scale;
-} measures[] = {
-#define X(symbol, name, scale, meaning) [symbol] = {name, meaning, GYM_##scale},
-    GYM_MEASURES(X)
-#undef X
+const struct gym_measure_row gym_measures[GYM_MEASURE_COUNT] = {
+    [GYM_FAST_PROBLEMS] = {"fast_p_problems", NULL, "problems", GYM_SHARE, true, fast_problems,
+                           "problems with a sample that is correct and at least p times as fast"},
+    [GYM_FAST_SAMPLES] = {"fast_p_samples", NULL, "samples", GYM_SHARE, true, fast_samples,
+                          "samples with a turn that is correct and at least p times as fast"},
+    [GYM_PASS] = {"pass_at_k", NULL, "problems", GYM_SHARE, true, pass_term,
+                  "probability that one of k samples is correct and at least p times as fast"},
+    [GYM_SPEEDUP_SOLVED] = {"speedup_solved", "speedup, solved", "problems", GYM_RATIO, false,
+                            speedup_solved,
+                            "geometric mean of the problems' best speedups, of those correct and "
+                            "timed"},
+    [GYM_SPEEDUP_ALL] = {"speedup_all", "speedup, all", "problems", GYM_RATIO, false, speedup_all,
+                         "the same over all problems; one without an answer faster than 1x counts "
+                         "as 1x"},
+    [GYM_RETURN] = {"return", "return", "samples", GYM_MEAN, false, mean_return,
+                    "mean return of the first turn"},
+    [GYM_REWARD] = {"reward", "reward", "turns", GYM_MEAN, false, over_turns,
+                    "mean reward of a turn"},
+    [GYM_FORMAT] = {"format_rate", "format", "turns", GYM_SHARE, false, over_turns,
+                    "turns with code in the asked form"},
+    [GYM_COMPILED] = {"compile_rate", "compiled", "turns", GYM_SHARE, false, over_turns,
+                      "turns that compile"},
+    [GYM_CORRECT] = {"correct_rate", "correct", "turns", GYM_SHARE, false, over_turns,
+                     "turns that are correct"},
+    [GYM_VIOLATION] = {"violation_rate", "violation", "turns", GYM_SHARE, false, over_turns,
+                       "turns that cheat"},
+    [GYM_AT_TURN] = {"at_turn", NULL, "samples", GYM_SHARE, true, at_turn,
+                     "samples whose turn of this number is correct and at least p times as fast"},
+    [GYM_BY_TURN] = {"best_by_turn", NULL, "samples", GYM_SHARE, true, by_turn,
+                     "samples with a turn up to this one that is correct and at least p times as "
+                     "fast"},
 };
-
-static struct gym_term (*const terms_of[])(const struct gym_measure *,
-                                           const struct gym_problem *) = {
-    [GYM_FAST_PROBLEMS] = fast_problems,
-    [GYM_FAST_SAMPLES] = fast_samples,
-    [GYM_PASS] = pass_term,
-    [GYM_SPEEDUP_SOLVED] = speedup_solved,
-    [GYM_SPEEDUP_ALL] = speedup_all,
-    [GYM_RETURN] = mean_return,
-    [GYM_REWARD] = over_turns,
-    [GYM_FORMAT] = over_turns,
-    [GYM_COMPILED] = over_turns,
-    [GYM_CORRECT] = over_turns,
-    [GYM_VIOLATION] = over_turns,
-    [GYM_AT_TURN] = at_turn,
-    [GYM_BY_TURN] = by_turn,
-};
-_Static_assert(COUNT(terms_of) == GYM_MEASURE_COUNT, "a row for each measure");
-
-const char *gym_measure_name(enum gym_measure_kind kind)
-{
-    return measures[kind].name;
-}
-
-const char *gym_measure_meaning(enum gym_measure_kind kind)
-{
-    return measures[kind].meaning;
-}
-
-enum gym_scale gym_measure_scale(enum gym_measure_kind kind)
-{
-    return measures[kind].scale;
-}
 
 struct gym_term gym_term(const struct gym_measure *measure, const struct gym_problem *problem)
 {
-    return terms_of[measure->kind](measure, problem);
+    return gym_measures[measure->kind].term(measure, problem);
 }
 
-enum change { FIXED, BROKEN, FASTER, SLOWER, SAME, STILL_WRONG };
-
-static double speedup_low_of(const struct gym_turn *turn)
-{
-    return turn->speedup_low > 0 ? turn->speedup_low : turn->speedup;
-}
-
-static double speedup_high_of(const struct gym_turn *turn)
-{
-    return turn->speedup_high > 0 ? turn->speedup_high : turn->speedup;
-}
-
-static enum change change_of(const struct gym_turn *before, const struct gym_turn *after)
+static size_t *change_of(struct gym_changes *changes, const struct gym_turn *before,
+                         const struct gym_turn *after)
 {
     if (before->correct != after->correct)
-        return after->correct ? FIXED : BROKEN;
+        return after->correct ? &changes->fixed : &changes->broken;
     if (!after->correct)
-        return STILL_WRONG;
+        return &changes->still_wrong;
     if (before->speedup <= 0 || after->speedup <= 0)
-        return SAME;
-    if (speedup_low_of(after) > speedup_high_of(before))
-        return FASTER;
-    return speedup_high_of(after) < speedup_low_of(before) ? SLOWER : SAME;
+        return &changes->same;
+    if (after->speedup_low > before->speedup_high)
+        return &changes->faster;
+    return after->speedup_high < before->speedup_low ? &changes->slower : &changes->same;
 }
 
 void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample)
 {
-    size_t *const counts[] = {
-        [FIXED] = &changes->fixed,   [BROKEN] = &changes->broken,
-        [FASTER] = &changes->faster, [SLOWER] = &changes->slower,
-        [SAME] = &changes->same,     [STILL_WRONG] = &changes->still_wrong,
-    };
     const struct gym_turn *first = NULL, *last = NULL;
     for (size_t i = 0; i < sample->turn_count; i++) {
         const struct gym_turn *turn = &sample->turns[i];
         if (turn->excluded)
             continue;
         if (last)
-            ++*counts[change_of(last, turn)];
+            ++*change_of(changes, last, turn);
         first = first ? first : turn;
         last = turn;
     }

@@ -4,15 +4,16 @@
  * problem adds a numerator and a denominator, so one resampling of problems gives an interval for
  * all of them, and two sets over the same problems are compared pair by pair.
  *
- * Denominators hold everything that was requested: an unreached problem, a missing sample and one *
+ * Denominators hold everything that was requested: an unreached problem, a missing sample and one
  * that was lost to the infrastructure count as not solved. (Omitting them would be survivor bias.)
- * * `judged` omits missing and lost samples, to show their influence. Turns that say nothing about
- * the * candidate (`excluded`) are ignored. * Intervals: 95 %, percentile bootstrap over problems
- * (Efron and Tibshirani, An Introduction to the Bootstrap, chapter 13), because samples of one
- * problem are correlated. If all problems agree (none * solved, or all), resampling is
- * uninformative, and the interval is Clopper and Pearson's for 0 or * all of n. Fewer than two
- * problems: no interval. Random numbers come from a fixed seed: the same input gives the same
- * figures everywhere.
+ * `judged` omits missing and lost samples, to show their influence. Turns that say nothing about
+ * the candidate (`excluded`) are ignored.
+ *
+ * Intervals: 95 %, percentile bootstrap over problems (Efron and Tibshirani, An Introduction to the
+ * Bootstrap, chapter 13), because samples of one problem are correlated. If all problems agree
+ * (none solved, or all), resampling is uninformative, and the interval is Clopper and Pearson's for
+ * 0 or all of n. Fewer than two problems: no interval. Random numbers come from a fixed seed: the
+ * same input gives the same figures everywhere.
  *
  * Threads: pure. Ownership: arrays are borrowed, struct gym_resamples is the caller's.
  */
@@ -38,7 +39,8 @@ const char *gym_status_name(int status);
 int gym_status_of(const char *name);
 
 struct gym_turn {
-    double speedup, speedup_low, speedup_high; /* 0: not timed */
+    double speedup;                   /* 0: not timed */
+    double speedup_low, speedup_high; /* its interval; the speedup itself where that is unknown */
     double reward;
     int status; /* enum verdict_status or enum gym_status */
     bool format_ok, compiled, correct, excluded;
@@ -60,6 +62,8 @@ struct gym_problem {
 /* The speedup of the fastest correct one among the first `turns`; 0 if none was timed, -1 if none
  * is correct. */
 double gym_best(const struct gym_sample *sample, size_t turns);
+/* Likewise of all turns of a problem's samples; *correct: how many samples have a correct one. */
+double gym_best_sample(const struct gym_problem *problem, size_t *correct);
 /* No turn says anything about a candidate. */
 bool gym_is_lost(const struct gym_sample *sample);
 
@@ -67,35 +71,22 @@ bool gym_is_lost(const struct gym_sample *sample);
  * more than n. */
 double gym_pass_at_k(size_t n, size_t c, size_t k);
 
-/* X(symbol, name, scale, what it is). "Correct" is p = 0; a speedup that was not measured reaches
- * no p above. */
-#define GYM_MEASURES(X)                                                                            \
-    X(GYM_FAST_PROBLEMS, "fast_p_problems", SHARE,                                                 \
-      "problems with a sample that is correct and at least p times as fast")                       \
-    X(GYM_FAST_SAMPLES, "fast_p_samples", SHARE,                                                   \
-      "samples with a turn that is correct and at least p times as fast")                          \
-    X(GYM_PASS, "pass_at_k", SHARE,                                                                \
-      "probability that one of k samples is correct and at least p times as fast")                 \
-    X(GYM_SPEEDUP_SOLVED, "speedup_solved", RATIO,                                                 \
-      "geometric mean of the problems' best speedups, of those correct and timed")                 \
-    X(GYM_SPEEDUP_ALL, "speedup_all", RATIO,                                                       \
-      "the same over all problems; one without an answer faster than 1x counts as 1x")             \
-    X(GYM_RETURN, "return", MEAN, "mean return of the first turn")                                 \
-    X(GYM_REWARD, "reward", MEAN, "mean reward of a turn")                                         \
-    X(GYM_FORMAT, "format_rate", SHARE, "turns with code in the asked form")                       \
-    X(GYM_COMPILED, "compile_rate", SHARE, "turns that compile")                                   \
-    X(GYM_CORRECT, "correct_rate", SHARE, "turns that are correct")                                \
-    X(GYM_VIOLATION, "violation_rate", SHARE, "turns that cheat")                                  \
-    X(GYM_AT_TURN, "at_turn", SHARE,                                                               \
-      "samples whose turn of this number is correct and at least p times as fast")                 \
-    X(GYM_BY_TURN, "best_by_turn", SHARE,                                                          \
-      "samples with a turn up to this one that is correct and at least p times as fast")
-
+/* "Correct" is p = 0; a speedup that was not measured reaches no p above. */
 enum gym_measure_kind {
-#define X(symbol, name, scale, meaning) symbol,
-    GYM_MEASURES(X)
-#undef X
-        GYM_MEASURE_COUNT
+    GYM_FAST_PROBLEMS,
+    GYM_FAST_SAMPLES,
+    GYM_PASS,
+    GYM_SPEEDUP_SOLVED,
+    GYM_SPEEDUP_ALL,
+    GYM_RETURN,
+    GYM_REWARD,
+    GYM_FORMAT,
+    GYM_COMPILED,
+    GYM_CORRECT,
+    GYM_VIOLATION,
+    GYM_AT_TURN,
+    GYM_BY_TURN,
+    GYM_MEASURE_COUNT
 };
 
 /* SHARE: 0 to 1. MEAN: of rewards. RATIO: the sums are logarithms; two are compared by quotient. */
@@ -111,15 +102,23 @@ struct gym_measure {
     bool judged; /* without missing and lost samples */
 };
 
-const char *gym_measure_name(enum gym_measure_kind kind);
-const char *gym_measure_meaning(enum gym_measure_kind kind);
-enum gym_scale gym_measure_scale(enum gym_measure_kind kind);
-
 /* The contribution of one problem. Both 0: none. */
 struct gym_term {
     double over, under;
 };
 struct gym_term gym_term(const struct gym_measure *measure, const struct gym_problem *problem);
+
+/* A row for each kind. */
+struct gym_measure_row {
+    const char *name;  /* in JSON */
+    const char *label; /* for people; NULL: made of p and k (report_label) */
+    const char *unit;  /* what it is over */
+    enum gym_scale scale;
+    bool has_p;
+    struct gym_term (*term)(const struct gym_measure *measure, const struct gym_problem *problem);
+    const char *meaning;
+};
+extern const struct gym_measure_row gym_measures[GYM_MEASURE_COUNT];
 
 #define GYM_ROUNDS 2000
 #define GYM_SEED 20260801u
@@ -146,8 +145,20 @@ struct gym_estimate gym_difference(const struct gym_term *a, const struct gym_te
 /* What changed from each turn to the next, and from the first to the last. Excluded turns are
  * skipped. Faster, slower: both correct and timed, and the intervals of the speedups do not
  * overlap; same: neither. */
+#define GYM_CHANGES(X)                                                                             \
+    X(fixed, "fixed")                                                                              \
+    X(broken, "broken")                                                                            \
+    X(faster, "faster")                                                                            \
+    X(slower, "slower")                                                                            \
+    X(same, "same")                                                                                \
+    X(still_wrong, "still_wrong")                                                                  \
+    X(first_correct, "first_turn_correct") /* samples; so are the rest */                          \
+    X(last_correct, "last_turn_correct")                                                           \
+    X(improved, "improved_samples")                                                                \
+    X(regressed, "regressed_samples")
 struct gym_changes {
-    size_t fixed, broken, faster, slower, same, still_wrong;
-    size_t first_correct, last_correct, improved, regressed; /* samples */
+#define X(member, name) size_t member;
+    GYM_CHANGES(X)
+#undef X
 };
 void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample);

@@ -2,10 +2,8 @@
  * of its cells and rows, and shows a row's episodes when its name is clicked. */
 #include "gym/report/page.h"
 
-#include "gym/report/internal.h"
 #include "gym/report/plot.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SQUARE 10       /* one turn, with its gap */
@@ -15,19 +13,6 @@
 struct row {
     const struct report_problem *in[REPORT_RUNS];
 };
-
-/* The problem's fastest sample. */
-static double best_of(const struct report_problem *problem, size_t *correct)
-{
-    double best = -1;
-    *correct = 0;
-    for (size_t i = 0; problem && i < problem->gym.sample_count; i++) {
-        double speedup = gym_best(&problem->gym.samples[i], GYM_ALL_TURNS);
-        *correct += speedup >= 0;
-        best = fmax(best, speedup);
-    }
-    return best;
-}
 
 /* A sample's outcome: its best turn's status, or the last one's. */
 static int outcome(const struct gym_sample *sample)
@@ -76,11 +61,11 @@ static void put_squares(const struct report_problem *problem, struct buf *out)
 static void cells_of_run(const struct report_problem *problem, struct buf *out)
 {
     size_t correct;
-    double best = best_of(problem, &correct);
     if (!problem) {
         buf_puts(out, "<td data-v=\"-2\">not asked</td><td data-v=\"-2\">–</td>");
         return;
     }
+    double best = gym_best_sample(&problem->gym, &correct);
     buf_printf(out, "<td data-v=\"%.4f\"><span class=\"ratio\">%zu/%zu</span>",
                (double)correct / (double)problem->gym.asked, correct, problem->gym.asked);
     put_squares(problem, out);
@@ -98,11 +83,13 @@ static const char *row_state(const struct report *report, const struct row *row)
     for (size_t r = 0; r < report->run_count; r++) {
         const struct report_problem *problem = row->in[r];
         size_t count;
-        double best = best_of(problem, &count);
+        if (!problem)
+            continue;
+        double best = gym_best_sample(&problem->gym, &count);
         correct |= best >= 0;
         fast |= best >= 1;
-        tried |= problem && problem->gym.sample_count > 0;
-        for (size_t i = 0; problem && i < problem->gym.sample_count; i++)
+        tried |= problem->gym.sample_count > 0;
+        for (size_t i = 0; i < problem->gym.sample_count; i++)
             for (size_t t = 0; t < problem->gym.samples[i].turn_count; t++)
                 cheated |= problem->gym.samples[i].turns[t].cheated;
     }
@@ -171,7 +158,7 @@ void page_problems(const struct report *report, struct buf *out)
         struct row row = {0};
         for (size_t r = 0; r < report->run_count; r++) {
             const char *name = name_at(&report->runs[r].all, next[r]);
-            if (*name && (!*least || report_name_order(name, least) < 0))
+            if (*name && (!*least || strverscmp(name, least) < 0))
                 least = name;
         }
         if (!*least)

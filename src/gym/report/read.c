@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int report_name_order(const char *a, const char *b)
+int report_name_order(const void *a, const void *b)
 {
-    return strverscmp(a, b);
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Few different texts occur in many episodes: mostly the last one. */
@@ -26,10 +26,11 @@ static double finite_or(double value, double otherwise)
 
 static void read_turn(const struct trajectory_turn *from, struct gym_turn *to)
 {
+    double speedup = fmax(finite_or(from->speedup, 0), 0);
     *to = (struct gym_turn){
-        .speedup = fmax(finite_or(from->speedup, 0), 0),
-        .speedup_low = fmax(finite_or(from->speedup_low, 0), 0),
-        .speedup_high = fmax(finite_or(from->speedup_high, 0), 0),
+        .speedup = speedup,
+        .speedup_low = finite_or(from->speedup_low, 0) > 0 ? from->speedup_low : speedup,
+        .speedup_high = finite_or(from->speedup_high, 0) > 0 ? from->speedup_high : speedup,
         .reward = finite_or(from->reward, 0),
         .status = gym_status_of(from->status),
         .cheated = gym_status_of(from->status) == STATUS_VIOLATION ||
@@ -142,7 +143,7 @@ static int by_id(const void *a, const void *b)
 
 static int by_problem(const void *a, const void *b)
 {
-    int order = report_name_order(text_at(a)->problem, text_at(b)->problem);
+    int order = strverscmp(text_at(a)->problem, text_at(b)->problem);
     order = order ? order : by_number(text_at(a)->sample, text_at(b)->sample);
     return order ? order : by_number((int64_t)text_at(a)->order, (int64_t)text_at(b)->order);
 }
@@ -160,11 +161,6 @@ static void drop_repeated(struct report_run *run)
     run->episode_count = kept;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return report_name_order(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int drop_not_asked(const struct report *report, struct report_run *run, struct err *err)
 {
     const struct report_options *options = &report->options;
@@ -173,7 +169,7 @@ static int drop_not_asked(const struct report *report, struct report_run *run, s
         return 0;
     for (size_t i = 0; i < run->episode_count; i++)
         if (bsearch(&run->episodes[i]->problem, options->problems, options->problem_count,
-                    sizeof *options->problems, by_name))
+                    sizeof *options->problems, report_name_order))
             run->episodes[kept++] = run->episodes[i];
     run->not_asked = run->episode_count - kept;
     run->episode_count = kept;

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_measure(struct gym_measure *list, size_t *count, struct gym_measure measure)
-{
-    list[(*count)++] = measure;
-}
-
 /* "Correct", then each threshold. */
-static double threshold(const struct report_options *options, size_t i)
+static void add_thresholds(struct gym_measure *list, size_t *count, struct gym_measure measure,
+                           const struct report_options *options)
 {
-    return i == 0 ? 0 : options->p[i - 1];
+    for (size_t i = 0; i <= options->p_count; i++) {
+        measure.p = i == 0 ? 0 : options->p[i - 1];
+        list[(*count)++] = measure;
+    }
 }
 
 static void list_measures(struct report *report)
@@ -22,49 +21,31 @@ static void list_measures(struct report *report)
                                                   GYM_REWARD,         GYM_FORMAT,      GYM_COMPILED,
                                                   GYM_CORRECT,        GYM_VIOLATION};
     const struct report_options *options = &report->options;
-    size_t plain_count = COUNT(plain), *count = &report->measure_count;
-    struct gym_measure *list = arena_alloc(&report->arena, (4 * (options->p_count + 1) +
-                                                            2 * options->k_count + plain_count) *
-                                                               sizeof *list);
-    report->measures = list;
+    struct gym_measure *list = report->measures;
+    size_t *count = &report->measure_count;
     for (int judged = 0; judged < 2; judged++) {
-        for (size_t i = 0; i <= options->p_count; i++)
-            add_measure(list, count,
-                        (struct gym_measure){.kind = GYM_FAST_PROBLEMS,
-                                             .p = threshold(options, i),
-                                             .judged = judged});
-        for (size_t i = 0; i <= options->p_count; i++)
-            add_measure(list, count,
-                        (struct gym_measure){.kind = GYM_FAST_SAMPLES,
-                                             .p = threshold(options, i),
-                                             .judged = judged});
+        add_thresholds(list, count, (struct gym_measure){GYM_FAST_PROBLEMS, .judged = judged},
+                       options);
+        add_thresholds(list, count, (struct gym_measure){GYM_FAST_SAMPLES, .judged = judged},
+                       options);
     }
     for (int fast = 0; fast < 2; fast++)
         for (size_t i = 0; i < options->k_count; i++)
-            add_measure(list, count,
-                        (struct gym_measure){.kind = GYM_PASS, .p = fast, .k = options->k[i]});
-    for (size_t i = 0; i < plain_count; i++)
-        add_measure(list, count, (struct gym_measure){.kind = plain[i], .turn = GYM_ALL_TURNS});
+            list[(*count)++] = (struct gym_measure){GYM_PASS, .p = fast, .k = options->k[i]};
+    for (size_t i = 0; i < COUNT(plain); i++)
+        list[(*count)++] = (struct gym_measure){plain[i], .turn = GYM_ALL_TURNS};
 }
 
 static void list_turn_measures(struct report *report)
 {
     static const enum gym_measure_kind plain[] = {GYM_REWARD, GYM_FORMAT, GYM_COMPILED, GYM_CORRECT,
                                                   GYM_VIOLATION};
-    const struct report_options *options = &report->options;
-    size_t plain_count = COUNT(plain), *count = &report->turn_measure_count;
-    struct gym_measure *list = arena_alloc(&report->arena,
-                                           (2 * (options->p_count + 1) + plain_count) *
-                                               sizeof *list);
-    report->turn_measures = list;
-    for (size_t i = 0; i <= options->p_count; i++)
-        add_measure(list, count,
-                    (struct gym_measure){.kind = GYM_BY_TURN, .p = threshold(options, i)});
-    for (size_t i = 0; i <= options->p_count; i++)
-        add_measure(list, count,
-                    (struct gym_measure){.kind = GYM_AT_TURN, .p = threshold(options, i)});
-    for (size_t i = 0; i < plain_count; i++)
-        add_measure(list, count, (struct gym_measure){.kind = plain[i]});
+    struct gym_measure *list = report->turn_measures;
+    size_t *count = &report->turn_measure_count;
+    add_thresholds(list, count, (struct gym_measure){.kind = GYM_BY_TURN}, &report->options);
+    add_thresholds(list, count, (struct gym_measure){.kind = GYM_AT_TURN}, &report->options);
+    for (size_t i = 0; i < COUNT(plain); i++)
+        list[(*count)++] = (struct gym_measure){.kind = plain[i]};
 }
 
 size_t report_find(const struct report *report, enum gym_measure_kind kind, double p, size_t k)
@@ -125,7 +106,7 @@ static struct gym_estimate estimate_measure(struct estimator *estimator, struct 
     const struct report_set *set = estimator->set;
     for (size_t i = 0; i < set->problem_count; i++)
         estimator->terms[i] = gym_term(&measure, &set->problems[i].gym);
-    return gym_estimate(estimator->terms, set->problem_count, gym_measure_scale(measure.kind),
+    return gym_estimate(estimator->terms, set->problem_count, gym_measures[measure.kind].scale,
                         estimator->resamples);
 }
 
@@ -204,7 +185,7 @@ static void estimate_turns(struct report *report, struct estimator *estimator,
     }
 }
 
-void report_estimate_run(struct report *report, struct report_run *run)
+static void estimate_run(struct report *report, struct report_run *run)
 {
     struct estimator estimator;
     walk_samples(run);
@@ -220,37 +201,33 @@ void report_estimate_run(struct report *report, struct report_run *run)
     }
 }
 
-struct pair {
-    const struct report_problem *a, *b;
-};
-
-/* Both sets are in order, unnamed ones last; these pair up by their number. */
-static size_t pair_up(const struct report_set *a, const struct report_set *b, struct pair *pairs)
+size_t report_pair_up(const struct report_set *a, const struct report_set *b,
+                      struct report_pair *pairs)
 {
     size_t count = 0;
     for (size_t i = 0, j = 0; i < a->problem_count && j < b->problem_count;) {
         const char *x = a->problems[i].name, *y = b->problems[j].name;
-        int order = (*x == '\0') - (*y == '\0');
-        order = order ? order : report_name_order(x, y);
+        int order = (*x == '\0') - (*y == '\0'); /* in both sets unnamed ones are last */
+        order = order ? order : strverscmp(x, y);
         if (order == 0)
-            pairs[count++] = (struct pair){&a->problems[i], &b->problems[j]};
+            pairs[count++] = (struct report_pair){&a->problems[i], &b->problems[j]};
         i += order <= 0;
         j += order >= 0;
     }
     return count;
 }
 
-static bool texts_differ(const struct pair *pair)
+static bool texts_differ(const struct report_pair *pair)
 {
     return *pair->a->hash && *pair->b->hash && strcmp(pair->a->hash, pair->b->hash) != 0;
 }
 
-void report_compare(struct report *report, struct report_comparison *comparison)
+static void compare_run(struct report *report, struct report_comparison *comparison)
 {
     const struct report_set *a = &report->runs[comparison->a].all;
     const struct report_set *b = &report->runs[comparison->b].all;
-    struct pair *pairs = mem_alloc((a->problem_count + 1) * sizeof *pairs);
-    size_t count = pair_up(a, b, pairs);
+    struct report_pair *pairs = mem_alloc((a->problem_count + 1) * sizeof *pairs);
+    size_t count = report_pair_up(a, b, pairs);
     struct gym_term *terms = mem_alloc((2 * count + 1) * sizeof *terms);
     struct gym_resamples *resamples = gym_resamples_new(count, rounds_for(count), GYM_SEED);
     comparison->problem_count = count;
@@ -265,7 +242,7 @@ void report_compare(struct report *report, struct report_comparison *comparison)
             terms[count + i] = gym_term(measure, &pairs[i].b->gym);
         }
         comparison->differences[m] = gym_difference(terms, terms + count, count,
-                                                    gym_measure_scale(measure->kind), resamples);
+                                                    gym_measures[measure->kind].scale, resamples);
     }
     gym_resamples_free(resamples);
     mem_free(terms);
@@ -308,7 +285,7 @@ static int open_runs(struct report *report, struct err *err)
             result = report_make_sets(report, run, err);
         if (result < 0)
             return result;
-        report_estimate_run(report, run);
+        estimate_run(report, run);
     }
     return 0;
 }
@@ -320,7 +297,7 @@ static void compare_runs(struct report *report)
     for (size_t i = 1; i < report->run_count; i++) {
         struct report_comparison *comparison = &report->comparisons[report->comparison_count++];
         comparison->b = i;
-        report_compare(report, comparison);
+        compare_run(report, comparison);
     }
 }
 

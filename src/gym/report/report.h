@@ -17,7 +17,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/word_table.h"
 #include "gym/report/metrics.h"
+#include "gym/report/plot.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -26,24 +28,20 @@
 
 #define REPORT_RUNS 8 /* more lines in one plot are not distinguishable */
 #define REPORT_THRESHOLDS 16
+/* Measures of a set: four kinds of thresholds, two of k, and eight more. */
+#define REPORT_MEASURES (4 * (REPORT_THRESHOLDS + 1) + 2 * REPORT_THRESHOLDS + 8)
 #define REPORT_CURVE 121 /* points of the fast_p curve */
 #define REPORT_PASS 64   /* points of the pass@k curve */
 #define REPORT_CURVE_LOW 0.1
 #define REPORT_CURVE_HIGH 10.0
 
-/* X(symbol, name) */
 #define REPORT_GROUPINGS(X)                                                                        \
     X(REPORT_BY_NONE, "none")                                                                      \
     X(REPORT_BY_LEVEL, "level")                                                                    \
     X(REPORT_BY_CATEGORY, "category")                                                              \
     X(REPORT_BY_MODEL, "model")                                                                    \
     X(REPORT_BY_LANGUAGE, "language")
-
-enum report_grouping {
-#define X(symbol, name) symbol,
-    REPORT_GROUPINGS(X)
-#undef X
-};
+enum report_grouping { WORD_SYMBOLS(REPORT_GROUPINGS) };
 
 struct report_options {
     double p[REPORT_THRESHOLDS]; /* ascending, above 0 */
@@ -123,7 +121,8 @@ struct report_comparison {
 
 struct report {
     struct report_options options;
-    struct gym_measure *measures, *turn_measures; /* of these, .turn is to be set */
+    struct gym_measure measures[REPORT_MEASURES];
+    struct gym_measure turn_measures[REPORT_MEASURES]; /* .turn is to be set */
     size_t measure_count, turn_measure_count;
     struct report_run *runs;
     size_t run_count;
@@ -143,12 +142,15 @@ size_t report_find(const struct report *report, enum gym_measure_kind kind, doub
 size_t report_find_turn(const struct report *report, enum gym_measure_kind kind, double p);
 
 /* Its display name: "fast_1.5", "pass@4". */
-void report_label(const struct gym_measure *measure, char *text, size_t size);
-/* What it is over: "problems", "samples", "turns". */
-const char *report_unit(enum gym_measure_kind kind);
+struct plot_words report_label(const struct gym_measure *measure);
 /* "72.5 %", "1.43x" (`times` is the x), "0.812"; and of a difference "+3.5", "x1.43", "-0.120". */
-void report_value(double value, enum gym_scale scale, const char *times, char *text, size_t size);
-void report_change(double value, enum gym_scale scale, const char *times, char *text, size_t size);
+struct plot_words report_value(double value, enum gym_scale scale, const char *times);
+struct plot_words report_change(double value, enum gym_scale scale, const char *times);
+/* "60.0 % to 82.5 %"; "": there is no interval. */
+struct plot_words report_interval(const struct gym_estimate *estimate, enum gym_scale scale,
+                                  const char *times);
+struct plot_words report_change_interval(const struct gym_estimate *difference,
+                                         enum gym_scale scale, const char *times);
 /* The sign of a difference: 1 better, -1 worse, 0 its interval includes "none". */
 int report_verdict(const struct gym_measure *measure, const struct gym_estimate *difference);
 

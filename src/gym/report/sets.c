@@ -60,7 +60,7 @@ static int by_name(const void *a, const void *b)
     const struct report_problem *x = a, *y = b;
     /* Those without a name come last. */
     int order = (*x->name == '\0') - (*y->name == '\0');
-    return order ? order : report_name_order(x->name, y->name);
+    return order ? order : strverscmp(x->name, y->name);
 }
 
 /* Both lists are in order. */
@@ -68,7 +68,7 @@ static void add_named(struct report_set *set, const struct asked *asked)
 {
     size_t found = set->problem_count;
     for (size_t i = 0, j = 0; i < asked->name_count; i++) {
-        while (j < found && report_name_order(set->problems[j].name, asked->names[i]) < 0)
+        while (j < found && strverscmp(set->problems[j].name, asked->names[i]) < 0)
             j++;
         if (j == found || strcmp(set->problems[j].name, asked->names[i]) != 0)
             set->problems[set->problem_count++] = add_missing_problems(asked->names[i]);
@@ -154,11 +154,6 @@ static void add_name(struct names *names, const char *name)
     names->items[names->count++] = name;
 }
 
-static int name_order(const void *a, const void *b)
-{
-    return report_name_order(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Adds unreached problems that were requested of a group. */
 static struct asked asked_of_group(struct report *report, const struct report_run *run,
                                    const char *group)
@@ -215,7 +210,7 @@ static void make_groups(struct report *report, struct report_run *run)
         if (run->all.problems[i].episode_count == 0)
             add_name(&names, group_of_name(&report->arena, run->all.problems[i].name, by));
     if (names.count > 0)
-        qsort(names.items, names.count, sizeof *names.items, name_order);
+        qsort(names.items, names.count, sizeof *names.items, report_name_order);
     run->groups = arena_alloc(&report->arena, (names.count + 1) * sizeof *run->groups);
     for (size_t i = 0; i < names.count; i++)
         make_group(report, run, names.items[i], &run->groups[run->group_count++]);

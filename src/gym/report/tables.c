@@ -6,56 +6,49 @@
 
 #include <math.h>
 
-#define TEXT_BYTES 64
 #define TIMES "×"
 #define HEAD(text) "<th scope=\"col\">" text "</th>"
 #define NUMBER_HEAD(text) "<th scope=\"col\" class=\"number\">" text "</th>"
 
 static void put_value(struct buf *out, double value, enum gym_scale scale)
 {
-    char text[TEXT_BYTES];
-    report_value(value, scale, TIMES, text, sizeof text);
-    buf_puts(out, isnan(value) ? "–" : text);
+    buf_puts(out, isnan(value) ? "–" : report_value(value, scale, TIMES).text);
 }
 
-static void put_interval(struct buf *out, const struct gym_estimate *estimate, enum gym_scale scale)
+static void put_number_cell(struct buf *out, double value, enum gym_scale scale)
 {
-    if (isnan(estimate->low))
-        return;
-    put_value(out, estimate->low, scale);
-    buf_puts(out, " to ");
-    put_value(out, estimate->high, scale);
+    buf_puts(out, "<td class=\"number\">");
+    put_value(out, value, scale);
+    buf_puts(out, "</td>");
 }
 
 static void put_change(struct buf *out, const struct gym_measure *measure,
                        const struct gym_estimate *difference)
 {
     static const char *const classes[] = {"worse", "even", "better"};
-    enum gym_scale scale = gym_measure_scale(measure->kind);
-    char value[TEXT_BYTES], low[TEXT_BYTES], high[TEXT_BYTES];
-    report_change(difference->value, scale, TIMES, value, sizeof value);
-    report_change(difference->low, scale, TIMES, low, sizeof low);
-    report_change(difference->high, scale, TIMES, high, sizeof high);
+    enum gym_scale scale = gym_measures[measure->kind].scale;
+    struct plot_words interval = report_change_interval(difference, scale, TIMES);
     if (isnan(difference->value))
         return;
     buf_printf(out, "<span class=\"change %s\">%s</span>",
-               classes[1 + report_verdict(measure, difference)], value);
-    if (!isnan(difference->low))
-        buf_printf(out, " <small>%s to %s</small>", low, high);
+               classes[1 + report_verdict(measure, difference)],
+               report_change(difference->value, scale, TIMES).text);
+    if (*interval.text)
+        buf_printf(out, " <small>%s</small>", interval.text);
 }
 
 static void put_count(struct buf *out, const struct gym_measure *measure,
                       const struct gym_estimate *estimate)
 {
-    const char *unit = report_unit(measure->kind);
+    const struct gym_measure_row *row = &gym_measures[measure->kind];
     if (measure->kind == GYM_PASS && isnan(estimate->value))
         buf_printf(out, "asks for %zu samples of each problem", measure->k);
     else if (!(estimate->under > 0))
         buf_puts(out, "–");
-    else if (gym_measure_scale(measure->kind) == GYM_SHARE && measure->kind != GYM_PASS)
-        buf_printf(out, "%.0f of %.0f %s", estimate->over, estimate->under, unit);
+    else if (row->scale == GYM_SHARE && measure->kind != GYM_PASS)
+        buf_printf(out, "%.0f of %.0f %s", estimate->over, estimate->under, row->unit);
     else
-        buf_printf(out, "%.0f %s", estimate->under, unit);
+        buf_printf(out, "%.0f %s", estimate->under, row->unit);
 }
 
 /* A share with its interval on a line from 0 to 1. */
@@ -75,7 +68,7 @@ static void tile_of_run(const struct report *report, size_t run, size_t place, s
 {
     const struct gym_measure *measure = &report->measures[place];
     const struct gym_estimate *estimate = &report->runs[run].all.estimates[place];
-    enum gym_scale scale = gym_measure_scale(measure->kind);
+    enum gym_scale scale = gym_measures[measure->kind].scale;
     buf_puts(out, "<div class=\"value\">");
     if (report->run_count > 1)
         buf_printf(out, "<i class=\"key s%zu\"></i>", run);
@@ -91,11 +84,9 @@ static void tile_of_run(const struct report *report, size_t run, size_t place, s
         put_gauge(out, run, estimate);
     buf_puts(out, "<div class=\"note\">");
     put_count(out, measure, estimate);
-    if (!isnan(estimate->low)) {
-        buf_puts(out, " <span>95&nbsp;%: ");
-        put_interval(out, estimate, scale);
-        buf_puts(out, "</span>");
-    }
+    if (!isnan(estimate->low))
+        buf_printf(out, " <span>95&nbsp;%%: %s</span>",
+                   report_interval(estimate, scale, TIMES).text);
     buf_puts(out, "</div>");
 }
 
@@ -141,23 +132,18 @@ static void figure_head(const struct report *report, struct buf *out)
 static void figure_row(const struct report *report, size_t i, struct buf *out)
 {
     const struct gym_measure *measure = &report->measures[i];
-    enum gym_scale scale = gym_measure_scale(measure->kind);
-    char label[TEXT_BYTES];
-    report_label(measure, label, sizeof label);
-    html_printf(out, "<tr><th scope=\"row\" title=\"%s", gym_measure_meaning(measure->kind));
-    buf_printf(out, "\">%s%s</th><td>", label, measure->judged ? ", judged only" : "");
+    const struct gym_measure_row *row = &gym_measures[measure->kind];
+    html_printf(out, "<tr><th scope=\"row\" title=\"%s\">%s%s</th><td>", row->meaning,
+                report_label(measure).text, measure->judged ? ", judged only" : "");
     if (report->run_count == 1)
         put_count(out, measure, &report->runs[0].all.estimates[i]);
     else
-        buf_puts(out, report_unit(measure->kind));
+        buf_puts(out, row->unit);
     buf_puts(out, "</td>");
     for (size_t r = 0; r < report->run_count; r++) {
         const struct gym_estimate *estimate = &report->runs[r].all.estimates[i];
-        buf_puts(out, "<td class=\"number\">");
-        put_value(out, estimate->value, scale);
-        buf_puts(out, "</td><td>");
-        put_interval(out, estimate, scale);
-        buf_puts(out, "</td>");
+        put_number_cell(out, estimate->value, row->scale);
+        buf_printf(out, "<td>%s</td>", report_interval(estimate, row->scale, TIMES).text);
         if (r > 0) {
             buf_puts(out, "<td>");
             put_change(out, measure, &report->comparisons[r - 1].differences[i]);
@@ -208,15 +194,11 @@ static void turn_row(const struct report *report, const struct report_run *run, 
                run->all.samples_found - turn->mix[GYM_OVER]);
     for (size_t i = 0; i < COUNT(kinds); i++) {
         size_t place = report_find_turn(report, kinds[i], 0);
-        buf_puts(out, "<td class=\"number\">");
-        put_value(out, turn->estimates[place].value, gym_measure_scale(kinds[i]));
-        buf_puts(out, "</td>");
+        put_number_cell(out, turn->estimates[place].value, gym_measures[kinds[i]].scale);
     }
     for (size_t i = 0; i <= report->options.p_count; i++) {
-        double p = i == 0 ? 0 : report->options.p[i - 1];
-        buf_puts(out, "<td class=\"number\">");
-        put_value(out, turn->estimates[report_find_turn(report, GYM_AT_TURN, p)].value, GYM_SHARE);
-        buf_puts(out, "</td>");
+        size_t place = report_find_turn(report, GYM_AT_TURN, i == 0 ? 0 : report->options.p[i - 1]);
+        put_number_cell(out, turn->estimates[place].value, GYM_SHARE);
     }
     buf_puts(out, "</tr>\n");
 }
@@ -250,9 +232,8 @@ static void change_list(const struct report *report, size_t r, struct buf *out)
                  {"even", "as fast as before", c->same}, {"even", "still wrong", c->still_wrong},
                  {"worse", "slower", c->slower},         {"worse", "broken", c->broken}};
     buf_puts(out, "<p class=\"changes\">");
-    if (report->run_count > 1) {
+    if (report->run_count > 1)
         html_printf(out, "<i class=\"key s%zu\"></i><b>%s</b> ", r, report->runs[r].name);
-    }
     buf_puts(out, "From turn to turn:");
     for (size_t i = 0; i < COUNT(items); i++)
         buf_printf(out, " <span class=\"change %s\"><b>%zu</b> %s</span>", items[i].class,
@@ -278,12 +259,11 @@ static void group_row(const struct report *report, size_t r, const struct report
                 "</th><td class=\"number\">%zu</td><td class=\"number\">%zu</td>",
                 r, report->runs[r].name, set->name, set->problem_count, set->samples_asked);
     for (size_t i = 0; i < count; i++) {
-        enum gym_scale scale = gym_measure_scale(report->measures[places[i]].kind);
+        enum gym_scale scale = gym_measures[report->measures[places[i]].kind].scale;
         buf_puts(out, "<td class=\"number\">");
         put_value(out, set->estimates[places[i]].value, scale);
-        buf_puts(out, " <small>");
-        put_interval(out, &set->estimates[places[i]], scale);
-        buf_puts(out, "</small></td>");
+        buf_printf(out, " <small>%s</small></td>",
+                   report_interval(&set->estimates[places[i]], scale, TIMES).text);
     }
     buf_puts(out, "</tr>\n");
 }
@@ -298,18 +278,15 @@ void page_groups(const struct report *report, struct buf *out)
     size_t places[COUNT(wanted)], count = 0;
     if (report->options.by == REPORT_BY_NONE)
         return;
-    buf_puts(out, "<section class=\"card\"><h2>Groups</h2><div class=\"scroll\"><table><thead><tr>"
-                  "<th scope=\"col\">Run</th><th scope=\"col\">Group</th>"
-                  "<th scope=\"col\" class=\"number\">Problems</th>"
-                  "<th scope=\"col\" class=\"number\">Samples</th>");
+    buf_puts(out,
+             "<section class=\"card\"><h2>Groups</h2><div class=\"scroll\"><table><thead><tr>");
+    buf_puts(out, HEAD("Run") HEAD("Group") NUMBER_HEAD("Problems") NUMBER_HEAD("Samples"));
     for (size_t i = 0; i < COUNT(wanted); i++) {
         size_t place = report_find(report, wanted[i].kind, wanted[i].p, wanted[i].k);
-        char label[TEXT_BYTES];
         if (place == report->measure_count)
             continue;
         places[count++] = place;
-        report_label(&wanted[i], label, sizeof label);
-        buf_printf(out, NUMBER_HEAD("%s"), label);
+        buf_printf(out, NUMBER_HEAD("%s"), report_label(&wanted[i]).text);
     }
     buf_puts(out, "</tr></thead><tbody>");
     for (size_t r = 0; r < report->run_count; r++)

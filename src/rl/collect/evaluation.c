@@ -87,7 +87,7 @@ static double measure_set(const struct set *set, const struct gym_measure *measu
     for (size_t i = 0; i < set->count; i++)
         if (is_in_level(set, i, level))
             terms[count++] = gym_term(measure_set, &set->problems[i]);
-    double value = gym_estimate(terms, count, gym_measure_scale(measure_set->kind), NULL).value;
+    double value = gym_estimate(terms, count, gym_measures[measure_set->kind].scale, NULL).value;
     mem_free(terms);
     return value;
 }
@@ -98,9 +98,8 @@ static double mean_speedup(const struct set *set, size_t level)
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
-        double best = 0;
-        for (size_t s = 0; s < set->problems[i].sample_count; s++)
-            best = fmax(best, gym_best(&set->problems[i].samples[s], GYM_ALL_TURNS));
+        size_t correct;
+        double best = gym_best_sample(&set->problems[i], &correct);
         if (best > 0 && is_in_level(set, i, level)) {
             sum += best;
             count++;

@@ -1,10 +1,10 @@
 #include "retrieval/corpus.h"
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "retrieval/internal.h"
@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define WINDOW_BYTES ((size_t)1 << 20)
 
 const struct corpus_form corpus_forms[] = {
     {.name = "kernelbook", .fields = {"python_code", "triton_code"}, .line = corpus_kernelbook},
@@ -138,11 +135,6 @@ static int read_example(struct reading *reading, const char *path, size_t number
     struct err err = {0};
     json_t *line = NULL;
     enum corpus_fate fate = CORPUS_TAKEN;
-    size_t blank = 0;
-    while (blank < count && strchr(" \t\r", text[blank]) && text[blank])
-        blank++;
-    if (blank == count)
-        return 0;
     int result = json_parse_line(path, number, text, count, &line, &err);
     if (result == 0) {
         result = corpus_read_line(reading->corpus, line, &example, &fate, &err);
@@ -159,73 +151,24 @@ static int read_example(struct reading *reading, const char *path, size_t number
     return result;
 }
 
-/* The lines of a file; an overlong line costs no memory. */
-struct lines {
-    const char *path;
-    size_t number;
-    struct buf line;
-};
-
-static int finish_line(struct reading *reading, struct lines *lines)
-{
-    struct err err;
-    int result = 0;
-    lines->number++;
-    if (!lines->line.cut) {
-        result = read_example(reading, lines->path, lines->number, lines->line.data,
-                              lines->line.len);
-    } else {
-        err_set(&err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", lines->path,
-                lines->number, LIMIT_JSONL_LINE_BYTES);
-        reading_complain(reading, &err);
-    }
-    buf_reset(&lines->line);
-    return result;
-}
-
-static int read_lines(struct reading *reading, int fd, struct lines *lines, struct err *err)
-{
-    const _Atomic int *cancelled = reading->corpus->options->cancelled;
-    char *window = mem_alloc(WINDOW_BYTES);
-    ssize_t got = 0;
-    int result = 0;
-    while (result == 0 && (got = read(fd, window, WINDOW_BYTES)) != 0) {
-        if (cancelled && *cancelled) { /* a line may never end */
-            result = err_set(err, ERR_CANCELLED, "cancelled");
-            break;
-        }
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            result = err_sys(err, errno, "cannot read %s", lines->path);
-            break;
-        }
-        const char *at = window, *end = window + got;
-        while (at < end && result == 0) {
-            const char *stop = memchr(at, '\n', (size_t)(end - at));
-            buf_append(&lines->line, at, (size_t)((stop ? stop : end) - at));
-            at = stop ? stop + 1 : end;
-            if (stop)
-                result = finish_line(reading, lines);
-        }
-    }
-    if (result == 0 && lines->line.len > 0)
-        result = finish_line(reading, lines);
-    mem_free(window);
-    return result;
-}
-
 static int read_file(struct reading *reading, const char *path, struct err *err)
 {
-    struct lines lines = {.path = path};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const struct lines_options options = {.max_bytes = LIMIT_JSONL_LINE_BYTES,
+                                          .cancelled = reading->corpus->options->cancelled};
+    const char *text;
+    size_t count;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), result;
     if (fd < 0)
         return err_sys(err, errno, "cannot open %s", path);
-    buf_init(&lines.line, LIMIT_JSONL_LINE_BYTES);
+    struct lines *lines = lines_open_with(fd, path, &options);
     reading->corpus->met = NULL;
-    int result = read_lines(reading, fd, &lines, err);
-    buf_deinit(&lines.line);
-    close(fd);
+    while ((result = lines_next(lines, &text, &count, err)) > 0 || result == ERR_LIMIT) {
+        if (result == ERR_LIMIT)
+            reading_complain(reading, err);
+        else if ((result = read_example(reading, path, lines_number(lines), text, count)) != 0)
+            break;
+    }
+    lines_close(lines);
     return result;
 }
 

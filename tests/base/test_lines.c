@@ -85,20 +85,25 @@ TEST(any_byte)
 
 TEST(bound)
 {
-    char *text = mem_alloc(LONG_BYTES + 2);
+    char *text = mem_alloc(LONG_BYTES + 3);
     const char *line;
     size_t count;
     struct err err;
     memset(text, 'x', LONG_BYTES);
     text[LONG_BYTES] = '\n';
+    text[LONG_BYTES + 1] = 'y';
     for (size_t spare = 0; spare < 2; spare++) {
-        struct lines *lines = open_text(text, LONG_BYTES + 1, LONG_BYTES - 1 + spare);
+        struct lines *lines = open_text(text, LONG_BYTES + 2, LONG_BYTES - 1 + spare);
         int result = lines_next(lines, &line, &count, &err);
         assert_int_equal(result, spare ? 1 : ERR_LIMIT);
         if (spare)
             assert_int_equal(count, LONG_BYTES);
         else
             assert_non_null(strstr(err.text, ":1: a line of more than the 199999 bytes"));
+        assert_int_equal(lines_next(lines, &line, &count, &err), 1); /* the one after it */
+        assert_string_equal(line, "y");
+        assert_int_equal(lines_number(lines), 2);
+        assert_int_equal(lines_end(lines), LONG_BYTES + 2);
         lines_close(lines);
     }
     mem_free(text);

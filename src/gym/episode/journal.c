@@ -3,91 +3,54 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#define READ_BYTES ((size_t)1 << 16)
-
 struct reading {
-    const char *path;
-    journal_line read;
+    journal_line read; /* NULL: lines are not parsed */
     void *context;
-    char *line; /* the start of a line */
-    size_t held, capacity;
-    size_t number; /* of that line, from 1 */
-    off_t whole;   /* end of the last complete line */
 };
 
-static int read_line(struct reading *reading, struct err *err)
+static int read_line(const struct reading *reading, const struct lines *lines, const char *text,
+                     size_t count, struct err *err)
 {
     json_t *object = NULL;
-    int result = json_parse_line(reading->path, reading->number, reading->line, reading->held,
-                                 &object, err);
+    if (!reading->read)
+        return 0;
+    int result = json_parse_line(lines_path(lines), lines_number(lines), text, count, &object, err);
     if (result == 0 && !json_is_object(object))
-        result = err_set(err, ERR_INPUT, "%s:%zu: not a JSON object", reading->path,
-                         reading->number);
+        result = err_set(err, ERR_INPUT, "%s:%zu: not a JSON object", lines_path(lines),
+                         lines_number(lines));
     if (result == 0)
         result = reading->read(reading->context, object, err);
     json_decref(object);
     return result;
 }
 
-static int check_object(struct reading *reading, const char *bytes, size_t count, struct err *err)
-{
-    if (reading->held + count > LIMIT_JOURNAL_LINE_BYTES)
-        return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", reading->path,
-                       reading->number, LIMIT_JOURNAL_LINE_BYTES);
-    if (reading->held + count > reading->capacity) {
-        reading->capacity = 2 * (reading->held + count);
-        reading->line = mem_resize(reading->line, reading->capacity);
-    }
-    if (count > 0)
-        memcpy(reading->line + reading->held, bytes, count);
-    reading->held += count;
-    return 0;
-}
-
-static int take_line(struct reading *reading, const char *bytes, size_t count, struct err *err)
-{
-    while (count > 0) {
-        const char *end = memchr(bytes, '\n', count);
-        size_t part = end ? (size_t)(end - bytes) : count;
-        int result = check_object(reading, bytes, part, err);
-        if (result < 0 || !end)
-            return result;
-        result = reading->read ? read_line(reading, err) : 0;
-        if (result < 0)
-            return result;
-        reading->whole += (off_t)reading->held + 1;
-        reading->held = 0;
-        reading->number++;
-        bytes = end + 1;
-        count -= part + 1;
-    }
-    return 0;
-}
-
 /* Reads the lines and truncates the file after the last complete one. */
-static int read_all(struct journal *journal, struct reading *reading, struct err *err)
+static int read_all(struct journal *journal, const struct reading *reading, struct err *err)
 {
-    char *bytes = mem_alloc(READ_BYTES);
-    ssize_t got = 0;
-    int result = 0;
-    while (result == 0 && (got = read(journal->fd, bytes, READ_BYTES)) != 0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        result = got < 0 ? err_sys(err, errno, "cannot read %s", journal->path)
-                         : take_line(reading, bytes, (size_t)got, err);
+    /* To close a second descriptor of the file would unlock it. */
+    const struct lines_options options = {.max_bytes = LIMIT_JOURNAL_LINE_BYTES, .borrowed = true};
+    struct lines *lines = lines_open_with(journal->fd, journal->path, &options);
+    const char *text;
+    size_t count;
+    off_t whole = 0;
+    int result;
+    while ((result = lines_next(lines, &text, &count, err)) > 0 && lines_is_whole(lines)) {
+        whole = lines_end(lines);
+        result = read_line(reading, lines, text, count, err);
+        if (result < 0)
+            break;
     }
-    mem_free(bytes);
-    if (result == 0 && reading->held > 0 && ftruncate(journal->fd, reading->whole) < 0)
+    if (result > 0 && ftruncate(journal->fd, whole) < 0)
         result = err_sys(err, errno, "cannot truncate %s to its last complete line", journal->path);
-    return result;
+    lines_close(lines);
+    return result < 0 ? result : 0;
 }
 
 int journal_append(struct journal *journal, const json_t *object, struct err *err)
@@ -135,7 +98,7 @@ static int lock_journal(struct journal *journal, struct err *err)
 int journal_open(struct journal *journal, const char *path, bool durable, journal_line read,
                  void *context, struct err *err)
 {
-    struct reading reading = {.path = path, .read = read, .context = context, .number = 1};
+    const struct reading reading = {read, context};
     *journal = (struct journal){.durable = durable, .path = mem_strdup(path)};
     pthread_mutex_init(&journal->lock, NULL);
     journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -146,7 +109,6 @@ int journal_open(struct journal *journal, const char *path, bool durable, journa
         result = lock_journal(journal, err);
     if (result == 0)
         result = read_all(journal, &reading, err);
-    mem_free(reading.line);
     if (result < 0)
         journal_close(journal);
     return result;

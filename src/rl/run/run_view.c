@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/lines.h"
 #include "base/lockfile.h"
 #include "base/mem.h"
 #include "rl/collect/evaluation.h"
@@ -22,7 +23,6 @@
 #include <unistd.h>
 
 #define ROWS_FIRST 64
-#define READ_BYTES ((size_t)1 << 20)
 
 off_t run_tail(int fd, off_t size, size_t tail_bytes)
 {
@@ -111,7 +111,7 @@ static int read_metrics_line(struct run_series *series, const char *text, size_t
     json_t *value;
     int64_t step = 0;
     size_t next = 0;
-    int result = json_parse_line(series->path, ++series->number, text, count, &line, err);
+    int result = json_parse_line(series->path, series->number, text, count, &line, err);
     if (result == 0 && (json_get_int(line, "step", &step, err) < 0 || step < 0))
         result = err_set(err, ERR_INPUT, "%s:%zu: a line of metrics without a step", series->path,
                          series->number);
@@ -132,46 +132,28 @@ static int read_metrics_line(struct run_series *series, const char *text, size_t
     return 0;
 }
 
-/* Reads the complete lines of `bytes`; *used: their bytes. */
-static int read_metrics_lines(struct run_series *series, const char *bytes, size_t count,
-                              size_t *used, struct err *err)
-{
-    const char *end;
-    int result = 0;
-    *used = 0;
-    while (result == 0 && (end = memchr(bytes + *used, '\n', count - *used))) {
-        result = read_metrics_line(series, bytes + *used, (size_t)(end - bytes) - *used, err);
-        *used = (size_t)(end - bytes) + 1;
-    }
-    return result;
-}
-
+/* Reads the complete lines after series->read. */
 static int read_rest(struct run_series *series, int fd, struct err *err)
 {
-    size_t capacity = READ_BYTES, used = 0;
-    char *bytes = mem_alloc(capacity);
-    int result = 0;
-    ssize_t got;
-    while (result == 0 && (got = pread(fd, bytes, capacity, series->read)) != 0) {
-        if (got < 0) {
-            result = err_sys(err, errno, "cannot read %s", series->path);
+    const struct lines_options options = {.max_bytes = LIMIT_JOURNAL_LINE_BYTES,
+                                          .before = series->number,
+                                          .borrowed = true};
+    const off_t begun = series->read;
+    const char *text;
+    size_t count;
+    int result;
+    if (lseek(fd, begun, SEEK_SET) < 0)
+        return err_sys(err, errno, "cannot read %s", series->path);
+    struct lines *lines = lines_open_with(fd, series->path, &options);
+    while ((result = lines_next(lines, &text, &count, err)) > 0 && lines_is_whole(lines)) {
+        series->number = lines_number(lines);
+        series->read = begun + lines_end(lines);
+        result = read_metrics_line(series, text, count, err);
+        if (result < 0)
             break;
-        }
-        result = read_metrics_lines(series, bytes, (size_t)got, &used, err);
-        series->read += (off_t)used;
-        if (used > 0)
-            continue;
-        if ((size_t)got < capacity) /* an incomplete line */
-            break;
-        capacity *= 2;
-        if (capacity > LIMIT_JOURNAL_LINE_BYTES)
-            result = err_set(err, ERR_LIMIT, "%s:%zu: a line of more than %zu bytes", series->path,
-                             series->number + 1, LIMIT_JOURNAL_LINE_BYTES);
-        else
-            bytes = mem_resize(bytes, capacity);
     }
-    mem_free(bytes);
-    return result;
+    lines_close(lines);
+    return result < 0 ? result : 0;
 }
 
 int run_series_read(struct run_series *series, struct err *err)

@@ -128,8 +128,8 @@ static int parse_item(const json_t *item, size_t count, size_t *dimension, float
     return parse_vector(numbers, size, *vectors + (size_t)index * size, err);
 }
 
-int embeddings_parse(const json_t *answer, size_t count, size_t *dimension, float **vectors,
-                     struct err *err)
+static int parse_answer(const json_t *answer, size_t count, size_t *dimension, float **vectors,
+                        struct err *err)
 {
     bool seen[EMBEDDINGS_BATCH] = {false};
     const json_t *data = json_object_get(answer, "data");
@@ -156,7 +156,7 @@ static int read_answer(struct embeddings *embeddings, const struct http_client_a
         return http_client_refusal(embeddings->http, answer, err);
     if (json_parse(url, answer->body, answer->bytes, &object, err) < 0)
         return err_set(err, ERR_PROTOCOL, "%s: the answer is not JSON", url);
-    int result = embeddings_parse(object, count, dimension, vectors, err);
+    int result = parse_answer(object, count, dimension, vectors, err);
     json_decref(object);
     return result < 0 ? err_prefix(err, "%s", url) : 0;
 }

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/settings.h"
 
-#include <jansson.h>
 #include <stddef.h>
 
 #define EMBEDDINGS_BATCH 32
@@ -28,7 +27,3 @@ const char *embeddings_model(const struct embeddings *embeddings);
  * row, the caller's (mem_free). */
 NODISCARD int embeddings_of(struct embeddings *embeddings, const char *const *texts, size_t count,
                             size_t *dimension, float **vectors, struct err *err);
-
-/* Parses one answer. */
-NODISCARD int embeddings_parse(const json_t *answer, size_t count, size_t *dimension,
-                               float **vectors, struct err *err);

@@ -45,7 +45,8 @@ static const char schema[] =
                                              "insert into words(words, rank) values ('automerge', "
                                              "0), ('hashsize', 134217728);";
 
-int index_db_error(struct index_db *db, struct err *err)
+/* Sets *err from the last SQLite error. */
+static int index_db_error(struct index_db *db, struct err *err)
 {
     int code = db->handle ? sqlite3_errcode(db->handle) & 0xFF : SQLITE_NOMEM;
     const char *text = db->handle ? sqlite3_errmsg(db->handle) : "out of memory";

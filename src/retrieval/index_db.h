@@ -42,8 +42,6 @@ NODISCARD int index_db_prepare(struct index_db *db, const char *sql, sqlite3_stm
                                struct err *err);
 /* 1: a row, 0: the end, or an error. */
 NODISCARD int index_db_step(struct index_db *db, sqlite3_stmt *statement, struct err *err);
-/* Sets *err from the last SQLite error. */
-int index_db_error(struct index_db *db, struct err *err);
 
 NODISCARD int index_db_set_fact(struct index_db *db, const char *name, const char *value,
                                 struct err *err);

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The smallest hashes so far: a heap whose root is the largest. */
+struct hash_list {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
 struct sketcher {
-    struct sketch *sketch;
-    uint32_t *names;
-    size_t name_count, name_capacity;
+    struct hash_list runs, names;
     uint32_t run[SKETCH_SHINGLE];
     uint64_t tokens;
 };
@@ -21,38 +23,25 @@ static int compare_hash(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void sift_down(uint32_t *heap, uint32_t count)
+static void add_hash(struct hash_list *list, uint32_t hash)
 {
-    for (uint32_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && heap[child + 1] > heap[child];
-        if (heap[at] >= heap[child])
-            return;
-        uint32_t swapped = heap[at];
-        heap[at] = heap[child];
-        heap[child] = swapped;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 256;
+        list->items = mem_resize(list->items, list->capacity * sizeof *list->items);
     }
+    list->items[list->count++] = hash;
 }
 
-static void keep_hash(struct sketch *sketch, uint32_t hash)
+/* Ascending, each once. */
+static void sort_hashes(struct hash_list *list)
 {
-    uint32_t *heap = sketch->hashes;
-    if (sketch->count == SKETCH_HASHES && hash > heap[0]) {
-        sketch->all = false;
-        return;
-    }
-    for (uint32_t i = 0; i < sketch->count; i++)
-        if (heap[i] == hash)
-            return;
-    if (sketch->count < SKETCH_HASHES) {
-        uint32_t at = sketch->count++;
-        for (; at > 0 && heap[(at - 1) / 2] < hash; at = (at - 1) / 2)
-            heap[at] = heap[(at - 1) / 2];
-        heap[at] = hash;
-    } else {
-        heap[0] = hash;
-        sift_down(heap, SKETCH_HASHES);
-        sketch->all = false;
-    }
+    size_t kept = 0;
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_hash);
+    for (size_t i = 0; i < list->count; i++)
+        if (i == 0 || list->items[i] != list->items[i - 1])
+            list->items[kept++] = list->items[i];
+    list->count = kept;
 }
 
 static uint32_t hash_run(const uint32_t *run, uint64_t first, uint32_t count)
@@ -65,49 +54,33 @@ static uint32_t hash_run(const uint32_t *run, uint64_t first, uint32_t count)
     return (uint32_t)hash;
 }
 
-static void add_name(struct sketcher *sketcher, uint32_t name)
-{
-    if (sketcher->name_count == sketcher->name_capacity) {
-        sketcher->name_capacity = sketcher->name_capacity ? 2 * sketcher->name_capacity : 256;
-        sketcher->names = mem_resize(sketcher->names,
-                                     sketcher->name_capacity * sizeof *sketcher->names);
-    }
-    sketcher->names[sketcher->name_count++] = name;
-}
-
-/* One number for the set of names. */
-static uint32_t hash_names(struct sketcher *sketcher)
-{
-    uint32_t hash = 0;
-    if (sketcher->name_count > 0)
-        qsort(sketcher->names, sketcher->name_count, sizeof *sketcher->names, compare_hash);
-    for (size_t i = 0; i < sketcher->name_count; i++)
-        if (i == 0 || sketcher->names[i] != sketcher->names[i - 1])
-            hash = (hash ^ sketcher->names[i]) * 0x9E3779B1u;
-    return hash;
-}
-
 static void add_token(void *context, uint32_t token, bool outside)
 {
     struct sketcher *sketcher = context;
     if (outside)
-        add_name(sketcher, token);
+        add_hash(&sketcher->names, token);
     sketcher->run[sketcher->tokens++ % SKETCH_SHINGLE] = token;
     if (sketcher->tokens >= SKETCH_SHINGLE)
-        keep_hash(sketcher->sketch, hash_run(sketcher->run, sketcher->tokens, SKETCH_SHINGLE));
+        add_hash(&sketcher->runs, hash_run(sketcher->run, sketcher->tokens, SKETCH_SHINGLE));
 }
 
 void sketch_of(const char *text, size_t count, struct sketch *sketch)
 {
-    struct sketcher sketcher = {.sketch = sketch};
-    memset(sketch, 0, sizeof *sketch);
-    sketch->all = true;
+    struct sketcher sketcher = {0};
+    struct hash_list *runs = &sketcher.runs, *names = &sketcher.names;
     code_tokens_each(text, count, add_token, &sketcher);
     if (sketcher.tokens > 0 && sketcher.tokens < SKETCH_SHINGLE)
-        keep_hash(sketch, hash_run(sketcher.run, 0, (uint32_t)sketcher.tokens));
-    sketch->names = hash_names(&sketcher);
-    mem_free(sketcher.names);
-    qsort(sketch->hashes, sketch->count, sizeof *sketch->hashes, compare_hash);
+        add_hash(runs, hash_run(sketcher.run, 0, (uint32_t)sketcher.tokens));
+    sort_hashes(runs);
+    sort_hashes(names);
+    *sketch = (struct sketch){.all = runs->count <= SKETCH_HASHES};
+    sketch->count = sketch->all ? (uint32_t)runs->count : SKETCH_HASHES;
+    if (runs->count > 0)
+        memcpy(sketch->hashes, runs->items, sketch->count * sizeof *sketch->hashes);
+    for (size_t i = 0; i < names->count; i++) /* one number for the set of names */
+        sketch->names = (sketch->names ^ names->items[i]) * 0x9E3779B1u;
+    mem_free(runs->items);
+    mem_free(names->items);
 }
 
 double sketch_similarity(const struct sketch *a, const struct sketch *b)

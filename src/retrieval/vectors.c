@@ -48,7 +48,8 @@ void vectors_close(struct vectors *vectors)
     *vectors = (struct vectors){0};
 }
 
-float vectors_product(const float *a, const float *b, size_t count)
+/* The inner product, summed in lanes: the order of the sum may differ from a plain loop's. */
+static float vectors_product(const float *a, const float *b, size_t count)
 {
     lanes_t sums = {0};
     float sum = 0;

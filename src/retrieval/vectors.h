@@ -28,6 +28,3 @@ void vectors_close(struct vectors *vectors);
  * `count`. Returns how many. */
 size_t vectors_nearest(const struct vectors *vectors, const float *query, uint64_t first,
                        uint64_t end, struct vector_hit *hits, size_t count);
-
-/* The inner product, summed in lanes: the order of the sum may differ from a plain loop's. */
-float vectors_product(const float *a, const float *b, size_t count);

@@ -15,11 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#define VARINT_BYTES 10 /* at most */
+
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_COUNTED = 2, WIRE_FIXED32 = 5 };
 
 static void append_varint(struct buf *buf, uint64_t value)
 {
-    unsigned char bytes[10];
+    unsigned char bytes[VARINT_BYTES];
     size_t count = 0;
     do {
         bytes[count] = (unsigned char)(value & 127);
@@ -69,21 +71,30 @@ void protobuf_float(struct buf *buf, unsigned field, float value)
     append_little_endian(buf, bits, sizeof bits);
 }
 
-static void append_bytes(struct buf *buf, unsigned field, const void *bytes, size_t count)
-{
-    append_key(buf, field, WIRE_COUNTED);
-    append_varint(buf, count);
-    buf_append(buf, bytes, count);
-}
-
 void protobuf_string(struct buf *buf, unsigned field, const char *text)
 {
-    append_bytes(buf, field, text, strlen(text));
+    append_key(buf, field, WIRE_COUNTED);
+    append_varint(buf, strlen(text));
+    buf_puts(buf, text);
 }
 
-void protobuf_message(struct buf *buf, unsigned field, const struct buf *message)
+size_t protobuf_open(struct buf *buf, unsigned field)
 {
-    append_bytes(buf, field, message->data, message->len);
+    append_key(buf, field, WIRE_COUNTED);
+    return buf->len;
+}
+
+void protobuf_close(struct buf *buf, size_t mark)
+{
+    char length[VARINT_BYTES];
+    size_t end = buf->len;
+    append_varint(buf, end - mark);
+    if (buf->cut)
+        return;
+    size_t count = buf->len - end;
+    memcpy(length, buf->data + end, count);
+    memmove(buf->data + mark + count, buf->data + mark, end - mark);
+    memcpy(buf->data + mark, length, count);
 }
 
 void protobuf_doubles(struct buf *buf, unsigned field, const double *values, size_t count)
@@ -95,10 +106,9 @@ void protobuf_doubles(struct buf *buf, unsigned field, const double *values, siz
 }
 
 #define BUCKETS 30
-#define FRAME_BYTES ((size_t)16)    /* length, its checksum, the bytes' checksum */
-#define ENVELOPE_BYTES ((size_t)64) /* of one nested message, at most */
+#define FRAME_BYTES ((size_t)16) /* length, its checksum, the bytes' checksum */
 #define NAMES_TRIED 100
-#define VALUE_BYTES_MAX (LIMIT_TFEVENT_BYTES + ENVELOPE_BYTES * 4)
+#define EVENT_BYTES (LIMIT_TFEVENT_BYTES + 256) /* with what is around an entry */
 
 /* Field numbers, from TensorBoard's and TensorFlow's .proto files. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP, EVENT_FILE_VERSION, EVENT_SUMMARY = 5, EVENT_SESSION = 7 };
@@ -180,107 +190,97 @@ static int write_record(struct event_file *events, const struct buf *event, stru
 
 static void begin_event(struct buf *event, uint64_t step)
 {
-    buf_init(event, VALUE_BYTES_MAX);
+    buf_init(event, EVENT_BYTES);
     protobuf_double(event, EVENT_WALL_TIME, (double)clock_wall_ms() / 1000);
     protobuf_varint(event, EVENT_STEP, step);
 }
 
-static int write_value(struct event_file *events, uint64_t step, const struct buf *value,
-                       struct err *err)
-{
-    struct buf summary;
+/* An event with one value, which is open. */
+struct entry {
     struct buf event;
-    if (value->len > LIMIT_TFEVENT_BYTES)
-        return err_set(err, ERR_LIMIT, "%s: one entry is larger than %zu bytes", events->path,
-                       LIMIT_TFEVENT_BYTES);
-    buf_init(&summary, VALUE_BYTES_MAX);
-    protobuf_message(&summary, SUMMARY_VALUE, value);
-    begin_event(&event, step);
-    protobuf_message(&event, EVENT_SUMMARY, &summary);
-    int result = write_record(events, &event, err);
-    buf_deinit(&event);
-    buf_deinit(&summary);
-    return result;
-}
+    size_t summary, value;
+};
 
 /* Readers reject a whole file for one tag that is not UTF-8. */
-static int begin_value(struct buf *value, const char *tag, struct err *err)
+static int begin_entry(struct entry *entry, uint64_t step, const char *tag, struct err *err)
 {
     if (!utf8_is_valid(tag, strlen(tag)))
         return err_set(err, ERR_INPUT, "a tag of an event file must be UTF-8");
-    buf_init(value, VALUE_BYTES_MAX);
-    protobuf_string(value, VALUE_TAG, tag);
+    begin_event(&entry->event, step);
+    entry->summary = protobuf_open(&entry->event, EVENT_SUMMARY);
+    entry->value = protobuf_open(&entry->event, SUMMARY_VALUE);
+    protobuf_string(&entry->event, VALUE_TAG, tag);
     return 0;
+}
+
+static int write_entry(struct event_file *events, struct entry *entry, struct err *err)
+{
+    bool fits = entry->event.len - entry->value <= LIMIT_TFEVENT_BYTES;
+    protobuf_close(&entry->event, entry->value);
+    protobuf_close(&entry->event, entry->summary);
+    int result = fits ? write_record(events, &entry->event, err)
+                      : err_set(err, ERR_LIMIT, "%s: one entry is larger than %zu bytes",
+                                events->path, LIMIT_TFEVENT_BYTES);
+    buf_deinit(&entry->event);
+    return result;
 }
 
 int event_file_scalar(struct event_file *events, uint64_t step, const char *tag, double number,
                       struct err *err)
 {
-    struct buf value;
-    int result = begin_value(&value, tag, err);
+    struct entry entry;
+    int result = begin_entry(&entry, step, tag, err);
     if (result < 0)
         return result;
-    protobuf_float(&value, VALUE_SIMPLE, (float)number);
-    result = write_value(events, step, &value, err);
-    buf_deinit(&value);
-    return result;
+    protobuf_float(&entry.event, VALUE_SIMPLE, (float)number);
+    return write_entry(events, &entry, err);
 }
 
-/* Names the TensorBoard plugin that shows the tensor. */
-static void put_plugin(struct buf *value, const char *name, const struct buf *content)
+/* Names the TensorBoard plugin that shows the tensor; its content may follow. */
+struct plugin {
+    size_t metadata, plugin;
+};
+
+static struct plugin begin_plugin(struct buf *event, const char *name)
 {
-    struct buf plugin;
-    struct buf metadata;
-    buf_init(&plugin, VALUE_BYTES_MAX);
-    buf_init(&metadata, VALUE_BYTES_MAX);
-    protobuf_string(&plugin, PLUGIN_NAME, name);
-    if (content)
-        protobuf_message(&plugin, PLUGIN_CONTENT, content);
-    protobuf_message(&metadata, METADATA_PLUGIN, &plugin);
-    protobuf_varint(&metadata, METADATA_CLASS, CLASS_TENSOR);
-    protobuf_message(value, VALUE_METADATA, &metadata);
-    buf_deinit(&metadata);
-    buf_deinit(&plugin);
+    struct plugin plugin = {.metadata = protobuf_open(event, VALUE_METADATA)};
+    plugin.plugin = protobuf_open(event, METADATA_PLUGIN);
+    protobuf_string(event, PLUGIN_NAME, name);
+    return plugin;
+}
+
+static void end_plugin(struct buf *event, struct plugin plugin)
+{
+    protobuf_close(event, plugin.plugin);
+    protobuf_varint(event, METADATA_CLASS, CLASS_TENSOR);
+    protobuf_close(event, plugin.metadata);
 }
 
 /* A vector of `size` strings or floats; `text` is its only element, or NULL. */
-static void put_tensor(struct buf *value, unsigned type, size_t size, const char *text)
+static void put_tensor(struct buf *event, unsigned type, size_t size, const char *text)
 {
-    struct buf dimension;
-    struct buf shape;
-    struct buf tensor;
-    buf_init(&dimension, ENVELOPE_BYTES);
-    buf_init(&shape, ENVELOPE_BYTES);
-    buf_init(&tensor, VALUE_BYTES_MAX);
-    protobuf_varint(&dimension, DIMENSION_SIZE, size);
-    protobuf_message(&shape, SHAPE_DIMENSION, &dimension);
-    protobuf_varint(&tensor, TENSOR_TYPE, type);
-    protobuf_message(&tensor, TENSOR_SHAPE, &shape);
+    size_t tensor = protobuf_open(event, VALUE_TENSOR);
+    protobuf_varint(event, TENSOR_TYPE, type);
+    size_t shape = protobuf_open(event, TENSOR_SHAPE);
+    size_t dimension = protobuf_open(event, SHAPE_DIMENSION);
+    protobuf_varint(event, DIMENSION_SIZE, size);
+    protobuf_close(event, dimension);
+    protobuf_close(event, shape);
     if (text)
-        protobuf_string(&tensor, TENSOR_STRINGS, text);
-    protobuf_message(value, VALUE_TENSOR, &tensor);
-    buf_deinit(&tensor);
-    buf_deinit(&shape);
-    buf_deinit(&dimension);
+        protobuf_string(event, TENSOR_STRINGS, text);
+    protobuf_close(event, tensor);
 }
 
 int event_file_text(struct event_file *events, uint64_t step, const char *tag, const char *text,
                     struct err *err)
 {
-    struct buf value;
-    int result = begin_value(&value, tag, err);
+    struct entry entry;
+    int result = begin_entry(&entry, step, tag, err);
     if (result < 0)
         return result;
-    if (strlen(text) > LIMIT_TFEVENT_BYTES) {
-        buf_deinit(&value);
-        return err_set(err, ERR_LIMIT, "%s: a text of more than %zu bytes", events->path,
-                       LIMIT_TFEVENT_BYTES);
-    }
-    put_plugin(&value, "text", NULL);
-    put_tensor(&value, TYPE_STRING, 1, text);
-    result = write_value(events, step, &value, err);
-    buf_deinit(&value);
-    return result;
+    end_plugin(&entry.event, begin_plugin(&entry.event, "text"));
+    put_tensor(&entry.event, TYPE_STRING, 1, text);
+    return write_entry(events, &entry, err);
 }
 
 struct histogram {
@@ -322,75 +322,60 @@ int event_file_histogram(struct event_file *events, uint64_t step, const char *t
                          const double *values, size_t count, struct err *err)
 {
     struct histogram histogram;
-    struct buf message;
-    struct buf value;
+    struct entry entry;
     measure_histogram(&histogram, values, count);
     if (histogram.count == 0)
         return 0;
-    int result = begin_value(&value, tag, err);
+    int result = begin_entry(&entry, step, tag, err);
     if (result < 0)
         return result;
     fill_buckets(&histogram, values, count);
-    buf_init(&message, VALUE_BYTES_MAX);
-    protobuf_double(&message, HISTOGRAM_MIN, histogram.min);
-    protobuf_double(&message, HISTOGRAM_MAX, histogram.max);
-    protobuf_double(&message, HISTOGRAM_COUNT, histogram.count);
-    protobuf_double(&message, HISTOGRAM_SUM, histogram.sum);
-    protobuf_double(&message, HISTOGRAM_SQUARES, histogram.squares);
-    protobuf_doubles(&message, HISTOGRAM_LIMITS, histogram.limits, histogram.bucket_count);
-    protobuf_doubles(&message, HISTOGRAM_BUCKETS, histogram.buckets, histogram.bucket_count);
-    protobuf_message(&value, VALUE_HISTOGRAM, &message);
-    result = write_value(events, step, &value, err);
-    buf_deinit(&message);
-    buf_deinit(&value);
-    return result;
+    size_t message = protobuf_open(&entry.event, VALUE_HISTOGRAM);
+    protobuf_double(&entry.event, HISTOGRAM_MIN, histogram.min);
+    protobuf_double(&entry.event, HISTOGRAM_MAX, histogram.max);
+    protobuf_double(&entry.event, HISTOGRAM_COUNT, histogram.count);
+    protobuf_double(&entry.event, HISTOGRAM_SUM, histogram.sum);
+    protobuf_double(&entry.event, HISTOGRAM_SQUARES, histogram.squares);
+    protobuf_doubles(&entry.event, HISTOGRAM_LIMITS, histogram.limits, histogram.bucket_count);
+    protobuf_doubles(&entry.event, HISTOGRAM_BUCKETS, histogram.buckets, histogram.bucket_count);
+    protobuf_close(&entry.event, message);
+    return write_entry(events, &entry, err);
 }
 
 /* One entry of a map from names to google.protobuf.Value. */
-static void put_hparam(struct buf *start, const struct event_file_hparam *hparam)
+static void put_hparam(struct buf *event, const struct event_file_hparam *hparam)
 {
-    struct buf value;
-    struct buf entry;
-    buf_init(&value, VALUE_BYTES_MAX);
-    buf_init(&entry, VALUE_BYTES_MAX);
+    size_t entry = protobuf_open(event, START_HPARAMS);
+    protobuf_string(event, ENTRY_KEY, hparam->name);
+    size_t value = protobuf_open(event, ENTRY_VALUE);
     if (hparam->text)
-        protobuf_string(&value, STRING_VALUE, hparam->text);
+        protobuf_string(event, STRING_VALUE, hparam->text);
     else
-        protobuf_double(&value, NUMBER_VALUE, hparam->value);
-    protobuf_string(&entry, ENTRY_KEY, hparam->name);
-    protobuf_message(&entry, ENTRY_VALUE, &value);
-    protobuf_message(start, START_HPARAMS, &entry);
-    buf_deinit(&entry);
-    buf_deinit(&value);
+        protobuf_double(event, NUMBER_VALUE, hparam->value);
+    protobuf_close(event, value);
+    protobuf_close(event, entry);
 }
 
 int event_file_hparams(struct event_file *events, const char *group,
                        const struct event_file_hparam *hparams, size_t count, struct err *err)
 {
-    struct buf start;
-    struct buf content;
-    struct buf value;
-    int result = begin_value(&value, "_hparams_/session_start_info", err);
+    struct entry entry;
+    int result = begin_entry(&entry, 0, "_hparams_/session_start_info", err);
     if (result < 0)
         return result;
-    buf_init(&start, VALUE_BYTES_MAX);
-    buf_init(&content, VALUE_BYTES_MAX);
+    struct plugin plugin = begin_plugin(&entry.event, "hparams");
+    size_t content = protobuf_open(&entry.event, PLUGIN_CONTENT);
+    protobuf_varint(&entry.event, HPARAMS_VERSION, 0);
+    size_t start = protobuf_open(&entry.event, HPARAMS_START);
     for (size_t i = 0; i < count; i++)
-        put_hparam(&start, &hparams[i]);
-    protobuf_string(&start, START_GROUP, group);
-    protobuf_double(&start, START_TIME, (double)clock_wall_ms() / 1000);
-    protobuf_varint(&content, HPARAMS_VERSION, 0);
-    protobuf_message(&content, HPARAMS_START, &start);
-    put_plugin(&value, "hparams", &content);
-    put_tensor(&value, TYPE_FLOAT, 0, NULL);
-    result = start.len < LIMIT_TFEVENT_BYTES
-                 ? write_value(events, 0, &value, err)
-                 : err_set(err, ERR_LIMIT, "%s: settings of more than %zu bytes", events->path,
-                           LIMIT_TFEVENT_BYTES);
-    buf_deinit(&start);
-    buf_deinit(&content);
-    buf_deinit(&value);
-    return result;
+        put_hparam(&entry.event, &hparams[i]);
+    protobuf_string(&entry.event, START_GROUP, group);
+    protobuf_double(&entry.event, START_TIME, (double)clock_wall_ms() / 1000);
+    protobuf_close(&entry.event, start);
+    protobuf_close(&entry.event, content);
+    end_plugin(&entry.event, plugin);
+    put_tensor(&entry.event, TYPE_FLOAT, 0, NULL);
+    return write_entry(events, &entry, err);
 }
 
 /* The greatest number of an event file in the directory; 0: none. */
@@ -434,14 +419,12 @@ static int write_file_header(struct event_file *events, uint64_t first_step, str
     buf_deinit(&event);
     if (result < 0)
         return result;
-    struct buf session;
-    buf_init(&session, ENVELOPE_BYTES);
-    protobuf_varint(&session, SESSION_STATUS, SESSION_START);
     begin_event(&event, first_step);
-    protobuf_message(&event, EVENT_SESSION, &session);
+    size_t session = protobuf_open(&event, EVENT_SESSION);
+    protobuf_varint(&event, SESSION_STATUS, SESSION_START);
+    protobuf_close(&event, session);
     result = write_record(events, &event, err);
     buf_deinit(&event);
-    buf_deinit(&session);
     return result;
 }
 

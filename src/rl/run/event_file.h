@@ -29,14 +29,15 @@
 #define EVENT_FILE_PREFIX "events.out.tfevents."
 
 /* The wire format of protocol buffers, for writing. Messages are appended to a buf; a nested
- * message is first written to a buf of its own. Fields that are 0 are written, too, which readers
- * accept. */
+ * message is what is appended between protobuf_open, which returns its mark, and protobuf_close.
+ * Fields that are 0 are written, too, which readers accept. */
 void protobuf_varint(struct buf *buf, unsigned field, uint64_t value);
 void protobuf_double(struct buf *buf, unsigned field, double value);
 void protobuf_float(struct buf *buf, unsigned field, float value);
 void protobuf_string(struct buf *buf, unsigned field, const char *text);
-void protobuf_message(struct buf *buf, unsigned field, const struct buf *message);
 void protobuf_doubles(struct buf *buf, unsigned field, const double *values, size_t count);
+size_t protobuf_open(struct buf *buf, unsigned field);
+void protobuf_close(struct buf *buf, size_t mark);
 
 struct event_file {
     int fd; /* -1: closed */

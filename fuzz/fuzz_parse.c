@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require_text(parsed.thought, parsed.thought_chars, size);
     require((parsed.code == NULL) == (parsed.found == PARSE_NONE));
     require(parsed.code || (!parsed.truncated && !parsed.format_ok && parsed.code_chars == 0));
-    require(strcmp(parse_found_name(parsed.found), "none") != 0 || !parsed.code);
+    require(parsed.found != PARSE_NONE || !parsed.code);
     if (parsed.code) {
         require(*parsed.code != '\0');
         require_text(parsed.code, parsed.code_chars, size);

@@ -34,3 +34,11 @@ size_t utf8_cut(const char *text, size_t count, size_t most)
         most--;
     return most;
 }
+
+size_t utf8_count(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xC0) != 0x80;
+    return count;
+}

@@ -11,5 +11,7 @@
 size_t utf8_sequence(const char *at, size_t left);
 /* Whether all bytes are valid UTF-8; the empty string is. */
 bool utf8_is_valid(const char *bytes, size_t count);
+/* Characters of valid UTF-8. */
+size_t utf8_count(const char *text);
 /* Bytes of the longest prefix of at most `most` bytes that splits no character. */
 size_t utf8_cut(const char *text, size_t count, size_t most);

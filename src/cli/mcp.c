@@ -81,10 +81,10 @@ static int mcp_context_open(const struct cli_call *call, const struct arguments 
                             struct mcp_context *server, struct err *err)
 {
     const struct settings *settings = &call->settings;
-    const struct gym_options gym = {settings, call->search_paths.items, call->search_paths.count};
     struct mcp_gym_options service = {.record = arguments->record,
                                       .elsewhere = cli_is_remote(&arguments->where, settings)};
-    int result = gym_open(&server->gym, &gym, err);
+    int result = gym_open(&server->gym, settings, call->search_paths.items,
+                          call->search_paths.count, err);
     if (result == 0)
         result = cli_evaluator_open(call, &arguments->where, NULL, &server->evaluator, err);
     service.gym = server->gym;

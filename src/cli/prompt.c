@@ -83,9 +83,6 @@ static int show_messages(struct cli_call *call, const struct arguments *argument
 static int prompt_show(struct cli_call *call, const struct arguments *arguments, struct err *err)
 {
     const struct paths_list *paths = &call->search_paths;
-    const struct gym_options options = {.settings = &call->settings,
-                                        .search_paths = paths->items,
-                                        .search_path_count = paths->count};
     struct problem problem = {0}, known = {0};
     struct gym *gym = NULL;
     if (call->words.count != 1)
@@ -94,7 +91,7 @@ static int prompt_show(struct cli_call *call, const struct arguments *arguments,
     int result = suite_load(paths->items, paths->count, word, &problem, err);
     bool is_known = suite_load_id(paths->items, paths->count, word, &known, &(struct err){0}) == 0;
     if (result == 0)
-        result = gym_open(&gym, &options, err);
+        result = gym_open(&gym, &call->settings, paths->items, paths->count, err);
     if (result < 0)
         result = cli_fail(EXIT_USAGE, "%s", err->text);
     else

@@ -189,9 +189,6 @@ static int rollout_work(struct cli_call *call, void *context, struct err *err)
                                           .model = arguments->model,
                                           .settings = settings,
                                           .cancelled = &cli_cancelled};
-    const struct gym_options gym = {.settings = settings,
-                                    .search_paths = search_paths->items,
-                                    .search_path_count = search_paths->count};
     char standard[64];
     struct rollout_options options = {.samples = arguments->samples,
                                       .jobs = (size_t)arguments->jobs,
@@ -204,7 +201,7 @@ static int rollout_work(struct cli_call *call, void *context, struct err *err)
     options.directory = arguments->out ? arguments->out : cli_new_run(standard, sizeof standard);
     int result = tasks_of(call->words.items, call->words.count, &choice, &tasks, err);
     if (result == 0)
-        result = gym_open(&options.gym, &gym, err);
+        result = gym_open(&options.gym, settings, search_paths->items, search_paths->count, err);
     if (result == 0)
         result = policy_open(&options.policy, &policy, err);
     if (result == 0)

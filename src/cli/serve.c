@@ -40,10 +40,8 @@ static int start_worker(struct serve_context *serve, struct err *err)
 /* Serves before the worker is up: jobs wait in the queue meanwhile. */
 static int serve_start(struct serve_context *serve, bool no_worker, struct err *err)
 {
-    const struct gym_options gym = {.settings = serve->settings,
-                                    .search_paths = serve->search_paths->items,
-                                    .search_path_count = serve->search_paths->count};
-    int result = gym_open(&serve->gym, &gym, err);
+    int result = gym_open(&serve->gym, serve->settings, serve->search_paths->items,
+                          serve->search_paths->count, err);
     if (result < 0)
         return result;
     const struct service_options options = {.settings = serve->settings,

@@ -275,13 +275,10 @@ static char *record_path(const char *directory, const struct gpu_context *gpu)
 
 static bool record_read(const char *path, struct gpu_peaks *peaks)
 {
-    char *text = NULL;
-    size_t count;
     json_t *record = NULL, *measured = NULL;
     int64_t version = 0, runs = 0;
     *peaks = (struct gpu_peaks){0};
-    bool good = file_read(path, 65536, &text, &count, NULL) == 0 &&
-                json_parse(path, text, count, &record, NULL) == 0 &&
+    bool good = json_file_read(path, 65536, &record, NULL) == 0 &&
                 json_get_int(record, "version", &version, NULL) == 0 && version == RECORD_VERSION &&
                 json_get_int(record, "runs", &runs, NULL) == 0 && runs > 0 &&
                 json_get_bool(record, "settled", &peaks->settled, NULL) == 0 &&
@@ -291,7 +288,6 @@ static bool record_read(const char *path, struct gpu_peaks *peaks)
                peaks->measured[i] >= 0;
     peaks->runs = runs > GPU_PEAKS_RUNS_MAX ? GPU_PEAKS_RUNS_MAX : (int)runs;
     json_decref(record);
-    mem_free(text);
     if (!good)
         *peaks = (struct gpu_peaks){0};
     return good;

@@ -314,12 +314,9 @@ static char *record_path(const char *directory, const struct cpu *cpu)
 
 static bool record_read(const char *path, const struct cpu *cpu, struct peaks *peaks)
 {
-    char *text = NULL;
-    size_t count;
     json_t *record = NULL, *bytes_per_s = NULL;
     int64_t version = 0, runs = 0;
-    bool good = file_read(path, 65536, &text, &count, NULL) == 0 &&
-                json_parse(path, text, count, &record, NULL) == 0 &&
+    bool good = json_file_read(path, 65536, &record, NULL) == 0 &&
                 json_get_int(record, "version", &version, NULL) == 0 && version == RECORD_VERSION &&
                 json_get_int(record, "runs", &runs, NULL) == 0 && runs > 0 &&
                 json_get_bool(record, "settled", &peaks->settled, NULL) == 0 &&
@@ -339,7 +336,6 @@ static bool record_read(const char *path, const struct cpu *cpu, struct peaks *p
     peaks->capacity_bytes[PEAKS_L3] = (double)cpu->l3_total;
     peaks->capacity_bytes[PEAKS_DRAM] = INFINITY;
     json_decref(record);
-    mem_free(text);
     return good;
 }
 

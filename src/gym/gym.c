@@ -7,21 +7,22 @@
 #include "retrieval/retrieval.h"
 #include "retrieval/retrieval_settings.h"
 
-int gym_open(struct gym **out, const struct gym_options *options, struct err *err)
+int gym_open(struct gym **out, const struct settings *settings, const char *const *search_paths,
+             size_t search_path_count, struct err *err)
 {
-    const char *index = retrieval_settings(options->settings)->directory;
+    const char *index = retrieval_settings(settings)->directory;
     struct gym *gym = mem_alloc(sizeof *gym);
-    gym->settings = options->settings;
-    gym->search_paths = options->search_paths;
-    gym->search_path_count = options->search_path_count;
-    int result = prompts_open(&gym->prompts, options->settings, err);
+    *gym = (struct gym){.settings = settings,
+                        .search_paths = search_paths,
+                        .search_path_count = search_path_count};
+    int result = prompts_open(&gym->prompts, settings, err);
     if (result == 0 && *index)
-        result = retrieval_open(&gym->retrieval, index, options->settings, err);
+        result = retrieval_open(&gym->retrieval, index, settings, err);
     if (result < 0) {
         gym_close(gym);
         return result;
     }
-    gym->device = prompt_device(options->settings);
+    gym->device = prompt_device(settings);
     *out = gym;
     return 0;
 }

@@ -24,13 +24,8 @@ struct gym {
     json_t *device;              /* prompt_device */
 };
 
-struct gym_options {
-    const struct settings *settings;
-    const char *const *search_paths;
-    size_t search_path_count;
-};
-
-NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);
+NODISCARD int gym_open(struct gym **out, const struct settings *settings,
+                       const char *const *search_paths, size_t search_path_count, struct err *err);
 /* No prompt shows an example, worked or retrieved, of these problems: the held-out ones.
  * [{"problem"}, …] of gym/episode/tasks.h. Call it before the first episode. */
 NODISCARD int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err);

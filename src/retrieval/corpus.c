@@ -7,6 +7,7 @@
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "retrieval/internal.h"
 
 #include <dirent.h>
@@ -37,21 +38,13 @@ const char *corpus_fate_name(enum corpus_fate fate)
     return names[fate];
 }
 
-static size_t count_chars(const char *text)
-{
-    size_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xC0) != 0x80;
-    return count;
-}
-
 static enum corpus_fate check_bounds(const struct example *example)
 {
     if (example->reference[strspn(example->reference, " \t\r\n")] == '\0' ||
         example->solution[strspn(example->solution, " \t\r\n")] == '\0')
         return CORPUS_EMPTY;
-    return count_chars(example->reference) > LIMIT_EXAMPLE_REFERENCE_CHARS ||
-                   count_chars(example->solution) > LIMIT_EXAMPLE_SOLUTION_CHARS
+    return utf8_count(example->reference) > LIMIT_EXAMPLE_REFERENCE_CHARS ||
+                   utf8_count(example->solution) > LIMIT_EXAMPLE_SOLUTION_CHARS
                ? CORPUS_LARGE
                : CORPUS_TAKEN;
 }

@@ -232,8 +232,8 @@ TEST(rows)
             fail_msg("%s: thought `%s`, code `%s`", rows[i].name, parsed.thought, code);
         if (parsed.found != rows[i].found || parsed.truncated != ((rows[i].flags & CUT) != 0) ||
             parsed.format_ok != ((rows[i].flags & FORMAT) != 0))
-            fail_msg("%s: %s, truncated %d, format %d", rows[i].name,
-                     parse_found_name(parsed.found), parsed.truncated, parsed.format_ok);
+            fail_msg("%s: found %d, truncated %d, format %d", rows[i].name, parsed.found,
+                     parsed.truncated, parsed.format_ok);
         assert_int_equal(parsed.thought_chars, characters(parsed.thought));
         assert_int_equal(parsed.code_chars, parsed.code ? characters(parsed.code) : 0);
         parse_deinit(&parsed);
@@ -334,10 +334,4 @@ TEST(large)
     assert_true(parsed.format_ok);
     parse_deinit(&parsed);
     buf_deinit(&text);
-}
-
-TEST(names)
-{
-    assert_string_equal(parse_found_name(PARSE_TAG), "kernel_tag");
-    assert_string_equal(parse_found_name((enum parse_found)99), "none");
 }

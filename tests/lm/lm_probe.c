@@ -134,16 +134,11 @@ static int parse_request(struct request *request, const json_t *document, struct
 
 static int read_request(struct request *request, const char *path, struct err *err)
 {
-    char *text = NULL;
-    size_t count = 0;
     json_t *document = NULL;
-    int result = file_read(path, REQUEST_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
+    int result = json_file_read(path, REQUEST_BYTES, &document, err);
     if (result == 0)
         result = parse_request(request, document, err);
     json_decref(document);
-    mem_free(text);
     return result;
 }
 

@@ -15,10 +15,7 @@ FIXTURE(open_gym)
     struct err err;
     settings_init(&settings);
     assert_ok(paths_problems("", &search_paths, &err), &err);
-    const struct gym_options options = {.settings = &settings,
-                                        .search_paths = search_paths.items,
-                                        .search_path_count = search_paths.count};
-    assert_ok(gym_open(&gym, &options, &err), &err);
+    assert_ok(gym_open(&gym, &settings, search_paths.items, search_paths.count, &err), &err);
     return 0;
 }
 

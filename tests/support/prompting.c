@@ -26,14 +26,11 @@ struct prompts *prompting_open(const char *directory)
 json_t *prompting_specimens(void)
 {
     struct err err;
-    char *directory = paths_prompts(&err), *text;
-    size_t count;
+    char *directory = paths_prompts(&err);
     json_t *specimens = NULL;
     assert_non_null(directory);
     char *path = mem_printf("%s/specimens/specimens.json", directory);
-    assert_ok(file_read(path, (size_t)1 << 20, &text, &count, &err), &err);
-    assert_ok(json_parse(path, text, count, &specimens, &err), &err);
-    mem_free(text);
+    assert_ok(json_file_read(path, (size_t)1 << 20, &specimens, &err), &err);
     mem_free(path);
     mem_free(directory);
     return specimens;

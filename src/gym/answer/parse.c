@@ -32,17 +32,6 @@ static const char *const marker_lines[] = {"# kernel implementation",
                                            "# your implementation:", "# generated kernel:"};
 #define MARKER_END "# end"
 
-static const char *const found_names[] = {
-#define X(symbol, name) name,
-    PARSE_FOUND(X)
-#undef X
-};
-
-const char *parse_found_name(enum parse_found found)
-{
-    return found < COUNT(found_names) ? found_names[found] : "none";
-}
-
 static struct span text_between(const char *from, const char *to)
 {
     return (struct span){from, (size_t)(to - from)};

@@ -23,18 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(symbol, name) */
-#define PARSE_FOUND(X)                                                                             \
-    X(PARSE_NONE, "none")                                                                          \
-    X(PARSE_TAG, "kernel_tag")                                                                     \
-    X(PARSE_FENCE, "fence")                                                                        \
-    X(PARSE_BARE, "bare")
-
-enum parse_found {
-#define X(symbol, name) symbol,
-    PARSE_FOUND(X)
-#undef X
-};
+enum parse_found { PARSE_NONE, PARSE_TAG, PARSE_FENCE, PARSE_BARE };
 
 struct parse_options {
     /* A name of language.h. For others the name is the fitting label, and any text has the entry
@@ -57,4 +46,3 @@ struct parsed {
 void parse_answer(const char *text, size_t count, const struct parse_options *options,
                   struct parsed *out);
 void parse_deinit(struct parsed *parsed);
-const char *parse_found_name(enum parse_found found);

@@ -32,15 +32,12 @@ static char *problem_directory(const char *directory, const char *problem)
 /* False: there is none, or another version of warpgym wrote it. verdict_deinit in both cases. */
 static bool read_verdict(const char *place, struct verdict *verdict)
 {
-    char *path = mem_printf("%s/verdict.json", place), *text = NULL;
-    size_t bytes;
+    char *path = mem_printf("%s/verdict.json", place);
     struct err ignored;
     json_t *json = NULL;
-    bool found = file_read(path, LIMIT_QUEUE_BODY_BYTES, &text, &bytes, &ignored) == 0 &&
-                 json_parse(path, text, bytes, &json, &ignored) == 0;
+    bool found = json_file_read(path, LIMIT_QUEUE_BODY_BYTES, &json, &ignored) == 0;
     found = verdict_read(json, verdict, &ignored) == 0 && found;
     json_decref(json);
-    mem_free(text);
     mem_free(path);
     return found;
 }
@@ -89,14 +86,12 @@ static int write_both(const char *place, const char *language, const char *code,
     json_t *json = verdict_json(verdict);
     char *source = mem_printf("%s/solution%s", place, ending_of(language));
     char *path = mem_printf("%s/verdict.json", place);
-    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     int result = file_make_directories(place, 0755, err);
     if (result == 0)
         result = file_write_atomic(source, code, strlen(code), 0644, err);
     if (result == 0)
-        result = file_write_atomic(path, text, strlen(text), 0644, err);
+        result = json_file_write(path, json, false, err);
     json_decref(json);
-    free(text);
     mem_free(path);
     mem_free(source);
     return result;

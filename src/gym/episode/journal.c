@@ -53,11 +53,12 @@ static int read_all(struct journal *journal, const struct reading *reading, stru
     return result < 0 ? result : 0;
 }
 
-int journal_append(struct journal *journal, const json_t *object, struct err *err)
+int journal_append(struct journal *journal, json_t *object, struct err *err)
 {
     struct buf text;
     buf_init(&text, LIMIT_JOURNAL_LINE_BYTES);
     int result = json_line_write(object, &text, err);
+    json_decref(object);
     if (result < 0) {
         buf_deinit(&text);
         return err_prefix(err, "%s", journal->path);

@@ -31,5 +31,6 @@ typedef int (*journal_line)(void *context, const json_t *object, struct err *err
 /* Creates the file if missing. */
 NODISCARD int journal_open(struct journal *journal, const char *path, bool durable,
                            journal_line read, void *context, struct err *err);
-NODISCARD int journal_append(struct journal *journal, const json_t *object, struct err *err);
+/* Takes over the reference, after an error too. */
+NODISCARD int journal_append(struct journal *journal, json_t *object, struct err *err);
 void journal_close(struct journal *journal);

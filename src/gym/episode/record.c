@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,15 +93,6 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     return 0;
 }
 
-/* Unicode characters. */
-static size_t count_chars(const char *text)
-{
-    size_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xC0) != 0x80;
-    return count;
-}
-
 void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
 {
     const json_t *text = json_object_get(answer, "text");
@@ -114,7 +106,7 @@ void episode_record_parse(const json_t *answer, const char *language, struct par
                                 parsed->thought);
         mem_free(parsed->thought);
         parsed->thought = both;
-        parsed->thought_chars = count_chars(both);
+        parsed->thought_chars = utf8_count(both);
     }
     if (parsed->code && strlen(parsed->code) > LIMIT_SOURCE_BYTES) {
         mem_free(parsed->code);

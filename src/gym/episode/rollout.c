@@ -129,9 +129,7 @@ static int write_run(struct run *run, const char *path, json_t *wanted, struct e
     snprintf(run->key, sizeof run->key, "%016llx", (unsigned long long)clock_secret());
     json_t *whole = json_copy(wanted);
     json_put(whole, "key", json_string(run->key));
-    char *text = json_dumps(whole, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    int result = file_write_atomic(path, text, strlen(text), 0644, err);
-    free(text);
+    int result = json_file_write(path, whole, false, err);
     json_decref(whole);
     run->asked = json_incref((json_t *)run->options->tasks);
     return result;
@@ -139,15 +137,9 @@ static int write_run(struct run *run, const char *path, json_t *wanted, struct e
 
 static int read_run(struct run *run, const char *path, const json_t *wanted, struct err *err)
 {
-    char *text;
-    size_t bytes;
     const char *key;
     json_t *found = NULL;
-    int result = file_read(path, LIMIT_JOURNAL_LINE_BYTES, &text, &bytes, err);
-    if (result < 0)
-        return result;
-    result = json_parse(path, text, bytes, &found, err);
-    mem_free(text);
+    int result = json_file_read(path, LIMIT_JOURNAL_LINE_BYTES, &found, err);
     if (result == 0)
         result = compare_runs(run, found, wanted, err);
     if (result == 0)
@@ -321,9 +313,7 @@ static int append_journal(struct run *run, const struct task *task, const char *
     json_t *event = json_object();
     json_put(event, "episode", json_string(task->id));
     json_put(event, key, value);
-    int result = journal_append(&run->journal, event, err);
-    json_decref(event);
-    return result;
+    return journal_append(&run->journal, event, err);
 }
 
 static int begin_episode(struct run *run, struct task *task, struct err *err)
@@ -435,7 +425,7 @@ static bool unjudged_reason(const struct episode *episode, struct err *why)
 static int finish_episode(struct run *run, struct task *task, struct err *err)
 {
     json_t *trajectory = episode_trajectory(task->episode);
-    int result = journal_append(&run->trajectories, trajectory, err);
+    int result = journal_append(&run->trajectories, json_incref(trajectory), err);
     if (result == 0) {
         struct err why;
         bool unjudged = unjudged_reason(task->episode, &why);

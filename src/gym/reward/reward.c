@@ -335,23 +335,6 @@ void reward_compute(const struct reward_config *config, const struct reward_fact
                              : total_drkernel(config, facts, reward);
 }
 
-json_t *reward_json(const struct reward *reward)
-{
-    const struct {
-        const char *name;
-        double value;
-    } parts[] = {{"total", reward->total},       {"format", reward->format},
-                 {"compile", reward->compile},   {"correctness", reward->correctness},
-                 {"speed", reward->speed},       {"length", reward->length},
-                 {"thinking", reward->thinking}, {"coverage", reward->coverage}};
-    if (reward->excluded)
-        return json_null();
-    json_t *object = json_object();
-    for (size_t i = 0; i < COUNT(parts); i++)
-        json_put(object, parts[i].name, json_number(parts[i].value));
-    return object;
-}
-
 void reward_returns(const double *rewards, const bool *excluded, size_t count, double gamma,
                     double *returns)
 {

@@ -97,8 +97,6 @@ struct reward {
 
 void reward_compute(const struct reward_config *config, const struct reward_facts *facts,
                     struct reward *reward);
-/* {"total", "format", …}, all numbers; JSON's null where excluded. A new reference. */
-json_t *reward_json(const struct reward *reward);
 
 /* G_t = r_t + gamma * G_{t+1}; turns with excluded[t] are skipped (their own return is that of the
  * next). excluded may be NULL. */

@@ -53,14 +53,12 @@ static int open_backends(struct evaluation *evaluation, struct err *err)
                                                 .search_paths = from->search_paths,
                                                 .search_path_count = from->search_path_count,
                                                 .cancelled = from->cancelled};
-    const struct gym_options gym = {.settings = from->settings,
-                                    .search_paths = from->search_paths,
-                                    .search_path_count = from->search_path_count};
     bool remote = from->server || client_settings(from->settings)->url[0];
     struct train_backend_options backend = evaluation->config.backend;
     uint64_t version;
     backend.cancelled = from->cancelled;
-    int result = gym_open(&evaluation->gym, &gym, err);
+    int result = gym_open(&evaluation->gym, from->settings, from->search_paths,
+                          from->search_path_count, err);
     if (result == 0)
         result = gym_withhold(evaluation->gym, evaluation->held_out, err);
     if (result == 0)

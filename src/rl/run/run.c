@@ -258,15 +258,12 @@ static void read_checkpoint(const json_t *line, struct run_checkpoint *checkpoin
 
 static int log_start(struct run *run, const json_t *line, struct err *err)
 {
-    json_t *facts = json_object();
-    json_put(facts, "pid", json_integer(getpid()));
+    json_t *facts = json_pack("{s:i}", "pid", (int)getpid());
     if (line) {
         json_put(facts, "checkpoint", json_text(json_text_at(line, "name")));
         json_put(facts, "step", json_incref(json_object_get(line, "step")));
     }
-    int result = run_log(run, line ? "resumed" : "began", facts, err);
-    json_decref(facts);
-    return result;
+    return run_log(run, line ? "resumed" : "began", facts, err);
 }
 
 int run_resume(struct run *run, struct run_checkpoint *checkpoint, bool *found, struct err *err)
@@ -314,7 +311,6 @@ int run_metrics(struct run *run, uint64_t step, const json_t *metrics, struct er
     json_put(line, "step", json_integer((json_int_t)step));
     json_object_update_missing(line, (json_t *)metrics);
     result = journal_append(&run->metrics, line, err);
-    json_decref(line);
     return result < 0 ? result : tensorboard_metrics(&run->tensorboard, step, metrics, err);
 }
 
@@ -338,7 +334,7 @@ int run_trace(struct run *run, const json_t *trace, struct err *err)
             result = err_set(err, ERR_INTERNAL, "a trace without a valid '%s'",
                              trace_fields[i].name);
     }
-    return result < 0 ? result : journal_append(&run->traces, trace, err);
+    return result < 0 ? result : journal_append(&run->traces, json_incref((json_t *)trace), err);
 }
 
 int run_histogram(struct run *run, uint64_t step, const char *tag, const double *values,
@@ -380,10 +376,8 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
         result = run_lengths_measure(run->directory, &lengths, err);
     if (result < 0)
         return result;
-    json_t *line = checkpoint_line(name, step, where, state, lengths);
-    result = journal_append(&run->checkpoints, line, err);
-    json_decref(line);
-    return result;
+    return journal_append(&run->checkpoints, checkpoint_line(name, step, where, state, lengths),
+                          err);
 }
 
 int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
@@ -395,22 +389,19 @@ int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
     json_put(copy, "state", json_object());
     json_put(copy, "time", json_time(clock_wall_ms()));
     json_put(copy, "removed", json_true());
-    result = journal_append(&run->checkpoints, copy, err);
-    json_decref(copy);
-    return result;
+    return journal_append(&run->checkpoints, copy, err);
 }
 
-int run_log(struct run *run, const char *event, const json_t *facts, struct err *err)
+int run_log(struct run *run, const char *event, json_t *facts, struct err *err)
 {
-    int result = check_resumed(run, err);
-    if (result < 0)
-        return result;
     json_t *line = json_object();
     json_put(line, "time", json_time(clock_wall_ms()));
     json_put(line, "event", json_text(event));
-    if (facts)
-        json_object_update_missing(line, (json_t *)facts);
-    result = journal_append(&run->log, line, err);
+    json_object_update_missing(line, facts);
+    json_decref(facts);
+    int result = check_resumed(run, err);
+    if (result == 0)
+        return journal_append(&run->log, line, err);
     json_decref(line);
     return result;
 }
@@ -433,11 +424,8 @@ void run_status(struct run *run, const char *phase, uint64_t step, uint64_t step
 
 int run_finish(struct run *run, uint64_t step, const char *why, struct err *err)
 {
-    json_t *facts = json_object();
-    json_put(facts, "step", json_integer((json_int_t)step));
-    json_put(facts, "why", json_text(why));
+    json_t *facts = json_pack("{s:I, s:o}", "step", (json_int_t)step, "why", json_text(why));
     int result = run_log(run, "finished", facts, err);
-    json_decref(facts);
     if (result < 0)
         return result;
     struct run_status *status = &run->status;

@@ -85,8 +85,8 @@ NODISCARD int run_checkpoint(struct run *run, const char *name, uint64_t step, c
  * needs no record. */
 NODISCARD int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err);
 
-/* Appends a line to train.log: {"time", "event", …facts}; facts (borrowed) may be NULL. */
-NODISCARD int run_log(struct run *run, const char *event, const json_t *facts, struct err *err);
+/* Appends a line to train.log: {"time", "event", …facts}; takes over `facts`. */
+NODISCARD int run_log(struct run *run, const char *event, json_t *facts, struct err *err);
 /* Writes status.json: best effort, at most twice a second for one phase. `phase` outlives the call.
  * steps, all 0: unknown. */
 void run_status(struct run *run, const char *phase, uint64_t step, uint64_t steps, size_t done,

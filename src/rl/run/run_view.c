@@ -275,14 +275,9 @@ void run_view_close(struct run_view *view)
 static json_t *read_object(const char *directory, const char *name)
 {
     char *path = mem_printf("%s/%s", directory, name);
-    char *text = NULL;
-    size_t count;
-    json_t *object = NULL;
+    json_t *object;
     struct err ignored;
-    if (file_read(path, STATUS_FILE_BYTES, &text, &count, &ignored) == 0 &&
-        json_parse(path, text, count, &object, &ignored) < 0)
-        object = NULL;
-    mem_free(text);
+    (void)!json_file_read(path, STATUS_FILE_BYTES, &object, &ignored);
     mem_free(path);
     return object;
 }

@@ -198,15 +198,13 @@ static int run_steps(struct trainer *trainer, const char **why, struct err *err)
 static void save_after_failure(struct trainer *trainer, const struct err *why)
 {
     struct err ignored;
-    json_t *facts = json_object();
+    json_t *facts = json_pack("{s:I, s:o}", "step", (json_int_t)trainer->step, "why",
+                              json_text(why->text));
     trainer_drop_ahead(trainer);
     if (!trainer->torn && trainer->step > 0 && trainer->saved != trainer->step)
         (void)!trainer_save(trainer, &ignored);
-    json_put(facts, "step", json_integer((json_int_t)trainer->step));
-    json_put(facts, "why", json_text(why->text));
     (void)!run_log(trainer->run, why->code == ERR_CANCELLED ? "interrupted" : "failed", facts,
                    &ignored);
-    json_decref(facts);
 }
 
 static int run_trainer(struct trainer *trainer, struct trainer_result *result, struct err *err)

@@ -133,12 +133,9 @@ static int remove_checkpoint(struct trainer *trainer, const json_t *line, struct
         return run_checkpoint_removed(trainer->run, line, err);
     if (code == ERR_CANCELLED)
         return 0;
-    json_t *facts = json_object();
-    json_put(facts, "where", json_text(where));
-    json_put(facts, "why", json_text(why.text));
-    int result = run_log(trainer->run, "checkpoint was not removed", facts, err);
-    json_decref(facts);
-    return result;
+    return run_log(trainer->run, "checkpoint was not removed",
+                   json_pack("{s:o, s:o}", "where", json_text(where), "why", json_text(why.text)),
+                   err);
 }
 
 /* Removes all but the last train.keep and the best. A missing one is no error. */

@@ -142,7 +142,6 @@ static int log_failed_episodes(struct trainer *trainer, const struct rl_rollout 
         json_put(facts, "sample", json_integer((json_int_t)rollouts[i].sample));
         json_put(facts, "why", json_text(rollouts[i].why.text));
         result = run_log(trainer->run, "episode was not played", facts, err);
-        json_decref(facts);
     }
     return result;
 }

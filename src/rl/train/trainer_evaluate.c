@@ -127,9 +127,7 @@ static int log_lost(struct trainer *trainer, const struct rl_rollout *rollouts, 
     json_put(facts, "lost", json_integer((json_int_t)json_number_value(lost)));
     json_put(facts, "samples", json_integer((json_int_t)count));
     json_put(facts, "why", json_text(why));
-    int result = run_log(trainer->run, "evaluation was not judged", facts, err);
-    json_decref(facts);
-    return result;
+    return run_log(trainer->run, "evaluation was not judged", facts, err);
 }
 
 int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)

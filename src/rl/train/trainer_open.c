@@ -78,9 +78,6 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     const struct trainer_options *options = trainer->options;
     const struct settings *settings = trainer->settings;
     const struct train_settings *train = train_settings(settings);
-    const struct gym_options gym = {.settings = settings,
-                                    .search_paths = options->search_paths,
-                                    .search_path_count = options->search_path_count};
     int result = train_config_read(&trainer->config, settings, err);
     if (result == 0)
         result = stages_open(&trainer->stages, train->stages, (size_t)train->stage_steps, err);
@@ -94,7 +91,8 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
-        result = gym_open(&trainer->gym, &gym, err);
+        result = gym_open(&trainer->gym, settings, options->search_paths,
+                          options->search_path_count, err);
     if (result == 0)
         result = gym_withhold(trainer->gym, trainer->data.held_out, err);
     if (result == 0)

@@ -31,13 +31,12 @@ static void update_stages(struct trainer *trainer, const struct train_step *step
     for (size_t i = 0; i < STAGE_MEASURE_COUNT; i++)
         rates[i] = turns > 0 ? counts[i] / turns : NAN;
     if (stages_update(&trainer->stages, rates)) {
-        json_t *facts = json_object();
+        const char *reward = stages_reward(&trainer->stages, gym_reward(trainer->settings));
         struct err ignored;
-        json_put(facts, "step", json_integer((json_int_t)trainer->step));
-        json_put(facts, "reward",
-                 json_text(stages_reward(&trainer->stages, gym_reward(trainer->settings))));
-        (void)!run_log(trainer->run, "stage", facts, &ignored);
-        json_decref(facts);
+        (void)!run_log(trainer->run, "stage",
+                       json_pack("{s:I, s:o}", "step", (json_int_t)trainer->step, "reward",
+                                 json_text(reward)),
+                       &ignored);
     }
 }
 

@@ -5,9 +5,8 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "base/paths.h"
-#include "base/yaml_check.h"
+#include "base/yaml.h"
 
-#include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,214 +20,121 @@
 struct reader {
     struct settings *settings;
     const char *name;
-    struct fy_parser *parser;
-    struct fy_diag *diag;
-    int depth;   /* open mappings */
-    int skipped; /* open collections, the first of which has no place here */
-    int documents;
-    char section[NAME_BYTES];     /* "" when the next scalar is one */
-    char key[NAME_BYTES];         /* the same within a section */
-    bool ignored;                 /* the section: it is unknown */
-    struct setting_place setting; /* of the key; row NULL: it is unknown */
-    bool *given;                  /* [settings_count()] */
-    int result;                   /* of the first error */
-    struct err err;               /* the last one */
+    bool *given; /* [settings_count()] */
+    int result;  /* of the first error */
 };
 
-/* The error in `err`, at a place of the file. */
-static void add_error(struct reader *reader, int line, int column)
+/* Adds the error at a place of the file. */
+static void add_error(struct reader *reader, const struct yaml_node *at, struct err *err)
 {
-    err_prefix(&reader->err, "%s:%d:%d", reader->name, line, column);
-    setting_errors_add(&reader->settings->errors, &reader->err);
-    reader->result = reader->result ? reader->result : reader->err.code;
+    err_prefix(err, "%s:%u:%u", reader->name, at->line, at->column);
+    setting_errors_add(&reader->settings->errors, err);
+    reader->result = reader->result ? reader->result : err->code;
 }
 
-static void add_error_at(struct reader *reader, struct fy_event *event)
+static void refuse_at(struct reader *reader, const struct yaml_node *at, const char *text)
 {
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    add_error(reader, mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1);
+    struct err err;
+    err_set(&err, ERR_INPUT, "%s", text);
+    add_error(reader, at, &err);
 }
 
-static void refuse_at(struct reader *reader, struct fy_event *event, const char *text)
+/* False: it is of another kind. `expected`: what to say of a scalar or a mapping. */
+static bool expect_kind(struct reader *reader, const struct yaml_node *node, enum yaml_kind kind,
+                        const char *expected)
 {
-    err_set(&reader->err, ERR_INPUT, "%s", text);
-    add_error_at(reader, event);
+    bool list = node->kind == YAML_SEQUENCE || node->kind == YAML_ALIAS;
+    bool has_nul = node->kind == YAML_SCALAR && strlen(node->text) < node->bytes;
+    if (has_nul)
+        refuse_at(reader, node, "holds a NUL character");
+    else if (node->kind != kind)
+        refuse_at(reader, node, list ? "lists and aliases have no place in settings" : expected);
+    else if (kind == YAML_SCALAR && (node->anchored || node->tagged))
+        refuse_at(reader, node, "anchors and tags have no place in settings");
+    return node->kind == kind && !has_nul;
 }
 
-static void refuse_syntax(struct reader *reader)
+/* The name of a section or a setting; NULL: it is none. */
+static const char *name_of(struct reader *reader, const struct yaml_node *key)
 {
-    void *at = NULL;
-    const struct fy_diag_error *first = fy_diag_errors_iterate(reader->diag, &at);
-    bool known = first && first->msg;
-    err_set(&reader->err, ERR_INPUT, "%s", known ? first->msg : "is not YAML");
-    add_error(reader, known ? first->line : 1, known ? first->column : 1);
+    if (key->kind == YAML_SCALAR && key->bytes > 0 && key->bytes < NAME_BYTES &&
+        strlen(key->text) == key->bytes)
+        return key->text;
+    refuse_at(reader, key, "is no name of a setting");
+    return NULL;
 }
 
-static bool is_section(const char *name)
+static void read_setting(struct reader *reader, const char *section, const struct yaml_node *node)
 {
-    const struct setting_section *const *at = setting_registry.sections;
-    while (*at && strcmp((*at)->name, name) != 0)
-        at++;
-    return *at;
+    struct settings *settings = reader->settings;
+    const char *name = name_of(reader, node->key);
+    char path[2 * NAME_BYTES];
+    struct err err;
+    if (!name)
+        return;
+    snprintf(path, sizeof path, "%s.%s", section, name);
+    struct setting_place setting = setting_named(path);
+    if (!setting.row) {
+        setting_unknown(path, &err);
+        add_error(reader, node->key, &err);
+        return;
+    }
+    if (!expect_kind(reader, node, YAML_SCALAR, "expected a single value here"))
+        return;
+    if (reader->given[setting.index]) {
+        refuse_at(reader, node, "this setting is given twice");
+        return;
+    }
+    reader->given[setting.index] = true;
+    if (setting_assign(settings, &setting, arena_strdup(&settings->arena, node->text), &err) < 0)
+        add_error(reader, node, &err);
+    else
+        settings->states[setting.index] = (struct setting_state){
+            .origin = ORIGIN_FILE,
+            .source = arena_strdup(&settings->arena, reader->name),
+            .line = (int)node->line,
+            .column = (int)node->column,
+        };
 }
 
-static void begin_section(struct reader *reader, struct fy_event *event)
+static bool is_section(struct reader *reader, const struct yaml_node *key, const char *name)
 {
     const struct setting_section *const *at = setting_registry.sections;
     const char *names[SECTIONS_MOST];
     size_t count = 0;
-    reader->ignored = !is_section(reader->section);
-    if (!reader->ignored)
-        return;
-    for (; *at && count < SECTIONS_MOST; at++)
+    struct err err;
+    for (; *at && count < SECTIONS_MOST; at++) {
+        if (strcmp((*at)->name, name) == 0)
+            return true;
         names[count++] = (*at)->name;
-    err_unknown(&reader->err, "section", reader->section, names, count);
-    add_error_at(reader, event);
-}
-
-static void begin_setting(struct reader *reader, struct fy_event *event)
-{
-    char path[2 * NAME_BYTES];
-    snprintf(path, sizeof path, "%s.%s", reader->section, reader->key);
-    reader->setting = reader->ignored ? (struct setting_place){0} : setting_named(path);
-    if (reader->setting.row || reader->ignored)
-        return;
-    setting_unknown(path, &reader->err);
-    add_error_at(reader, event);
-}
-
-static void set_value(struct reader *reader, struct fy_event *event, const char *value)
-{
-    const struct setting_place *setting = &reader->setting;
-    struct settings *settings = reader->settings;
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    reader->key[0] = '\0';
-    if (!setting->row)
-        return;
-    if (reader->given[setting->index]) {
-        refuse_at(reader, event, "this setting is given twice");
-        return;
     }
-    reader->given[setting->index] = true;
-    if (setting_assign(settings, setting, value, &reader->err) < 0) {
-        add_error_at(reader, event);
+    err_unknown(&err, "section", name, names, count);
+    add_error(reader, key, &err);
+    return false;
+}
+
+static void read_section(struct reader *reader, const struct yaml_node *node)
+{
+    const char *name = name_of(reader, node->key);
+    bool is_empty = node->kind == YAML_SCALAR && node->bytes == 0; /* its lines are all comments */
+    if (!name || !is_section(reader, node->key, name) || is_empty ||
+        !expect_kind(reader, node, YAML_MAPPING, "expected a mapping here: 'key: value'"))
         return;
-    }
-    settings->states[setting->index] = (struct setting_state){
-        .origin = ORIGIN_FILE,
-        .source = arena_strdup(&settings->arena, reader->name),
-        .line = mark ? mark->line + 1 : 1,
-        .column = mark ? mark->column + 1 : 1,
-    };
-}
-
-static void read_name(struct reader *reader, struct fy_event *event, const char *text,
-                      size_t length)
-{
-    char *name = reader->depth == 2 ? reader->key : reader->section;
-    if (length == 0 || length >= NAME_BYTES) {
-        refuse_at(reader, event, "is no name of a setting");
-        reader->ignored = reader->ignored || reader->depth == 1;
-        reader->setting = (struct setting_place){0};
-        snprintf(name, NAME_BYTES, "?");
-        return;
-    }
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (reader->depth == 1)
-        begin_section(reader, event);
-    else
-        begin_setting(reader, event);
-}
-
-static void read_scalar(struct reader *reader, struct fy_event *event)
-{
-    struct fy_token *token = fy_event_get_token(event);
-    size_t length = 0;
-    const char *text = token ? fy_token_get_text(token, &length) : "";
-    bool value = reader->depth == 2 ? reader->key[0] != '\0' : reader->section[0] != '\0';
-    if (!text) {
-        refuse_syntax(reader);
-    } else if (memchr(text, '\0', length)) {
-        refuse_at(reader, event, "holds a NUL character");
-        if (value && reader->depth == 2)
-            reader->key[0] = '\0';
-    } else if (reader->depth == 0 || (reader->depth == 1 && value)) {
-        /* A section whose lines are all comments, or a file without any. */
-        reader->section[0] = '\0';
-        if (length > 0 && !reader->ignored)
-            refuse_at(reader, event, "expected a mapping here: 'key: value'");
-    } else if (!value) {
-        read_name(reader, event, text, length);
-    } else {
-        set_value(reader, event, arena_strndup(&reader->settings->arena, text, length));
-    }
-}
-
-/* A collection or an alias that has no place here, and what is in it. */
-static void skip(struct reader *reader, struct fy_event *event, const char *text)
-{
-    bool known = !reader->ignored && (reader->depth < 2 || !reader->key[0] || reader->setting.row);
-    if (known)
-        refuse_at(reader, event, text);
-    reader->skipped = event->type != FYET_ALIAS;
-    (reader->depth == 2 ? reader->key : reader->section)[0] = '\0';
-}
-
-static void read_skipped(struct reader *reader, struct fy_event *event)
-{
-    if (event->type == FYET_MAPPING_START || event->type == FYET_SEQUENCE_START)
-        reader->skipped++;
-    else if (event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END)
-        reader->skipped--;
-}
-
-static void read_event(struct reader *reader, struct fy_event *event)
-{
-    if (reader->skipped > 0) {
-        read_skipped(reader, event);
-        return;
-    }
-    switch (event->type) {
-    case FYET_DOCUMENT_START:
-        if (reader->documents++ > 0)
-            refuse_at(reader, event, "a settings file is one document");
-        break;
-    case FYET_SCALAR:
-        if (fy_event_get_anchor_token(event) || fy_event_get_tag_token(event))
-            refuse_at(reader, event, "anchors and tags have no place in settings");
-        read_scalar(reader, event);
-        break;
-    case FYET_MAPPING_START:
-        if (reader->depth == 2 || (reader->depth == 1 && !reader->section[0]))
-            skip(reader, event, "expected a single value here");
-        else
-            reader->depth++;
-        break;
-    case FYET_MAPPING_END:
-        reader->depth--;
-        reader->section[0] = '\0';
-        reader->ignored = false;
-        break;
-    case FYET_SEQUENCE_START:
-    case FYET_ALIAS:
-        skip(reader, event, "lists and aliases have no place in settings");
-        break;
-    default:
-        break;
-    }
+    for (const struct yaml_node *entry = node->first; entry; entry = entry->next)
+        read_setting(reader, name, entry);
 }
 
 /* The first document; of more it says only that they are there. */
-static void read_stream(struct reader *reader)
+static void read_document(struct reader *reader, const struct yaml *yaml)
 {
-    struct fy_event *event;
-    while (reader->documents <= 1 && (event = fy_parser_parse(reader->parser))) {
-        read_event(reader, event);
-        fy_parser_event_free(reader->parser, event);
-    }
-    if (fy_parser_get_stream_error(reader->parser))
-        refuse_syntax(reader);
+    const struct yaml_node *root = yaml->root;
+    bool is_empty = !root || (root->kind == YAML_SCALAR && root->bytes == 0);
+    if (!is_empty &&
+        expect_kind(reader, root, YAML_MAPPING, "expected a mapping here: 'key: value'"))
+        for (const struct yaml_node *entry = root->first; entry; entry = entry->next)
+            read_section(reader, entry);
+    if (yaml->second)
+        refuse_at(reader, yaml->second, "a settings file is one document");
 }
 
 static bool is_blank(const char *text, size_t count)
@@ -238,55 +144,29 @@ static bool is_blank(const char *text, size_t count)
     return count == 0;
 }
 
-/* Before the library sees it; libfyaml would take UTF-16 and UTF-32 as well. */
-static int check_text(struct settings *settings, const char *name, const char *text, size_t count,
-                      struct err *err)
-{
-    int result = file_check_text(name, text, count, err);
-    if (result == 0)
-        result = yaml_check(name, text, count, err);
-    if (result < 0)
-        setting_errors_add(&settings->errors, err);
-    return result;
-}
-
-static int read_all(struct reader *reader, const char *text, size_t count)
-{
-    struct fy_diag_cfg diag_config;
-    fy_diag_cfg_default(&diag_config);
-    diag_config.fp = NULL;
-    reader->diag = fy_diag_create(&diag_config);
-    if (!reader->diag)
-        return err_set(&reader->err, ERR_INTERNAL, "%s: cannot start the YAML parser",
-                       reader->name);
-    fy_diag_set_collect_errors(reader->diag, true);
-    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader->diag};
-    reader->parser = fy_parser_create(&config);
-    if (reader->parser && fy_parser_set_string(reader->parser, text, count) == 0)
-        read_stream(reader);
-    if (reader->parser)
-        fy_parser_destroy(reader->parser);
-    fy_diag_destroy(reader->diag);
-    return reader->result;
-}
-
 int settings_read_yaml(struct settings *settings, const char *name, const char *text, size_t count,
                        struct err *err)
 {
-    struct err own;
-    err = err ? err : &own;
     if (is_blank(text, count))
         return 0;
-    int result = check_text(settings, name, text, count, err);
-    if (result < 0)
-        return result;
     const struct setting_error *before = settings->errors.last;
     struct reader reader = {.settings = settings, .name = name};
+    struct yaml yaml = {0};
+    struct arena arena = {0};
+    struct err own;
+    /* libfyaml would take UTF-16 and UTF-32 as well. */
+    int result = file_check_text(name, text, count, &own);
+    if (result == 0)
+        result = yaml_read(&yaml, &arena, name, text, count, &own);
     reader.given = mem_alloc(settings_count() * sizeof *reader.given);
-    result = read_all(&reader, text, count);
+    read_document(&reader, &yaml);
+    if (result < 0)
+        setting_errors_add(&settings->errors, &own);
     mem_free(reader.given);
+    arena_deinit(&arena);
     const struct setting_error *first = before ? before->next : settings->errors.first;
-    return result < 0 ? err_set(err, result, "%s", first ? first->text : reader.err.text) : 0;
+    int code = reader.result < 0 ? reader.result : result;
+    return code < 0 ? err_set(err, code, "%s", first->text) : 0;
 }
 
 /* `from`: what has named the file; NULL: it needs no mention. */

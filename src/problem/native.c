@@ -2,9 +2,9 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/yaml.h"
 #include "problem/category.h"
 #include "problem/draw.h"
-#include "problem/yaml.h"
 
 #include <math.h>
 #include <string.h>

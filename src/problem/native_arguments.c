@@ -1,8 +1,8 @@
 #include "base/array.h"
+#include "base/yaml.h"
 #include "problem/fill_check.h"
 #include "problem/native.h"
 #include "problem/signature.h"
-#include "problem/yaml.h"
 
 #include <stdio.h>
 #include <string.h>

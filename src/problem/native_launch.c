@@ -1,8 +1,8 @@
 /* native_launch: the key launch:, tried out at every size that stands in the file. */
 #include "problem/native.h"
 
+#include "base/yaml.h"
 #include "problem/launch.h"
-#include "problem/yaml.h"
 
 static int try_sizes(const struct problem *problem, const struct launch *launch,
                      const struct size_set *sets, uint32_t count, uint32_t *line, struct err *err)

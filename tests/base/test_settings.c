@@ -206,7 +206,7 @@ TEST(environment)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
-        char *variable = mem_strdup(rows[i].variable);
+        char *variable = support_text("%s", rows[i].variable);
         char *environment[] = {variable, NULL};
         settings_init(&settings);
         int result = settings_read_environment(&settings, environment, &err);
@@ -215,7 +215,6 @@ TEST(environment)
         if (rows[i].error)
             assert_error(&err, rows[i].error);
         settings_deinit(&settings);
-        mem_free(variable);
     }
 }
 
@@ -233,10 +232,9 @@ static void assert_value(const struct settings *settings, const char *path, cons
     struct buf shown;
     buf_init(&shown, 10000);
     settings_show_value(settings, index_of(path), &shown);
-    char *quoted = mem_printf("\"%s\"", expected);
+    char *quoted = support_text("\"%s\"", expected);
     if (strcmp(shown.data, quoted) != 0)
         assert_string_equal(shown.data, expected);
-    mem_free(quoted);
     buf_deinit(&shown);
 }
 
@@ -306,7 +304,7 @@ TEST(precedence)
 {
     char path[] = "/tmp/test_settings.XXXXXX";
     assert_non_null(mkdtemp(path));
-    char *file = mem_printf("%s/config.yaml", path);
+    char *file = support_text("%s/config.yaml", path);
     static const char text[] = "run: {threads: 1, timeout_ms: 1}\ncheck: {trials: 1}\n";
     assert_int_equal(file_write_atomic(file, text, strlen(text), 0600, NULL), 0);
     setenv("WARPGYM_CONFIG", file, 1);
@@ -334,7 +332,6 @@ TEST(precedence)
     unsetenv("WARPGYM_CONFIG");
     unsetenv("WARPGYM_RUN_THREADS");
     unsetenv("WARPGYM_RUN_TIMEOUT_MS");
-    mem_free(file);
 }
 
 /* Each error once, in the order of the file, with its place; the cross-field ones come last. */
@@ -363,7 +360,7 @@ TEST(every_error_at_once)
          "dro"),
         "f:2:55: unknown setting 'train.learner'",
         "f:2:78: train.backend: unknown value 'foo'; choose one of engine, tinker",
-        "f:3:17: gpu.devices: 'x' is neither an ordinal nor a UUID",
+        "f:3:16: gpu.devices: 'x' is neither an ordinal nor a UUID",
         "f:4:15: policy.url: unknown policy 'htp://x'",
         "f:4:37: policy.temperature: '99' is outside 0 to 10",
         "f:5:15: client.url: 'nonsense' is not a server's address",
@@ -406,13 +403,12 @@ TEST(words)
             for (size_t i = 0; (word = word_at(row->words, i)); i++) {
                 assert_int_equal(settings_set(&settings, row->path, word, ORIGIN_FILE, &err), 0);
                 assert_value(&settings, row->path, word);
-                char *slip = mem_printf("%s%c", word, word[strlen(word) - 1]);
+                char *slip = support_text("%s%c", word, word[strlen(word) - 1]);
                 assert_int_equal(settings_set(&settings, row->path, slip, ORIGIN_FILE, &err),
                                  ERR_INPUT);
                 assert_error(&err, row->path);
                 assert_error(&err, "did you mean '");
                 assert_error(&err, word);
-                mem_free(slip);
             }
             assert_int_equal(settings_set(&settings, row->path, "zzzzzzzz", ORIGIN_FILE, &err),
                              ERR_INPUT);
@@ -498,7 +494,7 @@ TEST(secret)
         struct settings settings, again;
         struct err err = {0};
         struct buf text;
-        char *variable = mem_strdup(variables[i]);
+        char *variable = support_text("%s", variables[i]);
         char *environment[] = {variable, NULL};
         settings_init(&settings);
         settings_init(&again);
@@ -513,7 +509,6 @@ TEST(secret)
         buf_deinit(&text);
         settings_deinit(&again);
         settings_deinit(&settings);
-        mem_free(variable);
     }
 }
 

@@ -100,7 +100,7 @@ IN_THE_FILE = [
     ("2:55", "unknown setting 'train.learner'"),
     ("2:78", "train.backend: unknown value 'foo'; choose one of engine, tinker"),
     ("3:16", "gpu.devices: 'first' is neither an ordinal nor a UUID"),
-    ("4:16", "policy.url: unknown policy 'ftp://host'"),
+    ("4:15", "policy.url: unknown policy 'ftp://host'"),
     ("5:16", "client.url: 'host:1' is not a server's address"),
     ("7:23", "timing.min_samples (9) is above timing.max_samples (8)"),
     ("6:19", "server.listen: others reach 0.0.0.0:80"),

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "problem/yaml.h"
+#include "base/yaml.h"
 #include "sandbox/sandbox.h"
 
 #include <dirent.h>

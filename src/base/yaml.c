@@ -1,4 +1,4 @@
-#include "problem/yaml.h"
+#include "base/yaml.h"
 
 #include "base/nearest.h"
 #include "base/yaml_check.h"
@@ -99,43 +99,15 @@ static int read_scalar(const struct reader *reader, struct fy_event *event, stru
         return fail_syntax(reader);
     /* libfyaml's mark stands behind the quote. */
     node->column -= style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
-    while (length > 0 && text[length - 1] == '\n')
+    while ((style == FYSS_LITERAL || style == FYSS_FOLDED) && length > 0 &&
+           text[length - 1] == '\n')
         length--;
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 127)
-            return yaml_fail(reader->yaml, node, reader->err,
-                             "a text may hold no line break or control character here");
     node->kind = YAML_SCALAR;
     node->plain = style == FYSS_PLAIN;
     node->straight = start && end && end->line == start->line &&
                      end->input_pos - start->input_pos == length;
+    node->bytes = length;
     node->text = arena_strndup(reader->yaml->arena, text, length);
-    return 0;
-}
-
-static int refuse_extras(const struct reader *reader, struct fy_event *event,
-                         struct yaml_node *node)
-{
-    if (event->type == FYET_ALIAS)
-        node->column--; /* libfyaml's mark stands behind the asterisk */
-    if (event->type == FYET_ALIAS || fy_event_get_anchor_token(event))
-        return yaml_fail(reader->yaml, node, reader->err,
-                         "anchors and aliases are not supported: write the value out");
-    if (fy_event_get_tag_token(event))
-        return yaml_fail(reader->yaml, node, reader->err, "tags are not supported");
-    return 0;
-}
-
-static int check_key(const struct reader *reader, const struct yaml_node *mapping,
-                     const struct yaml_node *key)
-{
-    if (key->kind != YAML_SCALAR || key->text[0] == '\0')
-        return yaml_fail(reader->yaml, key, reader->err, "a key must be a plain name");
-    const struct yaml_node *before = yaml_get(mapping, key->text);
-    if (before)
-        return yaml_fail(reader->yaml, key, reader->err,
-                         "key '%.60s' is given twice (first on line %u)", key->text,
-                         before->key->line);
     return 0;
 }
 
@@ -158,21 +130,17 @@ static int read_entries(const struct reader *reader, struct yaml_node *node, enu
         if (type != end)
             result = read_node(reader, event, depth, key, &entry);
         fy_parser_event_free(reader->parser, event);
+        bool is_key = node->kind == YAML_MAPPING && !key;
+        if (type != end && !is_key) {
+            *link = entry;
+            link = (const struct yaml_node **)&entry->next;
+            if (++node->count > YAML_ENTRIES && result == 0)
+                result = yaml_fail(reader->yaml, entry, reader->err, "more than %d entries",
+                                   YAML_ENTRIES);
+        }
         if (result < 0 || type == end)
             return result;
-        if (node->kind == YAML_MAPPING && !key) {
-            result = check_key(reader, node, entry);
-            if (result < 0)
-                return result;
-            key = entry;
-            continue;
-        }
-        if (++node->count > YAML_ENTRIES)
-            return yaml_fail(reader->yaml, entry, reader->err, "more than %d entries",
-                             YAML_ENTRIES);
-        *link = entry;
-        link = (const struct yaml_node **)&entry->next;
-        key = NULL;
+        key = is_key ? entry : NULL;
     }
 }
 
@@ -184,10 +152,13 @@ static int read_node(const struct reader *reader, struct fy_event *event, uint32
     if (depth == YAML_DEPTH)
         return yaml_fail(reader->yaml, node, reader->err, "is nested deeper than %d levels",
                          YAML_DEPTH);
-    int result = refuse_extras(reader, event, node);
-    if (result < 0)
-        return result;
+    node->anchored = event->type != FYET_ALIAS && fy_event_get_anchor_token(event);
+    node->tagged = fy_event_get_tag_token(event);
     switch (event->type) {
+    case FYET_ALIAS:
+        node->kind = YAML_ALIAS;
+        node->column--; /* libfyaml's mark stands behind the asterisk */
+        return 0;
     case FYET_SCALAR:
         return read_scalar(reader, event, node);
     case FYET_MAPPING_START:
@@ -202,13 +173,14 @@ static int read_node(const struct reader *reader, struct fy_event *event, uint32
     }
 }
 
-/* The events around documents, and the one document. */
+/* The events around documents, and the first document. */
 static int read_stream(const struct reader *reader)
 {
-    struct yaml_node *root = NULL;
+    struct yaml *yaml = reader->yaml;
     struct fy_event *event;
     int result = 0;
-    while (result == 0 && (event = next_event(reader))) {
+    while (result == 0 && !yaml->second && (event = next_event(reader))) {
+        struct yaml_node *root = NULL;
         switch (event->type) {
         case FYET_STREAM_START:
         case FYET_STREAM_END:
@@ -217,27 +189,21 @@ static int read_stream(const struct reader *reader)
         case FYET_NONE:
             break;
         default:
-            if (root) {
-                struct yaml_node *second = new_node(reader, event, NULL);
-                result = yaml_fail(reader->yaml, second, reader->err,
-                                   "a second document begins here; one file holds one");
+            if (yaml->root) {
+                yaml->second = new_node(reader, event, NULL);
                 break;
             }
             result = read_node(reader, event, 0, NULL, &root);
+            yaml->root = root;
             break;
         }
         fy_parser_event_free(reader->parser, event);
     }
-    if (result == 0 && fy_parser_get_stream_error(reader->parser))
-        result = fail_syntax(reader);
-    if (result == 0 && !root)
-        result = err_set(reader->err, ERR_INPUT, "%s:1:1: holds no YAML", reader->yaml->name);
-    reader->yaml->root = root;
-    return result;
+    return result == 0 && fy_parser_get_stream_error(reader->parser) ? fail_syntax(reader) : result;
 }
 
-int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
-               size_t bytes, struct err *err)
+int yaml_read(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
+              size_t bytes, struct err *err)
 {
     *yaml = (struct yaml){.name = name, .arena = arena};
     struct reader reader = {.yaml = yaml, .err = err};
@@ -250,24 +216,72 @@ int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const c
     result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
     reader.diag = fy_diag_create(&diag_config);
     if (!reader.diag)
-        goto out;
+        return result;
     fy_diag_set_collect_errors(reader.diag, true);
     struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader.diag};
     reader.parser = fy_parser_create(&config);
     if (reader.parser && fy_parser_set_string(reader.parser, text, bytes) == 0)
         result = read_stream(&reader);
-out:
     if (reader.parser)
         fy_parser_destroy(reader.parser);
-    if (reader.diag)
-        fy_diag_destroy(reader.diag);
+    fy_diag_destroy(reader.diag);
+    return result;
+}
+
+static int check_key(const struct yaml *yaml, const struct yaml_node *mapping,
+                     const struct yaml_node *key, struct err *err)
+{
+    if (key->kind != YAML_SCALAR || key->text[0] == '\0')
+        return yaml_fail(yaml, key, err, "a key must be a plain name");
+    const struct yaml_node *first = yaml_get(mapping, key->text);
+    return first->key == key
+               ? 0
+               : yaml_fail(yaml, key, err, "key '%.60s' is given twice (first on line %u)",
+                           key->text, first->key->line);
+}
+
+/* Refuses what only yaml_read takes. */
+static int check_node(const struct yaml *yaml, const struct yaml_node *node, struct err *err)
+{
+    int result = 0;
+    if (node->kind == YAML_ALIAS || node->anchored)
+        return yaml_fail(yaml, node, err,
+                         "anchors and aliases are not supported: write the value out");
+    if (node->tagged)
+        return yaml_fail(yaml, node, err, "tags are not supported");
+    for (size_t i = 0; i < node->bytes; i++)
+        if ((unsigned char)node->text[i] < ' ' || node->text[i] == 127)
+            return yaml_fail(yaml, node, err,
+                             "a text may hold no line break or control character here");
+    for (const struct yaml_node *entry = node->first; entry && result == 0; entry = entry->next) {
+        if (entry->key)
+            result = check_node(yaml, entry->key, err);
+        if (result == 0 && entry->key)
+            result = check_key(yaml, node, entry->key, err);
+        if (result == 0)
+            result = check_node(yaml, entry, err);
+    }
+    return result;
+}
+
+int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
+               size_t bytes, struct err *err)
+{
+    int result = yaml_read(yaml, arena, name, text, bytes, err);
+    if (result == 0 && !yaml->root)
+        result = err_set(err, ERR_INPUT, "%s:1:1: holds no YAML", name);
+    if (result == 0)
+        result = check_node(yaml, yaml->root, err);
+    if (result == 0 && yaml->second)
+        result = yaml_fail(yaml, yaml->second, err,
+                           "a second document begins here; one file holds one");
     return result;
 }
 
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key)
 {
     for (const struct yaml_node *entry = mapping->first; entry; entry = entry->next)
-        if (entry->key && strcmp(entry->key->text, key) == 0)
+        if (entry->key && entry->key->text && strcmp(entry->key->text, key) == 0)
             return entry;
     return NULL;
 }
@@ -275,8 +289,11 @@ const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *ke
 int yaml_expect(const struct yaml *yaml, const struct yaml_node *node, enum yaml_kind kind,
                 const char *what, struct err *err)
 {
-    static const char *const kinds[] = {"a single value", "a list: [...]",
-                                        "a mapping: {key: value}"};
+    static const char *const kinds[] = {
+        [YAML_SCALAR] = "a single value",
+        [YAML_SEQUENCE] = "a list: [...]",
+        [YAML_MAPPING] = "a mapping: {key: value}",
+    };
     if (node->kind == YAML_SCALAR && node->text[0] == '\0')
         return yaml_fail(yaml, node, err, "%s has no value", what);
     if (node->kind != kind)

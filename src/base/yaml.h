@@ -1,9 +1,11 @@
 /* yaml: a YAML document as a small tree in which every node knows its line and column.
  *
- * A deliberate subset, read through libfyaml's events: mappings with plain keys, sequences,
- * scalars; one document. Anchors, aliases, tags and keys given twice are refused, depth and numbers
- * of entries are bounded, and scalars hold no control characters (a line break at the end of a
- * block scalar is dropped), so that what reads the tree can quote it in one line.
+ * A deliberate subset, read through libfyaml's events: mappings, sequences, scalars; depth and
+ * numbers of entries are bounded. A line break at the end of a block scalar is dropped.
+ *
+ * yaml_read takes all of that, for readers that report every error of a file. yaml_parse refuses
+ * what no file of ours needs: anchors, aliases, tags, keys given twice, several documents, and
+ * control characters in scalars, so that what reads the tree can quote it in one line.
  *
  * Ownership: all nodes and texts live in the caller's arena. Threads: a tree is immutable.
  */
@@ -19,14 +21,16 @@
 #define YAML_DEPTH 8
 #define YAML_ENTRIES 256 /* of one mapping or sequence */
 
-enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING };
+enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING, YAML_ALIAS };
 
 struct yaml_node {
     enum yaml_kind kind;
-    uint32_t line, column;         /* where it begins, from 1; a missing value: its key's */
-    const char *text;              /* scalars; "" where the value is missing */
-    bool plain;                    /* scalars: written without quotes */
-    bool straight;                 /* scalars: on one line and with no escapes, as in `text` */
+    uint32_t line, column; /* where it begins, from 1; a missing value: its key's */
+    const char *text;      /* scalars; "" where the value is missing */
+    size_t bytes;          /* of the text, which may hold a NUL */
+    bool plain;            /* scalars: written without quotes */
+    bool straight;         /* scalars: on one line and with no escapes, as in `text` */
+    bool anchored, tagged;
     uint32_t count;                /* entries below it */
     const struct yaml_node *key;   /* as a value in a mapping: its key */
     const struct yaml_node *first; /* entries, in the order of the text */
@@ -36,9 +40,13 @@ struct yaml_node {
 struct yaml {
     const char *name; /* how errors call the document: a path */
     struct arena *arena;
-    const struct yaml_node *root;
+    const struct yaml_node *root;   /* NULL: there is no document */
+    const struct yaml_node *second; /* where another document begins, which is not read; or NULL */
 };
 
+/* After an error (of the syntax, or of a bound) the tree is what was read before it. */
+NODISCARD int yaml_read(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
+                        size_t bytes, struct err *err);
 NODISCARD int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
                          size_t bytes, struct err *err);
 

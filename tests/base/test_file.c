@@ -40,8 +40,8 @@ TEST(sync)
     char directory[] = "/tmp/warpgym-file-XXXXXX";
     struct err err = {0};
     assert_non_null(mkdtemp(directory));
-    char *file = mem_printf("%s/file", directory), *link = mem_printf("%s/link", directory);
-    char *inner = mem_printf("%s/inner", directory), *none = mem_printf("%s/none/x", directory);
+    char *file = support_text("%s/file", directory), *link = support_text("%s/link", directory);
+    char *inner = support_text("%s/inner", directory), *none = support_text("%s/none/x", directory);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, &err), 0);
     assert_int_equal(mkdir(inner, 0700), 0);
     assert_int_equal(file_sync_files(directory, &err), 0);
@@ -56,8 +56,4 @@ TEST(sync)
     assert_int_equal(file_sync_files(directory, &err), ERR_IO);
     assert_non_null(strstr(err.text, "/link: cannot write it to the disk"));
     file_remove_tree(directory);
-    mem_free(file);
-    mem_free(link);
-    mem_free(inner);
-    mem_free(none);
 }

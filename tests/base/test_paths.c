@@ -33,14 +33,13 @@ TEST_EACH(setup, teardown);
 
 static char *inside(const char *name)
 {
-    return mem_printf("%s/%s", place, name);
+    return support_text("%s/%s", place, name);
 }
 
 static void make_directory(const char *name)
 {
     char *path = inside(name);
     assert_int_equal(file_make_directories(path, 0755, NULL), 0);
-    mem_free(path);
 }
 
 /* A copy of this program at `name`, run with --print-root: what it prints. */
@@ -60,7 +59,6 @@ static void root_of(const char *name, char *root, size_t root_bytes)
     assert_int_equal(outcome.exit_code, 0);
     snprintf(root, root_bytes, "%s", outcome.output.data);
     outcome_deinit(&outcome);
-    mem_free(program);
 }
 
 TEST(root)
@@ -77,7 +75,7 @@ TEST(root)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char root[512];
-        char *directory = mem_strdup(rows[i].program);
+        char *directory = support_text("%s", rows[i].program);
         *strrchr(directory, '/') = '\0';
         make_directory(directory);
         make_directory(rows[i].problems);
@@ -85,8 +83,6 @@ TEST(root)
         root_of(rows[i].program, root, sizeof root);
         char *expected = inside(rows[i].root);
         assert_string_equal(root, expected);
-        mem_free(expected);
-        mem_free(directory);
     }
 }
 
@@ -100,8 +96,6 @@ TEST(a_root_that_strangers_can_write_is_passed_over)
     assert_int_equal(chmod(open_to_all, 01777), 0);
     root_of("open/bin/warpgym", root, sizeof root);
     assert_string_equal(root, expected);
-    mem_free(open_to_all);
-    mem_free(expected);
 }
 
 static void assert_path(char *got, const char *below)
@@ -113,7 +107,6 @@ static void assert_path(char *got, const char *below)
     assert_int_equal(stat(got, &stat_buffer), 0);
     assert_true(S_ISDIR(stat_buffer.st_mode));
     assert_int_equal(stat_buffer.st_mode & 077, 0);
-    mem_free(expected);
     mem_free(got);
 }
 
@@ -125,9 +118,8 @@ TEST(own_directories)
     assert_path(paths_cache(NULL, NULL), "home/.cache/warpgym");
     assert_path(paths_cache("", NULL), "home/.cache/warpgym");
     assert_path(paths_state(NULL), "home/.local/state/warpgym");
-    char *config = paths_config_file();
+    char *config = support_keep(paths_config_file());
     assert_non_null(strstr(config, "/home/.config/warpgym/config.yaml"));
-    mem_free(config);
     setenv("XDG_CACHE_HOME", xdg, 1);
     setenv("XDG_STATE_HOME", xdg, 1);
     assert_path(paths_cache(NULL, NULL), "xdg/warpgym");
@@ -135,9 +127,6 @@ TEST(own_directories)
     assert_path(paths_cache(named, NULL), "named/cache");
     setenv("XDG_CACHE_HOME", "relative", 1);
     assert_path(paths_cache(NULL, NULL), "home/.cache/warpgym");
-    mem_free(home);
-    mem_free(xdg);
-    mem_free(named);
 }
 
 TEST(without_a_home)
@@ -147,12 +136,11 @@ TEST(without_a_home)
         if (homes[i])
             setenv("HOME", homes[i], 1);
         struct err err = {0};
-        char *cache = paths_cache(NULL, &err);
+        char *cache = support_keep(paths_cache(NULL, &err));
         assert_non_null(cache);
         char expected[64];
         snprintf(expected, sizeof expected, "/var/tmp/warpgym-%u", (unsigned)geteuid());
         assert_string_equal(cache, expected);
-        mem_free(cache);
         assert_null(paths_config_file());
     }
 }
@@ -164,7 +152,6 @@ TEST(a_cache_that_cannot_be)
     assert_int_equal(file_write_atomic(file, "", 0, 0600, NULL), 0);
     assert_null(paths_cache(file, &err));
     assert_non_null(strstr(err.text, "cache.directory"));
-    mem_free(file);
 }
 
 TEST(python)
@@ -193,7 +180,7 @@ TEST(problems)
     make_directory("one");
     make_directory("two");
     char *one = inside("one"), *two = inside("two");
-    char *setting = mem_printf(":%s::%s:", one, two);
+    char *setting = support_text(":%s::%s:", one, two);
     assert_int_equal(paths_problems(setting, &search_paths, &err), 0);
     assert_true(search_paths.count >= 2 && search_paths.count <= 3);
     assert_string_equal(search_paths.items[0], one);
@@ -205,9 +192,6 @@ TEST(problems)
     assert_int_equal(paths_problems(NULL, &search_paths, &err), 0);
     assert_true(search_paths.count <= 1);
     paths_list_deinit(&search_paths);
-    mem_free(one);
-    mem_free(two);
-    mem_free(setting);
 }
 
 TEST(lock_directory)
@@ -216,24 +200,21 @@ TEST(lock_directory)
     char *home = inside("home");
     make_directory("home");
     setenv("HOME", home, 1);
-    char *one = paths_lock_directory(&err), *two = paths_lock_directory(&err);
+    char *one = support_keep(paths_lock_directory(&err));
+    char *two = support_keep(paths_lock_directory(&err));
     assert_non_null(one);
     assert_string_equal(one, two);
     struct stat stat_buffer;
     assert_int_equal(lstat(one, &stat_buffer), 0);
     assert_true(S_ISDIR(stat_buffer.st_mode));
     assert_int_equal(access(one, W_OK | X_OK), 0);
-    mem_free(one);
-    mem_free(two);
-    mem_free(home);
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--print-root") == 0) {
-        char *root = paths_root();
+        char *root = support_keep(paths_root());
         fputs(root, stdout);
-        mem_free(root);
         return 0;
     }
     return tests_run();

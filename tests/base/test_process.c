@@ -139,9 +139,8 @@ TEST(limits)
     run("ulimit -v", &(struct command){.memory_bytes = (uint64_t)512 << 20}, &outcome);
     assert_string_equal(outcome.output.data, "524288\n");
     outcome_deinit(&outcome);
-    char *big = mem_printf("%s/big", directory);
+    char *big = support_text("%s/big", directory);
     unlink(big);
-    mem_free(big);
     rmdir(directory);
 }
 
@@ -239,11 +238,10 @@ TEST(find)
     static const char *const absent[] = {"", "no-such-program", "/bin", "/etc/passwd", "./no"};
     for (size_t i = 0; i < COUNT(absent); i++)
         assert_null(process_find(absent[i]));
-    char *before = mem_strdup(getenv("PATH"));
+    char *before = support_text("%s", getenv("PATH"));
     setenv("PATH", ":relative::/nowhere", 1);
     path = process_find("sh");
     assert_non_null(path);
     mem_free(path);
     setenv("PATH", before, 1);
-    mem_free(before);
 }

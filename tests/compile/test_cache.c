@@ -59,13 +59,13 @@ static char *put(const char *key, const char *object, const char *diagnostics)
         fail_msg("%s", err.text);
     if (fd >= 0)
         close(fd);
-    return path;
+    return support_keep(path);
 }
 
 /* Where the entry of a key lies. The caller's. */
 static char *entry_of(const char *key)
 {
-    return mem_printf("%s/%.2s/%s", directory, key, key + 2);
+    return support_text("%s/%.2s/%s", directory, key, key + 2);
 }
 
 static bool has(const char *key)
@@ -130,13 +130,11 @@ TEST(round_trip)
         assert_false(has(OTHER_KEY));
         assert_false(has(SIBLING_KEY));
         mem_free(bytes);
-        mem_free(path);
         mem_free(entry.path);
         mem_free(entry.diagnostics);
     }
-    char *subdirectory = mem_printf("%s/00", directory);
+    char *subdirectory = support_text("%s/00", directory);
     assert_int_equal(count_files(subdirectory, ""), 1);
-    mem_free(subdirectory);
 }
 
 TEST(object_of_many_chunks)
@@ -153,7 +151,6 @@ TEST(object_of_many_chunks)
     assert_int_equal(file_read(path, 2 << 20, &bytes, &size, NULL), 0);
     assert_memory_equal(bytes, object, count);
     mem_free(bytes);
-    mem_free(path);
     mem_free(object);
 }
 
@@ -189,12 +186,11 @@ static void flip(const char *path, off_t at)
 
 static void replace(const char *path, enum damage damage)
 {
-    char *aside = mem_printf("%s/aside", directory);
+    char *aside = support_text("%s/aside", directory);
     if (damage == WRONG_NAME) {
-        mem_free(put(OTHER_KEY, "other", ""));
+        put(OTHER_KEY, "other", "");
         char *other = entry_of(OTHER_KEY);
         assert_int_equal(rename(other, path), 0);
-        mem_free(other);
     } else {
         assert_int_equal(rename(path, aside), 0);
     }
@@ -204,7 +200,6 @@ static void replace(const char *path, enum damage damage)
         assert_int_equal(mkfifo(path, 0600), 0);
     if (damage == DIRECTORY)
         assert_int_equal(mkdir(path, 0700), 0);
-    mem_free(aside);
 }
 
 static void spoil(const char *path, enum damage damage)
@@ -260,8 +255,7 @@ TEST(damage_is_a_miss)
             fail_msg("damage %d was not noticed", damage);
         if (damage == DIRECTORY)
             rmdir(path);
-        mem_free(path);
-        mem_free(put(KEY, "the object", "a.c:1:1: warning: odd\n"));
+        put(KEY, "the object", "a.c:1:1: warning: odd\n");
         assert_true(has(KEY));
     }
 }
@@ -277,10 +271,8 @@ TEST(directory_in_the_way)
     assert_null(published);
     assert_non_null(strstr(err.text, path));
     close(fd);
-    char *subdirectory = mem_printf("%s/00", directory);
+    char *subdirectory = support_text("%s/00", directory);
     assert_int_equal(count_files(subdirectory, "new."), 0);
-    mem_free(subdirectory);
-    mem_free(path);
 }
 
 TEST(what_does_not_fit)
@@ -300,9 +292,9 @@ TEST(what_does_not_fit)
 TEST(directory_that_cannot_be)
 {
     struct err err = {0};
-    char *file = mem_printf("%s/file", directory);
+    char *file = support_text("%s/file", directory);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, NULL), 0);
-    char *inside = mem_printf("%s/cache", file);
+    char *inside = support_text("%s/cache", file);
     struct cache_entry entry;
     assert_false(cache_get(inside, KEY, &entry));
     char *path;
@@ -310,8 +302,6 @@ TEST(directory_that_cannot_be)
     assert_non_null(strstr(err.text, file));
     assert_false(cache_tend(inside, 1));
     assert_int_equal(cache_sweep(inside, 0), 0);
-    mem_free(inside);
-    mem_free(file);
 }
 
 enum shortage { FILE_LIMIT, TINY_DISK, SHORTAGES };
@@ -396,9 +386,8 @@ TEST(processes_share_a_directory)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    char *subdirectory = mem_printf("%s/00", directory);
+    char *subdirectory = support_text("%s/00", directory);
     assert_int_equal(count_files(subdirectory, ""), 4);
-    mem_free(subdirectory);
 }
 
 static void key_of(int number, char key[HASH_HEX_BYTES])
@@ -419,12 +408,11 @@ TEST(sweep_removes_the_longest_unused)
         assert_int_equal(stat(path, &facts), 0);
         each = (uint64_t)facts.st_blocks * 512;
         set_age(path, i < 8 ? 10000 - i : 5); /* 0 is the oldest; 8 and 9 are in use */
-        mem_free(path);
     }
-    char *subdirectory = mem_printf("%s/00", directory);
-    char *unfinished = mem_printf("%s/new.abcdef", subdirectory);
-    char *fresh = mem_printf("%s/new.ghijkl", subdirectory);
-    char *foreign = mem_printf("%s/notes.txt", subdirectory);
+    char *subdirectory = support_text("%s/00", directory);
+    char *unfinished = support_text("%s/new.abcdef", subdirectory);
+    char *fresh = support_text("%s/new.ghijkl", subdirectory);
+    char *foreign = support_text("%s/notes.txt", subdirectory);
     assert_int_equal(file_make_directories(subdirectory, 0700, NULL), 0);
     assert_int_equal(file_write_atomic(unfinished, "x", 1, 0600, NULL), 0);
     assert_int_equal(file_write_atomic(fresh, "x", 1, 0600, NULL), 0);
@@ -446,14 +434,9 @@ TEST(sweep_removes_the_longest_unused)
         char *path = entry_of(key);
         assert_true(age_of(path) < 100);
         set_age(path, 10000);
-        mem_free(path);
     }
     assert_int_equal(cache_sweep(directory, 0), 2 * each);
     assert_true(file_exists(foreign));
-    mem_free(unfinished);
-    mem_free(fresh);
-    mem_free(foreign);
-    mem_free(subdirectory);
 }
 
 TEST(use_is_recorded)
@@ -465,12 +448,11 @@ TEST(use_is_recorded)
     set_age(path, 3000);
     assert_true(has(KEY));
     assert_true(age_of(path) < 100);
-    mem_free(path);
 }
 
 TEST(tending_is_rare_and_alone)
 {
-    char *stamp = mem_printf("%s/swept", directory);
+    char *stamp = support_text("%s/swept", directory);
     assert_true(cache_tend(directory, 1 << 20));
     assert_false(cache_tend(directory, 1 << 20));
     set_age(stamp, CACHE_SWEEP_INTERVAL_S + 10);
@@ -483,6 +465,4 @@ TEST(tending_is_rare_and_alone)
     assert_true(cache_tend(directory, 0));
     assert_false(file_exists(path));
     assert_false(cache_tend(directory, 0));
-    mem_free(path);
-    mem_free(stamp);
 }

@@ -61,10 +61,10 @@ static struct counting_runner counting;
 
 FIXTURE(begin)
 {
-    place = mem_printf("%s/warpgym-test-compile-XXXXXX", before);
+    place = support_text("%s/warpgym-test-compile-XXXXXX", before);
     if (!mkdtemp(place))
         return -1;
-    cache = mem_printf("%s/cache", place);
+    cache = support_text("%s/cache", place);
     counting = (struct counting_runner){.runner = {.run = count_run}};
     return setenv("TMPDIR", place, 1);
 }
@@ -87,8 +87,6 @@ FIXTURE(end)
     int left = count_in(place, "warpgym-cc-");
     setenv("TMPDIR", before, 1);
     file_remove_tree(place);
-    mem_free(place);
-    mem_free(cache);
     return left == 0 ? 0 : -1;
 }
 
@@ -430,25 +428,22 @@ TEST(spoilt_entry_is_built_again)
 
 TEST(cache_that_cannot_be_written)
 {
-    char *file = mem_printf("%s/file", place);
+    char *file = support_text("%s/file", place);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, NULL), 0);
-    mem_free(cache);
-    cache = mem_printf("%s/cache", file);
+    cache = support_text("%s/cache", file);
     for (int i = 0; i < 2; i++) {
         struct artifact artifact = build(COMPILE_C, "a.c", ADD);
         assert_true(artifact.ok && artifact.owned && !artifact.cached);
         assert_non_null(artifact.cache_problem);
         assert_true(file_exists(artifact.path));
-        char *path = mem_strdup(artifact.path);
+        char *path = support_text("%s", artifact.path);
         artifact_deinit(&artifact);
         assert_false(file_exists(path));
-        mem_free(path);
         artifact = build(COMPILE_C, "a.c", "int a = ;\n");
         assert_false(artifact.ok);
         assert_non_null(artifact.cache_problem);
         artifact_deinit(&artifact);
     }
-    mem_free(file);
 }
 
 TEST(timeout_is_reported_and_not_kept)
@@ -553,7 +548,7 @@ TEST(a_killed_compiler)
         for (int kills = 1; kills <= 2; kills++) {
             struct err err = {0};
             struct artifact artifact;
-            char *text = mem_printf("int a = %d;\n", 2 * part + kills);
+            char *text = support_text("int a = %d;\n", 2 * part + kills);
             struct compile_request request = request_of(COMPILE_C, "a.c", text);
             counting.kills = kills;
             counting.kills_part = part;
@@ -568,7 +563,6 @@ TEST(a_killed_compiler)
             assert_true(again.ok);
             assert_int_equal(again.cached, kills == 1);
             artifact_deinit(&again);
-            mem_free(text);
         }
 }
 
@@ -584,32 +578,30 @@ TEST(broken_compilers)
         "echo 'candidate.c:1:10: fatal error: math.h: No such file or directory'; exit 1",
         "exit 0",
     };
-    char *script = mem_printf("%s/cc", place);
+    char *script = support_text("%s/cc", place);
     struct toolchain broken = toolchain;
     broken.cc = script;
     for (size_t i = 0; i < COUNT(scripts); i++) {
         struct err err = {0};
         struct artifact artifact;
         struct compile_request request = request_of(COMPILE_C, "a.c", ADD);
-        char *text = mem_printf("#!/bin/sh\n%s\n", scripts[i]);
+        char *text = support_text("#!/bin/sh\n%s\n", scripts[i]);
         assert_int_equal(file_write_atomic(script, text, strlen(text), 0700, NULL), 0);
         int result = compile_source(&broken, &process_runner, cache, &request, &artifact, &err);
         if (result != ERR_MISSING && result != ERR_IO)
             fail_msg("'%s': %d %s", scripts[i], result, err.text);
         assert_true(err.text[0]);
-        mem_free(text);
     }
     struct artifact artifact = build(COMPILE_C, "a.c", ADD);
     assert_true(artifact.ok && !artifact.cached);
     artifact_deinit(&artifact);
-    mem_free(script);
 }
 
 static int build_many(void)
 {
     for (int i = 0; i < 6; i++) {
         struct artifact artifact;
-        char *text = mem_printf("int solution(void) { return %d; }\n", i % 3);
+        char *text = support_text("int solution(void) { return %d; }\n", i % 3);
         struct compile_request request = request_of(COMPILE_C, "a.c", text);
         int (*solution)(void);
         if (compile_source(&toolchain, &process_runner, cache, &request, &artifact, NULL) < 0 ||
@@ -622,7 +614,6 @@ static int build_many(void)
         if (solution() != i % 3)
             return 3;
         artifact_deinit(&artifact);
-        mem_free(text);
     }
     return 0;
 }
@@ -656,20 +647,18 @@ TEST(stale_scratch_is_removed)
         {"another-thing", 100000, true},
     };
     for (size_t i = 0; i < 3; i++) {
-        char *path = mem_printf("%s/%s", place, rows[i].name);
+        char *path = support_text("%s/%s", place, rows[i].name);
         struct timespec times[2] = {{.tv_sec = time(NULL) - rows[i].age_s},
                                     {.tv_sec = time(NULL) - rows[i].age_s}};
         assert_int_equal(mkdir(path, 0700), 0);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-        mem_free(path);
     }
     struct artifact artifact = build(COMPILE_C, "a.c", ADD);
     artifact_deinit(&artifact);
     for (size_t i = 0; i < 3; i++) {
-        char *path = mem_printf("%s/%s", place, rows[i].name);
+        char *path = support_text("%s/%s", place, rows[i].name);
         assert_int_equal(file_exists(path), rows[i].stays);
         file_remove_tree(path);
-        mem_free(path);
     }
 }
 
@@ -705,10 +694,9 @@ TEST(cuda)
 
 int main(void)
 {
-    before = mem_strdup(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    before = support_text("%s", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     toolchain_init(&toolchain, NULL);
     int result = tests_run();
     toolchain_deinit(&toolchain);
-    mem_free(before);
     return result;
 }

@@ -19,9 +19,8 @@ static char *place; /* of one test; it is the home, too */
 FIXTURE(begin)
 {
     const char *temporary = getenv("TMPDIR");
-    char *made = mem_printf("%s/warpgym-test-toolchain-XXXXXX", temporary ? temporary : "/tmp");
+    char *made = support_text("%s/warpgym-test-toolchain-XXXXXX", temporary ? temporary : "/tmp");
     place = mkdtemp(made) ? realpath(made, NULL) : NULL;
-    mem_free(made);
     for (size_t i = 0; i < VARIABLES; i++) {
         const char *value = getenv(variables[i]);
         saved[i] = value ? mem_strdup(value) : NULL;
@@ -50,12 +49,11 @@ TEST_EACH(begin, end);
 /* A program at PLACE/name; returns its path, the caller's. */
 static char *make_program(const char *name, const char *text)
 {
-    char *path = mem_printf("%s/%s", place, name);
-    char *directory = mem_strdup(path);
+    char *path = support_text("%s/%s", place, name);
+    char *directory = support_text("%s", path);
     *strrchr(directory, '/') = '\0';
     assert_int_equal(file_make_directories(directory, 0755, NULL), 0);
     assert_int_equal(file_write_atomic(path, text, strlen(text), 0755, NULL), 0);
-    mem_free(directory);
     return path;
 }
 
@@ -124,8 +122,8 @@ TEST(cpu_is_stable)
 TEST(named_compiler)
 {
     char *cc = make_program("opt/gcc-99/bin/mycc", "#!/bin/sh\necho 'mycc 99.1'\necho more\n");
-    char *tree = mem_printf("%s/opt/gcc-99", place);
-    char *path = mem_printf("%s/opt/gcc-99/bin:%s", place, saved[0] ? saved[0] : "/usr/bin");
+    char *tree = support_text("%s/opt/gcc-99", place);
+    char *path = support_text("%s/opt/gcc-99/bin:%s", place, saved[0] ? saved[0] : "/usr/bin");
     setenv("PATH", path, 1);
     const struct {
         const char *named, *found;
@@ -148,9 +146,6 @@ TEST(named_compiler)
         }
         toolchain_deinit(&toolchain);
     }
-    mem_free(path);
-    mem_free(tree);
-    mem_free(cc);
 }
 
 TEST(cpp_compiler)
@@ -162,7 +157,7 @@ TEST(cpp_compiler)
     char *clangxx = make_program("opt/bin/clang++", version);
     char *alone = make_program("opt/bin/target-gcc", version);
     char *path_gxx = make_program("path/g++", version);
-    char *path = mem_printf("%s/path:/usr/bin", place);
+    char *path = support_text("%s/path:/usr/bin", place);
     const struct {
         const char *cc, *cxx, *found, *version;
     } rows[] = {
@@ -186,13 +181,6 @@ TEST(cpp_compiler)
         }
         toolchain_deinit(&toolchain);
     }
-    mem_free(gcc);
-    mem_free(gxx);
-    mem_free(clang);
-    mem_free(clangxx);
-    mem_free(alone);
-    mem_free(path_gxx);
-    mem_free(path);
 }
 
 TEST(empty_name_is_no_name)
@@ -206,9 +194,9 @@ TEST(empty_name_is_no_name)
 
 TEST(compiler_proxies_are_passed_over)
 {
-    char *proxy = make_program("lib/ccache", "#!/bin/sh\nexit 1\n");
-    char *link = mem_printf("%s/lib/gcc", place);
-    char *path = mem_printf("%s/lib:%s", place, saved[0] ? saved[0] : "/usr/bin");
+    make_program("lib/ccache", "#!/bin/sh\nexit 1\n");
+    char *link = support_text("%s/lib/gcc", place);
+    char *path = support_text("%s/lib:%s", place, saved[0] ? saved[0] : "/usr/bin");
     assert_int_equal(symlink("ccache", link), 0);
     setenv("PATH", path, 1);
     struct toolchain toolchain;
@@ -216,16 +204,13 @@ TEST(compiler_proxies_are_passed_over)
     assert_non_null(toolchain.cc);
     assert_string_not_equal(toolchain.cc, link);
     toolchain_deinit(&toolchain);
-    mem_free(path);
-    mem_free(link);
-    mem_free(proxy);
 }
 
 /* The version is asked for once for each program that lies there. */
 TEST(version_is_remembered)
 {
-    char *log = mem_printf("%s/log", place);
-    char *text = mem_printf("#!/bin/sh\necho x >>%s\necho 'mycc 1'\n", log);
+    char *log = support_text("%s/log", place);
+    char *text = support_text("#!/bin/sh\necho x >>%s\necho 'mycc 1'\n", log);
     char *cc = make_program("bin/mycc", text);
     struct toolchain toolchain;
     setenv("WARPGYM_CC", cc, 1);
@@ -235,16 +220,14 @@ TEST(version_is_remembered)
         toolchain_deinit(&toolchain);
         assert_int_equal(count_lines(log), 1);
     }
-    mem_free(text);
-    mem_free(cc);
-    text = mem_printf("#!/bin/sh\necho x >>%s\necho 'mycc 2.0'\n", log);
+    text = support_text("#!/bin/sh\necho x >>%s\necho 'mycc 2.0'\n", log);
     cc = make_program("bin/mycc", text);
     toolchain_init(&toolchain, NULL);
     assert_string_equal(toolchain.cc_version, "mycc 2.0");
     toolchain_deinit(&toolchain);
     assert_int_equal(count_lines(log), 2);
     /* Where nothing can be remembered, it is asked for each time. */
-    char *notes = mem_printf("%s/.cache/warpgym/toolchain", place);
+    char *notes = support_text("%s/.cache/warpgym/toolchain", place);
     file_remove_tree(notes);
     assert_int_equal(file_write_atomic(notes, "x", 1, 0600, NULL), 0);
     for (int i = 0; i < 2; i++) {
@@ -253,10 +236,6 @@ TEST(version_is_remembered)
         toolchain_deinit(&toolchain);
     }
     assert_int_equal(count_lines(log), 4);
-    mem_free(notes);
-    mem_free(text);
-    mem_free(cc);
-    mem_free(log);
 }
 
 TEST(odd_versions)
@@ -269,17 +248,14 @@ TEST(odd_versions)
         {"kill -9 $$", "unknown version"},     {":", "unknown version"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char *name = mem_printf("bin/cc-%zu", i);
-        char *text = mem_printf("#!/bin/sh\n%s\n", rows[i].script);
+        char *name = support_text("bin/cc-%zu", i);
+        char *text = support_text("#!/bin/sh\n%s\n", rows[i].script);
         char *cc = make_program(name, text);
         struct toolchain toolchain;
         setenv("WARPGYM_CC", cc, 1);
         toolchain_init(&toolchain, NULL);
         assert_string_equal(toolchain.cc_version, rows[i].version);
         toolchain_deinit(&toolchain);
-        mem_free(cc);
-        mem_free(text);
-        mem_free(name);
     }
 }
 
@@ -289,13 +265,13 @@ TEST(nvcc_behind_a_script)
     static const char version[] = "#!/bin/sh\necho 'nvcc: NVIDIA'\n"
                                   "echo 'Cuda compilation tools, release 13.0, V13.0.88'\n";
     char *real = make_program("opt/cuda-13/bin/nvcc", version);
-    char *text = mem_printf("#!/bin/sh\nexec \"%s\" \"$@\"\n", real);
+    char *text = support_text("#!/bin/sh\nexec \"%s\" \"$@\"\n", real);
     char *wrapper = make_program("local/bin/nvcc", text);
-    char *link = mem_printf("%s/nvcc-link", place);
-    char *cuda = mem_printf("%s/cuda", place);
-    char *through = mem_printf("%s/cuda/bin/nvcc", place);
-    char *include = mem_printf("%s/opt/cuda-13/include/cuda.h", place);
-    char *beside = mem_printf("%s/local/lib/secret", place);
+    char *link = support_text("%s/nvcc-link", place);
+    char *cuda = support_text("%s/cuda", place);
+    char *through = support_text("%s/cuda/bin/nvcc", place);
+    char *include = support_text("%s/opt/cuda-13/include/cuda.h", place);
+    char *beside = support_text("%s/local/lib/secret", place);
     assert_int_equal(symlink("local/bin/nvcc", link), 0);
     assert_int_equal(symlink("opt/cuda-13", cuda), 0);
     const struct {
@@ -319,22 +295,14 @@ TEST(nvcc_behind_a_script)
         assert_false(is_readable(&toolchain, beside));
         toolchain_deinit(&toolchain);
     }
-    mem_free(beside);
-    mem_free(include);
-    mem_free(through);
-    mem_free(cuda);
-    mem_free(link);
-    mem_free(wrapper);
-    mem_free(text);
-    mem_free(real);
 }
 
 TEST(cuda_home)
 {
     struct toolchain toolchain;
-    char *path = mem_printf("%s/nothing", place);
+    char *path = support_text("%s/nothing", place);
     char *nvcc = make_program("cuda/bin/nvcc", "#!/bin/sh\necho 'release 1'\n");
-    char *home = mem_printf("%s/cuda", place);
+    char *home = support_text("%s/cuda", place);
     setenv("CUDA_HOME", home, 1);
     setenv("PATH", path, 1);
     toolchain_init(&toolchain, NULL);
@@ -344,9 +312,6 @@ TEST(cuda_home)
     else
         assert_string_not_equal(toolchain.nvcc, nvcc);
     toolchain_deinit(&toolchain);
-    mem_free(home);
-    mem_free(nvcc);
-    mem_free(path);
 }
 
 /* The bundled toolchain is for machines that have none: not for those that have, nor for a user
@@ -354,7 +319,7 @@ TEST(cuda_home)
 TEST(bundled_is_the_last_resort)
 {
     struct toolchain toolchain;
-    mem_free(make_program("usr/bin/gcc", "#!/bin/sh\necho bundled\n"));
+    make_program("usr/bin/gcc", "#!/bin/sh\necho bundled\n");
     toolchain_init(&toolchain, place);
     assert_non_null(toolchain.cc);
     assert_null(toolchain.root);

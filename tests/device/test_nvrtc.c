@@ -48,14 +48,12 @@ FIXTURE(end)
 static void make_file(const char *name, const char *text)
 {
     struct err err = {0};
-    char *path = mem_printf("%s/%s", place, name);
-    char *directory = mem_strdup(path);
+    char *path = support_text("%s/%s", place, name);
+    char *directory = support_text("%s", path);
     *strrchr(directory, '/') = '\0';
     if (file_make_directories(directory, 0755, &err) < 0 ||
         file_write_atomic(path, text, strlen(text), 0755, &err) < 0)
         fail_msg("%s", err.text);
-    mem_free(directory);
-    mem_free(path);
 }
 
 /* Where things lie below `place`: a program and a library that is found by it; NULL: none is. */
@@ -80,16 +78,14 @@ TEST_WITH(places, NULL, end)
         struct nvrtc_place found;
         assert_int_equal(begin(NULL), 0);
         const char *program = places[i].nvcc ? places[i].nvcc : places[i].python;
-        char *path = mem_printf("%s/%s", place, program);
-        char *wanted = mem_printf("%s/%s", place, places[i].found);
+        char *path = support_text("%s/%s", place, program);
+        char *wanted = support_text("%s/%s", place, places[i].found);
         make_file(program, "");
         make_file(places[i].library, "");
         nvrtc_find(&found, "", places[i].nvcc ? path : NULL, places[i].python ? path : NULL);
         assert_non_null(found.library);
         assert_string_equal(found.library, wanted);
         nvrtc_place_deinit(&found);
-        mem_free(path);
-        mem_free(wanted);
         assert_int_equal(end(NULL), 0);
     }
     assert_int_equal(begin(NULL), 0);

@@ -27,12 +27,10 @@ FIXTURE(teardown)
 static void put(const char *folder, const char *name, const char *library)
 {
     struct err err;
-    char *directory = mem_printf("%s/%s", place, folder);
-    char *path = mem_printf("%s/%s", directory, name);
+    char *directory = support_text("%s/%s", place, folder);
+    char *path = support_text("%s/%s", directory, name);
     assert_ok(file_make_directories(directory, 0755, &err), &err);
     assert_int_equal(symlink(library, path), 0);
-    mem_free(path);
-    mem_free(directory);
 }
 
 TEST_GROUP(fake_cuda_find, NULL);
@@ -42,10 +40,10 @@ TEST_EACH(setup, teardown);
 TEST(around_programs)
 {
     struct optional_library found[OPTIONAL_COUNT];
-    char *fake = mem_printf("%.*s/optional_library.so", (int)(strrchr(fake_cuda, '/') - fake_cuda),
-                            fake_cuda);
-    char *nvcc = mem_printf("%s/toolkit/bin/nvcc", place);
-    char *python = mem_printf("%s/venv/bin/python3", place);
+    char *fake = support_text("%.*s/optional_library.so",
+                              (int)(strrchr(fake_cuda, '/') - fake_cuda), fake_cuda);
+    char *nvcc = support_text("%s/toolkit/bin/nvcc", place);
+    char *python = support_text("%s/venv/bin/python3", place);
     put("toolkit/bin", "nvcc", "/bin/true");
     put("toolkit/lib64", "libnvrtc.so.12", fake);
     put("toolkit/extras/CUPTI/lib64", "libcupti.so.13", fake);
@@ -58,20 +56,16 @@ TEST(around_programs)
         assert_int_equal(strncmp(found[i].path, place, strlen(place)), 0);
     }
     assert_string_equal(found[OPTIONAL_CUBLASLT].name, "cublaslt");
-    mem_free(python);
-    mem_free(nvcc);
-    mem_free(fake);
 }
 
 /* A library of that name without the function is not the one; nothing is no crash. */
 TEST(another_of_that_name)
 {
     struct optional_library found[OPTIONAL_COUNT];
-    char *nvcc = mem_printf("%s/bin/nvcc", place);
+    char *nvcc = support_text("%s/bin/nvcc", place);
     put("lib64", "libnvrtc.so.13", fake_cuda);
     optional_libraries_find(found, nvcc, NULL);
     assert_true(strncmp(found[OPTIONAL_NVRTC].path, place, strlen(place)) != 0);
     optional_libraries_find(found, NULL, "python3");
     assert_string_equal(found[OPTIONAL_NVRTC].name, "nvrtc");
-    mem_free(nvcc);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <time.h>
 
 static struct test_entry *entries; /* by line */
@@ -52,6 +53,26 @@ int tests_run(void)
     for (const struct test_entry *entry = &begin; entry;)
         entry = run_group(entry, &each, &failed);
     return failed;
+}
+
+static struct arena texts;
+
+char *support_text(const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    assert_in_range(length, 0, sizeof text - 1);
+    return arena_strdup(&texts, text);
+}
+
+char *support_keep(char *taken)
+{
+    char *kept = taken ? arena_strdup(&texts, taken) : NULL;
+    mem_free(taken);
+    return kept;
 }
 
 json_t *support_json(const char *text)

@@ -54,6 +54,10 @@
     ((result) == 0 ? (void)0 : support_fail((err)->text, __FILE__, __LINE__))
 _Noreturn void support_fail(const char *text, const char *file, int line);
 
+/* A text that lives as long as the program: no test frees it; and the same of one that the caller
+ * owns (mem_free), which may be NULL. */
+char *support_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *support_keep(char *taken);
 /* The JSON of a text, which is whole; the caller's (json_decref). */
 struct json_t *support_json(const char *text);
 /* Writes a file, and makes the directories above it that are missing. */

@@ -11,7 +11,6 @@ struct reader {
     struct yaml *yaml;
     struct fy_parser *parser;
     struct fy_diag *diag;
-    struct err *err;
 };
 
 /* A bound in a format ("%.60s") may have cut a character of several bytes: no reader of the error,
@@ -29,33 +28,31 @@ static void mend_utf8(char *text)
     }
 }
 
-__attribute__((format(printf, 5, 0))) static int fail_at(const struct yaml *yaml, uint32_t line,
-                                                         uint32_t column, struct err *err,
-                                                         const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static int
+fail_at(const struct yaml *yaml, uint32_t line, uint32_t column, const char *format, va_list args)
 {
     char text[ERR_TEXT_MAX];
     vsnprintf(text, sizeof text, format, args);
     mend_utf8(text);
-    return err_set(err, ERR_INPUT, "%s:%u:%u: %s", yaml->name, line, column, text);
+    return err_set(yaml->err, ERR_INPUT, "%s:%u:%u: %s", yaml->name, line, column, text);
 }
 
-int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, struct err *err,
-              const char *format, ...)
+int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int result = fail_at(yaml, at->line, at->column, err, format, args);
+    int result = fail_at(yaml, at->line, at->column, format, args);
     va_end(args);
     return result;
 }
 
 int yaml_fail_inside(const struct yaml *yaml, const struct yaml_node *at, uint32_t skip,
-                     struct err *err, const char *format, ...)
+                     const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     uint32_t column = at->column + (at->straight ? skip + (at->plain ? 0 : 1) : 0);
-    int result = fail_at(yaml, at->line, column, err, format, args);
+    int result = fail_at(yaml, at->line, column, format, args);
     va_end(args);
     return result;
 }
@@ -66,10 +63,10 @@ static int fail_syntax(const struct reader *reader)
     void *iterator = NULL;
     const struct fy_diag_error *first = fy_diag_errors_iterate(reader->diag, &iterator);
     if (!first || !first->msg)
-        return err_set(reader->err, ERR_INPUT, "%s:1:1: is not YAML", reader->yaml->name);
+        return err_set(reader->yaml->err, ERR_INPUT, "%s:1:1: is not YAML", reader->yaml->name);
     struct yaml_node at = {.line = first->line > 0 ? (uint32_t)first->line : 1,
                            .column = first->column > 0 ? (uint32_t)first->column : 1};
-    return yaml_fail(reader->yaml, &at, reader->err, "%s", first->msg);
+    return yaml_fail(reader->yaml, &at, "%s", first->msg);
 }
 
 static struct fy_event *next_event(const struct reader *reader)
@@ -135,8 +132,7 @@ static int read_entries(const struct reader *reader, struct yaml_node *node, enu
             *link = entry;
             link = (const struct yaml_node **)&entry->next;
             if (++node->count > YAML_ENTRIES && result == 0)
-                result = yaml_fail(reader->yaml, entry, reader->err, "more than %d entries",
-                                   YAML_ENTRIES);
+                result = yaml_fail(reader->yaml, entry, "more than %d entries", YAML_ENTRIES);
         }
         if (result < 0 || type == end)
             return result;
@@ -150,8 +146,7 @@ static int read_node(const struct reader *reader, struct fy_event *event, uint32
     struct yaml_node *node = new_node(reader, event, key);
     *made = node;
     if (depth == YAML_DEPTH)
-        return yaml_fail(reader->yaml, node, reader->err, "is nested deeper than %d levels",
-                         YAML_DEPTH);
+        return yaml_fail(reader->yaml, node, "is nested deeper than %d levels", YAML_DEPTH);
     node->anchored = event->type != FYET_ALIAS && fy_event_get_anchor_token(event);
     node->tagged = fy_event_get_tag_token(event);
     switch (event->type) {
@@ -168,7 +163,7 @@ static int read_node(const struct reader *reader, struct fy_event *event, uint32
         node->kind = YAML_SEQUENCE;
         return read_entries(reader, node, FYET_SEQUENCE_END, depth + 1);
     default:
-        return err_set(reader->err, ERR_INTERNAL, "%s: unexpected YAML event %d",
+        return err_set(reader->yaml->err, ERR_INTERNAL, "%s: unexpected YAML event %d",
                        reader->yaml->name, (int)event->type);
     }
 }
@@ -205,8 +200,8 @@ static int read_stream(const struct reader *reader)
 int yaml_read(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
               size_t bytes, struct err *err)
 {
-    *yaml = (struct yaml){.name = name, .arena = arena};
-    struct reader reader = {.yaml = yaml, .err = err};
+    *yaml = (struct yaml){.name = name, .arena = arena, .err = err};
+    struct reader reader = {.yaml = yaml};
     struct fy_diag_cfg diag_config;
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
@@ -229,37 +224,34 @@ int yaml_read(struct yaml *yaml, struct arena *arena, const char *name, const ch
 }
 
 static int check_key(const struct yaml *yaml, const struct yaml_node *mapping,
-                     const struct yaml_node *key, struct err *err)
+                     const struct yaml_node *key)
 {
     if (key->kind != YAML_SCALAR || key->text[0] == '\0')
-        return yaml_fail(yaml, key, err, "a key must be a plain name");
+        return yaml_fail(yaml, key, "a key must be a plain name");
     const struct yaml_node *first = yaml_get(mapping, key->text);
-    return first->key == key
-               ? 0
-               : yaml_fail(yaml, key, err, "key '%.60s' is given twice (first on line %u)",
-                           key->text, first->key->line);
+    return first->key == key ? 0
+                             : yaml_fail(yaml, key, "key '%.60s' is given twice (first on line %u)",
+                                         key->text, first->key->line);
 }
 
 /* Refuses what only yaml_read takes. */
-static int check_node(const struct yaml *yaml, const struct yaml_node *node, struct err *err)
+static int check_node(const struct yaml *yaml, const struct yaml_node *node)
 {
     int result = 0;
     if (node->kind == YAML_ALIAS || node->anchored)
-        return yaml_fail(yaml, node, err,
-                         "anchors and aliases are not supported: write the value out");
+        return yaml_fail(yaml, node, "anchors and aliases are not supported: write the value out");
     if (node->tagged)
-        return yaml_fail(yaml, node, err, "tags are not supported");
+        return yaml_fail(yaml, node, "tags are not supported");
     for (size_t i = 0; i < node->bytes; i++)
         if ((unsigned char)node->text[i] < ' ' || node->text[i] == 127)
-            return yaml_fail(yaml, node, err,
-                             "a text may hold no line break or control character here");
+            return yaml_fail(yaml, node, "a text may hold no line break or control character here");
     for (const struct yaml_node *entry = node->first; entry && result == 0; entry = entry->next) {
         if (entry->key)
-            result = check_node(yaml, entry->key, err);
+            result = check_node(yaml, entry->key);
         if (result == 0 && entry->key)
-            result = check_key(yaml, node, entry->key, err);
+            result = check_key(yaml, node, entry->key);
         if (result == 0)
-            result = check_node(yaml, entry, err);
+            result = check_node(yaml, entry);
     }
     return result;
 }
@@ -271,10 +263,9 @@ int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const c
     if (result == 0 && !yaml->root)
         result = err_set(err, ERR_INPUT, "%s:1:1: holds no YAML", name);
     if (result == 0)
-        result = check_node(yaml, yaml->root, err);
+        result = check_node(yaml, yaml->root);
     if (result == 0 && yaml->second)
-        result = yaml_fail(yaml, yaml->second, err,
-                           "a second document begins here; one file holds one");
+        result = yaml_fail(yaml, yaml->second, "a second document begins here; one file holds one");
     return result;
 }
 
@@ -287,7 +278,7 @@ const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *ke
 }
 
 int yaml_expect(const struct yaml *yaml, const struct yaml_node *node, enum yaml_kind kind,
-                const char *what, struct err *err)
+                const char *what)
 {
     static const char *const kinds[] = {
         [YAML_SCALAR] = "a single value",
@@ -295,16 +286,16 @@ int yaml_expect(const struct yaml *yaml, const struct yaml_node *node, enum yaml
         [YAML_MAPPING] = "a mapping: {key: value}",
     };
     if (node->kind == YAML_SCALAR && node->text[0] == '\0')
-        return yaml_fail(yaml, node, err, "%s has no value", what);
+        return yaml_fail(yaml, node, "%s has no value", what);
     if (node->kind != kind)
-        return yaml_fail(yaml, node, err, "%s must be %s", what, kinds[kind]);
+        return yaml_fail(yaml, node, "%s must be %s", what, kinds[kind]);
     return 0;
 }
 
 int yaml_expect_keys(const struct yaml *yaml, const struct yaml_node *node, const char *what,
-                     const char *const *keys, size_t count, struct err *err)
+                     const char *const *keys, size_t count)
 {
-    int result = yaml_expect(yaml, node, YAML_MAPPING, what, err);
+    int result = yaml_expect(yaml, node, YAML_MAPPING, what);
     if (result < 0)
         return result;
     for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
@@ -316,28 +307,27 @@ int yaml_expect_keys(const struct yaml *yaml, const struct yaml_node *node, cons
             continue;
         struct err unknown;
         err_unknown(&unknown, "key", key, keys, count);
-        return yaml_fail(yaml, entry->key, err, "%s", unknown.text);
+        return yaml_fail(yaml, entry->key, "%s", unknown.text);
     }
     return 0;
 }
 
 int yaml_expect_bool(const struct yaml *yaml, const struct yaml_node *node, const char *what,
-                     bool *value, struct err *err)
+                     bool *value)
 {
-    int result = yaml_expect(yaml, node, YAML_SCALAR, what, err);
+    int result = yaml_expect(yaml, node, YAML_SCALAR, what);
     if (result < 0)
         return result;
     *value = strcmp(node->text, "true") == 0;
     if (!*value && strcmp(node->text, "false") != 0)
-        return yaml_fail(yaml, node, err, "%s must be true or false, not '%.60s'", what,
-                         node->text);
+        return yaml_fail(yaml, node, "%s must be true or false, not '%.60s'", what, node->text);
     return 0;
 }
 
 int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node, const char *what,
-                       const char *const *choices, size_t count, uint32_t *choice, struct err *err)
+                       const char *const *choices, size_t count, uint32_t *choice)
 {
-    int result = yaml_expect(yaml, node, YAML_SCALAR, what, err);
+    int result = yaml_expect(yaml, node, YAML_SCALAR, what);
     if (result < 0)
         return result;
     for (size_t i = 0; i < count; i++)
@@ -347,5 +337,5 @@ int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node, co
         }
     struct err unknown;
     err_unknown(&unknown, what, node->text, choices, count);
-    return yaml_fail(yaml, node, err, "%s", unknown.text);
+    return yaml_fail(yaml, node, "%s", unknown.text);
 }

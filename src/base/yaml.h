@@ -40,6 +40,7 @@ struct yaml_node {
 struct yaml {
     const char *name; /* how errors call the document: a path */
     struct arena *arena;
+    struct err *err;                /* filled by each function that fails */
     const struct yaml_node *root;   /* NULL: there is no document */
     const struct yaml_node *second; /* where another document begins, which is not read; or NULL */
 };
@@ -51,27 +52,25 @@ NODISCARD int yaml_parse(struct yaml *yaml, struct arena *arena, const char *nam
                          size_t bytes, struct err *err);
 
 /* "NAME:LINE:COLUMN: …" as ERR_INPUT; returns ERR_INPUT. */
-int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, struct err *err,
-              const char *format, ...) __attribute__((format(printf, 4, 5)));
+int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same, for the place `skip` characters behind the begin of a scalar's text (for the scalar
  * itself where the document writes that text in another way). */
 int yaml_fail_inside(const struct yaml *yaml, const struct yaml_node *at, uint32_t skip,
-                     struct err *err, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The value of a key, or NULL. */
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
 
 /* Each of these says what is wrong with the node unless it is of that kind; `what` names it. */
 NODISCARD int yaml_expect(const struct yaml *yaml, const struct yaml_node *node,
-                          enum yaml_kind kind, const char *what, struct err *err);
+                          enum yaml_kind kind, const char *what);
 /* A mapping with no keys but these; an unknown one gets the nearest as a hint. */
 NODISCARD int yaml_expect_keys(const struct yaml *yaml, const struct yaml_node *node,
-                               const char *what, const char *const *keys, size_t count,
-                               struct err *err);
+                               const char *what, const char *const *keys, size_t count);
 NODISCARD int yaml_expect_bool(const struct yaml *yaml, const struct yaml_node *node,
-                               const char *what, bool *value, struct err *err);
+                               const char *what, bool *value);
 /* A scalar that is one of `choices`: sets its place among them. */
 NODISCARD int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node,
                                  const char *what, const char *const *choices, size_t count,
-                                 uint32_t *choice, struct err *err);
+                                 uint32_t *choice);

@@ -24,7 +24,7 @@ int native_expression(struct native *native, const struct yaml_node *node, const
                       bool names, const struct expression **expression)
 {
     struct problem *problem = native->problem;
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, what, native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, what);
     if (result < 0)
         return result;
     struct err inner;
@@ -32,8 +32,8 @@ int native_expression(struct native *native, const struct yaml_node *node, const
     if (expression_parse_placed(&problem->arena, node->text, problem->size_names,
                                 names ? problem->size_count : 0, expression, &column, &inner) == 0)
         return 0;
-    return yaml_fail_inside(native->yaml, node, column - 1, native->err, "%s: %s%s", what,
-                            inner.text, cut_at_comma(node) ? "; " NATIVE_QUOTE_HINT : "");
+    return yaml_fail_inside(native->yaml, node, column - 1, "%s: %s%s", what, inner.text,
+                            cut_at_comma(node) ? "; " NATIVE_QUOTE_HINT : "");
 }
 
 static int parse_number(struct native *native, const struct yaml_node *node, const char *what,
@@ -53,8 +53,8 @@ static int parse_size(struct native *native, const struct yaml_node *node, int64
     if (result < 0)
         return result;
     if (!(value >= 1 && value <= SIZE_MOST) || value != floor(value))
-        return yaml_fail(native->yaml, node, native->err,
-                         "a size is a whole number from 1 on, not %.60s", node->text);
+        return yaml_fail(native->yaml, node, "a size is a whole number from 1 on, not %.60s",
+                         node->text);
     *size = (int64_t)value;
     return 0;
 }
@@ -64,7 +64,7 @@ int native_tolerance(struct native *native, const struct yaml_node *node,
 {
     static const char *const keys[] = {"relative", "absolute", "scale", "exact"};
     static const char *const scales[] = {"none", "rms"};
-    int result = yaml_expect_keys(native->yaml, node, "tolerance", keys, COUNT(keys), native->err);
+    int result = yaml_expect_keys(native->yaml, node, "tolerance", keys, COUNT(keys));
     if (result < 0)
         return result;
     *tolerance = (struct tolerance){.scale = SCALE_RMS};
@@ -73,28 +73,28 @@ int native_tolerance(struct native *native, const struct yaml_node *node,
     const struct yaml_node *absolute = yaml_get(node, "absolute");
     const struct yaml_node *scale = yaml_get(node, "scale");
     if (exact)
-        result = yaml_expect_bool(native->yaml, exact, "exact", &tolerance->exact, native->err);
+        result = yaml_expect_bool(native->yaml, exact, "exact", &tolerance->exact);
     if (result == 0 && relative)
         result = parse_number(native, relative, "relative", &tolerance->relative);
     if (result == 0 && absolute)
         result = parse_number(native, absolute, "absolute", &tolerance->absolute);
     if (result == 0 && scale) {
         uint32_t choice;
-        result = yaml_expect_choice(native->yaml, scale, "scale", scales, 2, &choice, native->err);
+        result = yaml_expect_choice(native->yaml, scale, "scale", scales, 2, &choice);
         tolerance->scale = result == 0 && choice == 0 ? SCALE_NONE : SCALE_RMS;
     }
     if (result < 0)
         return result;
     if (relative && !(tolerance->relative >= 0 && tolerance->relative < 1))
-        return yaml_fail(native->yaml, relative, native->err,
-                         "relative must be from 0 to below 1, not %.60s", relative->text);
+        return yaml_fail(native->yaml, relative, "relative must be from 0 to below 1, not %.60s",
+                         relative->text);
     if (absolute && !(tolerance->absolute >= 0 && isfinite(tolerance->absolute)))
-        return yaml_fail(native->yaml, absolute, native->err,
-                         "absolute must be a number from 0 on, not %.60s", absolute->text);
+        return yaml_fail(native->yaml, absolute, "absolute must be a number from 0 on, not %.60s",
+                         absolute->text);
     if (exact && tolerance->exact && (relative || absolute || scale))
-        return yaml_fail(native->yaml, exact->key, native->err, "exact: true allows no other key");
+        return yaml_fail(native->yaml, exact->key, "exact: true allows no other key");
     if (!tolerance->exact && tolerance->relative == 0 && tolerance->absolute == 0)
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "a tolerance of nothing: write {exact: true}, or a relative one");
     if (tolerance->exact)
         tolerance->scale = SCALE_NONE;
@@ -120,7 +120,7 @@ static int parse_tolerances(struct native *native, const struct yaml_node *node)
         else if (!dtype_facts(argument->dtype)->floating)
             argument->tolerance.exact = true;
         else
-            return yaml_fail(native->yaml, native->argument_nodes[i]->key, native->err,
+            return yaml_fail(native->yaml, native->argument_nodes[i]->key,
                              "'%.60s' has no tolerance: it is floating, and the key 'tolerance' "
                              "is missing",
                              argument->name);
@@ -138,13 +138,13 @@ static int check_sizes(struct native *native, const struct yaml_node *node, cons
     char text[LIMIT_SIZES * 32];
     problem_sizes_text(problem, sizes, text, sizeof text);
     if (!draw_accepts(problem, sizes))
-        return yaml_fail(native->yaml, node, native->err, "%s %s does not satisfy 'require: %s'",
-                         what, text, expression_text(problem->require));
+        return yaml_fail(native->yaml, node, "%s %s does not satisfy 'require: %s'", what, text,
+                         expression_text(problem->require));
     if (problem_layout(problem, sizes, &layout, &inner) < 0)
-        return yaml_fail(native->yaml, node, native->err, "%s: %s", what, inner.text);
+        return yaml_fail(native->yaml, node, "%s: %s", what, inner.text);
     double flops = problem_flops(problem, sizes), bytes = problem_bytes(problem, sizes);
     if (!(flops >= 0 && bytes >= 0 && isfinite(flops) && isfinite(bytes)))
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "%s %s: work is %g flops and %g bytes; both must be numbers from 0 on",
                          what, text, flops, bytes);
     return 0;
@@ -154,11 +154,11 @@ static int check_sizes(struct native *native, const struct yaml_node *node, cons
 static int check_row_keys(struct native *native, const struct yaml_node *row, const char *what)
 {
     const struct problem *problem = native->problem;
-    int result = yaml_expect_keys(native->yaml, row, what, problem->size_names, problem->size_count,
-                                  native->err);
+    int result = yaml_expect_keys(native->yaml, row, what, problem->size_names,
+                                  problem->size_count);
     for (uint32_t i = 0; i < problem->size_count && result == 0; i++)
         if (!yaml_get(row, problem->size_names[i]))
-            return yaml_fail(native->yaml, row, native->err, "%s gives no value for '%.60s'", what,
+            return yaml_fail(native->yaml, row, "%s gives no value for '%.60s'", what,
                              problem->size_names[i]);
     return result;
 }
@@ -167,12 +167,12 @@ static int parse_rows(struct native *native, const struct yaml_node *node, const
                       struct size_set *sets, uint32_t *count)
 {
     const struct problem *problem = native->problem;
-    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, what, native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, what);
     if (result < 0)
         return result;
     if (node->count == 0 || node->count > LIMIT_SIZE_SETS)
-        return yaml_fail(native->yaml, node, native->err, "%s has 1 to %d rows, not %u", what,
-                         LIMIT_SIZE_SETS, node->count);
+        return yaml_fail(native->yaml, node, "%s has 1 to %d rows, not %u", what, LIMIT_SIZE_SETS,
+                         node->count);
     for (const struct yaml_node *row = node->first; row; row = row->next) {
         struct size_set *set = &sets[*count];
         result = check_row_keys(native, row, what);
@@ -184,8 +184,7 @@ static int parse_rows(struct native *native, const struct yaml_node *node, const
             return result;
         for (uint32_t i = 0; i < *count; i++)
             if (memcmp(&sets[i], set, sizeof *set) == 0)
-                return yaml_fail(native->yaml, row, native->err, "%s: the same sizes as row %u",
-                                 what, i + 1);
+                return yaml_fail(native->yaml, row, "%s: the same sizes as row %u", what, i + 1);
         *count += 1;
     }
     return 0;
@@ -194,17 +193,17 @@ static int parse_rows(struct native *native, const struct yaml_node *node, const
 static int parse_range(struct native *native, const struct yaml_node *node,
                        struct size_range *range)
 {
-    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, "a range of draw", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, "a range of draw");
     if (result < 0)
         return result;
     if (node->count != 2)
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "a range is [low, high], both inclusive, not %u numbers", node->count);
     result = parse_size(native, node->first, &range->low);
     if (result == 0)
         result = parse_size(native, node->first->next, &range->high);
     if (result == 0 && range->low > range->high)
-        return yaml_fail(native->yaml, node, native->err, "the range [%lld, %lld] is empty",
+        return yaml_fail(native->yaml, node, "the range [%lld, %lld] is empty",
                          (long long)range->low, (long long)range->high);
     return result;
 }
@@ -233,7 +232,7 @@ static int parse_draw(struct native *native, const struct yaml_node *node)
         result = check_sizes(native, node, "draw", &sizes);
     }
     if (result == 0 && !found)
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "1024 sets were drawn from these ranges, and none satisfies 'require: %s'",
                          problem->require ? expression_text(problem->require) : "");
     return result;
@@ -243,7 +242,7 @@ static int parse_work(struct native *native, const struct yaml_node *node)
 {
     static const char *const keys[] = {"flops", "bytes"};
     struct problem *problem = native->problem;
-    int result = yaml_expect_keys(native->yaml, node, "work", keys, 2, native->err);
+    int result = yaml_expect_keys(native->yaml, node, "work", keys, 2);
     const struct yaml_node *flops = result == 0 ? yaml_get(node, "flops") : NULL;
     const struct yaml_node *bytes = result == 0 ? yaml_get(node, "bytes") : NULL;
     if (flops)
@@ -266,9 +265,9 @@ static int parse_oracle(struct native *native, const struct yaml_node *node)
     problem->oracle = possible;
     if (!node)
         return 0;
-    int result = yaml_expect_bool(native->yaml, node, "oracle", &problem->oracle, native->err);
+    int result = yaml_expect_bool(native->yaml, node, "oracle", &problem->oracle);
     if (result == 0 && problem->oracle && !possible)
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "oracle: true needs floating arguments, all of them f32 or f16: double "
                          "takes the place of these two types");
     return result;
@@ -276,7 +275,7 @@ static int parse_oracle(struct native *native, const struct yaml_node *node)
 
 static int parse_name(struct native *native, const struct yaml_node *node)
 {
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "name", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "name");
     if (result < 0)
         return result;
     const char *name = node->text;
@@ -284,10 +283,10 @@ static int parse_name(struct native *native, const struct yaml_node *node)
                                      "0123456789_-";
     size_t good = strspn(name, name_bytes);
     if (name[good] != '\0')
-        return yaml_fail_inside(native->yaml, node, (uint32_t)good, native->err,
+        return yaml_fail_inside(native->yaml, node, (uint32_t)good,
                                 "a name is made of letters, digits, '_' and '-'");
     if (strlen(name) >= LIMIT_NAME_BYTES)
-        return yaml_fail(native->yaml, node, native->err, "the name is longer than %d characters",
+        return yaml_fail(native->yaml, node, "the name is longer than %d characters",
                          LIMIT_NAME_BYTES - 1);
     const char *path = native->yaml->name;
     const char *end = strrchr(path, '/');
@@ -297,7 +296,7 @@ static int parse_name(struct native *native, const struct yaml_node *node)
     bool known = length > 0 && strncmp(start, ".", length) != 0 &&
                  strncmp(start, "..", length) != 0;
     if (known && (strlen(name) != length || memcmp(start, name, length) != 0))
-        return yaml_fail(native->yaml, node, native->err,
+        return yaml_fail(native->yaml, node,
                          "name is '%.60s', but the directory is called '%.*s': they must agree",
                          name, (int)(length < 60 ? length : 60), start);
     native->problem->name = name;
@@ -306,7 +305,7 @@ static int parse_name(struct native *native, const struct yaml_node *node)
 
 static int parse_summary(struct native *native, const struct yaml_node *node)
 {
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "summary", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "summary");
     native->problem->summary = node->text;
     return result;
 }
@@ -317,12 +316,12 @@ static int parse_category(struct native *native, const struct yaml_node *node)
     problem->category = "";
     if (!node)
         return 0;
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "category", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "category");
     if (result < 0)
         return result;
     problem->category = category_find(node->text);
     return problem->category ? 0
-                             : yaml_fail(native->yaml, node, native->err, "%s",
+                             : yaml_fail(native->yaml, node, "%s",
                                          category_complaint(&problem->arena, node->text));
 }
 
@@ -330,14 +329,14 @@ static int parse_launch(struct native *native, const struct yaml_node *node)
 {
     struct err inner;
     uint32_t line;
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "launch", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "launch");
     if (result < 0)
         return result;
     if (strchr(node->text, '\n'))
-        return yaml_fail(native->yaml, node, native->err, "launch is one line");
+        return yaml_fail(native->yaml, node, "launch is one line");
     native->problem->launch = node->text;
     if (native_try_launch(native->problem, "", &line, &inner) < 0)
-        return yaml_fail(native->yaml, node, native->err, "launch: %s", inner.text);
+        return yaml_fail(native->yaml, node, "launch: %s", inner.text);
     return 0;
 }
 
@@ -349,10 +348,10 @@ static int parse_document(struct native *native, const struct yaml_node *root)
                                        "oracle", "launch",    "category"};
     enum { NEEDED = 6 };
     struct problem *problem = native->problem;
-    int result = yaml_expect_keys(native->yaml, root, "a problem", keys, COUNT(keys), native->err);
+    int result = yaml_expect_keys(native->yaml, root, "a problem", keys, COUNT(keys));
     for (size_t i = 0; i < NEEDED && result == 0; i++)
         if (!yaml_get(root, keys[i]))
-            return yaml_fail(native->yaml, root, native->err, "the key '%s' is missing", keys[i]);
+            return yaml_fail(native->yaml, root, "the key '%s' is missing", keys[i]);
     if (result == 0)
         result = parse_name(native, yaml_get(root, "name"));
     if (result == 0)
@@ -389,7 +388,7 @@ static int parse_yaml(struct problem *problem, const char *path_name, const char
                       size_t bytes, struct err *err)
 {
     struct yaml yaml;
-    struct native native = {.problem = problem, .yaml = &yaml, .err = err};
+    struct native native = {.problem = problem, .yaml = &yaml};
     problem->format = PROBLEM_NATIVE;
     problem->yaml_path = arena_strdup(&problem->arena, path_name);
     int result = file_check_text(path_name, text, bytes, err);

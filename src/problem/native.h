@@ -45,7 +45,6 @@ struct yaml_node;
 struct native {
     struct problem *problem;
     struct yaml *yaml;
-    struct err *err;
     const struct yaml_node *argument_nodes[LIMIT_ARGUMENTS];
     bool tolerance_given[LIMIT_ARGUMENTS];
 };

@@ -44,8 +44,8 @@ static int parse_fill_parameter(struct native *native, const struct yaml_node *n
     if (expression_parse_placed(&problem->arena, copy, problem->size_names, problem->size_count,
                                 expression, &column, &inner) == 0)
         return 0;
-    return yaml_fail_inside(native->yaml, node, (uint32_t)skip + column - 1, native->err,
-                            "fill: %s", inner.text);
+    return yaml_fail_inside(native->yaml, node, (uint32_t)skip + column - 1, "fill: %s",
+                            inner.text);
 }
 
 /* Length of the parameter that begins at `text`: to the next ',' or ')' outside parentheses. */
@@ -75,13 +75,13 @@ static int parse_fill_parameters(struct native *native, const struct yaml_node *
         *count += 1;
         at += length;
         if (text[at] == '\0')
-            return yaml_fail_inside(native->yaml, node, (uint32_t)at, native->err,
+            return yaml_fail_inside(native->yaml, node, (uint32_t)at,
                                     "fill: missing ')'; " NATIVE_QUOTE_HINT);
         if (text[at++] == ')')
             break;
     }
     if (text[at - 1] != ')' || text[at] != '\0')
-        return yaml_fail_inside(native->yaml, node, (uint32_t)at, native->err,
+        return yaml_fail_inside(native->yaml, node, (uint32_t)at,
                                 "fill: expected nothing more here");
     return 0;
 }
@@ -89,7 +89,7 @@ static int parse_fill_parameters(struct native *native, const struct yaml_node *
 static int parse_fill(struct native *native, const struct yaml_node *node,
                       struct argument *argument)
 {
-    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "fill", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "fill");
     if (result < 0)
         return result;
     size_t length = strcspn(node->text, " (");
@@ -101,8 +101,7 @@ static int parse_fill(struct native *native, const struct yaml_node *node,
     struct yaml_node name = *node;
     name.text = word;
     uint32_t choice;
-    result = yaml_expect_choice(native->yaml, &name, "fill", names, FILL_FORMS, &choice,
-                                native->err);
+    result = yaml_expect_choice(native->yaml, &name, "fill", names, FILL_FORMS, &choice);
     if (result < 0)
         return result;
     const struct fill_form *form = &fill_forms[choice];
@@ -113,21 +112,22 @@ static int parse_fill(struct native *native, const struct yaml_node *node,
         result = parse_fill_parameters(native, node, (size_t)(open - node->text) + 1, argument,
                                        &count);
     else if (*open != '\0')
-        return yaml_fail_inside(native->yaml, node, (uint32_t)(open - node->text), native->err,
+        return yaml_fail_inside(native->yaml, node, (uint32_t)(open - node->text),
                                 "fill: expected '(' or nothing more here");
     if (result < 0)
         return result;
     if (count < form->least || count > form->most || (form->kind == FILL_NORMAL && count == 1))
-        return yaml_fail(native->yaml, node, native->err, "fill: write %s", form->usage);
+        return yaml_fail(native->yaml, node, "fill: write %s", form->usage);
     const char *why = fill_check_kind(form->kind, argument->dtype, argument->role == ROLE_SCALAR);
     if (why)
-        return yaml_fail(native->yaml, node, native->err, "fill '%s' of '%s' (%s): %s", form->name,
+        return yaml_fail(native->yaml, node, "fill '%s' of '%s' (%s): %s", form->name,
                          argument->name, type_names[argument->dtype], why);
     if (form->kind == FILL_NORMAL && count == 0) {
-        result = expression_parse(&native->problem->arena, "0", NULL, 0, &argument->a, native->err);
+        result = expression_parse(&native->problem->arena, "0", NULL, 0, &argument->a,
+                                  native->yaml->err);
         if (result == 0)
             result = expression_parse(&native->problem->arena, "1", NULL, 0, &argument->b,
-                                      native->err);
+                                      native->yaml->err);
     }
     return result;
 }
@@ -135,11 +135,11 @@ static int parse_fill(struct native *native, const struct yaml_node *node,
 static int parse_shape(struct native *native, const struct yaml_node *node,
                        struct argument *argument)
 {
-    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, "shape", native->err);
+    int result = yaml_expect(native->yaml, node, YAML_SEQUENCE, "shape");
     if (result < 0)
         return result;
     if (node->count == 0 || node->count > LIMIT_DIMENSIONS)
-        return yaml_fail(native->yaml, node, native->err, "a shape has 1 to %d dimensions, not %u",
+        return yaml_fail(native->yaml, node, "a shape has 1 to %d dimensions, not %u",
                          LIMIT_DIMENSIONS, node->count);
     for (const struct yaml_node *entry = node->first; entry && result == 0; entry = entry->next)
         result = native_expression(native, entry, "a dimension", true,
@@ -153,12 +153,11 @@ static int check_presence(struct native *native, const struct yaml_node *argumen
 {
     const struct yaml_node *node = yaml_get(argument_node, key);
     if (node && !allowed)
-        return yaml_fail(native->yaml, node->key, native->err, "'%s' takes no %s: its role is %s",
+        return yaml_fail(native->yaml, node->key, "'%s' takes no %s: its role is %s",
                          argument_node->key->text, key, role_names[role]);
     if (!node && wanted)
-        return yaml_fail(native->yaml, argument_node->key, native->err,
-                         "'%s' needs a %s: its role is %s", argument_node->key->text, key,
-                         role_names[role]);
+        return yaml_fail(native->yaml, argument_node->key, "'%s' needs a %s: its role is %s",
+                         argument_node->key->text, key, role_names[role]);
     return 0;
 }
 
@@ -185,21 +184,18 @@ static int parse_role(struct native *native, const struct yaml_node *node,
     const struct yaml_node *fill = node->kind == YAML_MAPPING ? yaml_get(node, "fill") : NULL;
     argument->name = node->key->text;
     if (strlen(argument->name) >= LIMIT_NAME_BYTES)
-        return yaml_fail(native->yaml, node->key, native->err, "the name is too long");
+        return yaml_fail(native->yaml, node->key, "the name is too long");
     /* The frequent slip first: it leaves the strange key "1)" behind. */
     if (fill && fill->kind == YAML_SCALAR && strchr(fill->text, '(') && !strchr(fill->text, ')'))
-        return yaml_fail(native->yaml, fill, native->err, "fill: missing ')'; " NATIVE_QUOTE_HINT);
-    int result = yaml_expect_keys(native->yaml, node, "an argument", keys, COUNT(keys),
-                                  native->err);
+        return yaml_fail(native->yaml, fill, "fill: missing ')'; " NATIVE_QUOTE_HINT);
+    int result = yaml_expect_keys(native->yaml, node, "an argument", keys, COUNT(keys));
     if (result < 0)
         return result;
     const struct yaml_node *role_node = yaml_get(node, "role");
     if (!role_node)
-        return yaml_fail(native->yaml, node->key, native->err, "'%.60s' has no role",
-                         argument->name);
+        return yaml_fail(native->yaml, node->key, "'%.60s' has no role", argument->name);
     uint32_t role;
-    result = yaml_expect_choice(native->yaml, role_node, "role", role_names, ROLES, &role,
-                                native->err);
+    result = yaml_expect_choice(native->yaml, role_node, "role", role_names, ROLES, &role);
     if (result < 0)
         return result;
     argument->role = role;
@@ -207,10 +203,10 @@ static int parse_role(struct native *native, const struct yaml_node *node,
         return 0;
     argument->dtype = DTYPE_U64;
     if (expression_reserves(argument->name))
-        return yaml_fail(native->yaml, node->key, native->err,
+        return yaml_fail(native->yaml, node->key,
                          "a size may not be called '%s': that is a function", argument->name);
     if (problem->size_count == LIMIT_SIZES)
-        return yaml_fail(native->yaml, node->key, native->err, "more than %d sizes", LIMIT_SIZES);
+        return yaml_fail(native->yaml, node->key, "more than %d sizes", LIMIT_SIZES);
     problem->size_names[problem->size_count++] = argument->name;
     return 0;
 }
@@ -224,7 +220,7 @@ static int parse_argument(struct native *native, uint32_t index)
     if (result < 0 || argument->role == ROLE_SIZE)
         return result;
     result = yaml_expect_choice(native->yaml, yaml_get(node, "type"), "type", type_names,
-                                DTYPE_COUNT, &argument->dtype, native->err);
+                                DTYPE_COUNT, &argument->dtype);
     const struct yaml_node *shape = yaml_get(node, "shape");
     if (result == 0 && shape)
         result = parse_shape(native, shape, argument);
@@ -273,23 +269,23 @@ static int check_signature(struct native *native, const struct yaml_node *node,
         const struct argument *argument = &problem->arguments[i];
         char wanted[2 * LIMIT_NAME_BYTES];
         if (strcmp(parameter->name, argument->name) != 0)
-            return yaml_fail_inside(native->yaml, node, parameter->column - 1, native->err,
+            return yaml_fail_inside(native->yaml, node, parameter->column - 1,
                                     "parameter %u is '%.60s' here but '%.60s' under arguments: "
                                     "names and order must agree",
                                     i + 1, parameter->name, argument->name);
         wanted_parameter(argument, wanted, sizeof wanted);
         if (!parameter_agrees(parameter, argument))
-            return yaml_fail_inside(native->yaml, node, parameter->column - 1, native->err,
+            return yaml_fail_inside(native->yaml, node, parameter->column - 1,
                                     "as argument '%.60s' is declared, this must be '%s'",
                                     argument->name, wanted);
     }
     if (signature->count > problem->argument_count)
         return yaml_fail_inside(native->yaml, node,
                                 signature->parameters[problem->argument_count].column - 1,
-                                native->err, "parameter '%.60s' is missing under arguments",
+                                "parameter '%.60s' is missing under arguments",
                                 signature->parameters[problem->argument_count].name);
     if (signature->count < problem->argument_count)
-        return yaml_fail(native->yaml, native->argument_nodes[signature->count]->key, native->err,
+        return yaml_fail(native->yaml, native->argument_nodes[signature->count]->key,
                          "argument '%.60s' is missing in the signature",
                          problem->arguments[signature->count].name);
     return 0;
@@ -299,14 +295,13 @@ int native_arguments(struct native *native, const struct yaml_node *arguments,
                      const struct yaml_node *signature_node)
 {
     struct problem *problem = native->problem;
-    int result = yaml_expect(native->yaml, arguments, YAML_MAPPING, "arguments", native->err);
+    int result = yaml_expect(native->yaml, arguments, YAML_MAPPING, "arguments");
     if (result < 0)
         return result;
     bool computes = false;
     for (const struct yaml_node *node = arguments->first; node; node = node->next) {
         if (problem->argument_count == LIMIT_ARGUMENTS)
-            return yaml_fail(native->yaml, node->key, native->err, "more than %d arguments",
-                             LIMIT_ARGUMENTS);
+            return yaml_fail(native->yaml, node->key, "more than %d arguments", LIMIT_ARGUMENTS);
         struct argument *argument = &problem->arguments[problem->argument_count];
         native->argument_nodes[problem->argument_count++] = node;
         result = parse_role(native, node, argument);
@@ -315,12 +310,12 @@ int native_arguments(struct native *native, const struct yaml_node *arguments,
         computes = computes || argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
     }
     if (!computes)
-        return yaml_fail(native->yaml, arguments->key, native->err,
+        return yaml_fail(native->yaml, arguments->key,
                          "no argument is out or inout: nothing is computed");
     for (uint32_t i = 0; i < problem->argument_count && result == 0; i++)
         result = parse_argument(native, i);
     if (result == 0)
-        result = yaml_expect(native->yaml, signature_node, YAML_SCALAR, "signature", native->err);
+        result = yaml_expect(native->yaml, signature_node, YAML_SCALAR, "signature");
     if (result < 0)
         return result;
     struct signature signature;
@@ -328,7 +323,7 @@ int native_arguments(struct native *native, const struct yaml_node *arguments,
     uint32_t column = 1;
     problem->signature = signature_node->text;
     if (signature_parse(&problem->arena, problem->signature, &signature, &column, &inner) < 0)
-        return yaml_fail_inside(native->yaml, signature_node, column - 1, native->err,
-                                "signature: %s", inner.text);
+        return yaml_fail_inside(native->yaml, signature_node, column - 1, "signature: %s",
+                                inner.text);
     return check_signature(native, signature_node, &signature);
 }

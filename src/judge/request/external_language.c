@@ -26,7 +26,6 @@ struct reading {
     struct yaml yaml;
     struct arena *arena;
     const char *directory;
-    struct err *err;
 };
 
 static bool is_word(const char *text, const char *characters)
@@ -42,7 +41,7 @@ static const char *read_path(struct reading *reading, const struct yaml_node *no
         return arena_strdup(reading->arena, node->text);
     if (strncmp(node->text, "./", 2) == 0)
         return arena_printf(reading->arena, "%s/%s", reading->directory, node->text + 2);
-    (void)yaml_fail(&reading->yaml, node, reading->err,
+    (void)yaml_fail(&reading->yaml, node,
                     "'%.100s' must be an absolute path, or begin with ./ (beside this file)",
                     node->text);
     return NULL;
@@ -50,18 +49,17 @@ static const char *read_path(struct reading *reading, const struct yaml_node *no
 
 /* Scalars of a sequence; NULL with an error. `reserved`: entries to leave free before them. */
 static const char **read_list(struct reading *reading, const struct yaml_node *node,
-                              const char *what, size_t reserved, struct err *err)
+                              const char *what, size_t reserved)
 {
-    if (yaml_expect(&reading->yaml, node, YAML_SEQUENCE, what, err) < 0)
+    if (yaml_expect(&reading->yaml, node, YAML_SEQUENCE, what) < 0)
         return NULL;
     if (node->count == 0 || node->count > LIMIT_LANGUAGE_WORDS) {
-        (void)yaml_fail(&reading->yaml, node, err, "%s has 1 to %d entries", what,
-                        LIMIT_LANGUAGE_WORDS);
+        (void)yaml_fail(&reading->yaml, node, "%s has 1 to %d entries", what, LIMIT_LANGUAGE_WORDS);
         return NULL;
     }
     const char **words = arena_alloc(reading->arena, (reserved + node->count + 1) * sizeof *words);
     for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-        if (yaml_expect(&reading->yaml, entry, YAML_SCALAR, what, err) < 0)
+        if (yaml_expect(&reading->yaml, entry, YAML_SCALAR, what) < 0)
             return NULL;
         words[reserved++] = entry->text;
     }
@@ -72,7 +70,7 @@ static const char **read_list(struct reading *reading, const struct yaml_node *n
 static const char *const *read_command(struct reading *reading, const char *key)
 {
     const struct yaml_node *node = yaml_get(reading->yaml.root, key);
-    const char **words = read_list(reading, node, key, 0, reading->err);
+    const char **words = read_list(reading, node, key, 0);
     const char *path = words ? read_path(reading, node->first) : NULL;
     if (path)
         words[0] = path;
@@ -81,15 +79,14 @@ static const char *const *read_command(struct reading *reading, const char *key)
 
 static int read_name(struct reading *reading, struct language *language)
 {
-    struct err *err = reading->err;
     const struct yaml_node *node = yaml_get(reading->yaml.root, "name");
-    int result = yaml_expect(&reading->yaml, node, YAML_SCALAR, "name", err);
+    int result = yaml_expect(&reading->yaml, node, YAML_SCALAR, "name");
     if (result < 0)
         return result;
     if (!is_word(node->text, NAME_CHARACTERS))
-        return yaml_fail(&reading->yaml, node, err, "a name is letters, digits and _-+");
+        return yaml_fail(&reading->yaml, node, "a name is letters, digits and _-+");
     if (language_named(node->text))
-        return yaml_fail(&reading->yaml, node, err, "'%s' is one of warpgym's own languages",
+        return yaml_fail(&reading->yaml, node, "'%s' is one of warpgym's own languages",
                          node->text);
     language->name = language->title = node->text;
     return 0;
@@ -97,19 +94,18 @@ static int read_name(struct reading *reading, struct language *language)
 
 static int read_endings(struct reading *reading, struct language *language)
 {
-    struct err *err = reading->err;
     const struct yaml_node *node = yaml_get(reading->yaml.root, "endings");
-    const char **endings = read_list(reading, node, "endings", 0, err);
+    const char **endings = read_list(reading, node, "endings", 0);
     if (!endings)
         return ERR_INPUT;
     if (node->count > LANGUAGE_ENDINGS)
-        return yaml_fail(&reading->yaml, node, err, "%d endings are the most", LANGUAGE_ENDINGS);
+        return yaml_fail(&reading->yaml, node, "%d endings are the most", LANGUAGE_ENDINGS);
     for (size_t i = 0; endings[i]; i++) {
         if (endings[i][0] != '.' || !is_word(endings[i] + 1, NAME_CHARACTERS))
-            return yaml_fail(&reading->yaml, node, err, "an ending is like .cl, not '%.32s'",
+            return yaml_fail(&reading->yaml, node, "an ending is like .cl, not '%.32s'",
                              endings[i]);
         if (language_owns(NULL, endings[i]))
-            return yaml_fail(&reading->yaml, node, err, "%s is a file of warpgym's own languages",
+            return yaml_fail(&reading->yaml, node, "%s is a file of warpgym's own languages",
                              endings[i]);
         language->endings[i] = endings[i];
     }
@@ -122,7 +118,7 @@ static const char *const *read_readable(struct reading *reading, const struct ex
 {
     size_t count = COUNT(system_paths) + 2;
     const struct yaml_node *node = yaml_get(reading->yaml.root, "readable");
-    const char **paths = node ? read_list(reading, node, "readable", count, reading->err)
+    const char **paths = node ? read_list(reading, node, "readable", count)
                               : arena_alloc(reading->arena, (count + 1) * sizeof *paths);
     if (!paths)
         return NULL;
@@ -138,18 +134,17 @@ static const char *const *read_readable(struct reading *reading, const struct ex
 static const char *const *read_environment(struct reading *reading)
 {
     size_t count = COUNT(system_words);
-    struct err *err = reading->err;
     const struct yaml_node *node = yaml_get(reading->yaml.root, "environment");
-    if (node && yaml_expect(&reading->yaml, node, YAML_MAPPING, "environment", err) < 0)
+    if (node && yaml_expect(&reading->yaml, node, YAML_MAPPING, "environment") < 0)
         return NULL;
     const char **words = arena_alloc(reading->arena,
                                      (count + (node ? node->count : 0) + 1) * sizeof *words);
     memcpy(words, system_words, sizeof system_words);
     for (const struct yaml_node *entry = node ? node->first : NULL; entry; entry = entry->next) {
-        if (yaml_expect(&reading->yaml, entry, YAML_SCALAR, "environment", err) < 0)
+        if (yaml_expect(&reading->yaml, entry, YAML_SCALAR, "environment") < 0)
             return NULL;
         if (!is_word(entry->key->text, NAME_CHARACTERS)) {
-            (void)yaml_fail(&reading->yaml, entry->key, err, "no name of a variable");
+            (void)yaml_fail(&reading->yaml, entry->key, "no name of a variable");
             return NULL;
         }
         words[count++] = arena_printf(reading->arena, "%s=%s", entry->key->text, entry->text);
@@ -163,12 +158,10 @@ static int read_language(struct reading *reading, struct language *language,
     static const char *const keys[] = {"name",    "endings",  "run",
                                        "compile", "readable", "environment"};
     const struct yaml_node *root = reading->yaml.root;
-    int result = yaml_expect_keys(&reading->yaml, root, "a language", keys, COUNT(keys),
-                                  reading->err);
+    int result = yaml_expect_keys(&reading->yaml, root, "a language", keys, COUNT(keys));
     for (size_t i = 0; result == 0 && i < 3; i++)
         if (!yaml_get(root, keys[i]))
-            result = yaml_fail(&reading->yaml, root, reading->err, "the key '%s' is missing",
-                               keys[i]);
+            result = yaml_fail(&reading->yaml, root, "the key '%s' is missing", keys[i]);
     if (result == 0)
         result = read_name(reading, language);
     if (result == 0)
@@ -187,19 +180,19 @@ static int read_language(struct reading *reading, struct language *language,
 }
 
 static int parse_file(struct reading *reading, struct language *language, struct external *external,
-                      const char *name, const char *text, size_t bytes)
+                      const char *name, const char *text, size_t bytes, struct err *err)
 {
     *language = (struct language){.name = "", .format = PROBLEM_NATIVE, .external = external};
-    int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, reading->err);
+    int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, err);
     return result < 0 ? result : read_language(reading, language, external);
 }
 
 int external_parse(struct language *language, struct arena *arena, const char *name,
                    const char *directory, const char *text, size_t bytes, struct err *err)
 {
-    struct reading reading = {.arena = arena, .directory = directory, .err = err};
+    struct reading reading = {.arena = arena, .directory = directory};
     return parse_file(&reading, language, arena_alloc(arena, sizeof(struct external)), name, text,
-                      bytes);
+                      bytes, err);
 }
 
 static int check_program(const char *name, const char *path, struct err *err)
@@ -247,11 +240,11 @@ static int load_file(struct languages *languages, struct language *language, str
 {
     char *text = NULL;
     size_t bytes;
-    struct reading reading = {.arena = arena, .directory = directory, .err = err};
+    struct reading reading = {.arena = arena, .directory = directory};
     struct external *external = arena_alloc(arena, sizeof *external);
     int result = file_read(path, LIMIT_YAML_BYTES, &text, &bytes, err);
     if (result == 0)
-        result = parse_file(&reading, language, external, path, text, bytes);
+        result = parse_file(&reading, language, external, path, text, bytes, err);
     if (result == 0)
         result = check_program(path, external->run[0], err);
     if (result == 0 && external->compile)

@@ -8,7 +8,7 @@ import socket
 import stat
 
 import pytest
-from support import PASSED, USAGE, fast, write
+from support import PASSED, ROOT, USAGE, fast, write
 from test_settings import origin
 
 
@@ -41,6 +41,14 @@ def test_init_has_every_setting_with_its_default(warpgym, made):
     # Without the comment signs it is a file of defaults, and valid too.
     defaults = re.sub(rf"^  # (?=({'|'.join(names)}): )", "  ", text, flags=re.MULTILINE)
     warpgym.ok("config", "check", write(warpgym.folder / "defaults.yaml", defaults))
+
+
+OUR_OWN = [*sorted(ROOT.glob("configs/*.yaml")), ROOT / "demo/train/train.yaml"]
+
+
+@pytest.mark.parametrize("file", OUR_OWN, ids=lambda file: file.name)
+def test_our_own_files_are_good(warpgym, file):
+    assert warpgym.ok("config", "check", file, cwd=ROOT).out == f"{file}: good\n"
 
 
 def test_init_replaces_only_with_force(warpgym, made):
@@ -101,7 +109,7 @@ IN_THE_FILE = [
     ("2:78", "train.backend: unknown value 'foo'; choose one of engine, tinker"),
     ("3:16", "gpu.devices: 'first' is neither an ordinal nor a UUID"),
     ("4:15", "policy.url: unknown policy 'ftp://host'"),
-    ("5:16", "client.url: 'host:1' is not a server's address"),
+    ("5:15", "client.url: 'host:1' is not a server's address"),
     ("7:23", "timing.min_samples (9) is above timing.max_samples (8)"),
     ("6:19", "server.listen: others reach 0.0.0.0:80"),
 ]

@@ -11,7 +11,7 @@
 #include "judge/child/invoke.h"
 #include "judge/numeric/stats.h"
 #include "problem/fill.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 #include "retrieval/retrieval.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 #include "problem/suite.h"
 
 #include <stdio.h>

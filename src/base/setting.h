@@ -21,7 +21,7 @@
  *
  * A consumer includes the section's header and reads check_settings(settings)->trials. A row whose
  * field has another type than the row's kind does not compile. New sections go into the list in
- * config/registry.c.
+ * config/sections.c.
  *
  * What a value may be besides: `absent` is the word for "not given" (auto: it is chosen; none:
  * there is none). A text is "" then, and an OPTIONAL field's `given` is false.
@@ -72,7 +72,7 @@ struct setting_section {
     void (*check)(const struct settings *settings, struct setting_errors *errors);
 };
 
-/* All that base/ must know of the program's settings; config/registry.c defines it. */
+/* All that base/ must know of the program's settings; config/sections.c defines it. */
 struct setting_registry {
     const struct setting_section *const *sections; /* NULL behind the last */
     /* Our variables that are named otherwise than their settings ("TOKEN", behind WARPGYM_). */

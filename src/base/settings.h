@@ -1,6 +1,6 @@
 /* settings: everything that a user may tune.
  *
- * Each module defines the sections that it owns (base/setting.h); config/registry.c lists them.
+ * Each module defines the sections that it owns (base/setting.h); config/sections.c lists them.
  * Sources in rising precedence: default, YAML file, environment, `key=value` from the command line.
  * A key that no section has is an error with the nearest name offered, in the environment too where
  * a variable is plainly meant as a setting (WARPGYM_<section>_…, or nearly a name); other WARPGYM_

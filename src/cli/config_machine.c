@@ -25,15 +25,20 @@
 #define SPARE_DESCRIPTORS 512     /* for what is no connection */
 #define CGROUP_BYTES 64
 
-/* `value` NULL: the default will do. */
-static void config_choose(struct config_machine *machine, const char *path, const char *value,
-                          const char *reason)
+/* `value` NULL: the default will do. The reason is a format. */
+__attribute__((format(printf, 4, 5))) static void config_choose(struct config_machine *machine,
+                                                                const char *path, const char *value,
+                                                                const char *reason, ...)
 {
+    char text[1024];
+    va_list args;
     if (machine->count == CONFIG_CHOICES)
         abort(); /* more rows below than there is free for: a defect of this file */
-    machine->choices[machine->count++] = (struct settings_choice){.path = path,
-                                                                  .value = value,
-                                                                  .reason = reason};
+    va_start(args, reason);
+    vsnprintf(text, sizeof text, reason, args);
+    va_end(args);
+    machine->choices[machine->count++] = (struct settings_choice){
+        .path = path, .value = value, .reason = arena_strdup(&machine->arena, text)};
 }
 
 /* Whole MiB or GiB, rounded down. */
@@ -129,27 +134,25 @@ static void choose_server(struct config_machine *machine, const struct cpu *cpu)
                             : "This machine has no address by which others could reach it.";
     if (port)
         config_choose(machine, "server.listen", arena_printf(arena, "127.0.0.1:%d", port),
-                      arena_printf(arena,
-                                   port == HTTP_PORT ? "Port %d is free here. %s"
-                                                     : "%d is the first free port here. %s",
-                                   port, reach));
+                      port == HTTP_PORT ? "Port %d is free here. %s"
+                                        : "%d is the first free port here. %s",
+                      port, reach);
     else
-        config_choose(machine, "server.listen", NULL,
-                      arena_printf(arena, "No port is free. %s", reach));
+        config_choose(machine, "server.listen", NULL, "No port is free. %s", reach);
     config_choose(machine, "server.token", NULL,
                   "A secret, such as from `openssl rand -hex 32`. Better in the environment "
                   "(WARPGYM_TOKEN) than here.");
     if (cpu->cores >= 32)
         config_choose(machine, "server.threads", cpu->cores >= 64 ? "8" : "4",
-                      arena_printf(arena, "%d CPUs: some for many clients.", cpu->cores));
+                      "%d CPUs: some for many clients.", cpu->cores);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < 4096 + SPARE_DESCRIPTORS &&
         limit.rlim_max > 2 * SPARE_DESCRIPTORS)
         config_choose(machine, "server.max_connections",
                       arena_printf(arena, "%llu",
                                    (unsigned long long)limit.rlim_max - SPARE_DESCRIPTORS),
-                      arena_printf(arena, "A process may open %llu files here (ulimit -Hn).",
-                                   (unsigned long long)limit.rlim_max));
+                      "A process may open %llu files here (ulimit -Hn).",
+                      (unsigned long long)limit.rlim_max);
 }
 
 static const char *gpu_names(struct config_machine *machine, const struct capabilities *found)
@@ -187,14 +190,12 @@ static void choose_gpus(struct config_machine *machine, const struct capabilitie
 {
     struct arena *arena = &machine->arena;
     if (found->gpu_count == 0) {
-        config_choose(machine, "gpu.devices", NULL,
-                      arena_printf(arena, "No GPU here: %s.", found->gpu_error));
+        config_choose(machine, "gpu.devices", NULL, "No GPU here: %s.", found->gpu_error);
         return;
     }
     const char *some = good_gpus(machine, found);
-    config_choose(machine, "gpu.devices", some ? some : "all",
-                  arena_printf(arena, "Here: %s.%s", gpu_names(machine, found),
-                               some ? " Those that work." : ""));
+    config_choose(machine, "gpu.devices", some ? some : "all", "Here: %s.%s",
+                  gpu_names(machine, found), some ? " Those that work." : "");
     uint64_t least = found->gpus[0].facts.memory_bytes;
     for (int i = 1; i < found->gpu_count; i++)
         least = found->gpus[i].facts.memory_bytes < least ? found->gpus[i].facts.memory_bytes
@@ -203,8 +204,8 @@ static void choose_gpus(struct config_machine *machine, const struct capabilitie
     if (processes < 4)
         config_choose(machine, "gpu.processes",
                       arena_printf(arena, "%u", processes ? processes : 1),
-                      arena_printf(arena, "A tenth of the %llu GiB of the smallest GPU.",
-                                   (unsigned long long)(least / GIB)));
+                      "A tenth of the %llu GiB of the smallest GPU.",
+                      (unsigned long long)(least / GIB));
 }
 
 /* Half of the memory for candidates, one on each CPU; the other half for references, compilers and
@@ -216,14 +217,12 @@ static void choose_memory(struct config_machine *machine, const struct cpu *cpu)
     each = each < 256 * MIB ? 256 * MIB : each - each % (256 * MIB);
     if (memory == 0)
         return;
-    const char *reason = arena_printf(&machine->arena,
-                                      "%llu GiB of memory for %d CPUs with a candidate on each.",
-                                      (unsigned long long)(memory / GIB), cpu->cores);
     config_choose(machine, "run.memory_bytes",
                   each < 2 * GIB
                       ? arena_printf(&machine->arena, "%lluMiB", (unsigned long long)(each / MIB))
                       : "2GiB",
-                  reason);
+                  "%llu GiB of memory for %d CPUs with a candidate on each.",
+                  (unsigned long long)(memory / GIB), cpu->cores);
 }
 
 static void choose_cpus(struct config_machine *machine, const struct cpu *cpu)
@@ -231,12 +230,9 @@ static void choose_cpus(struct config_machine *machine, const struct cpu *cpu)
     if (cpu->quota > 0 && cpu->quota < cpu->cores)
         config_choose(machine, "run.threads",
                       arena_printf(&machine->arena, "%d", cpu->quota < 1 ? 1 : (int)cpu->quota),
-                      arena_printf(&machine->arena,
-                                   "The cgroup grants the time of %.1f of %d CPUs.", cpu->quota,
-                                   cpu->cores));
+                      "The cgroup grants the time of %.1f of %d CPUs.", cpu->quota, cpu->cores);
     else
-        config_choose(machine, "run.threads", NULL,
-                      arena_printf(&machine->arena, "%d usable CPUs: %s.", cpu->cores, cpu->model));
+        config_choose(machine, "run.threads", NULL, "%d usable CPUs: %s.", cpu->cores, cpu->model);
 }
 
 /* A tenth of what is free, within bounds. */
@@ -246,9 +242,8 @@ static void choose_disk(struct config_machine *machine, const char *path, const 
     uint64_t free = free_bytes(directory);
     uint64_t part = free / 10 < 64 * MIB ? 64 * MIB : free / 10 > most ? most : free / 10;
     if (free > 0)
-        config_choose(machine, path, size_text(machine, part),
-                      arena_printf(&machine->arena, "%s free in %s.", size_text(machine, free),
-                                   directory));
+        config_choose(machine, path, size_text(machine, part), "%s free in %s.",
+                      size_text(machine, free), directory);
 }
 
 static void choose_store(struct config_machine *machine, const struct settings *settings)
@@ -258,13 +253,15 @@ static void choose_store(struct config_machine *machine, const struct settings *
     char *state = paths_state(&err);
     choose_disk(machine, "cache.max_bytes", cache, 20 * GIB);
     choose_disk(machine, "queue.keep_bytes", state, 4 * GIB);
-    config_choose(
-        machine, "queue.url", NULL,
-        state ? arena_printf(&machine->arena,
-                             "One machine: sqlite:%s/queue.db. Several: redis://HOST:6379, the "
-                             "same on all of them.",
-                             state)
-              : "Several machines: redis://HOST:6379, the same on all of them.");
+    if (state)
+        config_choose(
+            machine, "queue.url", NULL,
+            "One machine: sqlite:%s/queue.db. Several: redis://HOST:6379, the same on all "
+            "of them.",
+            state);
+    else
+        config_choose(machine, "queue.url", NULL,
+                      "Several machines: redis://HOST:6379, the same on all of them.");
     mem_free(cache);
     mem_free(state);
 }
@@ -272,14 +269,11 @@ static void choose_store(struct config_machine *machine, const struct settings *
 static void choose_python(struct config_machine *machine, const struct capabilities *found)
 {
     if (found->torch_error[0] || !found->python[0])
-        config_choose(machine, "python.path", NULL,
-                      arena_printf(&machine->arena, "No torch problems here: %s.",
-                                   found->torch_error[0] ? found->torch_error
-                                                         : "no Python was found"));
+        config_choose(machine, "python.path", NULL, "No torch problems here: %s.",
+                      found->torch_error[0] ? found->torch_error : "no Python was found");
     else
         config_choose(machine, "python.path", arena_strdup(&machine->arena, found->python),
-                      arena_printf(&machine->arena, "It has PyTorch, loaded in %.1f s.",
-                                   found->torch_load_ms * 1e-3));
+                      "It has PyTorch, loaded in %.1f s.", found->torch_load_ms * 1e-3);
 }
 
 void config_machine_init(struct config_machine *machine, const struct settings *settings,

@@ -36,83 +36,77 @@ static const char *limits_missing(uint32_t found)
 
 static void report_sandbox(struct report *report, const struct capabilities *found)
 {
-    char text[400];
     buf_puts(report->out, "Sandbox\n");
     for (int i = 0; i < SANDBOX_LAYER_COUNT; i++) {
         bool held = found->layers >> i & 1;
-        snprintf(text, sizeof text, "%s %s%s",
-                 held ? "keeps out" : "missing, so not kept out:", layers[i].meaning,
-                 i == LAYER_LIMITS ? limits_missing(found->layers) : "");
-        doctor_line(report, held, layers[i].name, text);
+        doctor_line(report, held, layers[i].name, "%s %s%s",
+                    held ? "keeps out" : "missing, so not kept out:", layers[i].meaning,
+                    i == LAYER_LIMITS ? limits_missing(found->layers) : "");
     }
-    snprintf(text, sizeof text, "ABI %d", found->landlock_abi);
-    doctor_line(report, found->landlock_abi > 0, "Landlock version", text);
-    doctor_line(report, found->can_read, "memory reading",
+    doctor_line(report, found->landlock_abi > 0, "Landlock version", "ABI %d", found->landlock_abi);
+    doctor_line(report, found->can_read, "memory reading", "%s",
                 found->can_read ? "outputs of torch candidates are read from outside"
                                 : "process_vm_readv is refused: torch problems cannot be judged");
     if (found->sandbox_error[0])
-        doctor_line(report, false, "sandbox", found->sandbox_error);
-    else {
-        snprintf(text, sizeof text, "%.1f ms from request to ready (native)", found->native_ms);
-        doctor_line(report, true, "standby", text);
-    }
+        doctor_line(report, false, "sandbox", "%s", found->sandbox_error);
+    else
+        doctor_line(report, true, "standby", "%.1f ms from request to ready (native)",
+                    found->native_ms);
+}
+
+static void report_compiler(struct report *report, const char *name, const char *program,
+                            const char *version, const char *missing)
+{
+    if (program[0])
+        doctor_line(report, true, name, "%s, %s", program, version);
+    else
+        doctor_line(report, false, name, "%s", missing);
 }
 
 static void report_tools(struct report *report, const struct capabilities *found)
 {
-    char text[700];
     buf_puts(report->out, "Compilers\n");
-    snprintf(text, sizeof text, "%s, %s", found->cc, found->cc_version);
-    doctor_line(report, found->cc[0], "C",
-                found->cc[0] ? text
-                             : "no C compiler: install gcc, or set WARPGYM_CC; native problems "
-                               "cannot be judged");
-    snprintf(text, sizeof text, "%s, %s", found->cxx, found->cxx_version);
-    doctor_line(report, found->cxx[0], "C++",
-                found->cxx[0] ? text
-                              : "no C++ compiler: install g++, or set WARPGYM_CXX; C++ candidates "
-                                "cannot be judged");
-    doctor_line(report, found->nvcc[0], "CUDA",
+    report_compiler(report, "C", found->cc, found->cc_version,
+                    "no C compiler: install gcc, or set WARPGYM_CC; native problems cannot be "
+                    "judged");
+    report_compiler(report, "C++", found->cxx, found->cxx_version,
+                    "no C++ compiler: install g++, or set WARPGYM_CXX; C++ candidates cannot be "
+                    "judged");
+    doctor_line(report, found->nvcc[0], "CUDA", "%s",
                 found->nvcc[0] ? found->nvcc
                                : "no nvcc: CUDA candidates are not even compiled here");
     if (found->nvrtc_error[0])
-        snprintf(text, sizeof text, "%.699s", found->nvrtc_error);
+        doctor_line(report, false, "device code", "%s", found->nvrtc_error);
     else
-        snprintf(text, sizeof text, "NVRTC %d.%d, %s", found->nvrtc_version / 1000,
-                 found->nvrtc_version % 1000, found->nvrtc);
-    doctor_line(report, !found->nvrtc_error[0], "device code", text);
+        doctor_line(report, true, "device code", "NVRTC %d.%d, %s", found->nvrtc_version / 1000,
+                    found->nvrtc_version % 1000, found->nvrtc);
     for (size_t i = 0; i < found->language_count; i++)
-        doctor_line(report, true, found->languages[i].name, found->languages[i].program);
+        doctor_line(report, true, found->languages[i].name, "%s", found->languages[i].program);
     buf_puts(report->out, "PyTorch\n");
-    if (found->torch_error[0]) {
-        doctor_line(report, false, "standby", found->torch_error);
-    } else {
-        snprintf(text, sizeof text, "%s; loaded in %.0f ms once, then %.1f ms for each candidate",
-                 found->python, found->torch_load_ms, found->torch_ms);
-        doctor_line(report, true, "standby", text);
-    }
+    if (found->torch_error[0])
+        doctor_line(report, false, "standby", "%s", found->torch_error);
+    else
+        doctor_line(report, true, "standby",
+                    "%s; loaded in %.0f ms once, then %.1f ms for each candidate", found->python,
+                    found->torch_load_ms, found->torch_ms);
 }
 
 static void report_machine(struct report *report, const struct capabilities *found)
 {
     struct cpu cpu;
-    char text[600];
     cpu_detect(&cpu);
     buf_puts(report->out, "Machine\n");
-    snprintf(text, sizeof text, "%s, %d of %d logical cores", cpu.model, cpu.cores,
-             cpu.cores_online);
-    doctor_line(report, true, "CPU", text);
-    doctor_line(report, found->awake, "steady clock",
+    doctor_line(report, true, "CPU", "%s, %d of %d logical cores", cpu.model, cpu.cores,
+                cpu.cores_online);
+    doctor_line(report, found->awake, "steady clock", "%s",
                 found->awake
                     ? "idle processors are kept from halting while something is timed"
                     : "/dev/cpu_dma_latency cannot be opened (root may): threads of a candidate "
                       "wake late, and its times scatter");
-    if (found->have_peaks) {
-        snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.1f GB/s from memory",
-                 found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
-        doctor_line(report, true, "peaks", text);
-    }
-    doctor_line(report, found->cache[0], "build cache",
+    if (found->have_peaks)
+        doctor_line(report, true, "peaks", "%.0f GFLOP/s in f32, %.1f GB/s from memory",
+                    found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
+    doctor_line(report, found->cache[0], "build cache", "%s",
                 found->cache[0] ? found->cache : "none can be written");
 }
 

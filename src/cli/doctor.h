@@ -13,7 +13,8 @@ struct report {
 };
 
 /* "  ok  name   text", or with "--" if something is missing. */
-void doctor_line(struct report *report, bool good, const char *name, const char *text);
+void doctor_line(struct report *report, bool good, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* null for "". */
 json_t *doctor_text(const char *text);
 /* GPUs, and NVIDIA's libraries. */

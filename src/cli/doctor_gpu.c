@@ -9,8 +9,13 @@
 
 #define GIB ((double)(1 << 30))
 
-void doctor_line(struct report *report, bool good, const char *name, const char *text)
+void doctor_line(struct report *report, bool good, const char *name, const char *format, ...)
 {
+    char text[PATH_MAX + 256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     buf_puts(report->out, "  ");
     style_puts(report->out, report->colour, good ? STYLE_GOOD : STYLE_WARN, good ? "ok  " : "--  ");
     buf_printf(report->out, "%-24s %s\n", name, text);
@@ -28,9 +33,9 @@ static void report_facts(struct report *report, const struct gpu_capabilities *g
                          (double)gpu->health.memory_free / GIB);
     snprintf(text + used, sizeof text - (size_t)used, ", %d multiprocessors, %s",
              facts->multiprocessors, facts->uuid);
-    doctor_line(report, !gpu->problem[0], name, text);
+    doctor_line(report, !gpu->problem[0], name, "%s", text);
     if (gpu->problem[0])
-        doctor_line(report, false, "", gpu->problem);
+        doctor_line(report, false, "", "%s", gpu->problem);
     if (facts->mig)
         doctor_line(report, true, "",
                     "a MIG instance: clocks and power are shared with the others on its board");
@@ -66,7 +71,7 @@ static void report_state(struct report *report, const struct gpu_capabilities *g
         buf_printf(&text, ", %d other process%s", gpu->health.processes,
                    gpu->health.processes > 1 ? "es" : "");
     if (text.len)
-        doctor_line(report, !slowed, "", text.data);
+        doctor_line(report, !slowed, "", "%s", text.data);
     buf_deinit(&text);
     if (gpu->health.repair_pending == 1)
         doctor_line(report, false, "", "a memory repair is pending until a reset");
@@ -84,16 +89,15 @@ static void report_peaks(struct report *report, const struct gpu_peaks *peaks)
         gpu_peak_text(peaks, shown[i], value, sizeof value);
         buf_printf(&text, "%s%s %s", i ? ", " : "measured: ", gpu_peak_names[shown[i]], value);
     }
-    doctor_line(report, true, "", text.data);
+    doctor_line(report, true, "", "%s", text.data);
     buf_deinit(&text);
 }
 
 void doctor_gpus(struct report *report, const struct capabilities *found)
 {
-    char text[PATH_MAX + 256];
     buf_puts(report->out, "GPUs\n");
     if (found->gpu_error[0])
-        doctor_line(report, false, "GPU", found->gpu_error);
+        doctor_line(report, false, "GPU", "%s", found->gpu_error);
     for (int i = 0; i < found->gpu_count; i++) {
         report_facts(report, &found->gpus[i]);
         report_state(report, &found->gpus[i]);
@@ -101,19 +105,17 @@ void doctor_gpus(struct report *report, const struct capabilities *found)
     }
     if (found->gpu_count == 0)
         return;
-    snprintf(text, sizeof text, "%s%sfor CUDA %d.%d", found->driver_text,
-             found->driver_text[0] ? ", " : "", found->driver_version / 1000,
-             found->driver_version % 1000 / 10);
-    doctor_line(report, true, "driver", text);
-    snprintf(text, sizeof text, "%s", found->nvml_error[0] ? found->nvml_error : found->nvml_text);
-    doctor_line(report, !found->nvml_error[0], "nvml", text);
+    doctor_line(report, true, "driver", "%s%sfor CUDA %d.%d", found->driver_text,
+                found->driver_text[0] ? ", " : "", found->driver_version / 1000,
+                found->driver_version % 1000 / 10);
+    doctor_line(report, !found->nvml_error[0], "nvml", "%s",
+                found->nvml_error[0] ? found->nvml_error : found->nvml_text);
     for (int i = 0; i < OPTIONAL_COUNT; i++) {
         const struct optional_library *library = &found->libraries[i];
         bool here = library->path[0];
-        snprintf(text, sizeof text, "%s%s%s",
-                 here ? library->version : "not found: ", here ? ", " : "",
-                 here ? library->path : library->use);
-        doctor_line(report, here, library->name, text);
+        doctor_line(report, here, library->name, "%s%s%s",
+                    here ? library->version : "not found: ", here ? ", " : "",
+                    here ? library->path : library->use);
     }
 }
 

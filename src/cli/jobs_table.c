@@ -19,13 +19,9 @@ struct jobs_table {
 
 struct jobs_table *jobs_table_new(void)
 {
-    static const char *const titles[] = {"id",        "state",   "outcome", "problem",
-                                         "candidate", "speedup", "age",     ""};
     struct jobs_table *table = mem_alloc(sizeof *table);
-    table->table = table_new();
+    table->table = table_new("id|state|outcome|problem|candidate|>speedup|>age|");
     table->now_s = (int64_t)time(NULL);
-    for (size_t i = 0; i < COUNT(titles); i++)
-        table_column(table->table, titles[i], i == 5 || i == 6 ? TABLE_RIGHT : TABLE_LEFT);
     return table;
 }
 

@@ -29,10 +29,7 @@ static const char *format_of(const struct language *row)
 static struct table *languages_table(const struct languages *more)
 {
     char endings[TEXT_BYTES];
-    struct table *table = table_new();
-    static const char *const columns[] = {"language", "", "problems", "files", ""};
-    for (size_t i = 0; i < COUNT(columns); i++)
-        table_column(table, columns[i], TABLE_LEFT);
+    struct table *table = table_new("language||problems|files|");
     const struct language *row;
     for (size_t i = 0; (row = language_any(more, i)); i++) {
         table_cell(table, STYLE_STRONG, "%s", row->name);

@@ -1,7 +1,7 @@
 /* mcp: the gym for coding agents, over the Model Context Protocol. */
 #include "server/mcp/mcp.h"
 #include "base/log.h"
-#include "cli/evaluator.h"
+#include "cli/open_evaluator.h"
 #include "gym/gym.h"
 #include "server/mcp/gym.h"
 

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "judge/problem_audit.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 #include "problem/suite.h"
 
 #include <math.h>
@@ -46,12 +46,7 @@ static int problem_list_run(struct cli_call *call, void *arguments, struct err *
     struct suite suite;
     if (suite_open(&suite, call->search_paths.items, call->search_paths.count, err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err->text);
-    struct table *table = *json ? NULL : table_new();
-    if (table) {
-        table_column(table, "problem", TABLE_LEFT);
-        table_column(table, "format", TABLE_LEFT);
-        table_column(table, "what it computes", TABLE_LEFT);
-    }
+    struct table *table = *json ? NULL : table_new("problem|format|what it computes");
     for (size_t i = 0; i < suite.count; i++)
         list_one(call, &suite.entries[i], table);
     if (table)

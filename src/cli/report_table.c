@@ -64,9 +64,7 @@ static void add_heading(const struct report_run *run, bool colour, struct buf *o
         buf_printf(&text, "; %s", run->models);
     if (*run->languages)
         buf_printf(&text, "; %s", run->languages);
-    struct table *line = table_new(); /* its cells are safe for the terminal */
-    table_column(line, "", TABLE_LEFT);
-    table_column(line, "", TABLE_LEFT);
+    struct table *line = table_new("|"); /* its cells are safe for the terminal */
     table_cell(line, STYLE_STRONG, "%s", run->name);
     table_cell(line, STYLE_NONE, "%s", text.data);
     table_render(line, colour, out);
@@ -127,11 +125,7 @@ static bool is_shown(const struct report *report, const struct gym_measure *meas
 static void figures_of_one(const struct report *report, bool colour, struct buf *out)
 {
     const struct gym_estimate *estimates = report->runs[0].all.estimates;
-    struct table *table = table_new();
-    table_column(table, "figure", TABLE_LEFT);
-    table_column(table, "value", TABLE_RIGHT);
-    table_column(table, "95 % interval", TABLE_RIGHT);
-    table_column(table, "of", TABLE_LEFT);
+    struct table *table = table_new("figure|>value|>95 % interval|of");
     for (size_t i = 0; i < report->measure_count; i++) {
         const struct gym_measure *measure = &report->measures[i];
         enum gym_scale scale = gym_measures[measure->kind].scale;
@@ -148,9 +142,7 @@ static void figures_of_one(const struct report *report, bool colour, struct buf 
 
 static void figures_of_many(const struct report *report, bool colour, struct buf *out)
 {
-    struct table *table = table_new();
-    table_column(table, "figure", TABLE_LEFT);
-    table_column(table, "of", TABLE_LEFT);
+    struct table *table = table_new("figure|of");
     report_columns(table, report);
     for (size_t i = 0; i < report->measure_count; i++) {
         const struct gym_measure *measure = &report->measures[i];
@@ -182,12 +174,7 @@ static void add_turns(const struct report *report, const struct report_run *run,
 {
     static const enum gym_measure_kind rates[] = {GYM_COMPILED, GYM_CORRECT, GYM_VIOLATION,
                                                   GYM_REWARD};
-    static const char *const titles[] = {"compiled", "correct", "violation", "reward"};
-    struct table *table = table_new();
-    table_column(table, "turn", TABLE_RIGHT);
-    table_column(table, "answers", TABLE_RIGHT);
-    for (size_t i = 0; i < 4; i++)
-        table_column(table, titles[i], TABLE_RIGHT);
+    struct table *table = table_new(">turn|>answers|>compiled|>correct|>violation|>reward");
     for (size_t i = 0; i <= report->options.p_count; i++) {
         char title[CELL_BYTES];
         snprintf(title, sizeof title, i == 0 ? "best: correct" : "fast_%g",
@@ -237,11 +224,7 @@ static void add_groups(const struct report *report, bool colour, struct buf *out
         {"return", report_find(report, GYM_RETURN, 0, 0)},
     };
     size_t count = COUNT(columns);
-    struct table *table = table_new();
-    table_column(table, "run", TABLE_LEFT);
-    table_column(table, "group", TABLE_LEFT);
-    table_column(table, "problems", TABLE_RIGHT);
-    table_column(table, "samples", TABLE_RIGHT);
+    struct table *table = table_new("run|group|>problems|>samples");
     for (size_t i = 0; i < count; i++)
         if (columns[i].place < report->measure_count)
             table_column(table, columns[i].title, TABLE_RIGHT);

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/log.h"
-#include "cli/evaluator.h"
+#include "cli/open_evaluator.h"
 #include "cli/progress.h"
 #include "gym/episode/best.h"
 #include "gym/episode/rollout.h"

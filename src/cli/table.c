@@ -31,11 +31,6 @@ struct table {
     size_t cell_count, cell_capacity;
 };
 
-struct table *table_new(void)
-{
-    return mem_alloc(sizeof(struct table));
-}
-
 void table_free(struct table *table)
 {
     if (!table)
@@ -55,6 +50,18 @@ void table_column(struct table *table, const char *title, enum table_align align
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.title = mem_strdup(title), .align = align};
     column->width = printable_text(column->title, false);
+}
+
+struct table *table_new(const char *titles)
+{
+    struct table *table = mem_alloc(sizeof *table);
+    char *copy = mem_strdup(titles), *rest = copy;
+    for (char *title; *titles && (title = strsep(&rest, "|"));) {
+        bool right = *title == '>';
+        table_column(table, title + right, right ? TABLE_RIGHT : TABLE_LEFT);
+    }
+    mem_free(copy);
+    return table;
 }
 
 void table_cell(struct table *table, enum style style, const char *format, ...)

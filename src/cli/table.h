@@ -1,8 +1,6 @@
 /* table: aligned columns, and colour, for people.
  *
- *   struct table *table = table_new();
- *   table_column(table, "problem", TABLE_LEFT);
- *   table_column(table, "speedup", TABLE_RIGHT);
+ *   struct table *table = table_new("problem|>speedup");
  *   table_cell(table, STYLE_NONE, "softmax");
  *   table_cell(table, STYLE_GOOD, "%.2fx", 4.5);
  *   table_render(table, style_wanted(STDOUT_FILENO), &out);
@@ -21,9 +19,10 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 struct table;
 
-struct table *table_new(void);
+/* Titles of columns, separated by '|'; '>' before one aligns it to the right. "": none yet. */
+struct table *table_new(const char *titles);
 void table_free(struct table *table);
-/* All columns come before the first cell. */
+/* One more; all columns come before the first cell. */
 void table_column(struct table *table, const char *title, enum table_align align);
 void table_cell(struct table *table, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

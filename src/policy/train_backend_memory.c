@@ -1,6 +1,6 @@
 #include "policy/train_backend_memory.h"
 
-#include "device/load.h"
+#include "device/machine_load.h"
 #include "lm/model/pass.h"
 #include "lm/sample/sampler.h"
 

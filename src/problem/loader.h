@@ -3,7 +3,7 @@
  * A row says which files and directories are such problems, where they lie below a root of
  * problems and what they are called, and makes a struct problem of one. Problems of all forms are
  * then judged in one of two ways (enum problem_format). So a new form is a file like
- * loader_torch.c, and its row in load.c.
+ * loader_torch.c, and its row in loader.c.
  *
  * Rows are immutable. Threads: any.
  */
@@ -54,3 +54,8 @@ extern const struct loader native_loader, torch_loader;
 
 /* All of them, in the order of a listing, and NULL. */
 extern const struct loader *const problem_loaders[];
+
+/* Of any form, from a directory or a file. `id` NULL: derived from the path. The caller frees it
+ * with problem_deinit; on failure there is nothing to free. */
+NODISCARD int problem_load(struct problem *problem, const char *path, const char *id,
+                           struct err *err);

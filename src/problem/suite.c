@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
-#include "problem/load.h"
 #include "problem/loader.h"
 
 #include <dirent.h>

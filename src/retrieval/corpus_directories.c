@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "judge/request/language.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 #include "problem/suite.h"
 #include "retrieval/internal.h"
 

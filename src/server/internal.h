@@ -4,7 +4,7 @@
  * waiting request holds no thread: see job_events.h. */
 #pragma once
 
-#include "device/load.h"
+#include "device/machine_load.h"
 #include "server/evaluation_json.h"
 #include "server/http/http.h"
 #include "server/job_events.h"

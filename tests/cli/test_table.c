@@ -9,10 +9,7 @@
 
 static struct table *example(void)
 {
-    struct table *table = table_new();
-    table_column(table, "problem", TABLE_LEFT);
-    table_column(table, "speedup", TABLE_RIGHT);
-    table_column(table, "note", TABLE_LEFT);
+    struct table *table = table_new("problem|>speedup|note");
     table_cell(table, STYLE_NONE, "softmax");
     table_cell(table, STYLE_GOOD, "%.2fx", 4.5);
     table_cell(table, STYLE_NONE, "%s", "");
@@ -43,7 +40,7 @@ TEST(aligned)
 
 TEST(untitled_and_incomplete)
 {
-    struct table *table = table_new();
+    struct table *table = table_new("");
     struct buf out;
     buf_init(&out, 1000);
     table_render(table, true, &out);
@@ -79,7 +76,7 @@ TEST(text_of_strangers)
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80|"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct table *table = table_new();
+        struct table *table = table_new("");
         struct buf out;
         buf_init(&out, 1000);
         table_column(table, "", TABLE_LEFT);

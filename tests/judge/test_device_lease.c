@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 
 #include <dirent.h>
 #include <pthread.h>

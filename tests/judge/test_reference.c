@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "judge/request/judge_settings.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* problem.yaml: what is accepted and how it reads, what is refused and where exactly. */
 #include "../support/test.h"
 #include "base/file.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 #include "problem/native.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "problem/load.h"
+#include "problem/loader.h"
 #include "test.h"
 
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #include "cli/eval/remote.h"
 #include "cli/eval/report.h"
 #include "cli/eval/tasks.h"
-#include "cli/evaluator.h"
+#include "cli/open_evaluator.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 

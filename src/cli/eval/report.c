@@ -40,13 +40,8 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
     *report =
         (struct eval_report){.json = json, .timed = timed, .out_fd = -1, .out_path = out_path};
     buf_init(&report->profile, PROFILE_TEXT_BYTES);
-    if (!json) {
-        static const char *const titles[] = {"problem",   "candidate", "verdict", "speedup",
-                                             "candidate", "reference", ""};
-        report->table = table_new();
-        for (int i = 0; i < 7; i++)
-            table_column(report->table, titles[i], i >= 3 && i <= 5 ? TABLE_RIGHT : TABLE_LEFT);
-    }
+    if (!json)
+        report->table = table_new("problem|candidate|verdict|>speedup|>candidate|>reference|");
     if (!out_path)
         return 0;
     struct stat facts;

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "cli/lm/bench_work.h"
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 #include "cli/progress.h"
 #include "judge/numeric/stats.h"
 
@@ -106,13 +106,7 @@ static void add_round(struct report *report, const struct lm_config *config,
 
 static struct table *report_table_of(const struct report *report)
 {
-    struct table *table = table_new();
-    table_column(table, "", TABLE_LEFT);
-    table_column(table, "median", TABLE_RIGHT);
-    table_column(table, "quartiles", TABLE_RIGHT);
-    table_column(table, "", TABLE_LEFT);
-    table_column(table, "share", TABLE_RIGHT);
-    table_column(table, "", TABLE_LEFT);
+    struct table *table = table_new("|>median|>quartiles||>share|");
     for (size_t i = 0; i < report->count; i++) {
         const struct figure *figure = &report->figures[i];
         struct summary value, share;

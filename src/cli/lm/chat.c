@@ -2,7 +2,7 @@
 #include "lm/tokenizer/chat.h"
 #include "base/array.h"
 #include "base/mem.h"
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* lm convert: rewrites a model's files. */
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 
 #include "base/file.h"
 #include "base/mem.h"

@@ -303,13 +303,11 @@ static struct table *info_table(const struct info *info)
 {
     const struct lm_config *config = &info->config;
     struct size_text wide, narrow;
-    struct table *table = table_new();
+    struct table *table = table_new("|");
     uint64_t parameters = lm_config_parameters(config);
     char training[48], lora[48];
     snprintf(training, sizeof training, "training all, %zu tokens", info->tokens);
     snprintf(lora, sizeof lora, "an adapter of rank %zu", info->lora.rank);
-    table_column(table, "", TABLE_LEFT);
-    table_column(table, "", TABLE_LEFT);
     add_row(table, "model", "%s, %zu layers of width %zu and %zu", lm_family_name(config->family),
             config->layers, config->width, config->inner);
     add_row(table, "attention", "%zu heads of %zu, %zu for keys and values", config->heads,

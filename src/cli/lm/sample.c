@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* lm serve: `warpgym lm serve`: a model behind OpenAI's API. */
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 #include "lm/sample/engine.h"
 #include "server/lm/api.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 #include "cli/progress.h"
 #include "lm/tokenizer/chat.h"
 #include "lm/train/sft.h"

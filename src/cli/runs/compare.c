@@ -186,8 +186,7 @@ static json_t *comparison_json(const struct comparison *comparison, json_t *sett
 
 static struct table *table_of_runs(const struct comparison *comparison, const char *title)
 {
-    struct table *table = table_new();
-    table_column(table, title, TABLE_LEFT);
+    struct table *table = table_new(title);
     for (size_t run = 0; run < comparison->count; run++)
         table_column(table, comparison->views[run].name, TABLE_RIGHT);
     return table;

@@ -110,9 +110,8 @@ void runs_held_out_table(const struct report *report, uint64_t at, bool colour, 
         {"their speedup", report_find(report, GYM_SPEEDUP_SOLVED, 0, 0)},
     };
     char title[CELL_BYTES];
-    struct table *table = table_new();
     snprintf(title, sizeof title, "held out, at step %" PRIu64, at);
-    table_column(table, title, TABLE_LEFT);
+    struct table *table = table_new(title);
     report_columns(table, report);
     for (size_t i = 0; i < COUNT(rows); i++) {
         table_cell(table, STYLE_NONE, "%s", rows[i].label);

@@ -86,12 +86,9 @@ static int list_one(struct cli_call *call, struct table *table, const char *path
 
 static int list_all(struct cli_call *call, const struct cli_words *paths, bool json)
 {
-    static const char *const titles[] = {"run",       "state",    "step", "reward",
-                                         "pass rate", "held out", "loss", "age"};
-    struct table *table = json ? NULL : table_new();
+    static const char titles[] = "run|state|>step|>reward|>pass rate|>held out|>loss|>age";
+    struct table *table = json ? NULL : table_new(titles);
     int status = EXIT_PASSED;
-    for (size_t i = 0; table && i < COUNT(titles); i++)
-        table_column(table, titles[i], i < 2 ? TABLE_LEFT : TABLE_RIGHT);
     for (size_t i = 0; i < paths->count; i++) {
         int one = list_one(call, table, paths->items[i]);
         status = one != EXIT_PASSED ? one : status;
@@ -155,8 +152,7 @@ static void put_pairs(struct cli_call *call, const char *heading, json_t *object
     json_t *value;
     if (json_object_size(object) == 0)
         return;
-    struct table *table = table_new();
-    table_column(table, heading, TABLE_LEFT);
+    struct table *table = table_new(heading);
     table_column(table, "", TABLE_LEFT);
     json_object_foreach(object, key, value)
     {
@@ -178,11 +174,7 @@ static void put_checkpoints(struct cli_call *call, const struct run_view *view, 
     size_t i;
     if (json_array_size(checkpoints) == 0)
         return;
-    struct table *table = table_new();
-    table_column(table, "Checkpoints", TABLE_LEFT);
-    table_column(table, "step", TABLE_RIGHT);
-    table_column(table, "where", TABLE_LEFT);
-    table_column(table, "", TABLE_LEFT);
+    struct table *table = table_new("Checkpoints|>step|where|");
     json_array_foreach(checkpoints, i, checkpoint)
     {
         table_cell(table, STYLE_NONE, "  %s", json_text_at(checkpoint, "name"));

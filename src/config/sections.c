@@ -1,4 +1,4 @@
-/* registry: all sections of settings, in the order of pages and files. Declared in base/setting.h,
+/* sections: all sections of settings, in the order of pages and files. Declared in base/setting.h,
  * because base/ may not know the modules. */
 #include "base/log_settings.h"
 #include "base/setting.h"

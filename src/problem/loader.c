@@ -1,7 +1,6 @@
-#include "problem/load.h"
+#include "problem/loader.h"
 
 #include "base/file.h"
-#include "problem/loader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/evaluator.h"
+#include "cli/open_evaluator.h"
 
 #include "client/client_settings.h"
 

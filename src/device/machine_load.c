@@ -1,4 +1,4 @@
-#include "device/load.h"
+#include "device/machine_load.h"
 
 #include "base/array.h"
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* What /proc says of processors and memory. */
-#include "device/load.h"
+#include "device/machine_load.h"
 
 #include "../support/test.h"
 #include "base/file.h"

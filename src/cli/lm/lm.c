@@ -1,4 +1,4 @@
-#include "cli/lm/load.h"
+#include "cli/lm/lm.h"
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* lm_load: shared by the commands of `warpgym lm` that sample: opens a model with its adapter
+/* lm: shared by the commands of `warpgym lm` that sample: opens a model with its adapter
  * and tokenizer, options of sampling, and text that arrives token by token. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* evaluator: opens what judges for a command: this process, or a server. */
+/* open_evaluator: opens what judges for a command: this process, or a server. */
 #pragma once
 
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
-/* machine_load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)), and what its control
- * groups leave (cgroups(7)). Plain data. */
+/* machine_load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)), and what its
+ * control groups leave (cgroups(7)). Plain data. */
 #pragma once
 
 #include <stdbool.h>

@@ -111,7 +111,7 @@ IN_THE_FILE = [
     ("4:15", "policy.url: unknown policy 'ftp://host'"),
     ("5:15", "client.url: 'host:1' is not a server's address"),
     ("7:23", "timing.min_samples (9) is above timing.max_samples (8)"),
-    ("6:19", "server.listen: others reach 0.0.0.0:80"),
+    ("6:18", "server.listen: others reach 0.0.0.0:80"),
 ]
 
 

@@ -43,10 +43,10 @@ int main(int argc, char **argv)
         fputs("usage: retrieval INDEX PROBLEMS COUNT\n", stderr);
         return 2;
     }
-    const char *const search_paths[] = {argv[2]};
+    const struct paths_list search_paths = {.items = (const char *[]){argv[2]}, .count = 1};
     settings_init(&settings);
     int result = retrieval_open(&retrieval, argv[1], &settings, &err);
-    if (result == 0 && (result = suite_open(&suite, search_paths, 1, &err)) == 0) {
+    if (result == 0 && (result = suite_open(&suite, &search_paths, &err)) == 0) {
         long count = strtol(argv[3], NULL, 10);
         for (long i = 0; i < count && result == 0; i++)
             result = ask(retrieval, &suite.entries[(size_t)i % suite.count], &err);

@@ -182,8 +182,7 @@ static int build_from(struct cli_call *call, const struct arguments *arguments,
         .source_count = count,
         .corpus = {.include_incorrect = arguments->include_incorrect,
                    .levels = (uint32_t)level_bits(&arguments->levels),
-                   .search_paths = call->search_paths.items,
-                   .search_path_count = call->search_paths.count},
+                   .search_paths = &call->search_paths},
         .embeddings = arguments->embeddings,
         .settings = &call->settings,
         .cancelled = &cli_cancelled,
@@ -299,8 +298,7 @@ static int search_problem(struct cli_call *call, const struct arguments *argumen
                           struct retrieval_query *query, struct err *err)
 {
     struct problem problem;
-    int result = suite_load(call->search_paths.items, call->search_paths.count, arguments->problem,
-                            &problem, err);
+    int result = suite_load(&call->search_paths, arguments->problem, &problem, err);
     if (result < 0)
         return result;
     char *title = retrieval_title(&problem);

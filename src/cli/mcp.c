@@ -83,8 +83,7 @@ static int mcp_context_open(const struct cli_call *call, const struct arguments 
     const struct settings *settings = &call->settings;
     struct mcp_gym_options service = {.record = arguments->record,
                                       .elsewhere = cli_is_remote(&arguments->where, settings)};
-    int result = gym_open(&server->gym, settings, call->search_paths.items,
-                          call->search_paths.count, err);
+    int result = gym_open(&server->gym, settings, &call->search_paths, err);
     if (result == 0)
         result = cli_evaluator_open(call, &arguments->where, NULL, &server->evaluator, err);
     service.gym = server->gym;

@@ -11,8 +11,7 @@ int cli_evaluator_open(const struct cli_call *call, const struct cli_where *wher
                        const _Atomic int *cancelled, struct evaluator **evaluator, struct err *err)
 {
     const struct evaluator_options options = {.settings = &call->settings,
-                                              .search_paths = call->search_paths.items,
-                                              .search_path_count = call->search_paths.count,
+                                              .search_paths = &call->search_paths,
                                               .max_in_flight = (size_t)where->evaluations,
                                               .cancelled = cancelled};
     return cli_is_remote(where, &call->settings)

@@ -44,7 +44,7 @@ static int problem_list_run(struct cli_call *call, void *arguments, struct err *
 {
     const bool *json = arguments;
     struct suite suite;
-    if (suite_open(&suite, call->search_paths.items, call->search_paths.count, err) < 0)
+    if (suite_open(&suite, &call->search_paths, err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err->text);
     struct table *table = *json ? NULL : table_new("problem|format|what it computes");
     for (size_t i = 0; i < suite.count; i++)
@@ -120,8 +120,7 @@ static int problem_show_run(struct cli_call *call, void *arguments, struct err *
 {
     struct problem problem;
     struct buf *out = &call->out;
-    if (suite_load(call->search_paths.items, call->search_paths.count, call->words.items[0],
-                   &problem, err) < 0)
+    if (suite_load(&call->search_paths, call->words.items[0], &problem, err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err->text);
     buf_printf(out, "%s — %s\n\nformat     %s\nhash       %s\nfile       %s\n", problem.id,
                problem.summary, format_name(problem.format), problem.hash,
@@ -231,7 +230,7 @@ static int check_named(const struct check *check, const char *name, int status)
     struct problem problem;
     struct err err;
     int one;
-    if (suite_load(paths->items, paths->count, name, &problem, &err) < 0) {
+    if (suite_load(paths, name, &problem, &err) < 0) {
         one = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
         one = check_one(check, &problem);
@@ -246,7 +245,7 @@ static int check_all(const struct check *check)
     struct suite suite;
     struct err err;
     int status = EXIT_PASSED;
-    if (suite_open(&suite, paths->items, paths->count, &err) < 0)
+    if (suite_open(&suite, paths, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
     for (size_t i = 0; i < suite.count && !cli_cancelled; i++)
         status = check_named(check, suite.entries[i].id, status);

@@ -88,10 +88,10 @@ static int prompt_show(struct cli_call *call, const struct arguments *arguments,
     if (call->words.count != 1)
         return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
     const char *word = call->words.items[0];
-    int result = suite_load(paths->items, paths->count, word, &problem, err);
-    bool is_known = suite_load_id(paths->items, paths->count, word, &known, &(struct err){0}) == 0;
+    int result = suite_load(paths, word, &problem, err);
+    bool is_known = suite_load_id(paths, word, &known, &(struct err){0}) == 0;
     if (result == 0)
-        result = gym_open(&gym, &call->settings, paths->items, paths->count, err);
+        result = gym_open(&gym, &call->settings, paths, err);
     if (result < 0)
         result = cli_fail(EXIT_USAGE, "%s", err->text);
     else

@@ -181,8 +181,7 @@ static int rollout_work(struct cli_call *call, void *context, struct err *err)
     const struct arguments *arguments = context;
     const struct settings *settings = &call->settings;
     const struct paths_list *search_paths = &call->search_paths;
-    const struct tasks_choice choice = {.search_paths = search_paths->items,
-                                        .search_path_count = search_paths->count,
+    const struct tasks_choice choice = {.search_paths = search_paths,
                                         .language = gym_language(settings),
                                         .best = arguments->best};
     const struct policy_options policy = {.url = arguments->policy,
@@ -201,7 +200,7 @@ static int rollout_work(struct cli_call *call, void *context, struct err *err)
     options.directory = arguments->out ? arguments->out : cli_new_run(standard, sizeof standard);
     int result = tasks_of(call->words.items, call->words.count, &choice, &tasks, err);
     if (result == 0)
-        result = gym_open(&options.gym, settings, search_paths->items, search_paths->count, err);
+        result = gym_open(&options.gym, settings, search_paths, err);
     if (result == 0)
         result = policy_open(&options.policy, &policy, err);
     if (result == 0)

@@ -40,16 +40,14 @@ static int start_worker(struct serve_context *serve, struct err *err)
 /* Serves before the worker is up: jobs wait in the queue meanwhile. */
 static int serve_start(struct serve_context *serve, bool no_worker, struct err *err)
 {
-    int result = gym_open(&serve->gym, serve->settings, serve->search_paths->items,
-                          serve->search_paths->count, err);
+    int result = gym_open(&serve->gym, serve->settings, serve->search_paths, err);
     if (result < 0)
         return result;
     const struct service_options options = {.settings = serve->settings,
                                             .queue = serve->queue,
                                             .gym = serve->gym,
                                             .metrics = serve->metrics,
-                                            .search_paths = serve->search_paths->items,
-                                            .search_path_count = serve->search_paths->count};
+                                            .search_paths = serve->search_paths};
     result = service_open(&serve->service, &options, err);
     if (result == 0)
         result = service_start(serve->service, err);

@@ -134,8 +134,7 @@ int train_run(const struct train_run *run, struct settings *settings, struct err
         return result;
     const struct trainer_options options = {.settings = settings,
                                             .directory = run->directory,
-                                            .search_paths = search_paths.items,
-                                            .search_path_count = search_paths.count,
+                                            .search_paths = &search_paths,
                                             .cancelled = &cli_cancelled,
                                             .on_progress = on_trainer_event,
                                             .context = &run_progress};

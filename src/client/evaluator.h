@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 #include "base/settings.h"
 #include "judge/verdict.h"
 
@@ -19,10 +20,8 @@ struct evaluator;
 
 struct evaluator_options {
     const struct settings *settings;
-    const char *const
-        /* search paths of problems; those outside our own suites are sent whole to a server */
-        *search_paths;
-    size_t search_path_count;
+    /* Of problems; those outside our own suites are sent whole to a server. */
+    const struct paths_list *search_paths;
     size_t max_in_flight; /* evaluations at a time. 0: local: the number of CPUs; a server: 1000 */
     const _Atomic int *cancelled; /* non-zero: waiting calls return ERR_CANCELLED; NULL: never */
 };

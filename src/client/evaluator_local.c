@@ -26,8 +26,7 @@ struct local_session {
 /* The timer thread stops evaluations that are late or cancelled. */
 struct local {
     const struct settings *settings;
-    const char *const *search_paths;
-    size_t search_path_count;
+    const struct paths_list *search_paths;
     struct judge *judge;
     pthread_t timer_thread;
     pthread_mutex_t lock; /* all below, and the sessions' deadlines */
@@ -114,8 +113,7 @@ static int evaluate_request(struct local *local, struct local_session *local_ses
                             struct verdict *verdict, struct err *err)
 {
     struct problem problem = {0};
-    int result = evaluation_request_problem(request, local->search_paths, local->search_path_count,
-                                            &problem, err);
+    int result = evaluation_request_problem(request, local->search_paths, &problem, err);
     if (result == 0) {
         result = evaluate_problem(local, local_session, request, &problem, settings, call, verdict,
                                   err);
@@ -222,7 +220,6 @@ int evaluator_open_local(struct evaluator **out, const struct evaluator_options 
     struct local *local = mem_alloc(sizeof *local);
     local->settings = options->settings;
     local->search_paths = options->search_paths;
-    local->search_path_count = options->search_path_count;
     local->judge = judge;
     pthread_mutex_init(&local->lock, NULL);
     pthread_cond_init(&local->changed, NULL);

@@ -22,8 +22,7 @@ struct server {
     const struct settings *settings;
     const char *url;
     const _Atomic int *cancelled;
-    const char *const *search_paths;
-    size_t search_path_count;
+    const struct paths_list *search_paths;
     char *own_suite; /* "…/problems/", which a server has too */
 };
 
@@ -39,9 +38,7 @@ static bool send_whole(const struct server *server, json_t *request)
     struct problem problem = {0};
     struct err ignored;
     const char *id = id_of(request), *own = server->own_suite;
-    bool whole = id &&
-                 suite_load_id(server->search_paths, server->search_path_count, id, &problem,
-                               &ignored) == 0 &&
+    bool whole = id && suite_load_id(server->search_paths, id, &problem, &ignored) == 0 &&
                  problem.directory && strncmp(problem.directory, own, strlen(own)) != 0;
     if (whole)
         json_put(request, "problem", evaluation_problem_json(&problem));
@@ -177,7 +174,6 @@ int evaluator_open_remote(struct evaluator **out, const char *url,
                               .url = url,
                               .cancelled = options->cancelled,
                               .search_paths = options->search_paths,
-                              .search_path_count = options->search_path_count,
                               .own_suite = mem_printf("%s/problems/", root)};
     mem_free(root);
     *out = evaluator_new(&kind, server,

@@ -7,14 +7,12 @@
 #include "retrieval/retrieval.h"
 #include "retrieval/retrieval_settings.h"
 
-int gym_open(struct gym **out, const struct settings *settings, const char *const *search_paths,
-             size_t search_path_count, struct err *err)
+int gym_open(struct gym **out, const struct settings *settings,
+             const struct paths_list *search_paths, struct err *err)
 {
     const char *index = retrieval_settings(settings)->directory;
     struct gym *gym = mem_alloc(sizeof *gym);
-    *gym = (struct gym){.settings = settings,
-                        .search_paths = search_paths,
-                        .search_path_count = search_path_count};
+    *gym = (struct gym){.settings = settings, .search_paths = search_paths};
     int result = prompts_open(&gym->prompts, settings, err);
     if (result == 0 && *index)
         result = retrieval_open(&gym->retrieval, index, settings, err);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 #include "base/settings.h"
 
 #include <jansson.h>
@@ -17,15 +18,14 @@ struct retrieval;
 
 struct gym {
     const struct settings *settings;
-    const char *const *search_paths; /* of problems */
-    size_t search_path_count;
+    const struct paths_list *search_paths; /* of problems */
     struct prompts *prompts;
     struct retrieval *retrieval; /* NULL: no index is configured */
     json_t *device;              /* prompt_device */
 };
 
 NODISCARD int gym_open(struct gym **out, const struct settings *settings,
-                       const char *const *search_paths, size_t search_path_count, struct err *err);
+                       const struct paths_list *search_paths, struct err *err);
 /* No prompt shows an example, worked or retrieved, of these problems: the held-out ones.
  * [{"problem"}, …] of gym/episode/tasks.h. Call it before the first episode. */
 NODISCARD int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err);

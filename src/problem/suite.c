@@ -96,14 +96,13 @@ static void finish_listing(struct suite_listing *listing, struct suite *suite)
     mem_free(sorted);
 }
 
-int suite_open(struct suite *suite, const char *const *search_paths, size_t search_path_count,
-               struct err *err)
+int suite_open(struct suite *suite, const struct paths_list *search_paths, struct err *err)
 {
     memset(suite, 0, sizeof *suite);
     struct suite_listing listing = {.arena = &suite->arena};
     int result = 0;
-    for (size_t i = 0; i < search_path_count && result == 0; i++)
-        result = list_root(&listing, search_paths[i], err);
+    for (size_t i = 0; i < search_paths->count && result == 0; i++)
+        result = list_root(&listing, search_paths->items[i], err);
     if (result == 0)
         finish_listing(&listing, suite);
     else
@@ -180,11 +179,11 @@ static const char *nearest_id(const struct suite *suite, const char *what)
     return nearest;
 }
 
-static int load_entry(const char *const *search_paths, size_t search_path_count, const char *what,
+static int load_entry(const struct paths_list *search_paths, const char *what,
                       struct problem *problem, struct err *err)
 {
-    for (size_t i = 0; i < search_path_count; i++) {
-        char *path = find_exact(search_paths[i], what);
+    for (size_t i = 0; i < search_paths->count; i++) {
+        char *path = find_exact(search_paths->items[i], what);
         if (!path)
             continue;
         int result = problem_load(problem, path, what, err);
@@ -192,7 +191,7 @@ static int load_entry(const char *const *search_paths, size_t search_path_count,
         return result;
     }
     struct suite suite;
-    int result = suite_open(&suite, search_paths, search_path_count, err);
+    int result = suite_open(&suite, search_paths, err);
     if (result < 0)
         return result;
     const struct suite_entry *entry = suite_find(&suite, what);
@@ -204,23 +203,23 @@ static int load_entry(const char *const *search_paths, size_t search_path_count,
                          nearest);
     else
         result = err_set(err, ERR_MISSING, "unknown problem '%.100s' among the %zu under '%s'%s",
-                         what, suite.count, search_path_count ? search_paths[0] : "",
-                         search_path_count > 1 ? " and the other roots" : "");
+                         what, suite.count, search_paths->count ? search_paths->items[0] : "",
+                         search_paths->count > 1 ? " and the other roots" : "");
     suite_close(&suite);
     return result;
 }
 
-int suite_load(const char *const *search_paths, size_t search_path_count, const char *what,
-               struct problem *problem, struct err *err)
+int suite_load(const struct paths_list *search_paths, const char *what, struct problem *problem,
+               struct err *err)
 {
     return is_path(what) ? problem_load(problem, what, NULL, err)
-                         : load_entry(search_paths, search_path_count, what, problem, err);
+                         : load_entry(search_paths, what, problem, err);
 }
 
-int suite_load_id(const char *const *search_paths, size_t search_path_count, const char *id,
-                  struct problem *problem, struct err *err)
+int suite_load_id(const struct paths_list *search_paths, const char *id, struct problem *problem,
+                  struct err *err)
 {
     bool leads_out = *id == '\0' || *id == '/' || *id == '.' || strstr(id, "..");
     return leads_out ? err_set(err, ERR_MISSING, "unknown problem '%.100s': that is no id", id)
-                     : load_entry(search_paths, search_path_count, id, problem, err);
+                     : load_entry(search_paths, id, problem, err);
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 #include "problem/problem.h"
 
 struct loader;
@@ -30,8 +31,8 @@ struct suite {
 
 /* Only directory listings are read, no problem is parsed. A root that cannot be read, or holds no
  * problem, is an error that names it. */
-NODISCARD int suite_open(struct suite *suite, const char *const *search_paths,
-                         size_t search_path_count, struct err *err);
+NODISCARD int suite_open(struct suite *suite, const struct paths_list *search_paths,
+                         struct err *err);
 void suite_close(struct suite *suite);
 
 /* NULL when there is none. */
@@ -40,8 +41,8 @@ const struct suite_entry *suite_find(const struct suite *suite, const char *id);
 /* `what` is an id, or a path to a problem directory or module (what holds a '/' or ends in .py or
  * .yaml, and exists). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it must:
  * a path, a native id or torch/NAME lists no root. */
-NODISCARD int suite_load(const char *const *search_paths, size_t search_path_count,
-                         const char *what, struct problem *problem, struct err *err);
+NODISCARD int suite_load(const struct paths_list *search_paths, const char *what,
+                         struct problem *problem, struct err *err);
 /* An id only, below the search paths: for untrusted requests. A path is ERR_MISSING. */
-NODISCARD int suite_load_id(const char *const *search_paths, size_t search_path_count,
-                            const char *id, struct problem *problem, struct err *err);
+NODISCARD int suite_load_id(const struct paths_list *search_paths, const char *id,
+                            struct problem *problem, struct err *err);

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -61,10 +62,9 @@ const char *corpus_fate_name(enum corpus_fate fate);
 struct corpus_options {
     const char *format; /* NULL: detected */
     bool include_incorrect;
-    uint32_t levels;                 /* of the archive: bit N for level N; 0: all */
-    const char *const *search_paths; /* of problems, for the references of trajectories */
-    size_t search_path_count;
-    const _Atomic int *cancelled; /* may be NULL */
+    uint32_t levels;                       /* of the archive: bit N for level N; 0: all */
+    const struct paths_list *search_paths; /* of problems, for the references of trajectories */
+    const _Atomic int *cancelled;          /* may be NULL */
 };
 
 struct corpus;

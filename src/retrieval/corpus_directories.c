@@ -16,8 +16,8 @@
 
 static int open_suite(struct suite *suite, const char *directory, struct err *err)
 {
-    const char *const search_paths[] = {directory};
-    return suite_open(suite, search_paths, 1, err);
+    const struct paths_list search_paths = {.items = &directory, .count = 1};
+    return suite_open(suite, &search_paths, err);
 }
 
 bool corpus_is_problems(const char *directory)

@@ -133,13 +133,13 @@ int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *exam
 /* The local problem of that id; NULL: none. */
 static const struct problem *problem_of(struct corpus *corpus, const char *id)
 {
+    const struct paths_list *paths = corpus->options->search_paths;
     struct problem problem;
     for (size_t i = 0; i < corpus->problem_count; i++)
         if (strcmp(corpus->problems[i].id, id) == 0)
             return &corpus->problems[i];
-    if (corpus->problem_count == LIMIT_KNOWN_PROBLEMS || corpus->options->search_path_count == 0 ||
-        suite_load_id(corpus->options->search_paths, corpus->options->search_path_count, id,
-                      &problem, NULL) < 0)
+    if (corpus->problem_count == LIMIT_KNOWN_PROBLEMS || !paths || paths->count == 0 ||
+        suite_load_id(paths, id, &problem, NULL) < 0)
         return NULL;
     corpus->problems = mem_resize(corpus->problems,
                                   (corpus->problem_count + 1) * sizeof *corpus->problems);

@@ -19,17 +19,15 @@ struct entry {
 };
 
 struct problem_hashes {
-    const char *const *search_paths;
-    size_t search_path_count;
+    const struct paths_list *search_paths;
     pthread_mutex_t lock;
     struct entry *entry; /* the lock */
 };
 
-struct problem_hashes *problem_hashes_new(const char *const *search_paths, size_t search_path_count)
+struct problem_hashes *problem_hashes_new(const struct paths_list *search_paths)
 {
     struct problem_hashes *problem_hashes = mem_alloc(sizeof *problem_hashes);
     problem_hashes->search_paths = search_paths;
-    problem_hashes->search_path_count = search_path_count;
     pthread_mutex_init(&problem_hashes->lock, NULL);
     return problem_hashes;
 }
@@ -93,8 +91,7 @@ int problem_hashes_get(struct problem_hashes *problem_hashes, const char *id,
     if (entry_find(problem_hashes, id, hex))
         return 0;
     struct problem problem = {0};
-    int result = suite_load_id(problem_hashes->search_paths, problem_hashes->search_path_count, id,
-                               &problem, err);
+    int result = suite_load_id(problem_hashes->search_paths, id, &problem, err);
     if (result == 0) {
         memcpy(hex, problem.hash, HASH_HEX_BYTES);
         entry_add(problem_hashes, id, hex);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/paths.h"
 
 #include <stddef.h>
 
@@ -15,8 +16,7 @@
 
 struct problem_hashes;
 
-struct problem_hashes *problem_hashes_new(const char *const *search_paths,
-                                          size_t search_path_count);
+struct problem_hashes *problem_hashes_new(const struct paths_list *search_paths);
 void problem_hashes_free(struct problem_hashes *problem_hashes);
 /* ERR_MISSING, with the nearest id. */
 NODISCARD int problem_hashes_get(struct problem_hashes *problem_hashes, const char *id,

@@ -102,7 +102,7 @@ static void service_init(struct service *service, const struct service_options *
     service->evaluation_jsons = evaluation_json_cache_new();
     service->workers = worker_registry_new();
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
-    service->problem_hashes = problem_hashes_new(options->search_paths, options->search_path_count);
+    service->problem_hashes = problem_hashes_new(options->search_paths);
     pthread_mutex_init(&service->maintenance_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/metrics.h"
+#include "base/paths.h"
 #include "base/settings.h"
 #include "queue/queue.h"
 
@@ -24,10 +25,9 @@ struct service;
 struct service_options {
     const struct settings *settings;
     struct queue *queue;
-    struct gym *gym;                 /* of episodes */
-    struct metrics *metrics;         /* the service adds its own; /metrics shows all */
-    const char *const *search_paths; /* of problem suites */
-    size_t search_path_count;
+    struct gym *gym;                       /* of episodes */
+    struct metrics *metrics;               /* the service adds its own; /metrics shows all */
+    const struct paths_list *search_paths; /* of problem suites */
 };
 
 /* Bound, not yet accepting. ERR_INPUT, ERR_IO as http_open. */

@@ -52,8 +52,7 @@ static void judge_request(struct slot *slot, const struct evaluation_request *re
         evaluation_request_refuse(request, err.text, verdict);
         return;
     }
-    if (evaluation_request_problem(request, options->search_paths->items,
-                                   options->search_paths->count, &problem, &err) == 0)
+    if (evaluation_request_problem(request, options->search_paths, &problem, &err) == 0)
         request_evaluate(slot, request, &problem, &settings, verdict);
     else if (request->format ==
              EVALUATION_KNOWN) /* another worker may have it, as the server does */

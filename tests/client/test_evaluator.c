@@ -107,9 +107,7 @@ FIXTURE(open_here)
     if (paths_problems("", &here->search_paths, &err) < 0)
         return -1;
     struct evaluator_options options = {.settings = &here->settings,
-                                        .search_paths = (const char *const *)
-                                                            here->search_paths.items,
-                                        .search_path_count = here->search_paths.count,
+                                        .search_paths = &here->search_paths,
                                         .max_in_flight = 2,
                                         .cancelled = &here->cancelled};
     *state = here;

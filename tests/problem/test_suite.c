@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PATHS(...)                                                                                 \
+    {                                                                                              \
+        .items = (const char *[]){__VA_ARGS__}, .count = COUNT(((const char *[]){__VA_ARGS__}))    \
+    }
+
 static char root[] = "/tmp/test_suite.XXXXXX";
 static char problems[64], bench[64], plain[64], empty[64];
 
@@ -77,10 +82,10 @@ TEST(listing)
     static const char *const wanted[] = {"gemm",          "softmax",  "torch/relu",
                                          "torch/softmax", "level1/1", "level1/23",
                                          "level1/100",    "level2/1", "level10/2"};
-    const char *const search_paths[] = {problems, bench};
+    const struct paths_list search_paths = PATHS(problems, bench);
     struct suite suite;
     struct err err = {0};
-    if (suite_open(&suite, search_paths, 2, &err) < 0)
+    if (suite_open(&suite, &search_paths, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(suite.count, COUNT(wanted));
     for (size_t i = 0; i < suite.count; i++)
@@ -121,9 +126,9 @@ TEST(find)
         {"tests/fast", NULL},
         {"helper", NULL},
     };
-    const char *const search_paths[] = {problems, bench};
+    const struct paths_list search_paths = PATHS(problems, bench);
     struct suite suite;
-    assert_int_equal(suite_open(&suite, search_paths, 2, NULL), 0);
+    assert_int_equal(suite_open(&suite, &search_paths, NULL), 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct suite_entry *entry = suite_find(&suite, rows[i].what);
         if (!entry != !rows[i].id || (entry && strcmp(entry->id, rows[i].id) != 0))
@@ -147,17 +152,18 @@ TEST(first_root_wins)
         {true, "torch/relu", "A relu."},
         {true, "relu", "A relu."},
     };
-    const char *const orders[2][3] = {{problems, bench, plain}, {plain, problems, bench}};
+    const struct paths_list orders[] = {PATHS(problems, bench, plain),
+                                        PATHS(plain, problems, bench)};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
-        if (suite_load(orders[rows[i].plain_first], 3, rows[i].what, &problem, &err) < 0)
+        if (suite_load(&orders[rows[i].plain_first], rows[i].what, &problem, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
         assert_string_equal(problem.summary, rows[i].summary);
         problem_deinit(&problem);
     }
     struct suite suite;
-    assert_int_equal(suite_open(&suite, orders[1], 3, NULL), 0);
+    assert_int_equal(suite_open(&suite, &orders[1], NULL), 0);
     assert_int_equal(suite.count, 10);
     for (size_t i = 1; i < suite.count; i++)
         assert_string_not_equal(suite.entries[i].id, suite.entries[i - 1].id);
@@ -188,11 +194,11 @@ TEST(load)
     char before[512];
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(problems), 0);
-    const char *const search_paths[] = {problems, bench};
+    const struct paths_list search_paths = PATHS(problems, bench);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
-        if (suite_load(search_paths, 2, rows[i].what, &problem, &err) < 0)
+        if (suite_load(&search_paths, rows[i].what, &problem, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
         assert_string_equal(problem.id, rows[i].id);
         assert_string_equal(problem.name, rows[i].name);
@@ -206,7 +212,7 @@ TEST(load)
     for (int i = 0; i < 2; i++) {
         struct problem problem;
         struct err err = {0};
-        if (suite_load(search_paths, 2, i ? "problem.yaml" : ".", &problem, &err) < 0)
+        if (suite_load(&search_paths, i ? "problem.yaml" : ".", &problem, &err) < 0)
             fail_msg("%s", err.text);
         assert_string_equal(problem.id, "gemm");
         problem_deinit(&problem);
@@ -219,17 +225,17 @@ TEST(opens_no_more)
 {
     char other[128];
     snprintf(other, sizeof other, "%s/nothing", root);
-    const char *const search_paths[] = {problems, other};
+    const struct paths_list search_paths = PATHS(problems, other);
     struct problem problem;
     struct err err = {0};
     support_write(problems, "native/broken/problem.yaml", "name: [\n");
-    assert_int_equal(suite_load(search_paths, 2, "gemm", &problem, &err), 0);
+    assert_int_equal(suite_load(&search_paths, "gemm", &problem, &err), 0);
     problem_deinit(&problem);
-    assert_int_equal(suite_load(search_paths, 2, "torch/relu", &problem, &err), 0);
+    assert_int_equal(suite_load(&search_paths, "torch/relu", &problem, &err), 0);
     problem_deinit(&problem);
-    assert_int_equal(suite_load(search_paths, 2, "broken", &problem, &err), ERR_INPUT);
+    assert_int_equal(suite_load(&search_paths, "broken", &problem, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "/native/broken/problem.yaml:2:"));
-    assert_int_equal(suite_load(search_paths, 2, "gemmm", &problem, &err), ERR_MISSING);
+    assert_int_equal(suite_load(&search_paths, "gemmm", &problem, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "/nothing: no such directory of problems"));
     char broken[128];
     snprintf(broken, sizeof broken, "%s/native/broken", problems);
@@ -249,11 +255,11 @@ TEST(missing)
         {"native/softmax/problem.yml", NULL},
         {"nothing/like/this.py", NULL},
     };
-    const char *const search_paths[] = {problems, bench};
+    const struct paths_list search_paths = PATHS(problems, bench);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
-        assert_int_equal(suite_load(search_paths, 2, rows[i].what, &problem, &err), ERR_MISSING);
+        assert_int_equal(suite_load(&search_paths, rows[i].what, &problem, &err), ERR_MISSING);
         if (rows[i].error)
             assert_string_equal(err.text, rows[i].error);
         else
@@ -266,20 +272,20 @@ TEST(bad_search_paths)
     struct suite suite;
     struct err err = {0};
     char path[256], wanted[512];
-    const char *one[] = {path};
+    struct paths_list one = PATHS(path);
     snprintf(path, sizeof path, "%s/nothing", root);
-    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_MISSING);
+    assert_int_equal(suite_open(&suite, &one, &err), ERR_MISSING);
     snprintf(wanted, sizeof wanted, "%s: no such directory of problems", path);
     assert_string_equal(err.text, wanted);
     snprintf(path, sizeof path, "%s/torch/relu.py", problems);
-    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_IO);
-    one[0] = empty;
-    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_MISSING);
+    assert_int_equal(suite_open(&suite, &one, &err), ERR_IO);
+    one.items[0] = empty;
+    assert_int_equal(suite_open(&suite, &one, &err), ERR_MISSING);
     snprintf(wanted, sizeof wanted,
              "%s: holds no problem: expected NAME/problem.yaml, torch/NAME.py or levelN/ID_Name.py",
              empty);
     assert_string_equal(err.text, wanted);
-    const char *const second[] = {problems, empty};
-    assert_int_equal(suite_open(&suite, second, 2, &err), ERR_MISSING);
+    const struct paths_list second = PATHS(problems, empty);
+    assert_int_equal(suite_open(&suite, &second, &err), ERR_MISSING);
     assert_string_equal(err.text, wanted);
 }

@@ -247,8 +247,8 @@ TEST(problems_and_trajectories)
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
     char *repository = paths_root();
     char *root = mem_printf("%s/problems", repository);
-    const char *const search_paths[] = {root};
-    struct corpus_options options = {.search_paths = search_paths, .search_path_count = 1};
+    const struct paths_list search_paths = {.items = (const char *[]){root}, .count = 1};
+    struct corpus_options options = {.search_paths = &search_paths};
     struct corpus_counts counts;
     struct seen seen;
     struct err err;

@@ -231,7 +231,7 @@ TEST(held_out)
         {"rleu", "", 0, 0, 0, "train.problems: unknown problem 'rleu'"},
         {"relu", "sotfmax", 0, 0, 0, "train.held_out: unknown problem 'sotfmax'"},
     };
-    const char *const search_paths[] = {"problems"};
+    const struct paths_list search_paths = {.items = (const char *[]){"problems"}, .count = 1};
     struct settings settings;
     settings_init(&settings);
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -242,7 +242,7 @@ TEST(held_out)
         assert_int_equal(settings_set(&settings, "train.problems", rows[i].problems, 0, &err), 0);
         assert_int_equal(settings_set(&settings, "train.held_out", rows[i].held_out, 0, &err), 0);
         assert_int_equal(settings_set(&settings, "train.held_out_share", share, 0, &err), 0);
-        int result = train_data_open(&data, &settings, search_paths, 1, &err);
+        int result = train_data_open(&data, &settings, &search_paths, &err);
         if ((result < 0) != (rows[i].complaint != NULL) ||
             (result < 0 && !strstr(err.text, rows[i].complaint)))
             fail_msg("row %zu: %d %s", i, result, err.text);

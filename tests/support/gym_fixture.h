@@ -15,7 +15,7 @@ FIXTURE(open_gym)
     struct err err;
     settings_init(&settings);
     assert_ok(paths_problems("", &search_paths, &err), &err);
-    assert_ok(gym_open(&gym, &settings, search_paths.items, search_paths.count, &err), &err);
+    assert_ok(gym_open(&gym, &settings, &search_paths, &err), &err);
     return 0;
 }
 

@@ -55,7 +55,7 @@ json_t *prompting_problem(const char *id)
     struct problem problem;
     struct err err;
     assert_ok(paths_problems("", &search_paths, &err), &err);
-    assert_ok(suite_load(search_paths.items, search_paths.count, id, &problem, &err), &err);
+    assert_ok(suite_load(&search_paths, id, &problem, &err), &err);
     json_t *facts = prompt_problem(&problem);
     problem_deinit(&problem);
     paths_list_deinit(&search_paths);

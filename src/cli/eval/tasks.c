@@ -75,8 +75,7 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
         if (strcmp(tasks->problems[i]->wanted, wanted) == 0)
             return &tasks->problems[i]->problem;
     struct eval_problem *made = mem_alloc(sizeof *made);
-    if (suite_load(tasks->search_paths->items, tasks->search_paths->count, wanted, &made->problem,
-                   err) < 0 &&
+    if (suite_load(tasks->search_paths, wanted, &made->problem, err) < 0 &&
         !leave_to_server(tasks, made, wanted, err)) {
         mem_free(made);
         return NULL;
@@ -93,8 +92,7 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
     if (request->format == EVALUATION_KNOWN)
         return find_problem(tasks, request->problem_id, err);
     struct eval_problem *made = mem_alloc(sizeof *made);
-    int result = evaluation_request_problem(request, tasks->search_paths->items,
-                                            tasks->search_paths->count, &made->problem, err);
+    int result = evaluation_request_problem(request, tasks->search_paths, &made->problem, err);
     for (size_t i = 0; result == 0 && i < tasks->problem_count; i++)
         if (strcmp(tasks->problems[i]->wanted, made->problem.hash) == 0) {
             problem_deinit(&made->problem);

@@ -123,9 +123,7 @@ static int evaluate_checkpoint(struct cli_call *call, const struct arguments *ar
                                                               .where = where,
                                                               .problems = problems,
                                                               .out = arguments->out,
-                                                              .search_paths = search_paths.items,
-                                                              .search_path_count =
-                                                                  search_paths.count,
+                                                              .search_paths = &search_paths,
                                                               .server = arguments->server,
                                                               .cancelled = &cli_cancelled,
                                                               .on_progress = on_progress,

@@ -96,8 +96,7 @@ int episode_config_problem(const struct gym *gym, const json_t *resolved, struct
         result = err_set(err, ERR_INPUT,
                          "problem: a simple problem has no reference, so no episode is about it");
     if (result == 0)
-        result = evaluation_request_problem(&request, gym->search_paths, gym->search_path_count,
-                                            problem, err);
+        result = evaluation_request_problem(&request, gym->search_paths, problem, err);
     json_decref(holder);
     return result;
 }

@@ -33,7 +33,7 @@ static int add_problem(struct collection *collection, const char *what, struct e
 {
     const struct tasks_choice *choice = collection->choice;
     struct problem problem = {0};
-    int result = suite_load(choice->search_paths, choice->search_path_count, what, &problem, err);
+    int result = suite_load(choice->search_paths, what, &problem, err);
     if (result == 0 && !json_object_get(collection->seen, problem.id)) {
         bool known = suite_find(&collection->suite, problem.id) != NULL;
         json_t *task = json_object(), *start = start_of(collection->choice, &problem);
@@ -113,8 +113,7 @@ int tasks_of(const char *const *words, size_t count, const struct tasks_choice *
              json_t **tasks, struct err *err)
 {
     struct collection collection = {.choice = choice};
-    int result = suite_open(&collection.suite, choice->search_paths, choice->search_path_count,
-                            err);
+    int result = suite_open(&collection.suite, choice->search_paths, err);
     if (result < 0)
         return result;
     collection.tasks = json_array();

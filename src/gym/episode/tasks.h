@@ -11,15 +11,15 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 
 #include <jansson.h>
 #include <stddef.h>
 
 struct tasks_choice {
-    const char *const *search_paths; /* of problems */
-    size_t search_path_count;
-    const char *language; /* gym.language */
-    const char *best;     /* where initial candidates are stored (gym/episode/best.h); NULL: none */
+    const struct paths_list *search_paths; /* of problems */
+    const char *language;                  /* gym.language */
+    const char *best; /* where initial candidates are stored (gym/episode/best.h); NULL: none */
 };
 
 /* [{"problem", "start", "hash"}, …] (gym/episode/rollout.h), a new reference. The hash is that of

@@ -49,11 +49,12 @@ static int read_simple(const struct evaluation_request *request, struct problem 
     return result;
 }
 
-static int find_known(const struct evaluation_request *request, const char *const *search_paths,
-                      size_t search_path_count, struct problem *problem, struct err *err)
+static int find_known(const struct evaluation_request *request,
+                      const struct paths_list *search_paths, struct problem *problem,
+                      struct err *err)
 {
     const char *wanted = request->problem_hash;
-    int result = suite_load_id(search_paths, search_path_count, request->problem_id, problem, err);
+    int result = suite_load_id(search_paths, request->problem_id, problem, err);
     if (result < 0 || !wanted || strcmp(wanted, problem->hash) == 0)
         return result;
     return err_set(err, ERR_MISSING, "problem %s is %.12s here, and %.12s is wanted",
@@ -61,12 +62,12 @@ static int find_known(const struct evaluation_request *request, const char *cons
 }
 
 int evaluation_request_problem(const struct evaluation_request *request,
-                               const char *const *search_paths, size_t search_path_count,
-                               struct problem *problem, struct err *err)
+                               const struct paths_list *search_paths, struct problem *problem,
+                               struct err *err)
 {
     int result = 0;
     if (request->format == EVALUATION_KNOWN)
-        return find_known(request, search_paths, search_path_count, problem, err);
+        return find_known(request, search_paths, problem, err);
     if (request->format == EVALUATION_TORCH)
         result = torch_from_text(problem, request->entry_point, request->problem_source,
                                  strlen(request->problem_source), err);

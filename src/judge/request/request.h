@@ -34,6 +34,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/paths.h"
 #include "base/settings.h"
 
 #include "judge/verdict.h"
@@ -104,7 +105,7 @@ NODISCARD int evaluation_request_settings(const struct evaluation_request *reque
  * one; problem_deinit, on failure too. ERR_MISSING: a KNOWN one that is not there, or is another.
  * */
 NODISCARD int evaluation_request_problem(const struct evaluation_request *request,
-                                         const char *const *search_paths, size_t search_path_count,
+                                         const struct paths_list *search_paths,
                                          struct problem *problem, struct err *err);
 
 /* The other way: a native or torch problem, whole, as a request's "problem". A new reference. */

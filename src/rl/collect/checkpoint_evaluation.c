@@ -31,15 +31,14 @@ static int find_problems(struct evaluation *evaluation, struct err *err)
 {
     const struct checkpoint_evaluation_options *options = evaluation->options;
     struct train_data data;
-    int result = train_data_open(&data, options->settings, options->search_paths,
-                                 options->search_path_count, err);
+    int result = train_data_open(&data, options->settings, options->search_paths, err);
     if (result < 0)
         return result;
     evaluation->held_out = json_incref(data.held_out);
     train_data_close(&data);
     if (options->problems[0])
         return train_data_tasks(options->problems, options->settings, options->search_paths,
-                                options->search_path_count, &evaluation->tasks, err);
+                                &evaluation->tasks, err);
     evaluation->tasks = json_incref(evaluation->held_out);
     return json_array_size(evaluation->tasks) > 0
                ? 0
@@ -51,14 +50,12 @@ static int open_backends(struct evaluation *evaluation, struct err *err)
     const struct checkpoint_evaluation_options *from = evaluation->options;
     const struct evaluator_options evaluator = {.settings = from->settings,
                                                 .search_paths = from->search_paths,
-                                                .search_path_count = from->search_path_count,
                                                 .cancelled = from->cancelled};
     bool remote = from->server || client_settings(from->settings)->url[0];
     struct train_backend_options backend = evaluation->config.backend;
     uint64_t version;
     backend.cancelled = from->cancelled;
-    int result = gym_open(&evaluation->gym, from->settings, from->search_paths,
-                          from->search_path_count, err);
+    int result = gym_open(&evaluation->gym, from->settings, from->search_paths, err);
     if (result == 0)
         result = gym_withhold(evaluation->gym, evaluation->held_out, err);
     if (result == 0)

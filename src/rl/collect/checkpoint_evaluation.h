@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 #include "base/settings.h"
 
 #include <stddef.h>
@@ -20,8 +21,7 @@ struct checkpoint_evaluation_options {
     const char *where;     /* the checkpoint's; NULL: the initial model of the run */
     const char *problems;  /* words as in train.problems; "": the held-out problems */
     const char *out;       /* a new directory for trajectories.jsonl */
-    const char *const *search_paths;
-    size_t search_path_count;
+    const struct paths_list *search_paths;
     const char *server;
     const _Atomic int *cancelled;
     void (*on_progress)(void *context, size_t done, size_t all); /* turns; may be NULL */

@@ -11,11 +11,9 @@
 #include <string.h>
 
 int train_data_tasks(const char *text, const struct settings *settings,
-                     const char *const *search_paths, size_t search_path_count, json_t **tasks,
-                     struct err *err)
+                     const struct paths_list *search_paths, json_t **tasks, struct err *err)
 {
     const struct tasks_choice choice = {.search_paths = search_paths,
-                                        .search_path_count = search_path_count,
                                         .language = gym_language(settings)};
     struct arena arena = {0};
     const char **words = arena_alloc(&arena, (strlen(text) / 2 + 2) * sizeof *words);
@@ -93,17 +91,15 @@ static void make_digest(struct train_data *data)
 }
 
 int train_data_open(struct train_data *data, const struct settings *settings,
-                    const char *const *search_paths, size_t search_path_count, struct err *err)
+                    const struct paths_list *search_paths, struct err *err)
 {
     const struct train_settings *train = train_settings(settings);
     *data = (struct train_data){.seed = (uint64_t)train->seed};
-    int result = train_data_tasks(train->problems, settings, search_paths, search_path_count,
-                                  &data->train, err);
+    int result = train_data_tasks(train->problems, settings, search_paths, &data->train, err);
     if (result < 0)
         return err_prefix(err, "train.problems");
     if (train->held_out[0])
-        result = train_data_tasks(train->held_out, settings, search_paths, search_path_count,
-                                  &data->held_out, err);
+        result = train_data_tasks(train->held_out, settings, search_paths, &data->held_out, err);
     else
         data->held_out = draw_held_out(data->train, train->held_out_share, data->seed);
     if (result < 0) {

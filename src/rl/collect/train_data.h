@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/paths.h"
 #include "base/settings.h"
 
 #include <jansson.h>
@@ -32,8 +33,7 @@ struct train_data_position {
 
 /* ERR_INPUT: no problem is left to train on; ERR_MISSING: no such problem. */
 NODISCARD int train_data_open(struct train_data *data, const struct settings *settings,
-                              const char *const *search_paths, size_t search_path_count,
-                              struct err *err);
+                              const struct paths_list *search_paths, struct err *err);
 /* A zeroed one is fine. */
 void train_data_close(struct train_data *data);
 
@@ -42,5 +42,5 @@ void train_data_close(struct train_data *data);
 json_t *train_data_draw(struct train_data *data, struct train_data_position *place, size_t count);
 /* The problems of a list of words as in train.problems, a new reference. */
 NODISCARD int train_data_tasks(const char *text, const struct settings *settings,
-                               const char *const *search_paths, size_t search_path_count,
-                               json_t **tasks, struct err *err);
+                               const struct paths_list *search_paths, json_t **tasks,
+                               struct err *err);

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/paths.h"
 #include "base/settings.h"
 
 #include <jansson.h>
@@ -40,8 +41,7 @@ struct trainer_progress {
 struct trainer_options {
     const struct settings *settings; /* train.*, gym.*, policy.*, the judge's */
     const char *directory;
-    const char *const *search_paths; /* of problems */
-    size_t search_path_count;
+    const struct paths_list *search_paths; /* of problems */
     const _Atomic int *cancelled;
     /* Called one at a time, from any thread. May be NULL. */
     void (*on_progress)(void *context, const struct trainer_progress *progress);

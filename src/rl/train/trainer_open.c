@@ -19,7 +19,6 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
     const struct trainer_options *from = trainer->options;
     const struct evaluator_options options = {.settings = trainer->settings,
                                               .search_paths = from->search_paths,
-                                              .search_path_count = from->search_path_count,
                                               .cancelled = from->cancelled};
     return client_settings(trainer->settings)->url[0]
                ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
@@ -82,8 +81,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = stages_open(&trainer->stages, train->stages, (size_t)train->stage_steps, err);
     if (result == 0)
-        result = train_data_open(&trainer->data, settings, options->search_paths,
-                                 options->search_path_count, err);
+        result = train_data_open(&trainer->data, settings, options->search_paths, err);
     if (result == 0)
         result = check_model(&trainer->config.backend, train->backend == TRAIN_ENGINE, err);
     if (result == 0)
@@ -91,8 +89,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
-        result = gym_open(&trainer->gym, settings, options->search_paths,
-                          options->search_path_count, err);
+        result = gym_open(&trainer->gym, settings, options->search_paths, err);
     if (result == 0)
         result = gym_withhold(trainer->gym, trainer->data.held_out, err);
     if (result == 0)

@@ -24,8 +24,7 @@ static void problems_list(void *context, struct http_request *request,
     struct service *service = context;
     struct suite suite;
     struct err err;
-    if (suite_open(&suite, service->options.search_paths, service->options.search_path_count,
-                   &err) < 0) {
+    if (suite_open(&suite, service->options.search_paths, &err) < 0) {
         http_refuse_err(response, &err);
         return;
     }
@@ -33,8 +32,8 @@ static void problems_list(void *context, struct http_request *request,
     for (size_t i = 0; i < suite.count; i++) {
         struct problem problem = {0};
         json_t *item;
-        if (suite_load_id(service->options.search_paths, service->options.search_path_count,
-                          suite.entries[i].id, &problem, &err) == 0) {
+        if (suite_load_id(service->options.search_paths, suite.entries[i].id, &problem, &err) ==
+            0) {
             item = problem_json(&problem);
         } else {
             item = json_object();
@@ -77,8 +76,7 @@ static void problems_get(void *context, struct http_request *request,
         http_refuse(response, 404, "not_found", "no problem has that id");
         return;
     }
-    if (suite_load_id(service->options.search_paths, service->options.search_path_count, id,
-                      &problem, &err) < 0) {
+    if (suite_load_id(service->options.search_paths, id, &problem, &err) < 0) {
         http_refuse_err(response, &err);
     } else {
         json_t *object = problem_json(&problem), *files = json_object();

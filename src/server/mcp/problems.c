@@ -21,7 +21,7 @@ int mcp_problem_load(struct mcp_gym *mcp_gym, const char *id, struct problem *pr
                      struct err *err)
 {
     const struct gym *gym = mcp_gym->options.gym;
-    return suite_load_id(gym->search_paths, gym->search_path_count, id, problem, err);
+    return suite_load_id(gym->search_paths, id, problem, err);
 }
 
 static bool contains_text(const char *text, const char *part)
@@ -67,7 +67,7 @@ static int find_all(struct mcp_gym *mcp_gym, const json_t *arguments, json_t **r
     const char *filter = mcp_text_of(arguments, "filter");
     const char *format = mcp_text_of(arguments, "format");
     struct suite suite;
-    int result = suite_open(&suite, gym->search_paths, gym->search_path_count, err);
+    int result = suite_open(&suite, gym->search_paths, err);
     if (result < 0)
         return result;
     *rows = json_array();
@@ -122,7 +122,7 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     struct mcp_gym *mcp_gym = context;
     const struct gym *gym = mcp_gym->options.gym;
     struct suite suite;
-    int result = suite_open(&suite, gym->search_paths, gym->search_path_count, err);
+    int result = suite_open(&suite, gym->search_paths, err);
     if (result < 0)
         return result;
     for (size_t i = from; i < suite.count && i - from < count; i++) {

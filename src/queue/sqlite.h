@@ -149,10 +149,12 @@ struct sqlite_tally {
     bool notify;    /* watchers must be notified */
 };
 
+struct sqlite_store;
+typedef int sqlite_apply(struct sqlite_store *store, void *arguments, struct err *err);
+
 struct sqlite_operation {
     /* Runs inside a transaction; may run twice, if the first transaction is rolled back. */
-    int (*apply)(struct sqlite_operation *operation, struct err *err);
-    struct sqlite_store *store;
+    sqlite_apply *apply;
     void *arguments;
     struct err *err;
     int result;
@@ -236,9 +238,8 @@ void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
 NODISCARD int sqlite_writer_start(struct sqlite_store *store, struct err *err);
 void sqlite_writer_stop(struct sqlite_store *store);
 /* Runs `apply` in the writer thread and returns when it is committed. */
-NODISCARD int sqlite_submit(struct sqlite_store *store,
-                            int (*apply)(struct sqlite_operation *operation, struct err *err),
-                            void *arguments, struct err *err);
+NODISCARD int sqlite_submit(struct sqlite_store *store, sqlite_apply *apply, void *arguments,
+                            struct err *err);
 
 /* sqlite_events.c */
 

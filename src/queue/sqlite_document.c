@@ -47,10 +47,9 @@ static int read_stored(struct sqlite_store *store, const struct document_put *pu
     return 0;
 }
 
-static int apply_document_put(struct sqlite_operation *operation, struct err *err)
+static int apply_document_put(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct document_put *put = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct document_put *put = arguments;
     struct sqlite_tally *tally = &store->tally;
     struct stored_document stored_document;
     int result = read_stored(store, put, &stored_document, err);
@@ -80,10 +79,9 @@ struct document_remove {
     bool *removed;
 };
 
-static int apply_document_remove(struct sqlite_operation *operation, struct err *err)
+static int apply_document_remove(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct document_remove *remove = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct document_remove *remove = arguments;
     const struct document_put named = {.name = remove->name};
     struct stored_document stored_document;
     int result = read_stored(store, &named, &stored_document, err);

@@ -141,12 +141,12 @@ static int put_one(struct sqlite_store *store, struct queue_submission *one, str
     return result < 0 ? result : 0;
 }
 
-static int apply_put(struct sqlite_operation *operation, struct err *err)
+static int apply_put(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct put *put = operation->arguments;
+    const struct put *put = arguments;
     int result = 0;
     for (size_t i = 0; i < put->count && result == 0; i++)
-        result = put_one(operation->store, &put->submissions[i], err);
+        result = put_one(store, &put->submissions[i], err);
     return result;
 }
 
@@ -162,10 +162,9 @@ struct cancel {
     enum queue_state *state;
 };
 
-static int apply_cancel(struct sqlite_operation *operation, struct err *err)
+static int apply_cancel(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct cancel *cancel = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct cancel *cancel = arguments;
     struct sqlite_row row = {0};
     int result = sqlite_row_find(store, cancel->id, 0, &row, err);
     if (result < 0)

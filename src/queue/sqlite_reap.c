@@ -77,10 +77,9 @@ static int remove_surplus(struct sqlite_store *store, struct queue_reaping *reap
     return result < 0 ? result : 0;
 }
 
-static int apply_reap(struct sqlite_operation *operation, struct err *err)
+static int apply_reap(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    struct sqlite_store *store = operation->store;
-    struct queue_reaping *reaping = operation->arguments;
+    struct queue_reaping *reaping = arguments;
     *reaping = (struct queue_reaping){0};
     int result = return_expired(store, reaping, err);
     if (result == 0)
@@ -103,10 +102,9 @@ struct registration {
     int64_t keep_ms;
 };
 
-static int apply_register(struct sqlite_operation *operation, struct err *err)
+static int apply_register(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct registration *registration = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct registration *registration = arguments;
     if (registration->count == 0)
         return sqlite_db_run(&store->writer, SQL_REGISTRATION_REMOVE, err, "s", registration->name);
     return sqlite_db_run(&store->writer, SQL_REGISTRATION_SET, err, "sbsi", registration->name,

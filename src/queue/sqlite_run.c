@@ -34,10 +34,9 @@ static int find_front(struct sqlite_store *store, const struct queue_claim *want
     return 0;
 }
 
-static int apply_claim(struct sqlite_operation *operation, struct err *err)
+static int apply_claim(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct claim *claim = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct claim *claim = arguments;
     struct sqlite_db *db = &store->writer;
     sqlite3_stmt *statement = NULL;
     int64_t sequence;
@@ -80,10 +79,9 @@ static bool lease_is_held(const struct sqlite_row *row, const struct queue_job *
     return row->state == QUEUE_RUNNING && row->claims == job->claims;
 }
 
-static int apply_renew(struct sqlite_operation *operation, struct err *err)
+static int apply_renew(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct renew *renew = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct renew *renew = arguments;
     int result = 0;
     for (size_t i = 0; i < renew->count && result == 0; i++) {
         const struct queue_job *job = renew->jobs[i];
@@ -133,10 +131,9 @@ static int result_compare(struct sqlite_store *store, int64_t sequence,
     return 0;
 }
 
-static int apply_finish(struct sqlite_operation *operation, struct err *err)
+static int apply_finish(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct finish *finish = operation->arguments;
-    struct sqlite_store *store = operation->store;
+    const struct finish *finish = arguments;
     struct sqlite_row row = {0};
     *finish->finish_result = QUEUE_REFUSED;
     int result = sqlite_row_find(store, finish->job->id, finish->job->sequence, &row, err);
@@ -198,16 +195,15 @@ struct failing {
     bool counts;
 };
 
-static int apply_fail(struct sqlite_operation *operation, struct err *err)
+static int apply_fail(struct sqlite_store *store, void *arguments, struct err *err)
 {
-    const struct failing *failing = operation->arguments;
+    const struct failing *failing = arguments;
     struct sqlite_row row = {0};
     bool ended;
-    int result = sqlite_row_find(operation->store, failing->job->id, failing->job->sequence, &row,
-                                 err);
+    int result = sqlite_row_find(store, failing->job->id, failing->job->sequence, &row, err);
     if (result < 1 || !lease_is_held(&row, failing->job))
         return result < 0 ? result : 0;
-    return sqlite_return(operation->store, &row, failing->reason, failing->counts, &ended, err);
+    return sqlite_return(store, &row, failing->reason, failing->counts, &ended, err);
 }
 
 int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,

@@ -103,7 +103,7 @@ static int group_apply(struct sqlite_store *store, struct sqlite_operation *firs
 {
     int result = transaction_begin(store, err);
     for (struct sqlite_operation *at = first; at && result == 0; at = at->next)
-        result = at->apply(at, err);
+        result = at->apply(store, at->arguments, err);
     if (result == 0)
         result = transaction_commit(store, err);
     if (result < 0)
@@ -188,14 +188,9 @@ void sqlite_writer_stop(struct sqlite_store *store)
     pthread_mutex_destroy(&store->pending_lock);
 }
 
-int sqlite_submit(struct sqlite_store *store,
-                  int (*function)(struct sqlite_operation *operation, struct err *err),
-                  void *arguments, struct err *err)
+int sqlite_submit(struct sqlite_store *store, sqlite_apply *apply, void *arguments, struct err *err)
 {
-    struct sqlite_operation operation = {.apply = function,
-                                         .store = store,
-                                         .arguments = arguments,
-                                         .err = err};
+    struct sqlite_operation operation = {.apply = apply, .arguments = arguments, .err = err};
     sem_init(&operation.done, 0, 0);
     pthread_mutex_lock(&store->pending_lock);
     *store->pending_end = &operation;

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void buf_init(struct buf *buf, size_t max_bytes)
@@ -64,4 +65,15 @@ void buf_printf(struct buf *buf, const char *format, ...)
     if (length > 0)
         buf_append(buf, text, (size_t)length);
     mem_free(text);
+}
+
+void buf_double(struct buf *buf, double value)
+{
+    char text[32];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_puts(buf, text);
 }

@@ -25,3 +25,5 @@ char *buf_take(struct buf *buf);
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The shortest decimal, of at least 6 digits, that reads back to the same double. */
+void buf_double(struct buf *buf, double value);

@@ -173,6 +173,12 @@ char *file_parent(const char *path)
     return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
 }
 
+const char *file_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 char *file_from(const char *directory, const char *path)
 {
     return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", directory, path);

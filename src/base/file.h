@@ -40,6 +40,8 @@ void file_remove_tree(const char *path);
 
 /* The directory that `path` lies in, by its name alone; the caller's (mem_free). */
 char *file_parent(const char *path);
+/* The last component of a path, within it. */
+const char *file_basename(const char *path);
 /* `path` relative to `directory`; the caller's (mem_free). */
 char *file_from(const char *directory, const char *path);
 

@@ -297,17 +297,10 @@ static void write_escaped(struct buf *out, const char *text, bool quotes)
 
 static void write_real(struct buf *out, double value)
 {
-    char text[32];
-    if (!isfinite(value)) {
+    if (isfinite(value))
+        buf_double(out, value);
+    else
         buf_puts(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
-        return;
-    }
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    buf_puts(out, text);
 }
 
 /* NAME[SUFFIX]{label="value",…[,le="BOUND"]} and a space. `bound` NULL: not a bucket. */

@@ -40,23 +40,12 @@ static void print_units(struct buf *out, const struct setting_unit *units, doubl
     buf_printf(out, "%.0f%s", value / units->factor, units->factor > 1 ? units->name : "");
 }
 
-static void print_float(struct buf *out, double value)
-{
-    char text[32];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    buf_puts(out, text);
-}
-
 void setting_print_number(struct buf *out, enum setting_kind kind, double value)
 {
     if (kind == KIND_BOOL)
         buf_puts(out, value != 0 ? "true" : "false");
     else if (kind == KIND_FLOAT)
-        print_float(out, value);
+        buf_double(out, value);
     else if (kind == KIND_DURATION && value != 0 && fmod(value, 1000) != 0)
         buf_printf(out, "%.0fms", value);
     else if (kind == KIND_INT)

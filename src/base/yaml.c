@@ -1,6 +1,7 @@
 #include "base/yaml.h"
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "base/yaml_check.h"
 
 #include <libfyaml.h>
@@ -17,14 +18,12 @@ struct reader {
  * such as a JSON encoder, shall stumble over that. */
 static void mend_utf8(char *text)
 {
-    for (unsigned char *at = (unsigned char *)text; *at;) {
-        size_t length = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
-        size_t whole = 1;
-        while (whole < length && (at[whole] & 0xC0) == 0x80)
-            whole++;
-        if (whole < length || (length > 1 && *at < 0xC0))
-            memset(at, '?', whole);
-        at += whole;
+    for (size_t left = strlen(text), length; left > 0; left -= length, text += length) {
+        length = utf8_sequence(text, left);
+        if (length == 0) {
+            *text = '?';
+            length = 1;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "compile/message.h"
 
 #include <ctype.h>
@@ -37,11 +38,6 @@ struct distiller {
     char function[FUNCTION_BYTES];    /* that the linker named last */
     char last_resort[MESSAGE_LINE_BYTES]; /* the first line that nothing else was made of */
 };
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 /* Whether messages about this file may repeat what it holds. A relative name is the source's own
  * invention (`#line`), or lies in scratch, where nothing else is. */
@@ -176,10 +172,10 @@ static bool take_include(struct distiller *distiller, const char *line)
     static const char first[] = "In file included from ";
     static const char further[] = "                 from ";
     const char *at = NULL;
-    if (starts_with(line, first)) {
+    if (text_starts_with(line, first)) {
         distiller->included_at = 0;
         at = line + strlen(first);
-    } else if (starts_with(line, further)) {
+    } else if (text_starts_with(line, further)) {
         at = line + strlen(further);
     }
     if (!at)
@@ -207,7 +203,7 @@ static bool take_instantiation(struct distiller *distiller, const char *line)
     distiller->current = NULL;
     if (begins)
         distiller->required_at[0] = '\0';
-    else if (required && starts_with(line, distiller->context->source) &&
+    else if (required && text_starts_with(line, distiller->context->source) &&
              strspn(place, ":0123456789") == (size_t)(required - place) + 1)
         snprintf(distiller->required_at, sizeof distiller->required_at, "%.*s",
                  (int)(required - place), place);
@@ -246,7 +242,7 @@ static bool is_chatter(const char *line)
     if (line[0] == '\0')
         return true;
     for (size_t i = 0; i < COUNT(beginnings); i++)
-        if (starts_with(line, beginnings[i]))
+        if (text_starts_with(line, beginnings[i]))
             return true;
     if (isspace((unsigned char)line[0]))
         return false;
@@ -261,7 +257,7 @@ static void linker_error(struct distiller *distiller, const char *message)
     char clean[MESSAGE_LINE_BYTES];
     message_cut_paths(message, DIAGNOSTICS_NAME, clean);
     const char *text = clean;
-    if (starts_with(text, DIAGNOSTICS_NAME ": "))
+    if (text_starts_with(text, DIAGNOSTICS_NAME ": "))
         text += strlen(DIAGNOSTICS_NAME ": ");
     const char *function = distiller->function;
     char *shown = mem_printf("%s: error: %s%s%s%s", DIAGNOSTICS_NAME, text,
@@ -301,7 +297,8 @@ static bool take_linker(struct distiller *distiller, const char *line)
         return true;
     }
     distiller->function[0] = '\0';
-    bool linker = starts_with(line, "/") || starts_with(line, "ld") || starts_with(line, "./cc");
+    bool linker = text_starts_with(line, "/") || text_starts_with(line, "ld") ||
+                  text_starts_with(line, "./cc");
     message = linker ? strstr(line, ": ") : NULL;
     if (!message)
         return false;
@@ -316,12 +313,13 @@ static bool take_linker(struct distiller *distiller, const char *line)
 
 static bool take_ptxas(struct distiller *distiller, const char *line)
 {
-    if (!starts_with(line, "ptxas "))
+    if (!text_starts_with(line, "ptxas "))
         return false;
     const char *colon = strstr(line, " : ");
     if (!colon)
         return true;
-    bool error = memmem(line, (size_t)(colon - line), "error", 5) || starts_with(line, "ptxas fat");
+    bool error = memmem(line, (size_t)(colon - line), "error", 5) ||
+                 text_starts_with(line, "ptxas fat");
     char *text = mem_printf("%s: %s: ptxas: %s", DIAGNOSTICS_NAME, error ? "error" : "warning",
                             colon + 3);
     begin_group(distiller, error ? SEVERITY_ERROR : SEVERITY_WARNING, text);

@@ -1,16 +1,13 @@
 #include "compile/message.h"
 
 #include "base/array.h"
+#include "base/text.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
 
 static const char ellipsis[] = "…";
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 bool message_parse_kind(const char *line, struct message *message)
 {
@@ -34,7 +31,7 @@ bool message_parse_kind(const char *line, struct message *message)
         {"Info: ", "note", SEVERITY_NOTE, true},
     };
     for (size_t i = 0; i < COUNT(kinds); i++)
-        if (starts_with(line, kinds[i].printed)) {
+        if (text_starts_with(line, kinds[i].printed)) {
             message->word = kinds[i].word;
             message->severity = kinds[i].severity;
             message->assembler = kinds[i].assembler;
@@ -61,7 +58,7 @@ static bool parse_kind_nvcc(const char *at, struct message *message)
         return true;
     for (size_t i = 0; i < COUNT(plain); i++) {
         size_t length = strlen(plain[i]) - 2;
-        if (strncmp(at, plain[i], length) != 0 || !starts_with(at + length, " #"))
+        if (strncmp(at, plain[i], length) != 0 || !text_starts_with(at + length, " #"))
             continue;
         const char *text = strstr(at, ": ");
         if (!text || !message_parse_kind(plain[i], message))
@@ -83,7 +80,7 @@ bool message_parse(const char *line, struct message *message)
         if (message->line < 0)
             continue;
         if (*at == '(') {
-            if (starts_with(rest, "): ") && parse_kind_nvcc(rest + 3, message))
+            if (text_starts_with(rest, "): ") && parse_kind_nvcc(rest + 3, message))
                 return true;
             continue;
         }
@@ -91,30 +88,20 @@ bool message_parse(const char *line, struct message *message)
             rest++;
             message->column = message_parse_number(&rest);
         }
-        if (message->column >= 0 && starts_with(rest, ": ") &&
+        if (message->column >= 0 && text_starts_with(rest, ": ") &&
             message_parse_kind(rest + 2, message))
             return true;
     }
     return false;
 }
 
-/* Length of the character at `at`, or 0 where it is no printable UTF-8 (RFC 3629, section 4). */
+/* Length of the character at `at`, or 0 where it is no printable UTF-8. */
 static size_t make_printable(const char *at, size_t left)
 {
     unsigned char first = (unsigned char)at[0];
-    if (first == '\t' || (first >= ' ' && first < 0x7f))
-        return 1;
-    size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-    if (length == 0 || first > 0xf4 || left < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 0;
-    unsigned char second = (unsigned char)at[1];
-    bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    bool beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-    bool control = first == 0xc2 && second < 0xa0;
-    return overlong || beyond || control ? 0 : length;
+    bool control = (first < ' ' && first != '\t') || first == 0x7f ||
+                   (first == 0xc2 && left > 1 && (unsigned char)at[1] < 0xa0);
+    return control ? 0 : utf8_sequence(at, left);
 }
 
 /* Length of `directory` where the text begins with a path in it, else 0. */
@@ -155,7 +142,7 @@ void message_clean(const char *line, size_t length, const char *scratch, const c
 static bool is_temporary_object(const char *name, size_t length)
 {
     return length > 4 && strncmp(name + length - 2, ".o", 2) == 0 &&
-           (starts_with(name, "cc") || starts_with(name, "candidate"));
+           (text_starts_with(name, "cc") || text_starts_with(name, "candidate"));
 }
 
 void message_cut_paths(const char *line, const char *name, char out[MESSAGE_LINE_BYTES])

@@ -27,19 +27,13 @@ static bool is_program(const char *path)
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The same file by the canonical name of its directory, which exists inside a sandbox too; the last
  * component stays as it is, for programs that go by their name. NULL: there is no such file. */
 static char *canonical_path(const char *path)
 {
     char directory[PATH_MAX];
     char real[PATH_MAX];
-    const char *name = base_name(path);
+    const char *name = file_basename(path);
     size_t length = (size_t)(name - path);
     if (length == 0 || length >= sizeof directory)
         return NULL;
@@ -66,7 +60,7 @@ static bool is_compiler_proxy(const char *path)
     if (!realpath(path, real))
         return true;
     for (size_t i = 0; i < COUNT(proxies); i++)
-        if (strcmp(base_name(real), proxies[i]) == 0)
+        if (strcmp(file_basename(real), proxies[i]) == 0)
             return true;
     return false;
 }
@@ -105,7 +99,7 @@ static char *find_beside(const char *cc)
     static const struct {
         const char *c, *cxx;
     } names[] = {{"gcc", "g++"}, {"clang", "clang++"}, {"cc", "c++"}};
-    const char *name = base_name(cc);
+    const char *name = file_basename(cc);
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *at = strstr(name, names[i].c);
         if (!at)
@@ -346,7 +340,8 @@ static bool readable_add_wrapped(struct readable *readable, const char *program)
     char *rest = NULL;
     char *word = strncmp(text, "#!", 2) == 0 ? strtok_r(text, separators, &rest) : NULL;
     for (; word; word = strtok_r(NULL, separators, &rest))
-        if (word[0] == '/' && strcmp(base_name(word), base_name(real)) == 0 && is_program(word)) {
+        if (word[0] == '/' && strcmp(file_basename(word), file_basename(real)) == 0 &&
+            is_program(word)) {
             readable_add_tree(readable, word);
             found = true;
         }
@@ -365,7 +360,7 @@ static void readable_add_program(struct readable *readable, const char *program)
         if (length <= 0)
             break;
         target[length] = '\0';
-        int directory = target[0] == '/' ? 0 : (int)(base_name(at) - at);
+        int directory = target[0] == '/' ? 0 : (int)(file_basename(at) - at);
         char *next = mem_printf("%.*s%s", directory, at, target);
         mem_free(at);
         at = canonical_path(next);

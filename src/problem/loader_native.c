@@ -1,6 +1,7 @@
 /* loader_native: a directory with problem.yaml, or that file. At [native/]NAME below a root. */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "problem/loader.h"
 #include "problem/native.h"
 
@@ -8,19 +9,13 @@
 
 #define YAML "problem.yaml"
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* The problem's directory, from what the user gave: itself, or its problem.yaml. */
 static const char *directory_of(struct arena *arena, const char *path)
 {
     size_t length = strlen(path);
     if (strcmp(path, YAML) == 0)
         return ".";
-    if (ends_with(path, "/" YAML))
+    if (text_ends_with(path, "/" YAML))
         length -= strlen("/" YAML);
     while (length > 1 && path[length - 1] == '/')
         length--;

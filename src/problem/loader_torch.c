@@ -2,6 +2,7 @@
  * at [KernelBench/]levelN/ID_Name.py.
  */
 #include "base/file.h"
+#include "base/text.h"
 #include "problem/loader.h"
 #include "problem/torch.h"
 
@@ -13,8 +14,7 @@
 
 static bool torch_recognises(const char *path)
 {
-    size_t length = strlen(path), tail = strlen(ENDING);
-    return length >= tail && strcmp(path + length - tail, ENDING) == 0;
+    return text_ends_with(path, ENDING);
 }
 
 static bool is_module(const char *name)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "problem/loader.h"
 
 #include <dirent.h>
@@ -136,12 +137,10 @@ const struct suite_entry *suite_find(const struct suite *suite, const char *id)
 /* Whether it is the name of a file with a loader's ending. */
 static bool names_file(const char *what)
 {
-    size_t length = strlen(what);
-    for (size_t i = 0; problem_loaders[i]; i++) {
-        size_t tail = strlen(problem_loaders[i]->ending);
-        if (length > tail && strcmp(what + length - tail, problem_loaders[i]->ending) == 0)
+    for (size_t i = 0; problem_loaders[i]; i++)
+        if (strcmp(what, problem_loaders[i]->ending) != 0 &&
+            text_ends_with(what, problem_loaders[i]->ending))
             return true;
-    }
     return false;
 }
 

@@ -156,22 +156,16 @@ int torch_parse(struct problem *problem, const char *path, const char *text, siz
     return parse_category(problem, path, text, err);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *torch_id(struct arena *arena, const char *path)
 {
-    const char *file = last_part(path);
+    const char *file = file_basename(path);
     size_t length = strlen(file);
     if (length > 3 && strcmp(file + length - 3, ".py") == 0)
         length -= 3;
     char *parent = arena_strndup(arena, path, (size_t)(file - path));
     if (parent[0] != '\0')
         parent[file - path - 1] = '\0';
-    const char *folder = last_part(parent);
+    const char *folder = file_basename(parent);
     size_t digits = strspn(file, "0123456789");
     bool level = strncmp(folder, "level", 5) == 0 && folder[5] != '\0' &&
                  folder[5 + strspn(folder + 5, "0123456789")] == '\0';
@@ -211,7 +205,7 @@ int torch_load(struct problem *problem, const char *path, struct err *err)
 {
     struct arena *arena = &problem->arena;
     char *text;
-    const char *file = last_part(path);
+    const char *file = file_basename(path);
     int result = file_read(path, LIMIT_SOURCE_BYTES, &text, &problem->reference_bytes, err);
     if (result < 0)
         return result;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"
@@ -281,13 +282,6 @@ static void add_batch(struct eval_tasks *tasks, const char *path)
     mem_free(text);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text);
-    size_t tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* `problem: ID` within the first lines, behind a comment sign. */
 static bool problem_in_text(const char *path, char *id, size_t id_bytes)
 {
@@ -373,7 +367,7 @@ static void add_directory(struct eval_tasks *tasks, const char *problem, const c
 
 void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path)
 {
-    if (ends_with(path, ".jsonl"))
+    if (text_ends_with(path, ".jsonl"))
         add_batch(tasks, path);
     else if (file_is_directory(path))
         add_directory(tasks, problem, path, "", 0);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,20 +32,12 @@ static const char *const left_out[] = {CHECKPOINT_STATE, CHECKPOINT_OPTIMIZER};
 
 static int copy_bytes(int from, int to, const char *source, const char *target, struct err *err)
 {
-    char *bytes = mem_alloc(COPY_BYTES);
-    int result = 0;
     ssize_t got = 1;
-    while (result == 0 && got != 0) {
-        got = cli_cancelled ? -1 : read(from, bytes, COPY_BYTES);
-        if (cli_cancelled)
-            result = err_set(err, ERR_CANCELLED, "%s: interrupted; nothing was made", target);
-        else if (got < 0 && errno != EINTR)
-            result = err_sys(err, errno, "cannot read %s", source);
-        else if (got > 0)
-            result = file_write_fd(to, target, bytes, (size_t)got, err);
-    }
-    mem_free(bytes);
-    return result;
+    while (got > 0 && !cli_cancelled)
+        got = sendfile(to, from, NULL, COPY_BYTES);
+    if (cli_cancelled)
+        return err_set(err, ERR_CANCELLED, "%s: interrupted; nothing was made", target);
+    return got < 0 ? err_sys(err, errno, "cannot copy %s to %s", source, target) : 0;
 }
 
 static int copy_file(const char *from, const char *to, const char *name, struct err *err)

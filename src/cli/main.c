@@ -7,24 +7,17 @@
 #define HELP_BYTES ((size_t)256 << 10)
 
 /* All commands (NULL), or those of a group such as "jobs". False: there is no such group. */
-static bool print_overview(const char *group)
+static bool print_overview(const char *group, bool as_error)
 {
     struct buf help;
     buf_init(&help, HELP_BYTES);
     bool found = options_overview(cli_commands, group, style_width(STDOUT_FILENO), &help) > 0;
-    cli_print(&help);
+    if (as_error)
+        fputs(help.data, stderr);
+    else
+        cli_print(&help);
     buf_deinit(&help);
     return found;
-}
-
-static int fail_without_command(void)
-{
-    struct buf help;
-    buf_init(&help, HELP_BYTES);
-    (void)options_overview(cli_commands, NULL, style_width(STDOUT_FILENO), &help);
-    fputs(help.data, stderr);
-    buf_deinit(&help);
-    return EXIT_USAGE;
 }
 
 static bool is_help(const char *word)
@@ -49,18 +42,20 @@ static int run_command(int argc, char **argv, bool help)
 /* The argument of `warpgym help`: a command, a group, or nothing. */
 static int help_with(int argc, char **argv)
 {
-    if (argc <= 1 && print_overview(argv[0]))
+    if (argc <= 1 && print_overview(argv[0], false))
         return EXIT_PASSED;
     return run_command(argc, argv, true);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return fail_without_command();
+    if (argc < 2) {
+        print_overview(NULL, true);
+        return EXIT_USAGE;
+    }
     if (is_help(argv[1]))
         return help_with(argc - 2, argv + 2);
-    if (argc > 2 && is_help(argv[2]) && print_overview(argv[1]))
+    if (argc > 2 && is_help(argv[2]) && print_overview(argv[1], false))
         return EXIT_PASSED;
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         puts("warpgym " WARPGYM_VERSION);

@@ -48,13 +48,9 @@ static int make_beside(const char *out, char **made, struct err *err)
     while (length > 1 && out[length - 1] == '/')
         length--;
     *made = mem_printf("%.*s.XXXXXX", (int)length, out);
-    char *slash = strrchr(*made, '/');
-    int result = 0;
-    if (slash && slash > *made) {
-        *slash = '\0';
-        result = file_make_directories(*made, 0755, err);
-        *slash = '/';
-    }
+    char *parent = file_parent(*made);
+    int result = file_make_directories(parent, 0755, err);
+    mem_free(parent);
     if (result == 0 && !mkdtemp(*made))
         result = err_sys(err, errno, "cannot create %s", out);
     else if (result == 0 && chmod(*made, 0755) < 0)

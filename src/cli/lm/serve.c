@@ -1,4 +1,5 @@
 /* lm serve: `warpgym lm serve`: a model behind OpenAI's API. */
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/lm/lm.h"
@@ -62,15 +63,14 @@ static int open_engine(const struct arguments *arguments, struct serve_context *
 /* The model's name; by default the directory's. */
 static char *name_of(const struct arguments *arguments)
 {
-    const char *text = arguments->name ? arguments->name : arguments->where.directory;
-    size_t count = strlen(text);
-    while (!arguments->name && count > 1 && text[count - 1] == '/')
-        count--;
-    size_t from = count;
-    while (!arguments->name && from > 0 && text[from - 1] != '/')
-        from--;
-    return mem_printf("%.*s", (int)(arguments->name ? count : count - from),
-                      arguments->name ? text : text + from);
+    char *name = mem_strdup(arguments->name ? arguments->name : arguments->where.directory);
+    if (arguments->name)
+        return name;
+    for (size_t count = strlen(name); count > 1 && name[count - 1] == '/'; count--)
+        name[count - 1] = '\0';
+    char *last = mem_strdup(name[1] ? file_basename(name) : name);
+    mem_free(name);
+    return last;
 }
 
 static int open_api(const struct arguments *arguments, const struct settings *settings,

@@ -150,8 +150,11 @@ static int fill_directory(const struct run_view *view, const struct export *expo
     return result;
 }
 
-static int export_run(const struct run_view *view, const struct export *export, struct err *err)
+static int export_run(struct cli_call *call, struct run_view *view, void *arguments,
+                      struct err *err)
 {
+    struct export *export = arguments;
+    export->out = call->words.items[1];
     json_t *all = NULL;
     const json_t *chosen = NULL;
     int result = run_view_checkpoints(view, &all, err);
@@ -177,16 +180,8 @@ static int export_run(const struct run_view *view, const struct export *export, 
 
 static int runs_export_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct export *export = arguments;
-    struct run_view view;
     cli_catch_signals();
-    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
-    if (result < 0)
-        return result;
-    export->out = call->words.items[1];
-    result = export_run(&view, export, err);
-    run_view_close(&view);
-    return result;
+    return runs_do(call, RUN_SERIES_ALL, export_run, arguments, err);
 }
 
 int runs_export_main(struct cli_call *call)

@@ -188,8 +188,7 @@ static void put_checkpoints(struct cli_call *call, const struct run_view *view, 
     cli_put_table(call, table);
 }
 
-static int show_run(struct cli_call *call, const struct run_view *view, void *arguments,
-                    struct err *err)
+static int show_run(struct cli_call *call, struct run_view *view, void *arguments, struct err *err)
 {
     const bool *json = arguments;
     json_t *settings = NULL, *checkpoints = NULL, *last = last_json(&view->series);
@@ -217,13 +216,7 @@ static int show_run(struct cli_call *call, const struct run_view *view, void *ar
 
 static int runs_show_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct run_view view;
-    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
-    if (result < 0)
-        return result;
-    result = show_run(call, &view, arguments, err);
-    run_view_close(&view);
-    return result;
+    return runs_do(call, RUN_SERIES_ALL, show_run, arguments, err);
 }
 
 int runs_show_main(struct cli_call *call)

@@ -123,9 +123,9 @@ static int lines_before(const char *path, size_t wanted, size_t *before, struct 
     return 0;
 }
 
-static int print_log(const struct run_view *view, const struct arguments *arguments,
-                     struct err *err)
+static int print_log(struct cli_call *call, struct run_view *view, void *context, struct err *err)
 {
+    const struct arguments *arguments = context;
     char *path = mem_printf("%s/train.log", view->path);
     struct reading reading = {.path = path, .json = arguments->json};
     int result = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,14 +148,8 @@ static int print_log(const struct run_view *view, const struct arguments *argume
 
 static int runs_logs_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    struct run_view view;
     cli_catch_signals();
-    int result = runs_open(&view, call->words.items[0], 0, err);
-    if (result < 0)
-        return result;
-    result = print_log(&view, arguments, err);
-    run_view_close(&view);
-    return result;
+    return runs_do(call, 0, print_log, arguments, err);
 }
 
 int runs_logs_main(struct cli_call *call)

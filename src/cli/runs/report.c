@@ -5,34 +5,29 @@
 #include "base/mem.h"
 #include "rl/run/page.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static int write_page(const struct run_view *view, const char *path, struct err *err)
+static int write_page(struct cli_call *call, struct run_view *view, void *arguments,
+                      struct err *err)
 {
+    const char *const *out = arguments;
+    char *standard = mem_printf("%s/report.html", view->path);
+    const char *path = *out ? *out : standard;
     struct buf page;
     buf_init(&page, LIMIT_REPORT_BYTES);
     int result = run_page(view, &page, err);
     if (result == 0)
         result = cli_write(&page, path, err);
     if (result == 0 && strcmp(path, "-") != 0)
-        printf("%s\n", path);
+        buf_printf(&call->out, "%s\n", path);
     buf_deinit(&page);
+    mem_free(standard);
     return result;
 }
 
 static int runs_report_run(struct cli_call *call, void *arguments, struct err *err)
 {
-    const char *const *out = arguments;
-    struct run_view view;
-    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
-    if (result < 0)
-        return result;
-    char *standard = mem_printf("%s/report.html", view.path);
-    result = write_page(&view, *out ? *out : standard, err);
-    mem_free(standard);
-    run_view_close(&view);
-    return result;
+    return runs_do(call, RUN_SERIES_ALL, write_page, arguments, err);
 }
 
 int runs_report_main(struct cli_call *call)

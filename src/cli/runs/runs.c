@@ -113,6 +113,18 @@ int runs_open(struct run_view *view, const char *word, size_t tail_bytes, struct
     return result;
 }
 
+int runs_do(struct cli_call *call, size_t tail_bytes, runs_work *work, void *arguments,
+            struct err *err)
+{
+    struct run_view view;
+    int result = runs_open(&view, call->words.items[0], tail_bytes, err);
+    if (result < 0)
+        return result;
+    result = work(call, &view, arguments, err);
+    run_view_close(&view);
+    return result;
+}
+
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes)
 {
     if (view->steps > 0)

@@ -33,6 +33,12 @@ NODISCARD int runs_find_all(const char *directory, struct arena *arena, struct c
 NODISCARD int runs_open(struct run_view *view, const char *word, size_t tail_bytes,
                         struct err *err);
 
+/* The work of a command with one RUN, which it opens and closes. */
+typedef int runs_work(struct cli_call *call, struct run_view *view, void *arguments,
+                      struct err *err);
+NODISCARD int runs_do(struct cli_call *call, size_t tail_bytes, runs_work *work, void *arguments,
+                      struct err *err);
+
 /* "step 12 of 100", "step 12". */
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes);
 /* "3 min" since its last write. */

@@ -173,21 +173,18 @@ static int watch_pipe(struct run_view *view, struct err *err)
     return 0;
 }
 
-static int runs_watch_run(struct cli_call *call, void *arguments, struct err *err)
+static int watch(struct cli_call *call, struct run_view *view, void *arguments, struct err *err)
 {
     const bool *plain = arguments;
     const char *terminal = getenv("TERM");
-    struct run_view view;
+    bool can_draw = isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+    return *plain || !can_draw ? watch_pipe(view, err) : watch_terminal(view, err);
+}
+
+static int runs_watch_run(struct cli_call *call, void *arguments, struct err *err)
+{
     cli_catch_signals();
-    int result = runs_open(&view, call->words.items[0], RUN_SERIES_ALL, err);
-    if (result < 0)
-        return result;
-    if (*plain || !isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0)
-        result = watch_pipe(&view, err);
-    else
-        result = watch_terminal(&view, err);
-    run_view_close(&view);
-    return result;
+    return runs_do(call, RUN_SERIES_ALL, watch, arguments, err);
 }
 
 int runs_watch_main(struct cli_call *call)

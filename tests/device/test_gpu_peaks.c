@@ -46,9 +46,8 @@ static void write_records(const char *text)
     int written = 0;
     for (struct dirent *entry; (entry = readdir(entries));)
         if (strstr(entry->d_name, ".json")) {
-            char *path = mem_printf("%s/%s", directory, entry->d_name);
+            char *path = support_text("%s/%s", directory, entry->d_name);
             assert_int_equal(file_write_atomic(path, text, strlen(text), 0600, NULL), 0);
-            mem_free(path);
             written++;
         }
     closedir(entries);

@@ -228,8 +228,8 @@ TEST(a_waiter_can_be_cancelled)
 
 TEST(planted_files_are_refused)
 {
-    char *gate = mem_printf("%s/cpu.gate", directory);
-    char *other = mem_printf("%s/other", directory);
+    char *gate = support_text("%s/cpu.gate", directory);
+    char *other = support_text("%s/other", directory);
     for (int kind = 0; kind < 3; kind++) {
         int made = kind == 0   ? symlink(other, gate)
                    : kind == 1 ? mkfifo(gate, 0600)
@@ -248,6 +248,4 @@ TEST(planted_files_are_refused)
     struct err err = {0};
     assert_int_equal(device_lock_acquire(&lock, "/no/such/place", "cpu", DEVICE_SHARED, NULL, &err),
                      ERR_IO);
-    mem_free(gate);
-    mem_free(other);
 }

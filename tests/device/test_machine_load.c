@@ -59,14 +59,13 @@ TEST(this_machine)
 static void write_below(const char *root, const char *pair)
 {
     const char *equals = strchr(pair, '=');
-    char *path = mem_printf("%s/%.*s", root, (int)(equals - pair), pair);
+    char *path = support_text("%s/%.*s", root, (int)(equals - pair), pair);
     char *slash = strrchr(path, '/');
     struct err err = {0};
     *slash = '\0';
     assert_int_equal(file_make_directories(path, 0755, &err), 0);
     *slash = '/';
     assert_int_equal(file_write_atomic(path, equals + 1, strlen(equals + 1), 0644, &err), 0);
-    mem_free(path);
 }
 
 #define V2 "sys/fs/cgroup/"

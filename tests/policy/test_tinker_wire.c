@@ -204,8 +204,8 @@ TEST(logprobs)
         {"{}", "'logprobs' has 0 numbers, not 2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        char *text = mem_printf("{\"loss_fn_outputs\": [{\"logprobs\": {\"data\": %s}}]}",
-                                cases[i].data);
+        char *text = support_text("{\"loss_fn_outputs\": [{\"logprobs\": {\"data\": %s}}]}",
+                                  cases[i].data);
         json_t *result = json_loads(text, 0, NULL);
         float found[2];
         struct err err = {0};
@@ -215,7 +215,6 @@ TEST(logprobs)
             assert_non_null(strstr(err.text, cases[i].says));
         assert_int_equal(tinker_read_logprobs(result, 1, found, 2, &err), ERR_PROTOCOL);
         json_decref(result);
-        mem_free(text);
     }
 }
 
@@ -240,9 +239,8 @@ TEST(paths)
     struct err err;
     for (size_t i = 0; i < COUNT(good); i++) {
         assert_int_equal(tinker_path_parse(&path, good[i], &err), 0);
-        char *again = mem_printf("tinker://%s/weights/%s", path.run, path.name);
+        char *again = support_text("tinker://%s/weights/%s", path.run, path.name);
         assert_string_equal(again, good[i]);
-        mem_free(again);
         tinker_path_deinit(&path);
     }
     for (size_t i = 0; i < COUNT(bad); i++)

@@ -430,7 +430,7 @@ TEST(export)
     struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
     train(fixture.backend, &fixture.prompt, &goal);
     refresh(fixture.backend);
-    char *path = mem_printf("%s/model", fixture.learned.directory);
+    char *path = support_text("%s/model", fixture.learned.directory);
     assert_ok(train_backend_export(fixture.backend, path, &err), &err);
     struct train_backend_options options = options_of(&fixture, "cpu", 0);
     struct train_backend *other = NULL;
@@ -443,7 +443,6 @@ TEST(export)
     train_backend_answer_deinit(&two);
     train_backend_answer_deinit(&goal);
     train_backend_close(other);
-    mem_free(path);
     close_fixture(&fixture);
 }
 
@@ -483,7 +482,7 @@ TEST(torn)
     const char *directory = fixture.learned.directory;
     assert_ok(train_backend_save(fixture.backend, directory, "whole", &whole, &err), &err);
     assert_ok(train_backend_save(fixture.backend, directory, "torn", &torn, &err), &err);
-    char *path = mem_printf("%s/%s/model.safetensors", directory, torn);
+    char *path = support_text("%s/%s/model.safetensors", directory, torn);
     assert_ok(file_write_atomic(path, "x", 1, 0600, &err), &err);
     assert_true(train_backend_load(fixture.backend, directory, torn, true, 0, &err) < 0);
     assert_int_equal(train_backend_refresh(fixture.backend, &version, &err), ERR_INPUT);
@@ -494,7 +493,6 @@ TEST(torn)
     assert_true(norm == 0);
     assert_ok(train_backend_load(fixture.backend, directory, whole, true, 0, &err), &err);
     assert_int_equal(refresh(fixture.backend), 0);
-    mem_free(path);
     mem_free(whole);
     mem_free(torn);
     close_fixture(&fixture);

@@ -245,8 +245,8 @@ TEST(directories)
 TEST(problems_and_trajectories)
 {
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
-    char *repository = paths_root();
-    char *root = mem_printf("%s/problems", repository);
+    char *repository = support_keep(paths_root());
+    char *root = support_text("%s/problems", repository);
     const struct paths_list search_paths = {.items = (const char *[]){root}, .count = 1};
     struct corpus_options options = {.search_paths = &search_paths};
     struct corpus_counts counts;
@@ -270,6 +270,4 @@ TEST(problems_and_trajectories)
     assert_string_equal(seen.names, "softmax:c ");
     assert_int_equal(counts.fates[CORPUS_FOREIGN], 1); /* of a problem that was another one then */
     file_remove_tree(directory);
-    mem_free(root);
-    mem_free(repository);
 }

@@ -370,7 +370,7 @@ TEST(other_directories)
     struct index_db db;
     struct err err;
     char *kept = fixture->index;
-    char *file = mem_printf("%s/other/" INDEX_FILE, fixture->directory);
+    char *file = support_text("%s/other/" INDEX_FILE, fixture->directory);
     fixture->index = mem_printf("%s/other", fixture->directory);
     assert_int_equal(retrieval_open(&retrieval, "", &fixture->settings, &err), ERR_INPUT);
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
@@ -392,6 +392,5 @@ TEST(other_directories)
                      ERR_UNSUPPORTED);
     assert_int_equal(build(fixture, NULL, &err), 0); /* it is ours */
     mem_free(fixture->index);
-    mem_free(file);
     fixture->index = kept;
 }

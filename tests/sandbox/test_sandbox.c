@@ -64,8 +64,8 @@ struct trial {
 static void run_command(const struct trial *trial, struct result *result)
 {
     struct sandbox_runner runner;
-    char *scratch = mem_printf("%s/scratch", place);
-    char *programs = mem_printf("%s/bin", place);
+    char *scratch = support_text("%s/scratch", place);
+    char *programs = support_text("%s/bin", place);
     const char *readable[] = {programs, "/bin", "/usr", "/lib", "/lib64", NULL};
     struct command command = {.argv = trial->argv,
                               .environment = trial->environment,
@@ -83,8 +83,6 @@ static void run_command(const struct trial *trial, struct result *result)
     result->code = runner.runner.run(&runner.runner, &command, &result->outcome, &result->err);
     result->layers = runner.layers;
     file_remove_tree(scratch);
-    mem_free(programs);
-    mem_free(scratch);
 }
 
 /* What the probe says; a static buffer. */
@@ -226,8 +224,7 @@ static size_t list_attempts(struct attempt_row rows[16], char judge[16])
     static char *inside;
     size_t count = 0;
     uint32_t paths = BIT(LAYER_MOUNT) | BIT(LAYER_LANDLOCK);
-    mem_free(inside);
-    inside = mem_printf("%s/new", open_directory);
+    inside = support_text("%s/new", open_directory);
     snprintf(judge, 16, "%d", (int)getpid());
     rows[count++] = (struct attempt_row){"connect", port,
                                          BIT(LAYER_NET) | BIT(LAYER_SECCOMP) | landlock_since(4)};
@@ -264,11 +261,10 @@ static void try_all(uint32_t forbid, const char *name)
             fail_msg("without %s: %s %s: %s", name, rows[i].what, rows[i].argument, answer);
     }
     struct stat facts;
-    char *inside = mem_printf("%s/new", open_directory);
+    char *inside = support_text("%s/new", open_directory);
     assert_int_equal(stat(inside, &facts), -1);
     assert_int_equal(stat(secret, &facts), 0);
     assert_int_equal(facts.st_size, 7);
-    mem_free(inside);
 }
 
 TEST(fence)
@@ -379,7 +375,7 @@ TEST(system_calls)
 
 TEST(inside)
 {
-    char *own = mem_strdup(probe);
+    char *own = support_text("%s", probe);
     assert_string_equal(run_probe(0, "read", own), "done");
     assert_string_equal(run_probe(0, "write", "file"), "done"); /* the scratch */
     assert_string_equal(run_probe(0, "read", "/dev/urandom"), "done");
@@ -399,7 +395,6 @@ TEST(inside)
         assert_string_equal(run_probe(0, "status", "CapPrm"), "0000000000000000");
         assert_string_equal(run_probe(0, "entries", "/proc"), "1");
     }
-    mem_free(own);
 }
 
 TEST(command)
@@ -561,9 +556,8 @@ TEST(allowed_paths)
     sandbox_allow(sandbox, "/bin");
     assert_memory_equal(sandbox->paths, "/usr\0/bin", 10);
     for (int i = 0; i < 5000; i++) { /* full is full */
-        char *path = mem_printf("/proc/self/./%0*d", 1 + i % 7, 0);
+        char *path = support_text("/proc/self/./%0*d", 1 + i % 7, 0);
         sandbox_allow(sandbox, path);
-        mem_free(path);
     }
     assert_true(sandbox->paths_bytes <= SANDBOX_PATHS_BYTES);
     mem_free(sandbox);
@@ -605,11 +599,11 @@ static int make_place(void)
     struct toolchain toolchain;
     struct outcome outcome;
     place = judging_directory("sandbox");
-    char *programs = mem_printf("%s/bin", place);
+    char *programs = support_text("%s/bin", place);
     probe = mem_printf("%s/probe-%d", programs, (int)getpid()); /* a name of its own in /proc */
     secret = mem_printf("%s/secret", place);
     open_directory = mem_printf("%s/open", place);
-    char *original = paths_child_program(&err);
+    char *original = support_keep(paths_child_program(&err));
     toolchain_init(&toolchain, NULL);
     int result = original && toolchain.cc ? 0 : -1;
     child_program = mem_printf("%s/warpgym-child", programs);
@@ -638,8 +632,6 @@ static int make_place(void)
     if (result < 0)
         print_error("cannot prepare the tests: %s\n", err.text);
     toolchain_deinit(&toolchain);
-    mem_free(original);
-    mem_free(programs);
     return result;
 }
 

@@ -37,9 +37,8 @@ TEST(from)
 /* A directory may be a link; what lies in one may not: files elsewhere stay. */
 TEST(sync)
 {
-    char directory[] = "/tmp/warpgym-file-XXXXXX";
     struct err err = {0};
-    assert_non_null(mkdtemp(directory));
+    char *directory = support_directory();
     char *file = support_text("%s/file", directory), *link = support_text("%s/link", directory);
     char *inner = support_text("%s/inner", directory), *none = support_text("%s/none/x", directory);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, &err), 0);
@@ -55,5 +54,4 @@ TEST(sync)
     assert_int_equal(file_sync_directory(link, &err), 0);
     assert_int_equal(file_sync_files(directory, &err), ERR_IO);
     assert_non_null(strstr(err.text, "/link: cannot write it to the disk"));
-    file_remove_tree(directory);
 }

@@ -11,25 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char place[] = "/tmp/test_paths.XXXXXX";
+static char *place;
 
 FIXTURE(setup)
 {
-    snprintf(place, sizeof place, "/tmp/test_paths.XXXXXX");
+    place = support_directory();
     static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
                                             "WARPGYM_PYTHON", "HOME"};
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
-    return mkdtemp(place) ? 0 : -1;
-}
-
-FIXTURE(teardown)
-{
-    file_remove_tree(place);
     return 0;
 }
 
-TEST_EACH(setup, teardown);
+TEST_EACH(setup, NULL);
 
 static char *inside(const char *name)
 {

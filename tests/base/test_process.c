@@ -124,24 +124,18 @@ TEST(flood_is_cut)
 
 TEST(limits)
 {
-    char directory[] = "/tmp/test_process.XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char *directory = support_directory();
     struct outcome outcome;
     outcome_init(&outcome, 1000);
     run("head -c 5000 /dev/zero > big; wc -c < big; pwd",
         &(struct command){.file_bytes = 1024, .directory = directory}, &outcome);
-    char expected[64];
-    snprintf(expected, sizeof expected, "1024\n%s\n", directory);
-    assert_non_null(strstr(outcome.output.data, expected));
+    assert_non_null(strstr(outcome.output.data, support_text("1024\n%s\n", directory)));
     outcome_deinit(&outcome);
 
     outcome_init(&outcome, 1000);
     run("ulimit -v", &(struct command){.memory_bytes = (uint64_t)512 << 20}, &outcome);
     assert_string_equal(outcome.output.data, "524288\n");
     outcome_deinit(&outcome);
-    char *big = support_text("%s/big", directory);
-    unlink(big);
-    rmdir(directory);
 }
 
 TEST(cannot_start)

@@ -9,6 +9,7 @@
 #include "server/server_settings.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static void assert_error(const struct err *err, const char *part)
 {
@@ -302,9 +303,7 @@ TEST(kernelgym_names)
 
 TEST(precedence)
 {
-    char path[] = "/tmp/test_settings.XXXXXX";
-    assert_non_null(mkdtemp(path));
-    char *file = support_text("%s/config.yaml", path);
+    char *file = support_text("%s/config.yaml", support_directory());
     static const char text[] = "run: {threads: 1, timeout_ms: 1}\ncheck: {trials: 1}\n";
     assert_int_equal(file_write_atomic(file, text, strlen(text), 0600, NULL), 0);
     setenv("WARPGYM_CONFIG", file, 1);
@@ -313,8 +312,7 @@ TEST(precedence)
     struct settings settings;
     struct err err = {0};
     settings_init(&settings);
-    if (settings_load(&settings, NULL, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(settings_load(&settings, NULL, &err), &err);
     assert_int_equal(settings_assign(&settings, "run.threads=3", &err), 0);
     assert_int_equal(run_settings(&settings)->threads.value, 3);
     assert_int_equal(run_settings(&settings)->timeout_ms, 2);
@@ -324,7 +322,7 @@ TEST(precedence)
     assert_int_equal(settings_origin(&settings, "run.timeout_ms"), ORIGIN_ENVIRONMENT);
     assert_int_equal(settings_origin(&settings, "check.trials"), ORIGIN_FILE);
     settings_deinit(&settings);
-    file_remove_tree(path);
+    unlink(file);
     settings_init(&settings);
     assert_int_equal(settings_load(&settings, NULL, &err), ERR_MISSING);
     assert_error(&err, "WARPGYM_CONFIG: /tmp/");

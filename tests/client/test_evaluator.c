@@ -99,7 +99,7 @@ FIXTURE(open_here)
                                               "gpu.driver=/nonexistent/libcuda.so"};
     struct here *here = mem_alloc(sizeof *here);
     struct err err;
-    here->place = judging_directory("evaluator");
+    here->place = support_directory();
     judging_settings(&here->settings, here->place);
     for (size_t i = 0; i < COUNT(assignments); i++)
         if (settings_assign(&here->settings, assignments[i], &err) < 0)
@@ -120,7 +120,6 @@ FIXTURE(close_here)
     evaluator_close(here->evaluator);
     paths_list_deinit(&here->search_paths);
     settings_deinit(&here->settings);
-    judging_remove(here->place);
     mem_free(here);
     return 0;
 }

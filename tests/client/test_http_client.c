@@ -333,15 +333,6 @@ TEST(no_server)
     http_client_close(client);
 }
 
-static void *cancel_soon(void *argument)
-{
-    _Atomic int *cancelled = argument;
-    struct timespec pause = {.tv_nsec = 50000000};
-    nanosleep(&pause, NULL);
-    *cancelled = 1;
-    return NULL;
-}
-
 /* While it waits for an answer, and while it waits to ask again. */
 TEST(cancel)
 {
@@ -350,7 +341,6 @@ TEST(cancel)
     world->busy = 1000;
     for (size_t i = 0; i < 2; i++) {
         _Atomic int cancelled = 0;
-        pthread_t thread;
         struct http_client_answer answer;
         struct err err;
         int64_t begun_ns = clock_now_ns();
@@ -359,7 +349,7 @@ TEST(cancel)
         world->waiter = NULL;
         struct http_client *client = open_client(http_address(world->server.http), BOUND_S * 2000,
                                                  BOUND_S * 2000, &cancelled);
-        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, (void *)&cancelled), 0);
+        pthread_t thread = support_set_after(&cancelled, 50);
         assert_int_equal(get(client, targets[i], 4096, &answer, &err), ERR_CANCELLED);
         pthread_join(thread, NULL);
         assert_true(clock_ms_since(begun_ns) < BOUND_S * 1000);

@@ -28,19 +28,11 @@ static char *directory; /* of one test */
 
 FIXTURE(make_directory)
 {
-    const char *place = getenv("TMPDIR");
-    directory = mem_printf("%s/warpgym-test-cache-XXXXXX", place ? place : "/tmp");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-FIXTURE(remove_directory)
-{
-    file_remove_tree(directory);
-    mem_free(directory);
+    directory = support_directory();
     return 0;
 }
 
-TEST_EACH(make_directory, remove_directory);
+TEST_EACH(make_directory, NULL);
 
 static int object_of(const void *bytes, size_t count)
 {

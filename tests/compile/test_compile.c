@@ -61,9 +61,7 @@ static struct counting_runner counting;
 
 FIXTURE(begin)
 {
-    place = support_text("%s/warpgym-test-compile-XXXXXX", before);
-    if (!mkdtemp(place))
-        return -1;
+    place = support_directory();
     cache = support_text("%s/cache", place);
     counting = (struct counting_runner){.runner = {.run = count_run}};
     return setenv("TMPDIR", place, 1);
@@ -86,7 +84,6 @@ FIXTURE(end)
 {
     int left = count_in(place, "warpgym-cc-");
     setenv("TMPDIR", before, 1);
-    file_remove_tree(place);
     return left == 0 ? 0 : -1;
 }
 

@@ -18,9 +18,7 @@ static char *place; /* of one test; it is the home, too */
 
 FIXTURE(begin)
 {
-    const char *temporary = getenv("TMPDIR");
-    char *made = support_text("%s/warpgym-test-toolchain-XXXXXX", temporary ? temporary : "/tmp");
-    place = mkdtemp(made) ? realpath(made, NULL) : NULL;
+    place = realpath(support_directory(), NULL);
     for (size_t i = 0; i < VARIABLES; i++) {
         const char *value = getenv(variables[i]);
         saved[i] = value ? mem_strdup(value) : NULL;
@@ -39,7 +37,6 @@ FIXTURE(end)
             unsetenv(variables[i]);
         mem_free(saved[i]);
     }
-    file_remove_tree(place);
     mem_free(place);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char scratch[] = "/tmp/warpgym-cupti-XXXXXX";
+static char *scratch;
 
 static void touch(const char *path)
 {
@@ -34,19 +34,9 @@ static const struct {
     {"link/bin/nvcc", "new/lib64/libcupti.so.13"},
 };
 
-FIXTURE(begin)
+TEST(places)
 {
-    return mkdtemp(scratch) ? 0 : -1;
-}
-
-FIXTURE(end)
-{
-    file_remove_tree(scratch);
-    return 0;
-}
-
-TEST_WITH(places, begin, end)
-{
+    scratch = support_directory();
     touch("none/bin/nvcc");
     touch("new/bin/nvcc");
     touch("new/lib64/libcupti.so.13");

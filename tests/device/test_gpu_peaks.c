@@ -3,28 +3,26 @@
 
 #include "../support/test.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static char directory[] = "/tmp/test_gpu_peaks.XXXXXX";
+static char *directory;
 static struct gpu_context gpu;
 
 FIXTURE(setup)
 {
     struct err err;
     fake_cuda_clean(state);
-    snprintf(directory, sizeof directory, "/tmp/test_gpu_peaks.XXXXXX");
-    return mkdtemp(directory) && gpu_context_open(&gpu, fake_cuda, 1, &err) == 0 ? 0 : -1;
+    directory = support_directory();
+    return gpu_context_open(&gpu, fake_cuda, 1, &err);
 }
 
 FIXTURE(teardown)
 {
     gpu_context_close(&gpu);
-    file_remove_tree(directory);
     return fake_cuda_clean(state);
 }
 

@@ -3,7 +3,6 @@
 #include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,21 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/test_lock.XXXXXX";
+static char *directory;
 
 FIXTURE(setup)
 {
-    snprintf(directory, sizeof directory, "/tmp/test_lock.XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-FIXTURE(teardown)
-{
-    file_remove_tree(directory);
+    directory = support_directory();
     return 0;
 }
 
-TEST_EACH(setup, teardown);
+TEST_EACH(setup, NULL);
 
 static int acquire(struct device_lock *lock, enum device_lock_mode mode,
                    const _Atomic int *cancelled)
@@ -205,20 +198,12 @@ TEST(a_stream_of_checks_does_not_starve_a_timing)
         pthread_join(threads[i], NULL);
 }
 
-static void *cancel_soon(void *data)
-{
-    support_pause(20);
-    atomic_store((_Atomic int *)data, 1);
-    return NULL;
-}
-
 TEST(a_waiter_can_be_cancelled)
 {
     _Atomic int cancelled = 0;
     struct device_lock inside, waiting;
     assert_int_equal(acquire(&inside, DEVICE_SHARED, NULL), 0);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, (void *)&cancelled), 0);
+    pthread_t thread = support_set_after(&cancelled, 20);
     int64_t start_ns = clock_now_ns();
     assert_int_equal(acquire(&waiting, DEVICE_EXCLUSIVE, &cancelled), ERR_CANCELLED);
     assert_true(clock_ms_since(start_ns) < 2000);

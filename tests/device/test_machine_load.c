@@ -3,7 +3,6 @@
 
 #include "../support/test.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <stdlib.h>
 
@@ -99,13 +98,11 @@ TEST(groups)
         {{"proc/self/cgroup=nonsense\n::\n0:\n"}, UINT64_MAX},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char root[] = "/tmp/warpgym-load-XXXXXX";
-        assert_non_null(mkdtemp(root));
+        char *root = support_directory();
         for (size_t f = 0; f < 8 && rows[i].files[f]; f++)
             write_below(root, rows[i].files[f]);
         uint64_t available = load_group_available(root);
         if (available != rows[i].available)
             fail_msg("row %zu: %llu", i, (unsigned long long)available);
-        file_remove_tree(root);
     }
 }

@@ -31,9 +31,7 @@ TEST_GROUP(find_fake, NULL);
 
 FIXTURE(begin)
 {
-    char *made = judging_directory("nvrtc");
-    place = realpath(made, NULL);
-    mem_free(made);
+    place = realpath(support_directory(), NULL);
     unsetenv("CUDA_HOME");
     return place ? 0 : -1;
 }
@@ -41,7 +39,7 @@ FIXTURE(begin)
 FIXTURE(end)
 {
     unsetenv("CUDA_HOME");
-    judging_remove(place);
+    mem_free(place);
     return 0;
 }
 
@@ -51,9 +49,8 @@ static void make_file(const char *name, const char *text)
     char *path = support_text("%s/%s", place, name);
     char *directory = support_text("%s", path);
     *strrchr(directory, '/') = '\0';
-    if (file_make_directories(directory, 0755, &err) < 0 ||
-        file_write_atomic(path, text, strlen(text), 0755, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_make_directories(directory, 0755, &err), &err);
+    assert_ok(file_write_atomic(path, text, strlen(text), 0755, &err), &err);
 }
 
 /* Where things lie below `place`: a program and a library that is found by it; NULL: none is. */

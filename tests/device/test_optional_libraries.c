@@ -3,23 +3,16 @@
 
 #include "../support/test.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static char place[] = "/tmp/test_optional_libraries.XXXXXX";
+static char *place;
 
 FIXTURE(setup)
 {
-    snprintf(place, sizeof place, "/tmp/test_optional_libraries.XXXXXX");
-    return mkdtemp(place) ? 0 : -1;
-}
-
-FIXTURE(teardown)
-{
-    file_remove_tree(place);
+    place = support_directory();
     return 0;
 }
 
@@ -34,7 +27,7 @@ static void put(const char *folder, const char *name, const char *library)
 }
 
 TEST_GROUP(fake_cuda_find, NULL);
-TEST_EACH(setup, teardown);
+TEST_EACH(setup, NULL);
 
 /* Where a toolkit keeps them, and where pip does. */
 TEST(around_programs)

@@ -10,21 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char directory[] = "/tmp/test_peaks.XXXXXX";
+static char *directory;
 
 FIXTURE(setup)
 {
-    snprintf(directory, sizeof directory, "/tmp/test_peaks.XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-FIXTURE(teardown)
-{
-    file_remove_tree(directory);
+    directory = support_directory();
     return 0;
 }
 
-TEST_EACH(setup, teardown);
+TEST_EACH(setup, NULL);
 
 /* Path of the one record in the directory; the caller's, NULL when there is none. */
 static char *record(void)

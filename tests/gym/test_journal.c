@@ -16,13 +16,11 @@
 #define LINES 4
 #define CHILD_LINES 200
 
-static char directory[] = "/tmp/warpgym-journal-XXXXXX";
-static char path[sizeof directory + 16];
+static char *path;
 
 FIXTURE(set_up)
 {
-    snprintf(path, sizeof path, "%s/journal", directory);
-    unlink(path);
+    path = support_text("%s/journal", support_directory());
     return 0;
 }
 
@@ -50,18 +48,6 @@ static const struct {
     {"{\"n\"", "", "{\"n\":9}\n"},
 };
 
-FIXTURE(make_directory)
-{
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-FIXTURE(remove_directory)
-{
-    file_remove_tree(directory);
-    return 0;
-}
-
-TEST_GROUP(make_directory, remove_directory);
 TEST_EACH(set_up, NULL);
 
 TEST(rows)

@@ -11,21 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char root[] = "/tmp/test_prompt_files.XXXXXX";
+static char *root;
 static json_t *specimens, *problem;
 
 FIXTURE(setup)
 {
     specimens = prompting_specimens();
     problem = prompting_problem("relu");
-    return mkdtemp(root) ? 0 : -1;
+    root = support_directory();
+    return 0;
 }
 
 FIXTURE(teardown)
 {
     json_decref(specimens);
     json_decref(problem);
-    file_remove_tree(root);
     return 0;
 }
 

@@ -115,12 +115,10 @@ TEST(limits)
 
 TEST(paths)
 {
-    char folder[] = "/tmp/warpgym-trajectory-XXXXXX";
+    char *folder = support_directory(), *file = support_text("%s/trajectories.jsonl", folder);
     struct trajectory_reader *reader;
     struct trajectory trajectory;
     struct err err;
-    assert_non_null(mkdtemp(folder));
-    char *file = mem_printf("%s/trajectories.jsonl", folder);
     assert_int_equal(trajectory_open(&reader, folder, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "holds no trajectories.jsonl"));
     assert_int_equal(trajectory_open(&reader, file, &err), ERR_MISSING);
@@ -137,6 +135,4 @@ TEST(paths)
         trajectory_close(reader);
     }
     trajectory_close(NULL);
-    file_remove_tree(folder);
-    mem_free(file);
 }

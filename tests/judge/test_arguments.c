@@ -7,7 +7,7 @@
 
 FIXTURE(open_all)
 {
-    judging_begin("arguments", NULL);
+    judging_begin(NULL);
     return 0;
 }
 

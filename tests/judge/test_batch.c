@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define REFERENCE_DESCRIPTORS 8
 #define TASKS 12
@@ -30,7 +29,7 @@ struct seen {
 FIXTURE(open_all)
 {
     static const char *const words[] = {"run.timeout_ms=1m", NULL};
-    judging_begin("batch", words);
+    judging_begin(words);
     judging_problem(&problems[0], judging.place, "twice", YAML, HEAD LOOP("2 * x[i]") "}\n");
     judging_problem(&problems[1], judging.place, "negative", YAML, HEAD LOOP("-x[i]") "}\n");
     return 0;
@@ -140,13 +139,6 @@ TEST(nothing_to_do)
 }
 
 /* One that never ends: the ticks go on, and cancelling ends it without a report. */
-static void *cancel_soon(void *unused)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
-    judging.cancelled = 1;
-    return unused;
-}
-
 TEST(cancel_running)
 {
     struct batch_task tasks[2] = {{.problem = &problems[0],
@@ -155,8 +147,7 @@ TEST(cancel_running)
                                    .candidate = judging_candidate("b.c", HEAD "for (;;);}\n")}};
     struct seen seen = {0};
     struct err err = {0};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    pthread_t thread = support_set_after(&judging.cancelled, 400);
     assert_int_equal(batch_run(judging.judge, tasks, 2, 2, &judging.cancelled, report, tick, &seen,
                                &err),
                      ERR_CANCELLED);

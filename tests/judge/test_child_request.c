@@ -19,7 +19,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAIT_MS 20000
@@ -41,11 +40,6 @@ static struct maker {
     int takes_ms;
 } maker;
 
-static void nap(int ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
-}
-
 static int make(struct child_builder *builder, const char *request, size_t bytes, char *text,
                 size_t text_bytes)
 {
@@ -53,7 +47,7 @@ static int make(struct child_builder *builder, const char *request, size_t bytes
     assert_ptr_equal(builder, &maker.builder);
     assert_int_equal(request[bytes], '\0');
     maker.calls++;
-    nap(maker.takes_ms);
+    support_pause(maker.takes_ms);
     snprintf(maker.request, sizeof maker.request, "%s", request);
     if (!maker.fails)
         return file_memory_from("artifact", "made of it", 10, &err);
@@ -469,20 +463,12 @@ TEST(deadlines)
 
 static _Atomic int cancelled;
 
-static void *cancel_soon(void *unused)
-{
-    nap(50);
-    cancelled = 1;
-    return unused;
-}
-
 TEST(cancelled)
 {
     struct err err = {0};
-    pthread_t thread;
     begin(announces_forever);
     child.cancelled = &cancelled;
-    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    pthread_t thread = support_set_after(&cancelled, 50);
     assert_int_equal(call(WAIT_MS, &err), ERR_CANCELLED);
     pthread_join(thread, NULL);
     cancelled = 0;
@@ -519,7 +505,7 @@ TEST(between_calls)
     assert_int_equal(call(WAIT_MS, &err), 0);
     sandboxed_thaw(&child.process);
     for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
-        nap(1);
+        support_pause(1);
     assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
     assert_true(child.requests.segment_count == 1 && child.breach == CHILD_KEPT_STILL);
@@ -529,7 +515,7 @@ TEST(between_calls)
     assert_int_equal(call(WAIT_MS, &err), 0);
     sandboxed_thaw(&child.process);
     for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
-        nap(1);
+        support_pause(1);
     assert_int_equal(call(WAIT_MS, &err), ERR_PROTOCOL);
     assert_true(child.breach == CHILD_SPOKE);
     assert_int_equal(maker.calls, 0);
@@ -638,8 +624,7 @@ static void assert_bytes(uint32_t index, uint64_t bytes, char value)
 {
     struct tensor tensor;
     struct err err;
-    if (child_output(&child, 0, index, &tensor, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(child_output(&child, 0, index, &tensor, &err), &err);
     assert_null(tensor.data);
     assert_int_equal(tensor.bytes, bytes);
     for (uint64_t i = 0; i < bytes; i++)
@@ -714,7 +699,7 @@ TEST(outputs_late)
         assert_int_equal(call(WAIT_MS, &err), 0);
         assert_false(child.breach == CHILD_LATE);
         for (int i = 0; i < WAIT_MS && !child_samples_changed(&child, outputs_stay); i++)
-            nap(1);
+            support_pause(1);
         assert_true(child_samples_changed(&child, outputs_stay));
         reset(state);
     }

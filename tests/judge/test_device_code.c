@@ -23,17 +23,16 @@ FIXTURE(begin)
     struct sandbox sandbox;
     struct sandboxed process;
     char *here = realpath(".", NULL);
-    char *python = mem_printf("%s/.venv/bin/python3", here);
+    char *python = support_text("%s/.venv/bin/python3", here);
     toolchain_init(&toolchain, NULL);
     toolchain_find_nvrtc(&toolchain, getenv("WARPGYM_GPU_NVRTC"), python);
-    mem_free(python);
     free(here);
     if (!toolchain.nvrtc) {
         print_message("no libnvrtc on this machine: device code is not compiled here\n");
         return 0;
     }
-    place = judging_directory("device-code");
-    cache = mem_printf("%s/cache", place);
+    place = support_directory();
+    cache = support_text("%s/cache", place);
     char *program = paths_child_program(&err);
     const char *argv[] = {program, "--nvrtc", toolchain.nvrtc, NULL};
     static const char *const environment[] = {NULL};
@@ -53,9 +52,6 @@ FIXTURE(end)
 {
     standby_close(standby);
     toolchain_deinit(&toolchain);
-    mem_free(cache);
-    if (place)
-        judging_remove(place);
     return 0;
 }
 

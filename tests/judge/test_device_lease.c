@@ -7,7 +7,6 @@
 #include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "problem/loader.h"
 
 #include <dirent.h>
@@ -53,9 +52,8 @@ static int count_children(void)
 static void write_part(const char *name, const char *text)
 {
     struct err err;
-    char *path = mem_printf("%s/twice/%s", place, name);
+    char *path = support_text("%s/twice/%s", place, name);
     assert_int_equal(file_write_atomic(path, text, strlen(text), 0644, &err), 0);
-    mem_free(path);
 }
 
 FIXTURE(setup)
@@ -63,9 +61,9 @@ FIXTURE(setup)
     struct err err = {0};
     cancelled = 0;
     fake_cuda_clean(state);
-    place = judging_directory("enter");
+    place = support_directory();
     char *nvcc = realpath("tests/fake/nvcc", NULL);
-    char *folder = mem_printf("%s/twice", place);
+    char *folder = support_text("%s/twice", place);
     if (nvcc)
         setenv("WARPGYM_NVCC", nvcc, 1);
     else
@@ -73,24 +71,22 @@ FIXTURE(setup)
     setenv("XDG_STATE_HOME", place, 1);
     free(nvcc);
     judging_settings(&settings, place);
-    char *assignments[] = {
-        mem_printf("gpu.driver=%s", fake_cuda),  mem_printf("gpu.nvml=%s", fake_nvml),
-        mem_printf("run.timeout_ms=1s"),         mem_printf("gpu.slots=3"),
-        mem_printf("timing.min_samples=4"),      mem_printf("timing.max_samples=6"),
-        mem_printf("timing.gpu_budget_ms=50ms"),
+    const char *assignments[] = {
+        support_text("gpu.driver=%s", fake_cuda),
+        support_text("gpu.nvml=%s", fake_nvml),
+        "run.timeout_ms=1s",
+        "gpu.slots=3",
+        "timing.min_samples=4",
+        "timing.max_samples=6",
+        "timing.gpu_budget_ms=50ms",
     };
-    for (size_t i = 0; i < COUNT(assignments); i++) {
-        if (settings_assign(&settings, assignments[i], &err) < 0)
-            fail_msg("%s", err.text);
-        mem_free(assignments[i]);
-    }
-    if (file_make_directories(folder, 0755, &err) < 0)
-        fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT(assignments); i++)
+        assert_ok(settings_assign(&settings, assignments[i], &err), &err);
+    assert_ok(file_make_directories(folder, 0755, &err), &err);
     write_part("problem.yaml", YAML);
     write_part("reference.c", REFERENCE);
     write_part("reference.cu", CUDA(""));
     assert_ok(problem_load(&problem, folder, "twice", &err), &err);
-    mem_free(folder);
     return 0;
 }
 
@@ -98,7 +94,6 @@ FIXTURE(teardown)
 {
     problem_deinit(&problem);
     settings_deinit(&settings);
-    judging_remove(place);
     return fake_cuda_clean(state);
 }
 

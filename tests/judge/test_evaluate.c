@@ -7,7 +7,6 @@
 #include "../support/setting.h"
 #include "../support/test.h"
 #include "base/clock.h"
-#include "base/mem.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -27,7 +26,7 @@ FIXTURE(open_all)
     static const char *const words[] = {"run.timeout_ms=400ms",   "timing.budget_ms=20ms",
                                         "timing.max_samples=8",   "run.threads=2",
                                         "run.load_timeout_ms=2s", NULL};
-    judging_begin("evaluate", words);
+    judging_begin(words);
     timing_judge = judging_open(&(struct judge_options){.settings = &judging.settings});
     judging_problem(&problem, judging.place, "twice", YAML, RIGHT);
     return 0;
@@ -398,13 +397,6 @@ TEST(broken_reference)
     verdict_deinit(&verdict);
 }
 
-static void *cancel_soon(void *unused)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    judging.cancelled = 1;
-    return unused;
-}
-
 TEST(cancel)
 {
     static const char *const texts[] = {
@@ -414,9 +406,8 @@ TEST(cancel)
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct verdict verdict;
-        pthread_t thread;
         set(&judging.settings, "run.timeout_ms=1m");
-        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+        pthread_t thread = support_set_after(&judging.cancelled, 50);
         judge_text(&problem, "loop.c", texts[i], &verdict);
         pthread_join(thread, NULL);
         set(&judging.settings, "run.timeout_ms=400");

@@ -9,7 +9,7 @@
 
 FIXTURE(open_all)
 {
-    judging_begin("problem_audit", NULL);
+    judging_begin(NULL);
     return 0;
 }
 

@@ -242,7 +242,7 @@ static struct problem problem;
 FIXTURE(open_judge)
 {
     static const char *const words[] = {"run.timeout_ms=1m", "run.load_timeout_ms=1m", NULL};
-    judging_begin("reference", words);
+    judging_begin(words);
     return 0;
 }
 

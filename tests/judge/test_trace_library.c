@@ -42,7 +42,6 @@ static struct {
 
 static char fake_path[PATH_MAX + 32];
 static char library_path[PATH_MAX + 32];
-static char scratch[] = "/tmp/warpgym-trace-XXXXXX";
 static const void *own_code; /* in a file of the scratch */
 
 static void *find(void *library, const char *name)
@@ -96,17 +95,10 @@ FIXTURE(find_all)
     snprintf(fake_path, sizeof fake_path, "%s/fake/cupti.so", self);
     *strrchr(self, '/') = '\0';
     snprintf(library_path, sizeof library_path, "%s/libwarpgym_trace.so", self);
-    return load_all() && mkdtemp(scratch) && chdir(scratch) == 0 ? 0 : -1;
+    return load_all() ? chdir(support_directory()) : -1;
 }
 
-FIXTURE(remove_scratch)
-{
-    unlink("own.so");
-    unlink("link.so");
-    return chdir("/") == 0 ? rmdir(scratch) : -1;
-}
-
-TEST_GROUP(find_all, remove_scratch);
+TEST_GROUP(find_all, NULL);
 
 enum { PREPARE = 1, INJECT = 2, BEGIN = 4, END = 8 };
 

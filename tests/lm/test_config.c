@@ -4,7 +4,6 @@
 #include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "lm/weights/adapter.h"
 #include "lm/weights/config.h"
 
@@ -191,9 +190,9 @@ TEST(round_trip)
 
 TEST(directory)
 {
-    char *directory = judging_directory("lm-config");
-    char *config_path = mem_printf("%s/config.json", directory);
-    char *generation_path = mem_printf("%s/generation_config.json", directory);
+    char *directory = support_directory();
+    char *config_path = support_text("%s/config.json", directory);
+    char *generation_path = support_text("%s/generation_config.json", directory);
     static const char text[] = QWEN3 ",\"eos_token_id\":7}";
     static const char generation[] = "{\"eos_token_id\":[7,8],\"temperature\":0.6}";
     struct lm_config config;
@@ -213,9 +212,6 @@ TEST(directory)
     assert_int_equal(file_write_atomic(config_path, "{}", 2, 0600, &err), 0);
     assert_int_equal(lm_config_read(&config, directory, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "config.json: 'model_type' is missing"));
-    mem_free(config_path);
-    mem_free(generation_path);
-    judging_remove(directory);
 }
 
 /* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of

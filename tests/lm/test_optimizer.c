@@ -2,8 +2,6 @@
 #include "lm/train/optimizer.h"
 
 #include "../support/test.h"
-#include "base/file.h"
-#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -190,12 +188,10 @@ TEST(refused)
 /* Two steps, saved, loaded by another that goes on: bit for bit as five steps at once. */
 TEST(saved_and_loaded)
 {
-    char directory[] = "/tmp/warpgym-optimizer-XXXXXX";
     struct small whole, first, second;
     float expected[MATRIX + VECTOR], values[MATRIX + VECTOR];
     struct err err = {0};
-    assert_non_null(mkdtemp(directory));
-    char *path = mem_printf("%s/optimizer.safetensors", directory);
+    char *path = support_text("%s/optimizer.safetensors", support_directory());
     small_open(&whole);
     small_open(&first);
     small_open(&second);
@@ -234,8 +230,6 @@ TEST(saved_and_loaded)
     small_close(&whole);
     small_close(&first);
     small_close(&second);
-    file_remove_tree(directory);
-    mem_free(path);
 }
 
 TEST(schedules)

@@ -2,7 +2,6 @@
 #include "lm/sample/stop.h"
 
 #include "../support/test.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "lm/tokenizer/learn.h"
 
@@ -18,13 +17,11 @@ static struct tokenizer *make_tokenizer(void)
     static const char *const texts[] = {"abab abba baab aabb abc cab bca aé éb é éa", "ab ab abc"};
     static const size_t counts[] = {46, 9};
     const struct learn_options options = {.vocab = 275, .least = 1};
-    char directory[] = "/tmp/warpgym-stop-XXXXXX";
+    char *directory = support_directory();
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
-    assert_non_null(mkdtemp(directory));
     assert_ok(tokenizer_learn(directory, texts, counts, 2, &options, &err), &err);
     assert_ok(tokenizer_open(&tokenizer, directory, &err), &err);
-    file_remove_tree(directory);
     return tokenizer;
 }
 

@@ -565,10 +565,7 @@ static void write_file(const char *directory, const char *name, const char *text
 
 TEST(load)
 {
-    char root[] = "/tmp/test_native.XXXXXX";
-    assert_non_null(mkdtemp(root));
-    char directory[64], path[128], wanted[256];
-    snprintf(directory, sizeof directory, "%s/softmax", root);
+    char *directory = support_text("%s/softmax", support_directory()), path[512], wanted[512];
     assert_int_equal(mkdir(directory, 0755), 0);
     struct problem problem;
     struct err err = {0};
@@ -614,7 +611,6 @@ TEST(load)
     assert_string_equal(err.text, "/nonexistent/x: no such problem directory or module");
     snprintf(path, sizeof path, "%s/reference.c", directory);
     assert_int_equal(problem_load(&problem, path, NULL, &err), ERR_INPUT);
-    file_remove_tree(root);
 }
 
 TEST(draw)

@@ -13,8 +13,7 @@
         .items = (const char *[]){__VA_ARGS__}, .count = COUNT(((const char *[]){__VA_ARGS__}))    \
     }
 
-static char root[] = "/tmp/test_suite.XXXXXX";
-static char problems[64], bench[64], plain[64], empty[64];
+static char *root, *problems, *bench, *plain, *empty;
 
 static void put_native(const char *directory, const char *name, const char *summary)
 {
@@ -43,12 +42,11 @@ static void put_torch(const char *directory, const char *name, const char *summa
 
 FIXTURE(setup)
 {
-    if (!mkdtemp(root))
-        return -1;
-    snprintf(problems, sizeof problems, "%s/problems", root);
-    snprintf(bench, sizeof bench, "%s/checkout", root);
-    snprintf(plain, sizeof plain, "%s/mine", root);
-    snprintf(empty, sizeof empty, "%s/empty", root);
+    root = support_directory();
+    problems = support_text("%s/problems", root);
+    bench = support_text("%s/checkout", root);
+    plain = support_text("%s/mine", root);
+    empty = support_text("%s/empty", root);
     put_native(problems, "native/softmax", "Ours.");
     put_native(problems, "native/gemm", "Ours.");
     put_torch(problems, "torch/relu.py", "A relu.");
@@ -69,13 +67,7 @@ FIXTURE(setup)
     return mkdir(empty, 0755);
 }
 
-FIXTURE(teardown)
-{
-    file_remove_tree(root);
-    return 0;
-}
-
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, NULL);
 
 TEST(listing)
 {

@@ -4,7 +4,6 @@
 
 #include "../support/test.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "queue/queue.h"
 
@@ -36,7 +35,7 @@ struct ledger {
 
 static struct ledger *ledger;
 static struct redis_server server = {.durable = true};
-static char directory[128];
+static char *directory;
 
 static const struct queue_options options = {.lease_ms = LEASE_MS, .attempts = 100};
 
@@ -273,12 +272,7 @@ TEST(redis_survives)
 int main(void)
 {
     log_set_level(LOG_LEVEL_ERROR);
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/warpgym-kill-XXXXXX", parent ? parent : "/tmp");
+    directory = support_directory();
     ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (ledger == MAP_FAILED || !mkdtemp(directory))
-        return 1;
-    int result = tests_run();
-    file_remove_tree(directory);
-    return result;
+    return ledger == MAP_FAILED ? 1 : tests_run();
 }

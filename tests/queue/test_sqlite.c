@@ -38,7 +38,7 @@ static void age(int64_t ms)
     boot_ms += ms;
 }
 
-static char directory[128], url[256], path[192];
+static char *directory, url[512], path[400];
 static int files;
 
 static const char *fresh(void)
@@ -49,14 +49,6 @@ static const char *fresh(void)
 }
 
 static const struct queue_place place = {"sqlite:", fresh, age, &clock_to_turn};
-
-static void make_directory(void)
-{
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/warpgym-queue-XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory))
-        abort();
-}
 
 static struct err err;
 
@@ -429,9 +421,6 @@ TEST(a_full_disk)
 
 int main(void)
 {
-    make_directory();
-    int result = queue_suite_run(&place);
-    result |= tests_run();
-    file_remove_tree(directory);
-    return result;
+    directory = support_directory();
+    return queue_suite_run(&place) | tests_run();
 }

@@ -3,7 +3,6 @@
 
 #include "../support/test.h"
 #include "base/buf.h"
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -181,13 +180,12 @@ static int read_path(const char *path, const struct corpus_options *options, str
 
 TEST(file)
 {
-    char directory[] = "/tmp/warpgym-corpus-XXXXXX";
+    char *directory = support_directory();
     struct corpus_options options = {0};
     struct corpus_counts counts;
     struct seen seen;
     struct err err;
     struct buf text;
-    assert_non_null(mkdtemp(directory));
     buf_init(&text, (size_t)16 << 20);
     buf_puts(&text, "{\"python_code\": \"p\", \"triton_code\": \"t\", \"entry_point\": \"A\"}\n"
                     "no json\n\n  \n{\"reference\": \"r\", \"solution\": \"s\", \"language\": "
@@ -216,17 +214,15 @@ TEST(file)
     assert_non_null(strstr(counts.complaints[1], "a.jsonl:5"));
     assert_non_null(strstr(counts.complaints[2], "a.jsonl:6"));
     buf_deinit(&text);
-    file_remove_tree(directory);
 }
 
 TEST(directories)
 {
-    char directory[] = "/tmp/warpgym-corpus-XXXXXX";
+    char *directory = support_directory();
     struct corpus_options options = {0};
     struct corpus_counts counts;
     struct seen seen;
     struct err err;
-    assert_non_null(mkdtemp(directory));
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "holds no examples"));
     support_write(directory, "relu/reference.py", "class Model: pass\n");
@@ -238,13 +234,12 @@ TEST(directories)
     assert_string_equal(seen.names, "relu:cuda relu:triton ");
     assert_int_equal(counts.bad, 1);
     assert_int_equal(read_path("/nowhere/at/all", &options, &seen, &counts, &err), ERR_MISSING);
-    file_remove_tree(directory);
 }
 
 /* Our own problems, and what somebody solved of them. */
 TEST(problems_and_trajectories)
 {
-    char directory[] = "/tmp/warpgym-corpus-XXXXXX";
+    char *directory = support_directory();
     char *repository = support_keep(paths_root());
     char *root = support_text("%s/problems", repository);
     const struct paths_list search_paths = {.items = (const char *[]){root}, .count = 1};
@@ -257,7 +252,6 @@ TEST(problems_and_trajectories)
     assert_non_null(strstr(seen.names, "attention:c attention:cuda "));
     assert_int_equal(counts.bad, 0);
 
-    assert_non_null(mkdtemp(directory));
     support_write(
         directory, "t.jsonl",
         "{\"episode\": \"1\", \"problem\": \"softmax\", \"problem_hash\": \"\", "
@@ -269,5 +263,4 @@ TEST(problems_and_trajectories)
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
     assert_string_equal(seen.names, "softmax:c ");
     assert_int_equal(counts.fates[CORPUS_FOREIGN], 1); /* of a problem that was another one then */
-    file_remove_tree(directory);
 }

@@ -63,8 +63,7 @@ static const struct pair pairs[] = {
 };
 
 struct fixture {
-    char directory[64];
-    char *index, *source;
+    char *directory, *index, *source;
     struct settings settings;
 };
 
@@ -103,11 +102,9 @@ FIXTURE(begin)
 {
     struct fixture *fixture = mem_alloc(sizeof *fixture);
     struct err err;
-    snprintf(fixture->directory, sizeof fixture->directory, "/tmp/warpgym-retrieval-XXXXXX");
-    if (!mkdtemp(fixture->directory))
-        return -1;
-    fixture->index = mem_printf("%s/index?#1", fixture->directory);
-    fixture->source = mem_printf("%s/pairs.jsonl", fixture->directory);
+    fixture->directory = support_directory();
+    fixture->index = support_text("%s/index?#1", fixture->directory);
+    fixture->source = support_text("%s/pairs.jsonl", fixture->directory);
     settings_init(&fixture->settings);
     write_pairs(fixture, pairs, COUNT(pairs));
     *state = fixture;
@@ -117,10 +114,7 @@ FIXTURE(begin)
 FIXTURE(end)
 {
     struct fixture *fixture = *state;
-    file_remove_tree(fixture->directory);
     settings_deinit(&fixture->settings);
-    mem_free(fixture->index);
-    mem_free(fixture->source);
     mem_free(fixture);
     return 0;
 }
@@ -306,14 +300,13 @@ TEST(rare_language)
         many[i] = (struct pair){"matmul", i == MANY ? "cuda" : "triton", "", texts[i], texts[i], 0};
     }
     char *kept = fixture->index;
-    fixture->index = mem_printf("%s/many", fixture->directory);
+    fixture->index = support_text("%s/many", fixture->directory);
     write_pairs(fixture, many, MANY + 1);
     assert_int_equal(build(fixture, NULL, &err), 0);
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
     find(retrieval, &query, found, sizeof found);
     assert_string_equal(found, "matmul/cuda ");
     retrieval_close(retrieval);
-    mem_free(fixture->index);
     fixture->index = kept;
     write_pairs(fixture, pairs, COUNT(pairs));
     mem_free(texts);
@@ -327,7 +320,7 @@ TEST(duplicates_and_stats)
     struct err err;
     json_t *stats;
     char *kept = fixture->index;
-    fixture->index = mem_printf("%s/twice", fixture->directory);
+    fixture->index = support_text("%s/twice", fixture->directory);
     write_pairs(fixture, twice, 4);
     assert_int_equal(build(fixture, NULL, &err), 0);
     assert_int_equal(index_stats(fixture->index, &stats, &err), 0);
@@ -341,7 +334,6 @@ TEST(duplicates_and_stats)
     assert_int_equal(json_integer_value(json_object_get(languages, "cuda")), 1);
     assert_true(json_is_null(json_object_get(stats, "embeddings")));
     json_decref(stats);
-    mem_free(fixture->index);
     fixture->index = kept;
     write_pairs(fixture, pairs, COUNT(pairs));
 }
@@ -371,7 +363,7 @@ TEST(other_directories)
     struct err err;
     char *kept = fixture->index;
     char *file = support_text("%s/other/" INDEX_FILE, fixture->directory);
-    fixture->index = mem_printf("%s/other", fixture->directory);
+    fixture->index = support_text("%s/other", fixture->directory);
     assert_int_equal(retrieval_open(&retrieval, "", &fixture->settings, &err), ERR_INPUT);
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
                      ERR_MISSING);
@@ -391,6 +383,5 @@ TEST(other_directories)
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
                      ERR_UNSUPPORTED);
     assert_int_equal(build(fixture, NULL, &err), 0); /* it is ours */
-    mem_free(fixture->index);
     fixture->index = kept;
 }

@@ -56,12 +56,10 @@ TEST(nearest)
 
 TEST(files)
 {
-    char directory[] = "/tmp/warpgym-vectors-XXXXXX", path[64];
+    char *path = support_text("%s/vectors.f32", support_directory());
     float data[6] = {1, 0, 0, 1, 0.6F, 0.8F};
     struct vectors vectors;
     struct err err;
-    assert_non_null(mkdtemp(directory));
-    snprintf(path, sizeof path, "%s/vectors.f32", directory);
     assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), ERR_IO);
     assert_int_equal(file_write_atomic(path, data, sizeof data, 0644, &err), 0);
     assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), 0);
@@ -69,5 +67,4 @@ TEST(files)
     vectors_close(&vectors);
     assert_int_equal(vectors_open(&vectors, path, 4, 2, &err), ERR_PROTOCOL);
     assert_int_equal(vectors_open(&vectors, path, 0, 0, &err), ERR_PROTOCOL);
-    file_remove_tree(directory);
 }

@@ -140,10 +140,8 @@ TEST(file)
     struct rl_rollout rollouts[ROLLOUTS];
     struct rl_turn turns[ROLLOUTS];
     struct err err;
-    char directory[] = "/tmp/test_evaluate.XXXXXX", *text = NULL;
+    char *path = support_text("%s/trajectories.jsonl", support_directory()), *text = NULL;
     size_t count = 0, lines = 0;
-    assert_non_null(mkdtemp(directory));
-    char *path = mem_printf("%s/trajectories.jsonl", directory);
     fill(rollouts, turns, given);
     assert_ok(evaluation_write(rollouts, ROLLOUTS, path, &err), &err);
     assert_ok(file_read(path, 1 << 20, &text, &count, &err), &err);
@@ -151,10 +149,7 @@ TEST(file)
         lines++;
     assert_int_equal(lines, ROLLOUTS - 1);
     mem_free(text);
-    unlink(path);
     assert_true(evaluation_write(rollouts, ROLLOUTS, "/nonexistent/x", &err) < 0);
     assert_non_null(strstr(err.text, "/nonexistent/x"));
-    mem_free(path);
-    rmdir(directory);
     release(rollouts, turns);
 }

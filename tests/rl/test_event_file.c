@@ -65,21 +65,15 @@ TEST(wire)
     buf_deinit(&buf);
 }
 
-static char directory[] = "/tmp/test_events_XXXXXX";
+static char *directory;
 
 FIXTURE(make_directory)
 {
-    memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-FIXTURE(remove_directory)
-{
-    file_remove_tree(directory);
+    directory = support_directory();
     return 0;
 }
 
-TEST_EACH(make_directory, remove_directory);
+TEST_EACH(make_directory, NULL);
 
 static uint64_t number_at(const unsigned char *at, size_t count)
 {

@@ -20,20 +20,19 @@
 #define KILLS 40
 #define STEPS 23
 
-static char root[] = "/tmp/test_run_XXXXXX";
+static char *root;
 static struct settings settings;
 
 FIXTURE(set_up)
 {
     settings_init(&settings);
-    memcpy(root + sizeof root - 7, "XXXXXX", 6);
-    return mkdtemp(root) ? 0 : -1;
+    root = support_directory();
+    return 0;
 }
 
 FIXTURE(tear_down)
 {
     settings_deinit(&settings);
-    file_remove_tree(root);
     return 0;
 }
 

@@ -2,7 +2,6 @@
 #include "rl/train/internal.h"
 
 #include "../support/test.h"
-#include "base/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,17 +31,15 @@ static void assert_heard(const struct heard *heard, size_t count, const char *ph
 
 TEST(rounds)
 {
-    char folder[] = "/tmp/test_trainer_progress_XXXXXX";
     struct heard heard = {0};
     struct settings settings;
     struct err err = {0};
     const struct trainer_options options = {.on_progress = record_progress, .context = &heard};
     struct trainer trainer = {.options = &options};
     struct round now = {.trainer = &trainer, .all = 4}, ahead = {.trainer = &trainer, .all = 8};
-    assert_non_null(mkdtemp(folder));
     settings_init(&settings);
     pthread_mutex_init(&trainer.lock, NULL);
-    assert_ok(run_open(&trainer.run, folder, &settings, &err), &err);
+    assert_ok(run_open(&trainer.run, support_directory(), &settings, &err), &err);
 
     trainer_begin_awaited(&trainer, "rollout", &now);
     assert_heard(&heard, 1, "rollout", 0, 4);
@@ -61,5 +58,4 @@ TEST(rounds)
     run_close(trainer.run);
     pthread_mutex_destroy(&trainer.lock);
     settings_deinit(&settings);
-    file_remove_tree(folder);
 }

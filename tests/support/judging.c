@@ -6,34 +6,16 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-char *judging_directory(const char *name)
-{
-    const char *parent = getenv("TMPDIR");
-    char *directory = mem_printf("%s/warpgym-test-%s-XXXXXX", parent && *parent ? parent : "/tmp",
-                                 name);
-    if (!mkdtemp(directory))
-        fail_msg("%s: cannot be made", directory);
-    return directory;
-}
-
-void judging_remove(char *directory)
-{
-    if (directory)
-        file_remove_tree(directory);
-    mem_free(directory);
-}
 
 void judging_settings(struct settings *settings, const char *directory)
 {
     struct err err = {0};
-    char *cache = mem_printf("cache.directory=%s/cache", directory);
     settings_init(settings);
-    if (settings_assign(settings, cache, &err) < 0)
-        fail_msg("%s", err.text);
-    mem_free(cache);
+    assert_ok(settings_assign(settings, support_text("cache.directory=%s/cache", directory), &err),
+              &err);
 }
 
 struct judge *judging_open(const struct judge_options *options)
@@ -46,10 +28,10 @@ struct judge *judging_open(const struct judge_options *options)
 
 struct judging judging;
 
-void judging_begin(const char *name, const char *const *words)
+void judging_begin(const char *const *words)
 {
     struct err err = {0};
-    judging.place = judging_directory(name);
+    judging.place = support_directory();
     judging.cancelled = 0;
     setenv("XDG_STATE_HOME", judging.place, 1);
     judging_settings(&judging.settings, judging.place);
@@ -67,7 +49,6 @@ int judging_end(void **state)
     session_free(judging.session);
     judge_close(judging.judge);
     settings_deinit(&judging.settings);
-    judging_remove(judging.place);
     return 0;
 }
 
@@ -88,6 +69,18 @@ void judging_problem(struct problem *problem, const char *directory, const char 
 struct candidate judging_candidate(const char *path, const char *text)
 {
     return (struct candidate){.path = path, .text = text, .bytes = strlen(text)};
+}
+
+void judging_assert_refused(const char *(*make)(const char *number), const char *names)
+{
+    char *rest, *words = support_text("%s", names);
+    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        int number = seccomp_syscall_resolve_name(name);
+        assert_true(number >= 0);
+        const char *answer = make(support_text("%d", number));
+        if (strcmp(answer, "refused: EPERM") != 0 && strcmp(answer, "refused: ENOSYS") != 0)
+            fail_msg("%s: %s", name, answer);
+    }
 }
 
 int judging_descriptors(void)

@@ -26,13 +26,9 @@ extern struct judging {
 } judging;
 
 /* `words`: settings, NULL-terminated; NULL: none. */
-void judging_begin(const char *name, const char *const *words);
+void judging_begin(const char *const *words);
 /* A teardown. */
 int judging_end(void **state);
-
-/* A fresh directory below TMPDIR; the caller's (judging_remove). */
-char *judging_directory(const char *name);
-void judging_remove(char *directory);
 
 /* Settings whose cache lies in `directory`, so that nothing outside of it is written. */
 void judging_settings(struct settings *settings, const char *directory);
@@ -44,6 +40,10 @@ void judging_problem(struct problem *problem, const char *directory, const char 
                      const char *yaml, const char *reference);
 
 struct candidate judging_candidate(const char *path, const char *text);
+
+/* Each system call of `names`, with spaces between, is refused in the sandbox in which `make` calls
+ * the one of that number and returns what came of it. */
+void judging_assert_refused(const char *(*make)(const char *number), const char *names);
 
 /* Descriptors that this process has open. */
 int judging_descriptors(void);

@@ -19,8 +19,7 @@ void learned_open(struct learned_tokenizer *learned)
     const size_t counts[] = {sizeof corpus - 1};
     const struct learn_options options = {.vocab = VOCAB, .least = 2};
     struct err err = {0};
-    snprintf(learned->directory, sizeof learned->directory, "/tmp/warpgym-learned-XXXXXX");
-    assert_non_null(mkdtemp(learned->directory));
+    learned->directory = support_directory();
     assert_ok(tokenizer_learn(learned->directory, texts, counts, 1, &options, &err), &err);
     assert_ok(tokenizer_open(&learned->tokenizer, learned->directory, &err), &err);
 }
@@ -28,7 +27,6 @@ void learned_open(struct learned_tokenizer *learned)
 void learned_close(struct learned_tokenizer *learned)
 {
     tokenizer_close(learned->tokenizer);
-    file_remove_tree(learned->directory);
 }
 
 char *learned_write(const struct learned_tokenizer *learned, const char *name, const char *text)

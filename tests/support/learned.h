@@ -5,7 +5,7 @@
 #include "lm/tokenizer/tokenizer.h"
 
 struct learned_tokenizer {
-    char directory[64];
+    const char *directory;
     struct tokenizer *tokenizer;
 };
 

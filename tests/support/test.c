@@ -5,7 +5,10 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct test_entry *entries; /* by line */
 static size_t entry_count;
@@ -93,6 +96,53 @@ void support_write(const char *directory, const char *name, const char *text)
     *slash = '/';
     assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
     mem_free(path);
+}
+
+static char *directories; /* holds those of this program */
+static pid_t owner;
+
+static void remove_directories(void)
+{
+    if (getpid() == owner)
+        file_remove_tree(directories);
+}
+
+char *support_directory(void)
+{
+    static int count;
+    const char *parent = getenv("TMPDIR");
+    if (!directories) {
+        directories = support_text("%s/warpgym-test-XXXXXX", parent && *parent ? parent : "/tmp");
+        assert_non_null(mkdtemp(directories));
+        owner = getpid();
+        assert_int_equal(chmod(directories, 0711) | atexit(remove_directories), 0);
+    }
+    char *made = support_text("%s/%d", directories, ++count);
+    assert_int_equal(mkdir(made, 0700), 0);
+    return made;
+}
+
+struct setting_after {
+    _Atomic int *flag;
+    int64_t ms;
+};
+
+static void *set_after(void *argument)
+{
+    struct setting_after *setting = argument;
+    support_pause(setting->ms);
+    *setting->flag = 1;
+    mem_free(setting);
+    return NULL;
+}
+
+pthread_t support_set_after(_Atomic int *flag, int64_t ms)
+{
+    struct setting_after *setting = mem_alloc(sizeof *setting);
+    pthread_t thread;
+    *setting = (struct setting_after){flag, ms};
+    assert_int_equal(pthread_create(&thread, NULL, set_after, setting), 0);
+    return thread;
 }
 
 void support_pause(int64_t ms)

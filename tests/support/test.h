@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,6 +64,10 @@ struct json_t *support_json(const char *text);
 /* Writes a file, and makes the directories above it that are missing. */
 void support_write(const char *directory, const char *name, const char *text);
 void support_pause(int64_t ms);
+/* A fresh directory below TMPDIR; it goes, with all that is in it, when the program ends. */
+char *support_directory(void);
+/* A thread that stores 1 after that time; the caller joins it. */
+pthread_t support_set_after(_Atomic int *flag, int64_t ms);
 
 /* For a file with its own main: runs the registered tests, each time it is called, and returns how
  * many failed. */

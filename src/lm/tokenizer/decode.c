@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+static int check_length(const struct buf *out, struct err *err)
+{
+    return out->cut ? err_set(err, ERR_LIMIT, "the text of these tokens has more than %zu bytes",
+                              out->max_bytes)
+                    : 0;
+}
+
 static int put_token(const struct tokenizer *tokenizer, int32_t id, bool skip_special,
                      struct buf *out, struct err *err)
 {
@@ -11,9 +18,7 @@ static int put_token(const struct tokenizer *tokenizer, int32_t id, bool skip_sp
     if (skip_special && tokenizer_is_special(tokenizer, id))
         return 0;
     buf_append(out, bytes, count);
-    return out->cut ? err_set(err, ERR_LIMIT, "the text of these tokens has more than %zu bytes",
-                              out->max_bytes)
-                    : 0;
+    return check_length(out, err);
 }
 
 int tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
@@ -68,9 +73,7 @@ int tokenizer_stream_put(const struct tokenizer *tokenizer, struct tokenizer_str
         return 0;
     for (size_t i = 0; i < count; i++)
         put_byte(stream, bytes[i], out);
-    return out->cut ? err_set(err, ERR_LIMIT, "the text of these tokens has more than %zu bytes",
-                              out->max_bytes)
-                    : 0;
+    return check_length(out, err);
 }
 
 int tokenizer_stream_end(struct tokenizer_stream *stream, struct buf *out, struct err *err)
@@ -78,7 +81,5 @@ int tokenizer_stream_end(struct tokenizer_stream *stream, struct buf *out, struc
     if (stream->rest_count > 0)
         buf_puts(out, UTF8_REPLACEMENT);
     stream->rest_count = 0;
-    return out->cut ? err_set(err, ERR_LIMIT, "the text of these tokens has more than %zu bytes",
-                              out->max_bytes)
-                    : 0;
+    return check_length(out, err);
 }

@@ -48,7 +48,7 @@ static int check_special(struct learned *learned, const char *const *special, st
 static int split_all(struct learn_words *words, const char *const *texts, const size_t *counts,
                      size_t count, struct err *err)
 {
-    int result = 0;
+    int result = learn_words_init(words, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = learn_words_add(words, texts[i], counts[i], err);
     if (result == 0 && words->strings.count == 0)

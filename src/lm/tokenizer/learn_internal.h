@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
+#include "lm/tokenizer/names.h"
+#include "lm/tokenizer/pattern.h"
 
 #include <stdbool.h>
 
@@ -24,9 +26,8 @@ struct learn_string {
 };
 struct learn_strings {
     struct learn_string *items;
-    size_t count;
-    uint32_t *slots; /* index + 1; 0: free */
-    size_t slot_count;
+    size_t count, capacity;
+    struct names index;
     struct arena arena;
 };
 /* The string's index; a copy is kept where it is new. */
@@ -35,8 +36,11 @@ void learn_strings_deinit(struct learn_strings *strings);
 
 struct learn_words {
     struct learn_strings strings;
-    uint64_t *times; /* of each */
+    uint64_t *times; /* [strings.capacity] */
+    struct pattern *pattern;
+    struct pattern_search *search;
 };
+NODISCARD int learn_words_init(struct learn_words *words, struct err *err);
 NODISCARD int learn_words_add(struct learn_words *words, const char *text, size_t count,
                               struct err *err);
 void learn_words_deinit(struct learn_words *words);

@@ -3,13 +3,7 @@
 #include "base/mem.h"
 #include "lm/tokenizer/mix.h"
 
-void names_init(struct names *names, size_t most, uint64_t seed)
-{
-    size_t slots = 16;
-    while (slots < 2 * most)
-        slots *= 2;
-    *names = (struct names){mem_alloc(slots * sizeof *names->slots), slots - 1, seed};
-}
+#define FIRST_SLOTS 64
 
 void names_deinit(struct names *names)
 {
@@ -20,25 +14,39 @@ void names_deinit(struct names *names)
 /* The string's slot, or the free one where it belongs. */
 static struct name *slot_of(const struct names *names, const char *bytes, size_t count)
 {
-    size_t at = mix_bytes(names->seed, bytes, count) & names->mask;
-    for (;; at = (at + 1) & names->mask) {
+    const size_t mask = names->slot_count - 1;
+    for (size_t at = mix_bytes(names->seed, bytes, count) & mask;; at = (at + 1) & mask) {
         struct name *slot = &names->slots[at];
         if (!slot->bytes || (slot->count == count && memcmp(slot->bytes, bytes, count) == 0))
             return slot;
     }
 }
 
+static void grow(struct names *names)
+{
+    const struct names old = *names;
+    names->slot_count = old.slot_count ? 2 * old.slot_count : FIRST_SLOTS;
+    names->slots = mem_alloc(names->slot_count * sizeof *names->slots);
+    for (size_t i = 0; i < old.slot_count; i++)
+        if (old.slots[i].bytes)
+            *slot_of(names, old.slots[i].bytes, old.slots[i].count) = old.slots[i];
+    mem_free(old.slots);
+}
+
 bool names_put(struct names *names, const char *bytes, size_t count, int32_t id)
 {
+    if (2 * (names->count + 1) > names->slot_count)
+        grow(names);
     struct name *slot = slot_of(names, bytes, count);
     if (slot->bytes)
         return false;
+    names->count++;
     *slot = (struct name){bytes, (uint32_t)count, id};
     return true;
 }
 
 int32_t names_find(const struct names *names, const char *bytes, size_t count)
 {
-    const struct name *slot = slot_of(names, bytes, count);
-    return slot->bytes ? slot->id : -1;
+    const struct name *slot = names->slots ? slot_of(names, bytes, count) : NULL;
+    return slot && slot->bytes ? slot->id : -1;
 }

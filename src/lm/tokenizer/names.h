@@ -1,4 +1,4 @@
-/* names: byte strings, each with an id; an index of a vocabulary.
+/* names: byte strings, each with an id; an index of a vocabulary. It grows as it is filled.
  *
  * Ownership: the strings stay their owner's and must outlive the index. Threads: read-only once
  * filled.
@@ -15,14 +15,12 @@ struct name {
     int32_t id;
 };
 
-struct names {
+struct names { /* but for the seed, zero to begin with */
     struct name *slots;
-    size_t mask;
+    size_t slot_count, count;
     uint64_t seed;
 };
 
-/* For at most `most` strings. */
-void names_init(struct names *names, size_t most, uint64_t seed);
 void names_deinit(struct names *names);
 /* false: it is there already, and stays as it was. */
 bool names_put(struct names *names, const char *bytes, size_t count, int32_t id);

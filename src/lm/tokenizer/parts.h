@@ -74,8 +74,9 @@ struct part_kind {
     const char *type;
     int (*read)(struct tokenizer *tokenizer, const json_t *part, struct err *err);
 };
-/* Null is fine, and so is a Sequence of such, under the key `list`. */
-NODISCARD int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const char *list,
-                                  const struct part_kind *kinds, size_t count, struct err *err);
+/* The document's part `key`; null is fine, and so is a Sequence of such, under the key `list`. */
+NODISCARD int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *document,
+                                  const char *key, const char *list, const struct part_kind *kinds,
+                                  size_t count, struct err *err);
 
 void workspace_free_all(struct workspace *workspace);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const char *list,
-                        const struct part_kind *kinds, size_t count, struct err *err)
+static int read_part(struct tokenizer *tokenizer, const json_t *part, const char *list,
+                     const struct part_kind *kinds, size_t count, struct err *err)
 {
     const char *type = NULL;
     json_t *inner = NULL;
@@ -25,8 +25,21 @@ int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const c
         return err_set(err, ERR_INPUT, "type '%.64s' is not known", type);
     result = json_get_array(part, list, &inner, err);
     for (size_t i = 0; result == 0 && i < json_array_size(inner); i++)
-        result = tokenizer_read_part(tokenizer, json_array_get(inner, i), list, kinds, count, err);
+        result = read_part(tokenizer, json_array_get(inner, i), list, kinds, count, err);
     return result;
+}
+
+static int in_part(const char *part, int result, struct err *err)
+{
+    return result < 0 ? err_prefix(err, "%s", part) : 0;
+}
+
+int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *document, const char *key,
+                        const char *list, const struct part_kind *kinds, size_t count,
+                        struct err *err)
+{
+    const json_t *part = json_object_get(document, key);
+    return in_part(key, read_part(tokenizer, part, list, kinds, count, err), err);
 }
 
 static int read_form(struct tokenizer *tokenizer, const json_t *part, struct err *err)
@@ -235,6 +248,13 @@ static int read_added(struct tokenizer *tokenizer, const json_t *items, const js
     return result;
 }
 
+static bool is_id(const json_t *id, json_int_t *highest)
+{
+    json_int_t value = json_integer_value(id);
+    *highest = value > *highest ? value : *highest;
+    return json_is_integer(id) && value >= 0 && value < LIMIT_TOKEN_IDS;
+}
+
 /* Ids are looked through before there is a table for them. */
 static int measure(struct tokenizer *tokenizer, const json_t *vocab, const json_t *added,
                    struct err *err)
@@ -244,35 +264,23 @@ static int measure(struct tokenizer *tokenizer, const json_t *vocab, const json_
     json_t *id;
     json_object_foreach((json_t *)vocab, text, id)
     {
-        if (!json_is_integer(id) || json_integer_value(id) < 0 ||
-            json_integer_value(id) >= LIMIT_TOKEN_IDS)
+        if (!is_id(id, &highest))
             return err_set(err, ERR_INPUT, "the id of '%.64s' must be a number from 0 to %d", text,
                            LIMIT_TOKEN_IDS - 1);
-        highest = json_integer_value(id) > highest ? json_integer_value(id) : highest;
     }
-    for (size_t i = 0; i < json_array_size(added); i++) {
-        id = json_object_get(json_array_get(added, i), "id");
-        if (!json_is_integer(id) || json_integer_value(id) < 0 ||
-            json_integer_value(id) >= LIMIT_TOKEN_IDS)
+    for (size_t i = 0; i < json_array_size(added); i++)
+        if (!is_id(json_object_get(json_array_get(added, i), "id"), &highest))
             return err_set(err, ERR_INPUT, "the id of an added token must be a number from 0 to %d",
                            LIMIT_TOKEN_IDS - 1);
-        highest = json_integer_value(id) > highest ? json_integer_value(id) : highest;
-    }
     if (highest < 0)
         return err_set(err, ERR_INPUT, "the vocabulary is empty");
     tokenizer->size = (size_t)highest + 1;
     tokenizer->tokens = mem_alloc(tokenizer->size * sizeof *tokenizer->tokens);
-    uint64_t seed = clock_secret();
-    names_init(&tokenizer->vocab, json_object_size(vocab), seed);
-    names_init(&tokenizer->added_names, json_array_size(added), mix(seed, 1));
+    tokenizer->vocab.seed = clock_secret();
+    tokenizer->added_names.seed = mix(tokenizer->vocab.seed, 1);
     added_init(&tokenizer->raw);
     added_init(&tokenizer->normalized);
     return 0;
-}
-
-static int in_part(const char *part, int result, struct err *err)
-{
-    return result < 0 ? err_prefix(err, "%s", part) : 0;
 }
 
 int tokenizer_read(struct tokenizer *tokenizer, const json_t *document, struct err *err)
@@ -291,17 +299,11 @@ int tokenizer_read(struct tokenizer *tokenizer, const json_t *document, struct e
     if (result == 0)
         result = measure(tokenizer, vocab, added, err);
 #define PART(key, kinds, list)                                                                     \
-    in_part(key,                                                                                   \
-            tokenizer_read_part(tokenizer, json_object_get(document, key), list, kinds,            \
-                                COUNT(kinds), err),                                                \
-            err)
+    tokenizer_read_part(tokenizer, document, key, list, kinds, COUNT(kinds), err)
     if (result == 0)
         result = PART("normalizer", normalizers, "normalizers");
     if (result == 0)
-        result = in_part("pre_tokenizer",
-                         tokenizer_read_splits(tokenizer,
-                                               json_object_get(document, "pre_tokenizer"), err),
-                         err);
+        result = tokenizer_read_splits(tokenizer, document, err);
     if (result == 0)
         result = in_part("model", tokenizer_read_model(tokenizer, model, err), err);
     if (result == 0)

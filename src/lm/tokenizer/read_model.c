@@ -188,34 +188,31 @@ int tokenizer_read_model(struct tokenizer *tokenizer, const json_t *model, struc
 static const char byte_level_words[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-/* Whether another part may follow. */
-static int check_capacity(const struct tokenizer *tokenizer, struct err *err)
+/* The split that is read next, of a part that may have these keys. It is counted at once, so that
+ * its pattern is freed. */
+static int begin_split(struct tokenizer *tokenizer, const json_t *part, const char *const *keys,
+                       size_t count, struct split **split, struct err *err)
 {
+    int result = json_check_keys(part, keys, count, err);
+    if (result < 0)
+        return result;
     if (tokenizer->byte_level)
         return err_set(err, ERR_INPUT, "a part behind ByteLevel is not known");
     if (tokenizer->split_count == LIMIT_TOKENIZER_STEPS)
         return err_set(err, ERR_LIMIT, "more than %d parts", LIMIT_TOKENIZER_STEPS);
+    *split = &tokenizer->splits[tokenizer->split_count++];
+    (*split)->behavior = SPLIT_ISOLATED;
     return 0;
-}
-
-/* The one that is read next; it is counted at once, so that its pattern is freed. */
-static struct split *new_split(struct tokenizer *tokenizer)
-{
-    struct split *split = &tokenizer->splits[tokenizer->split_count++];
-    split->behavior = SPLIT_ISOLATED;
-    return split;
 }
 
 static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     static const char *const keys[] = {"type", "add_prefix_space", "trim_offsets", "use_regex"};
     bool words = true;
-    int result = json_check_keys(part, keys, COUNT(keys), err);
-    if (result == 0)
-        result = check_capacity(tokenizer, err);
+    struct split *split = NULL;
+    int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
     if (result < 0)
         return result;
-    struct split *split = new_split(tokenizer);
     result = json_find_bool(part, "add_prefix_space", &split->prefix_space, err);
     if (result == 0)
         result = json_find_bool(part, "use_regex", &words, err);
@@ -250,12 +247,10 @@ static int read_split(struct tokenizer *tokenizer, const json_t *part, struct er
 {
     static const char *const keys[] = {"type", "pattern", "behavior", "invert"};
     json_t *pattern = NULL;
-    int result = json_check_keys(part, keys, COUNT(keys), err);
-    if (result == 0)
-        result = check_capacity(tokenizer, err);
+    struct split *split = NULL;
+    int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
     if (result < 0)
         return result;
-    struct split *split = new_split(tokenizer);
     result = read_behavior(split, part, err);
     if (result == 0)
         result = json_find_bool(part, "invert", &split->invert, err);
@@ -275,12 +270,10 @@ static int read_digits(struct tokenizer *tokenizer, const json_t *part, struct e
 {
     static const char *const keys[] = {"type", "individual_digits"};
     bool individual = false;
-    int result = json_check_keys(part, keys, COUNT(keys), err);
-    if (result == 0)
-        result = check_capacity(tokenizer, err);
+    struct split *split = NULL;
+    int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
     if (result < 0)
         return result;
-    struct split *split = new_split(tokenizer);
     result = json_find_bool(part, "individual_digits", &individual, err);
     if (result < 0)
         return result;
@@ -288,10 +281,11 @@ static int read_digits(struct tokenizer *tokenizer, const json_t *part, struct e
     return pattern_compile(&split->pattern, "\\p{N}", 5, false, err);
 }
 
-int tokenizer_read_splits(struct tokenizer *tokenizer, const json_t *part, struct err *err)
+int tokenizer_read_splits(struct tokenizer *tokenizer, const json_t *document, struct err *err)
 {
     static const struct part_kind kinds[] = {{"ByteLevel", read_byte_level},
                                              {"Split", read_split},
                                              {"Digits", read_digits}};
-    return tokenizer_read_part(tokenizer, part, "pretokenizers", kinds, COUNT(kinds), err);
+    return tokenizer_read_part(tokenizer, document, "pre_tokenizer", "pretokenizers", kinds,
+                               COUNT(kinds), err);
 }

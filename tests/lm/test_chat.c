@@ -3,6 +3,7 @@
 #include "lm/tokenizer/chat_json.h"
 
 #include "../support/learned.h"
+#include "../support/scratch.h"
 #include "../support/test.h"
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
@@ -121,6 +122,8 @@ TEST(unknown_role)
     buf_deinit(&out);
 }
 
+TEST_EACH(learned_begin, learned_end);
+
 /* What is marked, as text. */
 TEST(marks)
 {
@@ -137,10 +140,8 @@ TEST(marks)
         {CHAT_QWEN3, false, "<think>a</think>so", "<think>\na\n</think>\n\nso<|im_end|>"},
         {CHAT_THINKER, true, "<think>a</think>so", "a\n</think>\n\nso<|im_end|>"},
     };
-    struct learned_tokenizer learned;
     struct buf mask, text;
     struct err err = {0};
-    learned_open(&learned);
     buf_init(&mask, TEXT_BYTES);
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -150,20 +151,16 @@ TEST(marks)
         struct tokens ids = {0};
         buf_reset(&mask);
         buf_reset(&text);
-        assert_int_equal(chat_encode(learned.tokenizer, messages, 2, &options, &ids, &mask, &err),
-                         0);
+        assert_int_equal(chat_encode(learned, messages, 2, &options, &ids, &mask, &err), 0);
         assert_int_equal(ids.count, mask.len);
         for (size_t k = 0; k < ids.count; k++)
             if (mask.data[k])
-                assert_int_equal(tokenizer_decode(learned.tokenizer, &ids.ids[k], 1, false, &text,
-                                                  &err),
-                                 0);
+                assert_int_equal(tokenizer_decode(learned, &ids.ids[k], 1, false, &text, &err), 0);
         assert_string_equal(text.data, cases[i].marked);
         tokens_deinit(&ids);
     }
     buf_deinit(&mask);
     buf_deinit(&text);
-    learned_close(&learned);
 }
 
 TEST(a_tokenizer_without_turns)
@@ -173,19 +170,16 @@ TEST(a_tokenizer_without_turns)
     const struct learn_options small = {.vocab = 257, .special = special};
     const struct chat_message message = {"user", "a", NULL};
     const struct chat_options options = {.style = CHAT_PLAIN};
-    struct learned_tokenizer learned;
     struct tokenizer *tokenizer;
     struct tokens ids = {0};
     struct err err = {0};
-    learned_open(&learned);
-    assert_int_equal(tokenizer_learn(learned.directory, corpus, counts, 1, &small, &err), 0);
-    assert_int_equal(tokenizer_open(&tokenizer, learned.directory, &err), 0);
+    assert_int_equal(tokenizer_learn(scratch_path(""), corpus, counts, 1, &small, &err), 0);
+    assert_int_equal(tokenizer_open(&tokenizer, scratch_path(""), &err), 0);
     assert_int_equal(chat_encode(tokenizer, &message, 1, &options, &ids, NULL, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "<|im_start|>"));
     assert_int_equal(chat_end_token(tokenizer), -1);
     tokens_deinit(&ids);
     tokenizer_close(tokenizer);
-    learned_close(&learned);
 }
 
 TEST(style_of)
@@ -226,18 +220,15 @@ TEST(style_of_a_directory)
         {"tokenizer_config.json", "{", ERR_INPUT, CHAT_PLAIN},
         {"chat_template.jinja", "<|im_start|> <think>", 0, CHAT_THINKER},
     };
-    struct learned_tokenizer learned;
     enum chat_style style;
     struct err err;
-    learned_open(&learned);
-    assert_int_equal(chat_style_of(learned.directory, &style, &err), 0);
+    assert_int_equal(chat_style_of(scratch_path(""), &style, &err), 0);
     assert_int_equal(style, CHAT_PLAIN);
     for (size_t i = 0; i < COUNT(files); i++) {
-        mem_free(learned_write(&learned, files[i].name, files[i].text));
-        assert_int_equal(chat_style_of(learned.directory, &style, &err), files[i].result);
+        scratch_write(files[i].name, files[i].text, strlen(files[i].text));
+        assert_int_equal(chat_style_of(scratch_path(""), &style, &err), files[i].result);
         if (files[i].result == 0)
             assert_int_equal(style, files[i].style);
     }
-    learned_close(&learned);
     assert_int_equal(chat_style_of("/nowhere", &style, &err), 0);
 }

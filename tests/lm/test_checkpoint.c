@@ -2,6 +2,7 @@
  * what is left of dead writers. */
 #include "lm/train/checkpoint.h"
 
+#include "../support/scratch.h"
 #include "../support/test.h"
 #include "../support/tiny_lm.h"
 #include "base/clock.h"
@@ -19,10 +20,7 @@
 #define SEED 11
 #define BATCH 16
 
-static char *path_in(const char *directory, const char *name)
-{
-    return mem_printf("%s/%s", directory, name);
-}
+TEST_EACH(scratch_begin, scratch_end);
 
 /* Goes on from what is there: step, save, say so. Never returns. */
 static void be_killed(const char *directory, int said)
@@ -70,31 +68,18 @@ static uint64_t kill_somewhere(const char *directory, unsigned trial)
     return last;
 }
 
-static void assert_same_weights(const struct tiny_lm *a, const struct tiny_lm *b)
-{
-    size_t count, other;
-    float *left = tiny_lm_values(a, false, &count), *right = tiny_lm_values(b, false, &other);
-    assert_int_equal(count, other);
-    assert_memory_equal(left, right, count * sizeof *left);
-    mem_free(left);
-    mem_free(right);
-}
-
 TEST(killed)
 {
-    char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
     struct tiny_lm alive, loaded;
     struct err err = {0};
     unsigned halves = 0;
-    assert_non_null(mkdtemp(directory));
-    char *path = path_in(directory, "last"), *half = path_in(directory, "last" CHECKPOINT_SAVING);
+    const char *path = scratch_path("last"), *half = scratch_path("last" CHECKPOINT_SAVING);
     tiny_lm_open(&alive, SEED, 0, BATCH);
     tiny_lm_open(&loaded, SEED + 1, 0, BATCH);
     for (unsigned trial = 0; trial < TRIALS; trial++) {
         uint64_t said = kill_somewhere(path, trial);
         halves += file_exists(half);
-        if (lm_trainer_load(loaded.trainer, path, true, NULL, &err) < 0)
-            fail_msg("trial %u: %s", trial, err.text);
+        assert_ok(lm_trainer_load(loaded.trainer, path, true, NULL, &err), &err);
         uint64_t steps = lm_trainer_steps(loaded.trainer);
         if (steps != said && steps != said + 1)
             fail_msg("trial %u: step %lu, but it had saved %lu", trial, (unsigned long)steps,
@@ -104,7 +89,7 @@ TEST(killed)
             double norm;
             tiny_lm_step(&alive, lm_trainer_steps(alive.trainer), &sums, &norm);
         }
-        assert_same_weights(&alive, &loaded);
+        tiny_lm_assert_same(&alive, &loaded, false);
     }
     /* Else no writer was ever killed while it wrote. */
     assert_true(halves > 0);
@@ -112,9 +97,6 @@ TEST(killed)
     assert_false(file_exists(half));
     tiny_lm_close(&alive);
     tiny_lm_close(&loaded);
-    file_remove_tree(directory);
-    mem_free(path);
-    mem_free(half);
 }
 
 static void assert_found(const char *name, const char *expected)
@@ -131,13 +113,11 @@ static void assert_found(const char *name, const char *expected)
 /* Each instant at which a writer may have died, where names cannot be exchanged as well. */
 TEST(leftovers)
 {
-    char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
     struct checkpoint checkpoint;
     struct err err = {0};
-    assert_non_null(mkdtemp(directory));
-    char *path = path_in(directory, "deep/last"), *slashed = path_in(directory, "deep/last//");
-    char *saving = path_in(directory, "deep/last.saving");
-    char *previous = path_in(directory, "deep/last.previous");
+    const char *path = scratch_path("deep/last"), *slashed = scratch_path("deep/last//");
+    const char *saving = scratch_path("deep/last.saving");
+    const char *previous = scratch_path("deep/last.previous");
 
     support_write(saving, CHECKPOINT_STATE, "half");
     assert_found(path, NULL);
@@ -159,15 +139,11 @@ TEST(leftovers)
         assert_false(file_exists(saving));
         assert_false(file_exists(previous));
     }
-    char *state_path = path_in(path, CHECKPOINT_STATE), *text = NULL;
-    size_t count;
-    assert_int_equal(file_read(state_path, 100, &text, &count, &err), 0);
-    assert_string_equal(text, "newer");
+    assert_string_equal(scratch_read("deep/last/" CHECKPOINT_STATE, NULL), "newer");
 
     /* A file, and a directory with somebody's files, stay. */
-    support_write(directory, "file", "mine");
-    char *file = path_in(directory, "file");
-    assert_int_equal(checkpoint_begin(&checkpoint, file, &err), ERR_IO);
+    scratch_write("file", "mine", 4);
+    assert_int_equal(checkpoint_begin(&checkpoint, scratch_path("file"), &err), ERR_IO);
     support_write(saving, "thesis.tex", "mine");
     assert_int_equal(checkpoint_begin(&checkpoint, path, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "thesis.tex"));
@@ -176,12 +152,4 @@ TEST(leftovers)
     checkpoint_remove(path);
     assert_found(path, NULL);
     assert_false(file_exists(path) || file_exists(saving));
-    file_remove_tree(directory);
-    mem_free(path);
-    mem_free(slashed);
-    mem_free(saving);
-    mem_free(previous);
-    mem_free(state_path);
-    mem_free(text);
-    mem_free(file);
 }

@@ -2,8 +2,8 @@
 #include "lm/train/dataset.h"
 
 #include "../support/learned.h"
+#include "../support/scratch.h"
 #include "../support/test.h"
-#include "base/mem.h"
 #include "lm/train/dataset_order.h"
 
 #include <stdio.h>
@@ -11,30 +11,14 @@
 
 #define TEXT_BYTES 65536
 
-static struct learned_tokenizer learned;
-
-FIXTURE(set_up)
-{
-    learned_open(&learned);
-    return 0;
-}
-
-FIXTURE(tear_down)
-{
-    learned_close(&learned);
-    return 0;
-}
-
-TEST_GROUP(set_up, tear_down);
+TEST_GROUP(learned_begin, learned_end);
 
 static int open_text(struct dataset **out, const char *text, const struct dataset_options *options,
                      struct err *err)
 {
-    char *path = learned_write(&learned, "data.jsonl", text);
-    const char *const paths[] = {path};
-    int result = dataset_open(out, paths, 1, learned.tokenizer, options, err);
-    mem_free(path);
-    return result;
+    const char *const paths[] = {scratch_path("data.jsonl")};
+    scratch_write("data.jsonl", text, strlen(text));
+    return dataset_open(out, paths, 1, learned, options, err);
 }
 
 static struct dataset *must_open(const char *text, const struct dataset_options *options)
@@ -51,13 +35,10 @@ static void put_text(const struct lm_datum *datum, bool learned_only, struct buf
     struct err err;
     buf_reset(out);
     if (!learned_only)
-        assert_int_equal(tokenizer_decode(learned.tokenizer, datum->tokens, 1, false, out, &err),
-                         0);
+        assert_int_equal(tokenizer_decode(learned, datum->tokens, 1, false, out, &err), 0);
     for (size_t i = 0; i < datum->count; i++)
         if (!learned_only || datum->weights[i] != 0)
-            assert_int_equal(tokenizer_decode(learned.tokenizer, &datum->targets[i], 1, false, out,
-                                              &err),
-                             0);
+            assert_int_equal(tokenizer_decode(learned, &datum->targets[i], 1, false, out, &err), 0);
 }
 
 static const struct {
@@ -113,8 +94,7 @@ TEST(special)
         struct dataset *dataset = must_open(line, &options);
         dataset_at(dataset, 0, 0, &datum);
         assert_int_equal(datum.count == 2, special);
-        assert_int_equal(datum.targets[0] == tokenizer_id(learned.tokenizer, "<|im_end|>"),
-                         special);
+        assert_int_equal(datum.targets[0] == tokenizer_id(learned, "<|im_end|>"), special);
         dataset_close(dataset);
     }
 }
@@ -207,14 +187,12 @@ TEST(refused)
 
 TEST(missing)
 {
-    const char *const paths[] = {"/nowhere/data.jsonl"}, *const directory[] = {learned.directory};
+    const char *const paths[] = {"/nowhere/data.jsonl"}, *const directory[] = {scratch_path("")};
     struct dataset_options options = dataset_defaults;
     struct dataset *dataset;
     struct err err;
-    assert_int_equal(dataset_open(&dataset, paths, 1, learned.tokenizer, &options, &err),
-                     ERR_MISSING);
-    assert_int_equal(dataset_open(&dataset, directory, 1, learned.tokenizer, &options, &err),
-                     ERR_INPUT);
+    assert_int_equal(dataset_open(&dataset, paths, 1, learned, &options, &err), ERR_MISSING);
+    assert_int_equal(dataset_open(&dataset, directory, 1, learned, &options, &err), ERR_INPUT);
     options.max_tokens = 0;
     assert_int_equal(open_text(&dataset, SHORT, &options, &err), ERR_INPUT);
 }

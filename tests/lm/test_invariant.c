@@ -19,21 +19,20 @@
 #define STEPS 10000 /* more than any test needs */
 
 /* Odd sizes; with a width of 132 two threads share the head and the products of the MLP. */
-static const struct lm_config config = {
-    .family = LM_QWEN3,
-    .vocab = VOCAB,
-    .layers = 2,
-    .heads = 6,
-    .kv_heads = 2,
-    .head_width = 14,
-    .positions = TINY_POSITIONS,
-    .norm_epsilon = 1e-6F,
-    .init_range = 0.2F,
-    .rope = {.theta = 10000},
-    .qk_norm = true,
-    .begin_token = -1,
-    .pad_token = -1,
-};
+static struct lm_config config_of(size_t width, size_t inner)
+{
+    struct lm_config config = small_config();
+    config.vocab = VOCAB;
+    config.width = width;
+    config.inner = inner;
+    config.layers = 2;
+    config.heads = 6;
+    config.head_width = 14;
+    config.positions = TINY_POSITIONS;
+    config.norm_epsilon = 1e-6F;
+    config.init_range = 0.2F;
+    return config;
+}
 
 struct company {
     const char *name;
@@ -121,7 +120,7 @@ static void sample(struct lm_model *model, const struct company *company,
 /* `inner` is the width of its MLP, `width` its own. */
 static void check(const char *name, size_t threads, size_t rank, size_t width, size_t inner)
 {
-    struct lm_config shape = config;
+    const struct lm_config shape = config_of(width, inner);
     const struct lm_model_options options = {
         .lora = {.rank = rank, .alpha = 4, .targets = SMALL_TARGETS}, .seed = 5};
     struct tiny_answer alone = {0};
@@ -130,8 +129,6 @@ static void check(const char *name, size_t threads, size_t rank, size_t width, s
     struct err err = {0};
     assert_ok(lm_backend_open(&backend, name, threads, &err), &err);
     backend->invariant = true;
-    shape.width = width;
-    shape.inner = inner;
     assert_ok(lm_model_fresh(&model, &shape, backend, &options, &err), &err);
     small_disturb(model);
     sample(model, &companies[0], &alone);

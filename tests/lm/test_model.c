@@ -91,21 +91,6 @@ static struct losing train(struct lm_model *model, bool recompute, size_t head_r
     return losing;
 }
 
-/* All gradients, one behind the other. */
-static float *gradients(const struct lm_model *model)
-{
-    float *all = mem_alloc(lm_model_trained(model) * sizeof *all);
-    size_t at = 0;
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        const struct lm_parameter *p = &model->parameters[i];
-        if (!p->gradient)
-            continue;
-        lm_value_get(model->backend, p->gradient, 0, all + at, p->rows * p->columns);
-        at += p->rows * p->columns;
-    }
-    return all;
-}
-
 /* |a - b| / |b| */
 static double distance(const float *a, const float *b, size_t count)
 {
@@ -234,10 +219,10 @@ TEST(recompute)
         size_t bytes = lm_model_trained(model) * sizeof(float);
         small_disturb(model);
         struct losing kept = train(model, false, 0);
-        float *of_kept = gradients(model);
+        float *of_kept = small_trained(model, true);
         lm_model_zero_gradients(model);
         struct losing again = train(model, true, 0);
-        float *of_again = gradients(model);
+        float *of_again = small_trained(model, true);
         assert_memory_equal(&kept, &again, sizeof kept);
         assert_memory_equal(of_kept, of_again, bytes);
         mem_free(of_kept);
@@ -253,12 +238,12 @@ TEST(head_blocks)
     struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
     size_t count = lm_model_trained(model);
     struct losing whole = train(model, false, 0);
-    float *of_whole = gradients(model);
+    float *of_whole = small_trained(model, true);
     assert_int_equal(whole.blocks, 1);
     for (size_t rows = 1; rows < ROWS; rows += 3) {
         lm_model_zero_gradients(model);
         struct losing parts = train(model, false, rows);
-        float *of_parts = gradients(model);
+        float *of_parts = small_trained(model, true);
         assert_int_equal(parts.blocks, (ROWS + rows - 1) / rows);
         assert_close(model, parts.logprob, whole.logprob, ROWS * PER_ROW);
         assert_close(model, parts.entropy, whole.entropy, ROWS);
@@ -277,7 +262,7 @@ TEST(packing)
     size_t count = lm_model_trained(model);
     small_disturb(model);
     struct losing packed = train(model, false, 0), alone = {0};
-    float *of_packed = gradients(model);
+    float *of_packed = small_trained(model, true);
     struct lm_pass *pass = open_pass(model,
                                      (struct lm_pass_options){.rows = ROWS, .backward = true});
     lm_model_zero_gradients(model);
@@ -290,7 +275,7 @@ TEST(packing)
         alone.offset = (size_t)starts[s];
         run(pass, &one, &alone, true);
     }
-    float *of_alone = gradients(model);
+    float *of_alone = small_trained(model, true);
     assert_close(model, packed.logprob, alone.logprob, ROWS * PER_ROW);
     assert_close(model, packed.entropy, alone.entropy, ROWS);
     assert_true(distance(of_alone, of_packed, count) < 1e-5);
@@ -334,7 +319,7 @@ TEST(silence)
         open_pass(model, (struct lm_pass_options){.rows = ROWS, .head_rows = 2, .backward = true});
     struct losing silent = {.silent = true};
     run(pass, &batch, &silent, true);
-    float *all = gradients(model);
+    float *all = small_trained(model, true);
     for (size_t i = 0; i < lm_model_trained(model); i++)
         assert_true(all[i] == 0);
     mem_free(all);

@@ -2,6 +2,7 @@
  * that go on bit for bit. */
 #include "lm/train/trainer.h"
 
+#include "../support/scratch.h"
 #include "../support/test.h"
 #include "../support/tiny_lm.h"
 #include "base/file.h"
@@ -20,23 +21,11 @@ static struct loss_sums work(struct tiny_lm *tiny, bool gradients, struct lm_dat
 {
     struct loss_sums sums;
     struct err err = {0};
-    int result = (gradients ? lm_trainer_forward_backward
-                            : lm_trainer_forward)(tiny->trainer, datums, count, loss_find(loss),
-                                                  NULL, &sums, &err);
-    if (result < 0)
-        fail_msg("%s", err.text);
+    assert_ok((gradients ? lm_trainer_forward_backward : lm_trainer_forward)(tiny->trainer, datums,
+                                                                             count, loss_find(loss),
+                                                                             NULL, &sums, &err),
+              &err);
     return sums;
-}
-
-static void assert_same_values(const struct tiny_lm *a, const struct tiny_lm *b, bool gradients)
-{
-    size_t count, other;
-    float *left = tiny_lm_values(a, gradients, &count);
-    float *right = tiny_lm_values(b, gradients, &other);
-    assert_int_equal(count, other);
-    assert_memory_equal(left, right, count * sizeof *left);
-    mem_free(left);
-    mem_free(right);
 }
 
 static bool has_gradients(const struct tiny_lm *tiny)
@@ -107,7 +96,7 @@ TEST(accumulation)
     loss_sums_add(&part, &rest);
     assert_float_equal(part.loss, whole.loss, 1e-9);
     assert_float_equal(part.ratio, whole.ratio, 1e-9);
-    assert_same_values(&once, &twice, true);
+    tiny_lm_assert_same(&once, &twice, true);
     for (size_t i = 0; i < 4; i++)
         tiny_datum_free(&datums[i]);
     tiny_lm_close(&once);
@@ -260,12 +249,12 @@ TEST(refused)
     tiny_lm_close(&tiny);
 }
 
+TEST_EACH(scratch_begin, scratch_end);
+
 /* N steps, saved, loaded into another trainer, N steps: 2N steps, bit for bit. */
 TEST(resume)
 {
-    char directory[] = "/tmp/warpgym-trainer-XXXXXX";
-    assert_non_null(mkdtemp(directory));
-    char *path = mem_printf("%s/runs/a", directory);
+    const char *path = scratch_path("runs/a");
     for (size_t rank = 0; rank <= 4; rank += 4) {
         struct tiny_lm whole, first, second;
         struct loss_sums expected, sums;
@@ -279,12 +268,11 @@ TEST(resume)
         tiny_lm_open(&second, rank > 0 ? 6 : 7, rank, 12);
         for (uint64_t t = 0; t < 4; t++)
             tiny_lm_step(&first, t, &sums, &norm);
-        if (lm_trainer_save(first.trainer, path, more, &err) < 0 ||
-            lm_trainer_load(second.trainer, path, true, &loaded, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(lm_trainer_save(first.trainer, path, more, &err), &err);
+        assert_ok(lm_trainer_load(second.trainer, path, true, &loaded, &err), &err);
         assert_true(json_equal(loaded, more));
         assert_int_equal(lm_trainer_steps(second.trainer), 4);
-        assert_same_values(&first, &second, false);
+        tiny_lm_assert_same(&first, &second, false);
         for (uint64_t t = 0; t < 8; t++) {
             tiny_lm_step(&whole, t, &expected, &expected_norm);
             if (t < 4)
@@ -293,15 +281,13 @@ TEST(resume)
             assert_memory_equal(&sums, &expected, sizeof sums);
             assert_memory_equal(&norm, &expected_norm, sizeof norm);
         }
-        assert_same_values(&whole, &second, false);
+        tiny_lm_assert_same(&whole, &second, false);
         json_decref(more);
         json_decref(loaded);
         tiny_lm_close(&whole);
         tiny_lm_close(&first);
         tiny_lm_close(&second);
     }
-    file_remove_tree(directory);
-    mem_free(path);
 }
 
 static void assert_refused(int result, int code, const struct err *err, const char *why)
@@ -312,11 +298,9 @@ static void assert_refused(int result, int code, const struct err *err, const ch
 
 TEST(wrong_checkpoints)
 {
-    char directory[] = "/tmp/warpgym-trainer-XXXXXX";
     struct tiny_lm full, adapter;
     struct err err = {0};
-    assert_non_null(mkdtemp(directory));
-    char *path = mem_printf("%s/a", directory), *inside = mem_printf("%s/a/notes.txt", directory);
+    const char *path = scratch_path("a");
     tiny_lm_open(&full, 8, 0, 12);
     tiny_lm_open(&adapter, 8, 2, 12);
     assert_refused(lm_trainer_load(full.trainer, path, true, NULL, &err), ERR_MISSING, &err,
@@ -337,10 +321,7 @@ TEST(wrong_checkpoints)
     support_write(path, "notes.txt", "mine");
     assert_refused(lm_trainer_save(full.trainer, path, NULL, &err), ERR_INPUT, &err,
                    "notes.txt, which is no part of a checkpoint");
-    assert_true(file_exists(inside));
+    assert_true(file_exists(scratch_path("a/notes.txt")));
     tiny_lm_close(&full);
     tiny_lm_close(&adapter);
-    file_remove_tree(directory);
-    mem_free(path);
-    mem_free(inside);
 }

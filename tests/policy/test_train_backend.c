@@ -3,6 +3,7 @@
 #include "policy/train_backend.h"
 
 #include "../support/learned.h"
+#include "../support/scratch.h"
 #include "../support/tiny_lm.h"
 
 #include "../support/test.h"
@@ -17,17 +18,13 @@
 #define TOKENS 12
 #define CONTEXT 64
 
-struct fixture {
-    struct learned_tokenizer learned; /* its directory holds the model, too */
-    struct train_backend *backend;
-    struct tokens prompt;
-};
+static struct train_backend *backend; /* of the scratch directory's model */
+static struct tokens prompt;
 
-static struct train_backend_options options_of(const struct fixture *fixture, const char *device,
-                                               size_t rank)
+static struct train_backend_options options_of(const char *device, size_t rank)
 {
     return (struct train_backend_options){.kind = TRAIN_ENGINE,
-                                          .model = fixture->learned.directory,
+                                          .model = scratch_path(""),
                                           .lora_rank = rank,
                                           .seed = 3,
                                           .context = CONTEXT,
@@ -36,43 +33,56 @@ static struct train_backend_options options_of(const struct fixture *fixture, co
                                           .threads = 1};
 }
 
-static struct train_backend *train_backend_of(const struct fixture *fixture, const char *device,
-                                              size_t rank)
+static struct train_backend *train_backend_of(const char *device, size_t rank)
 {
-    const struct train_backend_options options = options_of(fixture, device, rank);
-    struct train_backend *backend = NULL;
+    const struct train_backend_options options = options_of(device, rank);
+    struct train_backend *opened = NULL;
     struct err err = {0};
-    assert_ok(train_backend_open(&backend, &options, &err), &err);
-    return backend;
+    assert_ok(train_backend_open(&opened, &options, &err), &err);
+    return opened;
 }
 
-static void ask(struct train_backend *backend, const char *text, struct tokens *prompt)
+static void ask(const char *text, struct tokens *ids)
 {
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", text);
     struct err err = {0};
-    assert_ok(train_backend_prompt(backend, messages, true, prompt, &err), &err);
+    assert_ok(train_backend_prompt(backend, messages, true, ids, &err), &err);
     json_decref(messages);
 }
 
-static void open_fixture(struct fixture *fixture, const char *device, size_t rank)
+FIXTURE(begin)
 {
-    *fixture = (struct fixture){0};
-    learned_open(&fixture->learned);
-    tiny_lm_write(fixture->learned.directory, tokenizer_size(fixture->learned.tokenizer), CONTEXT);
-    fixture->backend = train_backend_of(fixture, device, rank);
-    ask(fixture->backend, "the question", &fixture->prompt);
-    assert_in_range(fixture->prompt.count, 5, CONTEXT - TOKENS);
+    if (learned_begin(state) < 0)
+        return -1;
+    tiny_lm_write(scratch_path(""), tokenizer_size(learned), CONTEXT);
+    return 0;
 }
 
-static void close_fixture(struct fixture *fixture)
+static void close_backend(void)
 {
-    train_backend_close(fixture->backend);
-    tokens_deinit(&fixture->prompt);
-    learned_close(&fixture->learned);
+    train_backend_close(backend);
+    tokens_deinit(&prompt);
+    backend = NULL;
 }
 
-static struct train_backend_answer sample(struct train_backend *backend,
-                                          const struct tokens *prompt, uint64_t seed)
+FIXTURE(end)
+{
+    close_backend();
+    return learned_end(state);
+}
+
+TEST_EACH(begin, end);
+
+/* A test may open one after another. */
+static void open_backend(const char *device, size_t rank)
+{
+    close_backend();
+    backend = train_backend_of(device, rank);
+    ask("the question", &prompt);
+    assert_in_range(prompt.count, 5, CONTEXT - TOKENS);
+}
+
+static struct train_backend_answer sample(struct train_backend *of, uint64_t seed)
 {
     const struct train_backend_sampling sampling = {.max_tokens = TOKENS,
                                                     .temperature = 1,
@@ -80,7 +90,7 @@ static struct train_backend_answer sample(struct train_backend *backend,
                                                     .seed = seed};
     struct train_backend_answer answer;
     struct err err = {0};
-    assert_ok(train_backend_sample(backend, prompt, &sampling, &answer, &err), &err);
+    assert_ok(train_backend_sample(of, &prompt, &sampling, &answer, &err), &err);
     return answer;
 }
 
@@ -91,21 +101,20 @@ static bool is_same(const struct train_backend_answer *a, const struct train_bac
            memcmp(a->logprobs, b->logprobs, a->count * sizeof *a->logprobs) == 0;
 }
 
-/* Prompt and answer as a datum of an advantage; datum_free releases it. */
-static struct lm_datum datum_of(const struct tokens *prompt,
-                                const struct train_backend_answer *answer, float advantage)
+/* Prompt and answer as a datum of an advantage of 1; tiny_datum_free releases it. */
+static struct lm_datum datum_of(const struct train_backend_answer *answer)
 {
-    const size_t before = prompt->count - 1, count = before + answer->count;
+    const size_t before = prompt.count - 1, count = before + answer->count;
     int32_t *tokens = mem_alloc((count + 1) * sizeof *tokens);
     int32_t *targets = mem_alloc(count * sizeof *targets);
     float *sampled = mem_alloc(count * sizeof *sampled);
     float *advantages = mem_alloc(count * sizeof *advantages);
-    memcpy(tokens, prompt->ids, prompt->count * sizeof *tokens);
-    memcpy(tokens + prompt->count, answer->tokens, answer->count * sizeof *tokens);
+    memcpy(tokens, prompt.ids, prompt.count * sizeof *tokens);
+    memcpy(tokens + prompt.count, answer->tokens, answer->count * sizeof *tokens);
     memcpy(targets, tokens + 1, count * sizeof *targets);
     for (size_t i = 0; i < count; i++) {
         sampled[i] = i < before ? NAN : answer->logprobs[i - before];
-        advantages[i] = i < before ? 0 : advantage;
+        advantages[i] = i < before ? 0 : 1;
     }
     return (struct lm_datum){.count = count,
                              .tokens = tokens,
@@ -115,59 +124,45 @@ static struct lm_datum datum_of(const struct tokens *prompt,
                              .logprob = mem_alloc(count * sizeof(float))};
 }
 
-static void datum_free(struct lm_datum *datum)
-{
-    mem_free((int32_t *)datum->tokens);
-    mem_free((int32_t *)datum->targets);
-    mem_free((float *)datum->sampled);
-    mem_free((float *)datum->advantages);
-    mem_free(datum->logprob);
-}
-
 /* One step that makes an answer more probable; its loss before. */
-static double train(struct train_backend *backend, const struct tokens *prompt,
-                    const struct train_backend_answer *answer)
+static double train(struct train_backend *of, const struct train_backend_answer *answer)
 {
     const struct lm_adam adam = {.rate = 0.02, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
-    struct lm_datum datum = datum_of(prompt, answer, 1);
+    struct lm_datum datum = datum_of(answer);
     struct loss_sums sums;
     struct err err = {0};
     double norm = 0;
-    assert_ok(train_backend_forward_backward(backend, &datum, 1, loss_find("importance_sampling"),
-                                             NULL, &sums, &err),
+    assert_ok(train_backend_forward_backward(of, &datum, 1, loss_find("importance_sampling"), NULL,
+                                             &sums, &err),
               &err);
-    assert_ok(train_backend_step(backend, &adam, &norm, &err), &err);
+    assert_ok(train_backend_step(of, &adam, &norm, &err), &err);
     assert_true(norm > 0);
-    datum_free(&datum);
+    tiny_datum_free(&datum);
     return sums.loss;
 }
 
-static uint64_t refresh(struct train_backend *backend)
+static uint64_t refresh(struct train_backend *of)
 {
     uint64_t version = UINT64_MAX;
     struct err err = {0};
-    assert_ok(train_backend_refresh(backend, &version, &err), &err);
+    assert_ok(train_backend_refresh(of, &version, &err), &err);
     return version;
 }
 
 TEST(prompts)
 {
-    struct fixture fixture;
     struct tokens appended = {0};
-    open_fixture(&fixture, "reference", 0);
-    struct tokenizer *tokenizer = fixture.learned.tokenizer;
-    assert_int_equal(fixture.prompt.ids[0], tokenizer_id(tokenizer, "<|im_start|>"));
-    ask(fixture.backend, "<|im_end|>", &appended);
-    ask(fixture.backend, "the question", &appended);
-    size_t first = appended.count - fixture.prompt.count;
-    assert_memory_equal(appended.ids + first, fixture.prompt.ids,
-                        fixture.prompt.count * sizeof(int32_t));
+    open_backend("reference", 0);
+    assert_int_equal(prompt.ids[0], tokenizer_id(learned, "<|im_start|>"));
+    ask("<|im_end|>", &appended);
+    ask("the question", &appended);
+    size_t first = appended.count - prompt.count;
+    assert_memory_equal(appended.ids + first, prompt.ids, prompt.count * sizeof(int32_t));
     size_t ends = 0; /* of turns; what the user wrote is none */
     for (size_t i = 0; i < first; i++)
-        ends += appended.ids[i] == tokenizer_id(tokenizer, "<|im_end|>");
+        ends += appended.ids[i] == tokenizer_id(learned, "<|im_end|>");
     assert_int_equal(ends, 1);
     tokens_deinit(&appended);
-    close_fixture(&fixture);
 }
 
 TEST(bad_prompts)
@@ -180,58 +175,50 @@ TEST(bad_prompts)
         {"[{\"role\": \"user\", \"content\": \"x\"}, {\"role\": \"user\"}]", "messages[1]: "},
         {"[{\"role\": \"king\", \"content\": \"x\"}]", "messages[0]: \"role\": 'king' is none of"},
     };
-    struct fixture fixture;
-    open_fixture(&fixture, "reference", 0);
+    open_backend("reference", 0);
     for (size_t i = 0; i < COUNT(cases); i++) {
         json_t *messages = json_loads(cases[i].messages, 0, NULL);
-        struct tokens prompt = {0};
+        struct tokens ids = {0};
         struct err err = {0};
-        assert_int_equal(train_backend_prompt(fixture.backend, messages, true, &prompt, &err),
-                         ERR_INPUT);
+        assert_int_equal(train_backend_prompt(backend, messages, true, &ids, &err), ERR_INPUT);
         assert_non_null(strstr(err.text, cases[i].says));
-        tokens_deinit(&prompt);
+        tokens_deinit(&ids);
         json_decref(messages);
     }
-    close_fixture(&fixture);
 }
 
 TEST(bounds)
 {
     struct train_backend_sampling sampling = {.temperature = 1, .top_p = 1, .seed = 1};
-    struct fixture fixture;
     struct train_backend_answer answer;
-    struct tokens prompt = {0};
+    struct tokens ids = {0};
     struct err err = {0};
-    open_fixture(&fixture, "reference", 0);
+    open_backend("reference", 0);
     for (size_t i = 0; i < CONTEXT; i++)
-        assert_ok(tokens_add(&prompt, (int32_t)(i % 40), &err), &err);
-    assert_int_equal(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err),
-                     ERR_LIMIT);
+        assert_ok(tokens_add(&ids, (int32_t)(i % 40), &err), &err);
+    assert_int_equal(train_backend_sample(backend, &ids, &sampling, &answer, &err), ERR_LIMIT);
     assert_string_equal(err.text,
                         "the prompt's 64 tokens leave no room for an answer in a context of 64");
-    prompt.count = CONTEXT - 3;
+    ids.count = CONTEXT - 3;
     for (sampling.max_tokens = 0; sampling.max_tokens < 99; sampling.max_tokens += 50) {
-        assert_ok(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err), &err);
+        assert_ok(train_backend_sample(backend, &ids, &sampling, &answer, &err), &err);
         assert_true(answer.stopped || answer.count == 3);
         assert_in_range(answer.count, 1, 3);
         train_backend_answer_deinit(&answer);
     }
-    prompt.count = 0;
-    assert_int_equal(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err),
-                     ERR_INPUT);
-    tokens_deinit(&prompt);
-    close_fixture(&fixture);
+    ids.count = 0;
+    assert_int_equal(train_backend_sample(backend, &ids, &sampling, &answer, &err), ERR_INPUT);
+    tokens_deinit(&ids);
 }
 
 /* An end of turn ends an answer and is part of it. */
 TEST(stop)
 {
-    struct fixture fixture;
     size_t stopped = 0, whole = 0;
-    open_fixture(&fixture, "reference", 0);
-    int32_t end = tokenizer_id(fixture.learned.tokenizer, "<|im_end|>");
+    open_backend("reference", 0);
+    int32_t end = tokenizer_id(learned, "<|im_end|>");
     for (uint64_t seed = 0; seed < 200 && (stopped == 0 || whole == 0); seed++) {
-        struct train_backend_answer answer = sample(fixture.backend, &fixture.prompt, seed);
+        struct train_backend_answer answer = sample(backend, seed);
         assert_int_equal(answer.stopped, answer.tokens[answer.count - 1] == end);
         assert_null(strstr(answer.text, "<|im_end|>"));
         *(answer.stopped ? &stopped : &whole) += 1;
@@ -239,12 +226,10 @@ TEST(stop)
         train_backend_answer_deinit(&answer);
     }
     assert_true(stopped > 0 && whole > 0);
-    close_fixture(&fixture);
 }
 
 struct asker {
     pthread_t thread;
-    const struct fixture *fixture;
     uint64_t seed;
     struct train_backend_answer answers[ROUNDS];
 };
@@ -253,8 +238,7 @@ static void *request_often(void *argument)
 {
     struct asker *asker = argument;
     for (uint64_t i = 0; i < ROUNDS; i++)
-        asker->answers[i] = sample(asker->fixture->backend, &asker->fixture->prompt,
-                                   asker->seed + i);
+        asker->answers[i] = sample(backend, asker->seed + i);
     return NULL;
 }
 
@@ -262,40 +246,34 @@ static void *request_often(void *argument)
 TEST(crowd)
 {
     struct asker askers[THREADS] = {0};
-    struct fixture fixture;
-    open_fixture(&fixture, "cpu", 0);
-    struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
+    open_backend("cpu", 0);
+    struct train_backend_answer goal = sample(backend, 5);
     for (size_t i = 0; i < THREADS; i++) {
-        askers[i].fixture = &fixture;
         askers[i].seed = 100 * i;
         assert_int_equal(pthread_create(&askers[i].thread, NULL, request_often, &askers[i]), 0);
     }
     for (size_t i = 0; i < 3; i++)
-        train(fixture.backend, &fixture.prompt, &goal);
+        train(backend, &goal);
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(askers[i].thread, NULL);
     for (size_t i = 0; i < THREADS; i++)
         for (uint64_t n = 0; n < ROUNDS; n++) {
-            struct train_backend_answer alone = sample(fixture.backend, &fixture.prompt,
-                                                       100 * i + n);
+            struct train_backend_answer alone = sample(backend, 100 * i + n);
             assert_true(is_same(&alone, &askers[i].answers[n]));
             assert_int_equal(askers[i].answers[n].version, 0);
             train_backend_answer_deinit(&alone);
             train_backend_answer_deinit(&askers[i].answers[n]);
         }
     train_backend_answer_deinit(&goal);
-    close_fixture(&fixture);
 }
 
 static void *refresh_often(void *argument)
 {
-    struct fixture *fixture = argument;
     for (uint64_t i = 1; i <= 5; i++) {
-        train(fixture->backend, &fixture->prompt,
-              &(struct train_backend_answer){.tokens = (int32_t[]){7, 8, 9},
-                                             .logprobs = (float[]){-5, -5, -5},
-                                             .count = 3});
-        assert_int_equal(refresh(fixture->backend), i);
+        train(backend, &(struct train_backend_answer){.tokens = (int32_t[]){7, 8, 9},
+                                                      .logprobs = (float[]){-5, -5, -5},
+                                                      .count = 3});
+        assert_int_equal(refresh(backend), i);
     }
     return NULL;
 }
@@ -304,12 +282,10 @@ static void *refresh_often(void *argument)
 TEST(versions)
 {
     struct asker askers[THREADS] = {0};
-    struct fixture fixture;
     pthread_t changer;
-    open_fixture(&fixture, "cpu", 2);
-    assert_int_equal(pthread_create(&changer, NULL, refresh_often, &fixture), 0);
+    open_backend("cpu", 2);
+    assert_int_equal(pthread_create(&changer, NULL, refresh_often, NULL), 0);
     for (size_t i = 0; i < THREADS; i++) {
-        askers[i].fixture = &fixture;
         askers[i].seed = 100 * i;
         assert_int_equal(pthread_create(&askers[i].thread, NULL, request_often, &askers[i]), 0);
     }
@@ -317,20 +293,18 @@ TEST(versions)
         pthread_join(askers[i].thread, NULL);
     pthread_join(changer, NULL);
     /* The same changes once more, with nothing beside. */
-    struct train_backend *again = train_backend_of(&fixture, "cpu", 2);
-    struct train_backend *first = fixture.backend;
+    struct train_backend *again = train_backend_of("cpu", 2);
     for (uint64_t version = 0; version <= 5; version++) {
         if (version > 0) {
-            train(again, &fixture.prompt,
-                  &(struct train_backend_answer){.tokens = (int32_t[]){7, 8, 9},
-                                                 .logprobs = (float[]){-5, -5, -5},
-                                                 .count = 3});
+            train(again, &(struct train_backend_answer){.tokens = (int32_t[]){7, 8, 9},
+                                                        .logprobs = (float[]){-5, -5, -5},
+                                                        .count = 3});
             refresh(again);
         }
         for (size_t i = 0; i < THREADS; i++)
             for (uint64_t n = 0; n < ROUNDS; n++)
                 if (askers[i].answers[n].version == version) {
-                    struct train_backend_answer alone = sample(again, &fixture.prompt, 100 * i + n);
+                    struct train_backend_answer alone = sample(again, 100 * i + n);
                     assert_true(is_same(&alone, &askers[i].answers[n]));
                     train_backend_answer_deinit(&alone);
                     train_backend_answer_deinit(&askers[i].answers[n]);
@@ -340,35 +314,31 @@ TEST(versions)
         for (uint64_t n = 0; n < ROUNDS; n++)
             assert_null(askers[i].answers[n].tokens); /* each was of one of these */
     train_backend_close(again);
-    fixture.backend = first;
-    close_fixture(&fixture);
 }
 
 /* An answer that is rewarded becomes more probable; samples are of the new weights after a refresh
  * alone. */
 static void check_learning(const char *device, size_t rank)
 {
-    struct fixture fixture;
-    open_fixture(&fixture, device, rank);
-    struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5), now;
-    double first = train(fixture.backend, &fixture.prompt, &goal), last = first;
+    open_backend(device, rank);
+    struct train_backend_answer goal = sample(backend, 5), now;
+    double first = train(backend, &goal), last = first;
     /* Sampler and trainer agree on what was sampled: every ratio is about 1. */
     assert_true(fabs(first + (double)goal.count) < 1e-3 * (double)goal.count);
     for (size_t i = 1; i < 40; i++)
-        last = train(fixture.backend, &fixture.prompt, &goal);
+        last = train(backend, &goal);
     assert_true(last < 2 * first);
-    now = sample(fixture.backend, &fixture.prompt, 5);
+    now = sample(backend, 5);
     assert_true(is_same(&goal, &now));
     train_backend_answer_deinit(&now);
-    assert_int_equal(refresh(fixture.backend), 40);
-    now = sample(fixture.backend, &fixture.prompt, 5);
+    assert_int_equal(refresh(backend), 40);
+    now = sample(backend, 5);
     assert_int_equal(now.version, 40);
     assert_false(is_same(&goal, &now));
-    double again = train(fixture.backend, &fixture.prompt, &now);
+    double again = train(backend, &now);
     assert_true(fabs(again + (double)now.count) < 1e-3 * (double)now.count);
     train_backend_answer_deinit(&now);
     train_backend_answer_deinit(&goal);
-    close_fixture(&fixture);
 }
 
 TEST(learning)
@@ -381,29 +351,28 @@ TEST(learning)
 /* What is saved goes on to the same bits: answers, losses, and the number of the version. */
 static void check_resume(size_t rank)
 {
-    struct fixture fixture;
     struct err err = {0};
     char *where = NULL;
-    open_fixture(&fixture, "cpu", rank);
-    const char *directory = fixture.learned.directory;
-    struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
+    open_backend("cpu", rank);
+    const char *directory = scratch_path("");
+    struct train_backend_answer goal = sample(backend, 5);
     for (size_t i = 0; i < 3; i++)
-        train(fixture.backend, &fixture.prompt, &goal);
-    assert_ok(train_backend_save(fixture.backend, directory, "step-3", &where, &err), &err);
+        train(backend, &goal);
+    assert_ok(train_backend_save(backend, directory, "step-3", &where, &err), &err);
     assert_string_equal(where, "checkpoints/step-3");
     double expected = 0, found = 0;
     for (size_t i = 0; i < 3; i++)
-        expected = train(fixture.backend, &fixture.prompt, &goal);
-    assert_int_equal(refresh(fixture.backend), 6);
-    struct train_backend_answer one = sample(fixture.backend, &fixture.prompt, 6);
-    struct train_backend *other = train_backend_of(&fixture, "cpu", rank);
+        expected = train(backend, &goal);
+    assert_int_equal(refresh(backend), 6);
+    struct train_backend_answer one = sample(backend, 6);
+    struct train_backend *other = train_backend_of("cpu", rank);
     assert_ok(train_backend_load(other, directory, where, true, 0, &err), &err);
     assert_int_equal(refresh(other), 3);
     for (size_t i = 0; i < 3; i++)
-        found = train(other, &fixture.prompt, &goal);
+        found = train(other, &goal);
     assert_memory_equal(&found, &expected, sizeof found);
     assert_int_equal(refresh(other), 6);
-    struct train_backend_answer two = sample(other, &fixture.prompt, 6);
+    struct train_backend_answer two = sample(other, 6);
     assert_true(is_same(&one, &two));
     assert_ok(train_backend_forget(other, directory, where, &err), &err);
     assert_ok(train_backend_forget(other, directory, where, &err), &err);
@@ -413,7 +382,6 @@ static void check_resume(size_t rank)
     train_backend_answer_deinit(&goal);
     mem_free(where);
     train_backend_close(other);
-    close_fixture(&fixture);
 }
 
 TEST(resume)
@@ -424,76 +392,68 @@ TEST(resume)
 
 TEST(export)
 {
-    struct fixture fixture;
     struct err err = {0};
-    open_fixture(&fixture, "cpu", 0);
-    struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
-    train(fixture.backend, &fixture.prompt, &goal);
-    refresh(fixture.backend);
-    char *path = support_text("%s/model", fixture.learned.directory);
-    assert_ok(train_backend_export(fixture.backend, path, &err), &err);
-    struct train_backend_options options = options_of(&fixture, "cpu", 0);
+    open_backend("cpu", 0);
+    struct train_backend_answer goal = sample(backend, 5);
+    train(backend, &goal);
+    refresh(backend);
+    const char *path = scratch_path("model");
+    assert_ok(train_backend_export(backend, path, &err), &err);
+    struct train_backend_options options = options_of("cpu", 0);
     struct train_backend *other = NULL;
     options.model = path;
     assert_ok(train_backend_open(&other, &options, &err), &err);
-    struct train_backend_answer one = sample(fixture.backend, &fixture.prompt, 6);
-    struct train_backend_answer two = sample(other, &fixture.prompt, 6);
+    struct train_backend_answer one = sample(backend, 6);
+    struct train_backend_answer two = sample(other, 6);
     assert_true(is_same(&one, &two));
     train_backend_answer_deinit(&one);
     train_backend_answer_deinit(&two);
     train_backend_answer_deinit(&goal);
     train_backend_close(other);
-    close_fixture(&fixture);
 }
 
 TEST(refusals)
 {
-    struct fixture fixture;
-    struct train_backend *backend = NULL;
+    struct train_backend *opened = NULL;
     struct err err = {0};
     char *where = NULL;
-    open_fixture(&fixture, "reference", 0);
-    const char *directory = fixture.learned.directory;
-    struct train_backend_options options = options_of(&fixture, "reference", 0);
+    open_backend("reference", 0);
+    const char *directory = scratch_path("");
+    struct train_backend_options options = options_of("reference", 0);
     options.model = "/nowhere";
-    assert_int_equal(train_backend_open(&backend, &options, &err), ERR_MISSING);
+    assert_int_equal(train_backend_open(&opened, &options, &err), ERR_MISSING);
     options.tokenizer = directory;
-    assert_int_equal(train_backend_open(&backend, &options, &err), ERR_MISSING);
-    assert_null(backend);
+    assert_int_equal(train_backend_open(&opened, &options, &err), ERR_MISSING);
+    assert_null(opened);
     static const char *const names[] = {"", "..", "a/b"};
     for (size_t i = 0; i < COUNT(names); i++)
-        assert_int_equal(train_backend_save(fixture.backend, directory, names[i], &where, &err),
-                         ERR_INPUT);
+        assert_int_equal(train_backend_save(backend, directory, names[i], &where, &err), ERR_INPUT);
     static const char *const places[] = {"", "model", "checkpoints/../x", "/etc"};
     for (size_t i = 0; i < COUNT(places); i++)
-        assert_int_equal(train_backend_forget(fixture.backend, directory, places[i], &err),
-                         ERR_INPUT);
-    close_fixture(&fixture);
+        assert_int_equal(train_backend_forget(backend, directory, places[i], &err), ERR_INPUT);
 }
 
 /* A checkpoint that is cut short: said with each call, until one is loaded that is whole. */
 TEST(torn)
 {
-    struct fixture fixture;
     struct err err = {0};
     char *whole = NULL, *torn = NULL;
     uint64_t version;
-    open_fixture(&fixture, "reference", 0);
-    const char *directory = fixture.learned.directory;
-    assert_ok(train_backend_save(fixture.backend, directory, "whole", &whole, &err), &err);
-    assert_ok(train_backend_save(fixture.backend, directory, "torn", &torn, &err), &err);
-    char *path = support_text("%s/%s/model.safetensors", directory, torn);
+    open_backend("reference", 0);
+    const char *directory = scratch_path("");
+    assert_ok(train_backend_save(backend, directory, "whole", &whole, &err), &err);
+    assert_ok(train_backend_save(backend, directory, "torn", &torn, &err), &err);
+    char *path = mem_printf("%s/%s/model.safetensors", directory, torn);
     assert_ok(file_write_atomic(path, "x", 1, 0600, &err), &err);
-    assert_true(train_backend_load(fixture.backend, directory, torn, true, 0, &err) < 0);
-    assert_int_equal(train_backend_refresh(fixture.backend, &version, &err), ERR_INPUT);
+    assert_true(train_backend_load(backend, directory, torn, true, 0, &err) < 0);
+    assert_int_equal(train_backend_refresh(backend, &version, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "was loaded only in part"));
     double norm = NAN; /* that of gradients that are not finite, which is another matter */
-    assert_int_equal(train_backend_step(fixture.backend, &lm_adam_defaults, &norm, &err),
-                     ERR_INPUT);
+    assert_int_equal(train_backend_step(backend, &lm_adam_defaults, &norm, &err), ERR_INPUT);
     assert_true(norm == 0);
-    assert_ok(train_backend_load(fixture.backend, directory, whole, true, 0, &err), &err);
-    assert_int_equal(refresh(fixture.backend), 0);
+    assert_ok(train_backend_load(backend, directory, whole, true, 0, &err), &err);
+    assert_int_equal(refresh(backend), 0);
+    mem_free(path);
     mem_free(whole);
     mem_free(torn);
-    close_fixture(&fixture);
 }

@@ -4,6 +4,7 @@
 #include "rl/train/train_step.h"
 
 #include "../support/learned.h"
+#include "../support/scratch.h"
 #include "../support/setting_pairs.h"
 #include "../support/test.h"
 #include "../support/tiny_lm.h"
@@ -17,7 +18,6 @@
 #define ANSWER 5
 
 struct world {
-    struct learned_tokenizer learned; /* its directory holds the model, too */
     struct train_backend *backend;
     struct rl_rollout rollouts[ROLLOUTS];
     struct rl_turn turns[ROLLOUTS][TURNS];
@@ -47,10 +47,11 @@ FIXTURE(begin)
                                                     {0, 0.25}, {0, NAN}, {1.5, 1}};
     struct world *world = mem_alloc(sizeof *world);
     struct err err = {0};
-    learned_open(&world->learned);
-    tiny_lm_write(world->learned.directory, tokenizer_size(world->learned.tokenizer), CONTEXT);
+    if (learned_begin(state) < 0)
+        return -1;
+    tiny_lm_write(scratch_path(""), tokenizer_size(learned), CONTEXT);
     const struct train_backend_options options = {.kind = TRAIN_ENGINE,
-                                                  .model = world->learned.directory,
+                                                  .model = scratch_path(""),
                                                   .seed = 3,
                                                   .context = CONTEXT,
                                                   .at_once = 4,
@@ -82,9 +83,8 @@ FIXTURE(end)
         }
     train_backend_close(world->backend);
     json_decref(world->trajectory);
-    learned_close(&world->learned);
     mem_free(world);
-    return 0;
+    return learned_end(state);
 }
 
 TEST_GROUP(begin, end);

@@ -1,15 +1,17 @@
-/* learned: a directory of its own for a test, with a small tokenizer that was learned in it.
- * Failures fail the test. */
+/* learned: a small tokenizer. Failures fail the test.
+ *
+ *   TEST_EACH(learned_begin, learned_end);
+ *
+ * begins the scratch directory (scratch.h), too, where the tokenizer's files are then.
+ */
 #pragma once
 
 #include "lm/tokenizer/tokenizer.h"
 
-struct learned_tokenizer {
-    const char *directory;
-    struct tokenizer *tokenizer;
-};
+extern struct tokenizer *learned;
 
-void learned_open(struct learned_tokenizer *learned);
-void learned_close(struct learned_tokenizer *learned);
-/* Writes DIRECTORY/name; the path is the caller's (mem_free). */
-char *learned_write(const struct learned_tokenizer *learned, const char *name, const char *text);
+int learned_begin(void **state);
+int learned_end(void **state);
+
+/* The files of the same tokenizer into a directory. */
+void learned_write(const char *to);

@@ -84,3 +84,17 @@ float *small_gradients(const struct lm_model *model, const struct lm_parameter *
 {
     return elements(model, parameter, parameter->gradient);
 }
+
+float *small_trained(const struct lm_model *model, bool gradients)
+{
+    float *all = mem_alloc(lm_model_trained(model) * sizeof *all), *at = all;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const struct lm_parameter *p = &model->parameters[i];
+        if (!p->gradient)
+            continue;
+        lm_value_get(model->backend, gradients ? p->gradient : p->value, 0, at,
+                     p->rows * p->columns);
+        at += p->rows * p->columns;
+    }
+    return all;
+}

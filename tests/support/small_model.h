@@ -21,6 +21,8 @@ struct lm_model *small_fresh(struct lm_backend *backend, const struct lm_config 
  * all values. */
 void small_disturb(struct lm_model *model);
 
+/* All trained parameters, or their gradients, one behind the other; the caller's (mem_free). */
+float *small_trained(const struct lm_model *model, bool gradients);
 /* Of one parameter; the caller's (mem_free). */
 float *small_values(const struct lm_model *model, const struct lm_parameter *parameter);
 float *small_gradients(const struct lm_model *model, const struct lm_parameter *parameter);

@@ -45,19 +45,19 @@ void tiny_lm_close(struct tiny_lm *tiny)
 
 float *tiny_lm_values(const struct tiny_lm *tiny, bool gradients, size_t *count)
 {
-    float *all = mem_alloc(lm_model_trained(tiny->model) * sizeof *all);
-    *count = 0;
-    for (size_t i = 0; i < tiny->model->parameter_count; i++) {
-        const struct lm_parameter *parameter = &tiny->model->parameters[i];
-        size_t size = parameter->rows * parameter->columns;
-        if (!parameter->gradient)
-            continue;
-        tiny->backend->download(tiny->backend, all + *count,
-                                gradients ? parameter->gradient : parameter->value,
-                                size * sizeof *all);
-        *count += size;
-    }
-    return all;
+    *count = lm_model_trained(tiny->model);
+    return small_trained(tiny->model, gradients);
+}
+
+void tiny_lm_assert_same(const struct tiny_lm *a, const struct tiny_lm *b, bool gradients)
+{
+    size_t count, other;
+    float *left = tiny_lm_values(a, gradients, &count);
+    float *right = tiny_lm_values(b, gradients, &other);
+    assert_int_equal(count, other);
+    assert_memory_equal(left, right, count * sizeof *left);
+    mem_free(left);
+    mem_free(right);
 }
 
 static float part(uint64_t *state)

@@ -1,8 +1,7 @@
 /* config.json and adapter_config.json: what is taken, what is refused and why. That Transformers
  * and PEFT mean the same is shown by tests/lm/transformers_checks.py. */
-#include "../support/judging.h"
+#include "../support/scratch.h"
 #include "../support/test.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "lm/weights/adapter.h"
 #include "lm/weights/config.h"
@@ -22,6 +21,14 @@ static int read_config(const char *text, struct lm_config *config, struct err *e
     int result = lm_config_parse(config, document, err);
     json_decref(document);
     return result;
+}
+
+static struct lm_config config_of(const char *text)
+{
+    struct lm_config config;
+    struct err err;
+    assert_ok(read_config(text, &config, &err), &err);
+    return config;
 }
 
 static const struct {
@@ -109,28 +116,20 @@ TEST(documents)
 
 TEST(defaults)
 {
-    struct lm_config config;
-    struct err err = {0};
-    assert_int_equal(read_config(QWEN3 ",\"eos_token_id\":[5,6,5]}", &config, &err), 0);
+    struct lm_config config = config_of(QWEN3 ",\"eos_token_id\":[5,6,5]}");
     assert_int_equal(config.head_width, 128);
     assert_true(config.qk_norm && !config.qkv_bias && !config.output_bias && !config.tied);
     assert_int_equal(config.stop_count, 2);
     assert_int_equal(config.begin_token, -1);
-    assert_int_equal(read_config(QWEN2 ",\"rope_theta\":1000000,\"tie_word_embeddings\":true}",
-                                 &config, &err),
-                     0);
+    config = config_of(QWEN2 ",\"rope_theta\":1000000,\"tie_word_embeddings\":true}");
     assert_int_equal(config.head_width, 16);
     assert_true(config.qkv_bias && !config.output_bias && config.tied);
     assert_true(config.rope.theta == 1e6 && config.rope.kind == LM_ROPE_DEFAULT);
     assert_int_equal(config.stop_count, 0);
-    assert_int_equal(read_config(LLAMA ",\"attention_bias\":true,\"mlp_bias\":true}", &config,
-                                 &err),
-                     0);
+    config = config_of(LLAMA ",\"attention_bias\":true,\"mlp_bias\":true}");
     assert_true(config.qkv_bias && config.output_bias && config.mlp_bias && !config.qk_norm);
     assert_true(config.kv_heads == 4 && config.begin_token == 1 && config.stop_tokens[0] == 2);
-    assert_int_equal(read_config(LLAMA ",\"bos_token_id\":null,\"eos_token_id\":null}", &config,
-                                 &err),
-                     0);
+    config = config_of(LLAMA ",\"bos_token_id\":null,\"eos_token_id\":null}");
     assert_true(config.begin_token == -1 && config.stop_count == 0);
 }
 
@@ -149,10 +148,7 @@ TEST(rope_styles)
     };
     struct lm_config first = {0};
     for (size_t i = 0; i < COUNT(styles); i++) {
-        struct lm_config config;
-        struct err err = {0};
-        if (read_config(styles[i], &config, &err) < 0)
-            fail_msg("%s: %s", styles[i], err.text);
+        struct lm_config config = config_of(styles[i]);
         const struct lm_rope_config *rope = &config.rope;
         assert_true(rope->kind == LM_ROPE_YARN && rope->theta == 5e5 && rope->factor == 4 &&
                     rope->beta_fast == 16 && rope->beta_slow == 1 && rope->mscale == 1.5 &&
@@ -188,28 +184,25 @@ TEST(round_trip)
     }
 }
 
-TEST(directory)
+TEST_WITH(directory, scratch_begin, NULL)
 {
-    char *directory = support_directory();
-    char *config_path = support_text("%s/config.json", directory);
-    char *generation_path = support_text("%s/generation_config.json", directory);
     static const char text[] = QWEN3 ",\"eos_token_id\":7}";
     static const char generation[] = "{\"eos_token_id\":[7,8],\"temperature\":0.6}";
+    const char *directory = scratch_path("");
     struct lm_config config;
     struct err err = {0};
     assert_int_equal(lm_config_read(&config, directory, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "config.json: no such file"));
-    assert_int_equal(file_write_atomic(config_path, text, strlen(text), 0600, &err), 0);
-    assert_int_equal(lm_config_read(&config, directory, &err), 0);
+    scratch_write("config.json", text, strlen(text));
+    assert_ok(lm_config_read(&config, directory, &err), &err);
     assert_int_equal(config.stop_count, 1);
-    assert_int_equal(file_write_atomic(generation_path, generation, strlen(generation), 0600, &err),
-                     0);
-    assert_int_equal(lm_config_read(&config, directory, &err), 0);
+    scratch_write("generation_config.json", generation, strlen(generation));
+    assert_ok(lm_config_read(&config, directory, &err), &err);
     assert_true(config.stop_count == 2 && config.stop_tokens[1] == 8);
-    assert_int_equal(file_write_atomic(generation_path, "{", 1, 0600, &err), 0);
+    scratch_write("generation_config.json", "{", 1);
     assert_int_equal(lm_config_read(&config, directory, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "generation_config.json:1:1: not JSON"));
-    assert_int_equal(file_write_atomic(config_path, "{}", 2, 0600, &err), 0);
+    scratch_write("config.json", "{}", 2);
     assert_int_equal(lm_config_read(&config, directory, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "config.json: 'model_type' is missing"));
 }
@@ -232,9 +225,7 @@ TEST(parameters)
          2 * 6400 + 64 + 2 * (layer + 96 + 96 + 64)},
     };
     for (size_t i = 0; i < COUNT(models); i++) {
-        struct lm_config config;
-        struct err err = {0};
-        assert_int_equal(read_config(models[i].text, &config, &err), 0);
+        struct lm_config config = config_of(models[i].text);
         assert_int_equal(lm_config_parameters(&config), models[i].wanted);
     }
 }

@@ -1,7 +1,7 @@
 /* Models to disk and back, adapters too; what a checkpoint may not be; and fresh values. */
+#include "../support/scratch.h"
 #include "../support/small_model.h"
 #include "../support/test.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "lm/model/pass.h"
 #include "lm/model/value.h"
@@ -9,42 +9,25 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define ROWS 6
 #define CHECKSUM 0x23f32f80457e9317 /* of the small model's values, seed 7 */
 
-struct fixture {
-    struct lm_backend *backend;
-    char directory[64];
-    struct arena arena; /* paths */
-};
-
-static const char *path(struct fixture *fixture, const char *name)
-{
-    return arena_printf(&fixture->arena, "%s/%s", fixture->directory, name);
-}
+static struct lm_backend *backend;
 
 FIXTURE(begin)
 {
-    struct fixture *fixture = mem_alloc(sizeof *fixture);
-    fixture->backend = small_backend("reference");
-    snprintf(fixture->directory, sizeof fixture->directory, "/tmp/warpgym-model-XXXXXX");
-    *state = fixture;
-    return mkdtemp(fixture->directory) ? 0 : -1;
+    backend = small_backend("reference");
+    return scratch_begin(state);
 }
 
 FIXTURE(end)
 {
-    struct fixture *fixture = *state;
-    file_remove_tree(fixture->directory);
-    lm_backend_close(fixture->backend);
-    arena_deinit(&fixture->arena);
-    mem_free(fixture);
+    lm_backend_close(backend);
     return 0;
 }
 
-TEST_GROUP(begin, end);
+TEST_EACH(begin, end);
 
 static void assert_same_values(const struct lm_model *one, const struct lm_model *other, bool same)
 {
@@ -61,13 +44,12 @@ static void assert_same_values(const struct lm_model *one, const struct lm_model
     assert_true(found == same);
 }
 
-static struct lm_model *reopened(struct fixture *fixture, const char *directory,
-                                 const char *adapter)
+static struct lm_model *reopened(const char *directory, const char *adapter)
 {
     struct lm_model_options options = {.adapter = adapter};
     struct lm_model *model;
     struct err err;
-    assert_ok(lm_model_open(&model, directory, fixture->backend, &options, &err), &err);
+    assert_ok(lm_model_open(&model, directory, backend, &options, &err), &err);
     return model;
 }
 
@@ -101,14 +83,13 @@ static uint64_t checksum(const struct lm_model *model)
 
 TEST(fresh_is_the_same_everywhere)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    struct lm_model *one = small_fresh(fixture->backend, &config, LM_FROZEN, 3);
-    struct lm_model *other = small_fresh(fixture->backend, &config, LM_TRAIN_ALL, 3);
+    struct lm_model *one = small_fresh(backend, &config, LM_FROZEN, 3);
+    struct lm_model *other = small_fresh(backend, &config, LM_TRAIN_ALL, 3);
     struct lm_model_options options = {.seed = 8, .lora = one->lora};
     struct lm_model *another;
     struct err err;
-    assert_ok(lm_model_fresh(&another, &config, fixture->backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&another, &config, backend, &options, &err), &err);
     assert_same_values(one, other, true);
     assert_same_values(one, another, false);
     /* Of seed 7, wherever this runs. */
@@ -120,11 +101,10 @@ TEST(fresh_is_the_same_everywhere)
 
 TEST(fresh_values)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
     config.vocab = 4000;
     config.qkv_bias = config.output_bias = true;
-    struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 5);
+    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 5);
     for (size_t i = 0; i < model->parameter_count; i++) {
         const struct lm_parameter *p = &model->parameters[i];
         size_t count = p->rows * p->columns;
@@ -157,7 +137,6 @@ TEST(fresh_values)
 
 TEST(options)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
     const struct {
         struct lm_model_options options;
@@ -181,14 +160,14 @@ TEST(options)
     struct lm_model *model;
     struct err err;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_int_equal(lm_model_fresh(&model, &config, fixture->backend, &rows[i].options, &err),
+        assert_int_equal(lm_model_fresh(&model, &config, backend, &rows[i].options, &err),
                          rows[i].code);
         assert_string_equal(err.text, rows[i].error);
         assert_null(model);
     }
     for (size_t positions = 0; positions < 64; positions += 20) {
         struct lm_model_options options = {.positions = positions};
-        assert_ok(lm_model_fresh(&model, &config, fixture->backend, &options, &err), &err);
+        assert_ok(lm_model_fresh(&model, &config, backend, &options, &err), &err);
         assert_int_equal(model->positions, positions == 20 ? 20 : SMALL_POSITIONS);
         lm_model_close(model);
     }
@@ -196,25 +175,24 @@ TEST(options)
 
 TEST(round_trip)
 {
-    struct fixture *fixture = *state;
     for (int tied = 0; tied < 2; tied++) {
         struct lm_config config = small_config();
         config.tied = tied;
         config.qkv_bias = config.output_bias = tied;
-        struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 0);
-        const char *directory = path(fixture, tied ? "tied" : "plain");
+        struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 0);
+        const char *directory = scratch_path(tied ? "tied" : "plain");
         struct err err;
         small_disturb(model);
         assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
-        struct lm_model *back = reopened(fixture, directory, NULL);
+        struct lm_model *back = reopened(directory, NULL);
         assert_same_values(model, back, true);
         assert_int_equal(back->config.tied, tied);
         assert_int_equal(back->config.head_width, config.head_width);
         lm_model_close(back);
 
-        directory = path(fixture, tied ? "tied16" : "plain16");
+        directory = scratch_path(tied ? "tied16" : "plain16");
         assert_ok(lm_model_save(model, directory, LM_BF16, false, &err), &err);
-        back = reopened(fixture, directory, NULL);
+        back = reopened(directory, NULL);
         float *exact = small_values(model, model->embedding);
         float *rounded = small_values(back, back->embedding);
         for (size_t i = 0; i < config.vocab * config.width; i++)
@@ -228,11 +206,10 @@ TEST(round_trip)
 
 TEST(adapters)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(fixture->backend, &config, LM_TRAIN_ADAPTER, 3);
-    const char *base = path(fixture, "base"), *merged = path(fixture, "merged");
-    const char *adapter = path(fixture, "adapter");
+    struct lm_model *model = small_fresh(backend, &config, LM_TRAIN_ADAPTER, 3);
+    const char *base = scratch_path("base"), *merged = scratch_path("merged");
+    const char *adapter = scratch_path("adapter");
     float wanted[ROWS * SMALL_VOCAB], got[ROWS * SMALL_VOCAB];
     struct err err;
     small_disturb(model);
@@ -241,19 +218,19 @@ TEST(adapters)
     assert_ok(lm_model_save(model, merged, LM_F32, true, &err), &err);
     assert_ok(lm_model_save_adapter(model, adapter, &err), &err);
 
-    struct lm_model *back = reopened(fixture, base, adapter);
+    struct lm_model *back = reopened(base, adapter);
     assert_same_values(model, back, true);
     logits_of(back, got);
     assert_memory_equal(wanted, got, sizeof wanted);
     lm_model_close(back);
 
-    back = reopened(fixture, merged, NULL);
+    back = reopened(merged, NULL);
     logits_of(back, got);
     for (size_t i = 0; i < ROWS * SMALL_VOCAB; i++)
         assert_true(fabs((double)(wanted[i] - got[i])) < 1e-4);
     lm_model_close(back);
 
-    back = reopened(fixture, base, NULL);
+    back = reopened(base, NULL);
     logits_of(back, got);
     assert_memory_not_equal(wanted, got, sizeof wanted);
     assert_int_equal(lm_model_save_adapter(back, adapter, &err), ERR_INPUT);
@@ -263,12 +240,11 @@ TEST(adapters)
 
 TEST(in_place)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    struct lm_model *from = small_fresh(fixture->backend, &config, LM_FROZEN, 3);
-    struct lm_model *to = small_fresh(fixture->backend, &config, LM_TRAIN_ALL, 3);
-    struct lm_model *narrow = small_fresh(fixture->backend, &config, LM_TRAIN_ALL, 2);
-    const char *base = path(fixture, "base"), *adapter = path(fixture, "adapter");
+    struct lm_model *from = small_fresh(backend, &config, LM_FROZEN, 3);
+    struct lm_model *to = small_fresh(backend, &config, LM_TRAIN_ALL, 3);
+    struct lm_model *narrow = small_fresh(backend, &config, LM_TRAIN_ALL, 2);
+    const char *base = scratch_path("base"), *adapter = scratch_path("adapter");
     uint64_t version = to->version;
     struct err err;
     small_disturb(from);
@@ -356,18 +332,17 @@ static void write_changed(const struct lm_model *model, const struct change *cha
 
 TEST(changed_checkpoints)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 3);
-    const char *directory = path(fixture, "changed");
+    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 3);
+    const char *directory = scratch_path("changed");
     struct lm_model_options options = {0};
     struct err err;
     assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
     for (size_t i = 0; i < COUNT(changes); i++) {
         struct lm_model *opened;
         uint64_t before = checksum(model), version = model->version;
-        write_changed(model, &changes[i], path(fixture, "changed/model.safetensors"));
-        int result = lm_model_open(&opened, directory, fixture->backend, &options, &err);
+        write_changed(model, &changes[i], scratch_path("changed/model.safetensors"));
+        int result = lm_model_open(&opened, directory, backend, &options, &err);
         if (!changes[i].error) {
             assert_ok(result, &err);
             lm_model_close(opened);
@@ -375,8 +350,9 @@ TEST(changed_checkpoints)
         }
         assert_int_equal(result, ERR_INPUT);
         assert_null(opened);
-        assert_string_equal(err.text,
-                            arena_printf(&fixture->arena, "%s: %s", directory, changes[i].error));
+        char *error = mem_printf("%s: %s", directory, changes[i].error);
+        assert_string_equal(err.text, error);
+        mem_free(error);
         assert_int_equal(lm_model_load(model, directory, &err), ERR_INPUT);
         assert_int_equal(checksum(model), before);
         assert_int_equal(model->version, version);
@@ -387,16 +363,15 @@ TEST(changed_checkpoints)
 /* A head of its own in the file of a tied model belongs to no parameter. */
 TEST(tied_head)
 {
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    const char *directory = path(fixture, "head");
+    const char *directory = scratch_path("head");
     struct change change = {"lm_head.weight", 2, {SMALL_VOCAB, 12}, NULL};
     struct err err;
     config.tied = true;
-    struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 0);
+    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 0);
     assert_ok(lm_model_save(model, directory, LM_F32, false, &err), &err);
-    write_changed(model, &change, path(fixture, "head/model.safetensors"));
-    lm_model_close(reopened(fixture, directory, NULL));
+    write_changed(model, &change, scratch_path("head/model.safetensors"));
+    lm_model_close(reopened(directory, NULL));
     lm_model_close(model);
 }
 
@@ -405,19 +380,15 @@ TEST(integers)
     static const char header[] =
         "{\"model.embed_tokens.weight\":{\"dtype\":\"I32\",\"shape\":[29,12],"
         "\"data_offsets\":[0,1392]}}        ";
-    struct fixture *fixture = *state;
     struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(fixture->backend, &config, LM_FROZEN, 0);
-    const char *directory = path(fixture, "integers");
+    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 0);
+    const char *directory = scratch_path("integers");
     uint64_t length = sizeof header - 1;
     char bytes[8 + sizeof header - 1 + 1392] = {0};
     struct err err;
     memcpy(bytes, &length, sizeof length);
     memcpy(bytes + 8, header, sizeof header - 1);
-    assert_ok(file_make_directories(directory, 0755, &err), &err);
-    assert_ok(file_write_atomic(path(fixture, "integers/model.safetensors"), bytes, sizeof bytes,
-                                0644, &err),
-              &err);
+    scratch_write("integers/model.safetensors", bytes, sizeof bytes);
     assert_int_equal(lm_model_load(model, directory, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "'model.embed_tokens.weight' is of type I32; the engine reads "
                                      "F32, BF16 and F16"));

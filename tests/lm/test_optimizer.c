@@ -1,11 +1,11 @@
 /* AdamW against torch.optim.AdamW (its numbers stand here), schedules, state saved and loaded. */
 #include "lm/train/optimizer.h"
 
+#include "../support/scratch.h"
 #include "../support/test.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define MATRIX 6
 #define VECTOR 3
@@ -186,12 +186,12 @@ TEST(refused)
 }
 
 /* Two steps, saved, loaded by another that goes on: bit for bit as five steps at once. */
-TEST(saved_and_loaded)
+TEST_WITH(saved_and_loaded, scratch_begin, NULL)
 {
     struct small whole, first, second;
     float expected[MATRIX + VECTOR], values[MATRIX + VECTOR];
     struct err err = {0};
-    char *path = support_text("%s/optimizer.safetensors", support_directory());
+    const char *path = scratch_path("optimizer.safetensors");
     small_open(&whole);
     small_open(&first);
     small_open(&second);

@@ -1,6 +1,7 @@
 /* Safetensors: what comes back of what was written, and files of strangers, each refused in one
  * sentence. */
 #include "../support/judging.h"
+#include "../support/scratch.h"
 #include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -12,28 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *directory;
-
-FIXTURE(begin)
-{
-    directory = support_directory();
-    return 0;
-}
-
-TEST_EACH(begin, NULL);
-
-static char *path_of(const char *name)
-{
-    return mem_printf("%s/%s", directory, name);
-}
-
-static void write_bytes(const char *name, const void *bytes, size_t count)
-{
-    struct err err = {0};
-    char *path = path_of(name);
-    assert_ok(file_write_atomic(path, bytes, count, 0600, &err), &err);
-    mem_free(path);
-}
+TEST_EACH(scratch_begin, NULL);
 
 /* A file with this header, of the length that is said, and `data` bytes of zeros behind it. */
 static void write_file(const char *name, uint64_t said, const char *header, size_t length,
@@ -42,7 +22,7 @@ static void write_file(const char *name, uint64_t said, const char *header, size
     char *bytes = mem_alloc(sizeof said + length + data);
     memcpy(bytes, &said, sizeof said);
     memcpy(bytes + sizeof said, header, length);
-    write_bytes(name, bytes, sizeof said + length + data);
+    scratch_write(name, bytes, sizeof said + length + data);
     mem_free(bytes);
 }
 
@@ -51,7 +31,7 @@ static void expect(const char *what, const char *name, const char *wanted)
 {
     struct safetensors *set = NULL;
     struct err err = {0};
-    char *path = path_of(name);
+    const char *path = scratch_path(name);
     int result = safetensors_open(&set, path, &err);
     if (!wanted && result < 0)
         fail_msg("%s: %s", what, err.text);
@@ -60,7 +40,6 @@ static void expect(const char *what, const char *name, const char *wanted)
     if (wanted && (strchr(err.text, '\n') || err.text[strlen(err.text) - 1] == '.'))
         fail_msg("%s: no sentence: '%s'", what, err.text);
     safetensors_close(set);
-    mem_free(path);
 }
 
 #define A(offsets) "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}"
@@ -145,9 +124,9 @@ TEST(headers)
 
 TEST(lengths)
 {
-    write_bytes("x", "1234567", 7);
+    scratch_write("x", "1234567", 7);
     expect("seven bytes", "x", "7 bytes are no safetensors file");
-    write_bytes("x", "", 0);
+    scratch_write("x", "", 0);
     expect("empty", "x", "0 bytes are no safetensors file");
     write_file("x", 3, "{}", 2, 0);
     expect("longer than the file", "x", "says that its header has 3 bytes, and has 10 in all");
@@ -167,10 +146,9 @@ TEST(lengths)
     /* Sparse: 101 MB of header that must not be read into memory. */
     uint64_t length = (uint64_t)101 << 20;
     write_file("x", length, "{", 1, 0);
-    char *path = path_of("x");
+    const char *path = scratch_path("x");
     assert_int_equal(truncate(path, (off_t)length + 8), 0);
     expect("header of 101 MB", "x", "a header of 105906176 bytes is longer than 16777216");
-    mem_free(path);
 
     char *name = mem_alloc(1024);
     int count = snprintf(name, 1024, "{\"%0600d\":1}", 0);
@@ -178,10 +156,9 @@ TEST(lengths)
     expect("a long name", "x", "the name of a tensor is longer than 512 bytes");
     mem_free(name);
     expect("not there", "y.safetensors", "y.safetensors: no such file");
-    char *fifo = path_of("fifo");
+    const char *fifo = scratch_path("fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
     expect("a pipe", "fifo", "is no regular file");
-    mem_free(fifo);
 }
 
 static const struct {
@@ -222,11 +199,11 @@ TEST(index)
     for (size_t i = 0; i < COUNT(indices); i++) {
         char *text = mem_printf("{\"metadata\":{\"total_size\":16},\"weight_map\":%s}",
                                 indices[i].map);
-        write_bytes("model.safetensors.index.json", text, strlen(text));
+        scratch_write("model.safetensors.index.json", text, strlen(text));
         mem_free(text);
         expect(indices[i].what, ".", indices[i].wanted);
     }
-    write_bytes("model.safetensors.index.json", "{", 1);
+    scratch_write("model.safetensors.index.json", "{", 1);
     expect("not JSON", ".", "index.json:1:1: not JSON");
     write_file("model.safetensors", 2, "{}", 2, 0);
     expect("the single file goes first", ".", NULL);
@@ -292,8 +269,7 @@ static void check_tensor(const struct safetensors *set, size_t t)
     assert_memory_equal(tensor->shape, declared[t].shape,
                         declared[t].dimensions * sizeof *tensor->shape);
     float *values = mem_alloc((count + 1) * sizeof *values);
-    if (lm_tensor_read(tensor, 0, count, values, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_tensor_read(tensor, 0, count, values, &err), &err);
     for (size_t i = 0; i < count; i++)
         assert_true(values[i] == rounded(declared[t].dtype, value_of(t, i)));
     if (count > 2) {
@@ -310,12 +286,12 @@ TEST(round_trip)
 {
     static const size_t pieces[] = {1, 7, 4096, 65536, 3 * (size_t)BIG};
     static const char *const order[] = {"a.weight", "empty", "m", "none", "scalar", "z"};
-    char *path = path_of("written.safetensors");
+    const char *path = scratch_path("written.safetensors");
     for (size_t p = 0; p < COUNT(pieces); p++) {
         struct safetensors *set = NULL;
         struct err err = {0};
-        if (write_declared(path, pieces[p], 0, &err) < 0 || safetensors_open(&set, path, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(write_declared(path, pieces[p], 0, &err), &err);
+        assert_ok(safetensors_open(&set, path, &err), &err);
         assert_int_equal(safetensors_count(set), DECLARED);
         for (size_t t = 0; t < DECLARED; t++) {
             assert_string_equal(safetensors_at(set, t)->name, order[t]);
@@ -324,13 +300,12 @@ TEST(round_trip)
         assert_null(safetensors_find(set, "b"));
         safetensors_close(set);
     }
-    mem_free(path);
 }
 
 static int files(void)
 {
     int count = 0;
-    DIR *stream = opendir(directory);
+    DIR *stream = opendir(scratch_path(""));
     const struct dirent *entry;
     assert_non_null(stream);
     while ((entry = readdir(stream)))
@@ -349,18 +324,15 @@ TEST(split)
     for (size_t i = 0; i < COUNT(splits); i++) {
         struct safetensors *set = NULL;
         struct err err = {0};
-        char *path = path_of("model.safetensors"), *all = path_of(".");
-        if (write_declared(path, BIG, 0, &err) < 0 ||
-            safetensors_split(all, splits[i].bytes, &err) < 0 ||
-            safetensors_open(&set, all, &err) < 0)
-            fail_msg("%s", err.text);
+        const char *path = scratch_path("model.safetensors"), *all = scratch_path("");
+        assert_ok(write_declared(path, BIG, 0, &err), &err);
+        assert_ok(safetensors_split(all, splits[i].bytes, &err), &err);
+        assert_ok(safetensors_open(&set, all, &err), &err);
         assert_false(file_exists(path));
         assert_int_equal(safetensors_files(set), splits[i].files);
         for (size_t t = 0; t < DECLARED; t++)
             check_tensor(set, t);
         safetensors_close(set);
-        mem_free(path);
-        mem_free(all);
     }
 }
 
@@ -368,14 +340,11 @@ TEST(split)
 TEST(unfinished)
 {
     struct err err = {0};
-    char *path = path_of("old.safetensors"), *bytes = NULL;
-    size_t count;
-    write_bytes("old.safetensors", "old", 3);
+    const char *path = scratch_path("old.safetensors");
+    scratch_write("old.safetensors", "old", 3);
     assert_int_equal(write_declared(path, 1000, 1, &err), ERR_INTERNAL);
     assert_non_null(strstr(err.text, "data of tensor 4 is missing"));
-    assert_int_equal(file_read(path, 10, &bytes, &count, &err), 0);
-    assert_string_equal(bytes, "old");
-    mem_free(bytes);
+    assert_string_equal(scratch_read("old.safetensors", NULL), "old");
 
     struct safetensors_writer *writer = NULL;
     float values[8] = {0};
@@ -388,10 +357,8 @@ TEST(unfinished)
     assert_null(writer);
     const struct safetensors_declaration huge = {"h", LM_F32, 2, {(uint64_t)1 << 62, 3}};
     assert_int_equal(safetensors_writer_open(&writer, path, &huge, 1, NULL, &err), ERR_INTERNAL);
-    char *nowhere = path_of("no/such/directory.safetensors");
+    const char *nowhere = scratch_path("no/such/directory.safetensors");
     assert_int_equal(safetensors_writer_open(&writer, nowhere, declared, 1, NULL, &err), ERR_IO);
-    mem_free(nowhere);
-    mem_free(path);
     assert_int_equal(files(), 1);
 }
 
@@ -400,16 +367,15 @@ TEST(cut_while_open)
     struct safetensors *set = NULL;
     struct err err = {0};
     float values[4];
-    char *path = path_of("cut.safetensors");
-    if (write_declared(path, BIG, 0, &err) < 0 || safetensors_open(&set, path, &err) < 0)
-        fail_msg("%s", err.text);
+    const char *path = scratch_path("cut.safetensors");
+    assert_ok(write_declared(path, BIG, 0, &err), &err);
+    assert_ok(safetensors_open(&set, path, &err), &err);
     const struct lm_tensor *tensor = safetensors_find(set, "a.weight");
     assert_int_equal(truncate(path, (off_t)tensor->offset + 100), 0);
     assert_int_equal(lm_tensor_read(tensor, 0, 4, values, &err), 0);
     assert_int_equal(lm_tensor_read(tensor, BIG - 4, 4, values, &err), ERR_IO);
     assert_non_null(strstr(err.text, "it was longer when it was opened"));
     safetensors_close(set);
-    mem_free(path);
 }
 
 TEST(other_types)
@@ -418,11 +384,10 @@ TEST(other_types)
     struct safetensors *set = NULL;
     struct err err = {0};
     float values[2];
-    char *path = path_of("i.safetensors");
+    const char *path = scratch_path("i.safetensors");
     write_file("i.safetensors", strlen(header), header, strlen(header), 16);
     assert_int_equal(safetensors_open(&set, path, &err), 0);
     assert_int_equal(lm_tensor_read(safetensors_at(set, 0), 0, 2, values, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "tensor 'a' is I64; the engine reads F32, BF16 and F16"));
     safetensors_close(set);
-    mem_free(path);
 }

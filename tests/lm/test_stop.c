@@ -1,11 +1,10 @@
 /* Stop strings in random token streams, against a search in all of the text after each token. */
 #include "lm/sample/stop.h"
 
+#include "../support/scratch.h"
 #include "../support/test.h"
 #include "base/random.h"
 #include "lm/tokenizer/learn.h"
-
-#include <stdlib.h>
 
 #define TEXT_BYTES ((size_t)1 << 16)
 #define STREAMS 3000
@@ -17,11 +16,10 @@ static struct tokenizer *make_tokenizer(void)
     static const char *const texts[] = {"abab abba baab aabb abc cab bca aé éb é éa", "ab ab abc"};
     static const size_t counts[] = {46, 9};
     const struct learn_options options = {.vocab = 275, .least = 1};
-    char *directory = support_directory();
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
-    assert_ok(tokenizer_learn(directory, texts, counts, 2, &options, &err), &err);
-    assert_ok(tokenizer_open(&tokenizer, directory, &err), &err);
+    assert_ok(tokenizer_learn(scratch_path(""), texts, counts, 2, &options, &err), &err);
+    assert_ok(tokenizer_open(&tokenizer, scratch_path(""), &err), &err);
     return tokenizer;
 }
 
@@ -98,7 +96,7 @@ static size_t run_stream(struct tokenizer *tokenizer, const char *const *stops, 
     return found;
 }
 
-TEST(streams)
+TEST_WITH(streams, scratch_begin, NULL)
 {
     static const char *const stops[] = {"abab", "bcb", "é ", "aabba", "ab\n", "  ", "\xc3\xa9\x62"};
     struct tokenizer *tokenizer = make_tokenizer();

@@ -4,30 +4,19 @@
 #include "base/mem.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define FILE_BYTES ((size_t)1 << 28)
 
-static char directory[64];
-static struct arena arena;
+static const char *directory;
 
 int scratch_begin(void **state)
 {
-    snprintf(directory, sizeof directory, "/tmp/warpgym-test-XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-int scratch_end(void **state)
-{
-    file_remove_tree(directory);
-    arena_deinit(&arena);
+    directory = support_directory();
     return 0;
 }
 
 const char *scratch_path(const char *name)
 {
-    return name[0] ? arena_printf(&arena, "%s/%s", directory, name) : directory;
+    return name[0] ? support_text("%s/%s", directory, name) : directory;
 }
 
 void scratch_write(const char *name, const void *bytes, size_t count)
@@ -42,11 +31,12 @@ void scratch_write(const char *name, const void *bytes, size_t count)
 
 const char *scratch_read(const char *name, size_t *count)
 {
+    static struct arena contents;
     char *bytes;
     size_t found;
     struct err err;
     assert_ok(file_read(scratch_path(name), FILE_BYTES, &bytes, &found, &err), &err);
-    char *kept = arena_alloc(&arena, found + 1);
+    char *kept = arena_alloc(&contents, found + 1);
     memcpy(kept, bytes, found + 1);
     mem_free(bytes);
     if (count)

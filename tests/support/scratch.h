@@ -1,16 +1,15 @@
 /* scratch: a directory of its own for each test, or for a group of them:
  *
- *   TEST_EACH(scratch_begin, scratch_end);
+ *   TEST_EACH(scratch_begin, NULL);
  *
- * Paths and contents are valid until the directory goes. A failure of theirs fails the test. Threads:
- * that of the test.
+ * It goes when the program ends; paths and contents are valid until then. A failure of theirs fails
+ * the test. Threads: that of the test.
  */
 #pragma once
 
 #include <stddef.h>
 
 int scratch_begin(void **state);
-int scratch_end(void **state);
 
 /* DIRECTORY/name; "" stands for the directory. */
 const char *scratch_path(const char *name);

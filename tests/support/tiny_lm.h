@@ -27,8 +27,8 @@ float *tiny_lm_values(const struct tiny_lm *tiny, bool gradients, size_t *count)
 /* To the last bit. */
 void tiny_lm_assert_same(const struct tiny_lm *a, const struct tiny_lm *b, bool gradients);
 
-/* A datum of `count` rows, its content from the seed; tiny_datum_free releases the arrays of any that
- * owns them. */
+/* A datum of `count` rows, its content from the seed; tiny_datum_free releases the arrays of any
+ * that owns them. */
 struct lm_datum tiny_datum(uint64_t seed, size_t count, size_t targets_per_row);
 void tiny_datum_free(struct lm_datum *datum);
 

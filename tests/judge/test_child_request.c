@@ -25,6 +25,7 @@
 #define SHORT_MS 300
 #define UNIT ((uint64_t)2 << 20) /* of the stand-in's memory */
 #define OUTPUT_BYTES 4096
+#define TAILED_BYTES 108 /* no multiple of a sample's */
 
 static struct gpu_context gpu;
 static struct gpu_work work;
@@ -593,7 +594,7 @@ static void answers(int channel)
     memset(memory, 'a', OUTPUT_BYTES);
     memset(memory + OUTPUT_BYTES, 'b', OUTPUT_BYTES);
     describe(0, memory, OUTPUT_BYTES / 4);
-    describe(1, memory + OUTPUT_BYTES, 3);
+    describe(1, memory + OUTPUT_BYTES, TAILED_BYTES / 4);
     describe(2, NULL, 0);
 }
 
@@ -644,7 +645,7 @@ TEST(outputs)
             assert_ok(call(WAIT_MS, &err), &err);
             assert_int_equal(child_output_count(&child), 3);
             assert_bytes(0, OUTPUT_BYTES, 'a');
-            assert_bytes(1, 12, 'b');
+            assert_bytes(1, TAILED_BYTES, 'b');
             assert_bytes(2, 0, 0);
             assert_false(child.breach == CHILD_LATE);
             assert_int_equal(child.requests.segment_count, 1);
@@ -659,6 +660,27 @@ TEST(outputs)
         reset(state);
     }
     assert_int_equal(judging_descriptors(), before);
+}
+
+/* Samples reach every byte of an output, those behind its last whole line, too. */
+TEST(samples_reach_the_end)
+{
+    bool first = false, last = false;
+    struct err err = {0};
+    begin(answers);
+    child.work = &work;
+    for (int i = 0; i < 1000 && !(first && last); i++) {
+        assert_ok(call(WAIT_MS, &err), &err);
+        for (int k = 0; k < CHILD_SAMPLES; k++) {
+            const struct child_sample *sample = &child.outputs.samples[k];
+            if (!sample->taken || sample->output != 1)
+                continue;
+            assert_true(sample->offset + sample->bytes <= TAILED_BYTES);
+            first |= sample->offset == 0;
+            last |= sample->offset + sample->bytes == TAILED_BYTES;
+        }
+    }
+    assert_true(first && last);
 }
 
 TEST(outputs_outside)

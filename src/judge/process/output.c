@@ -109,11 +109,13 @@ void child_take_samples(struct child *child)
             continue;
         sample->output = (uint32_t)(random_next(&state) % count);
         uint64_t bytes = outputs[sample->output].bytes;
-        uint64_t lines = bytes / CHILD_SAMPLE_BYTES;
+        sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
+        uint64_t lines = (bytes + CHILD_SAMPLE_BYTES - 1) / CHILD_SAMPLE_BYTES;
         sample->offset = lines ? random_next(&state) % lines * CHILD_SAMPLE_BYTES : 0;
+        if (sample->offset > bytes - sample->bytes)
+            sample->offset = bytes - sample->bytes; /* the last line need not be whole */
         if (child_has_slot_outputs(child))
             sample->offset += random_next(&state) % child->slots * child->layout.bytes;
-        sample->bytes = bytes < CHILD_SAMPLE_BYTES ? bytes : CHILD_SAMPLE_BYTES;
         sample->taken = sample->bytes > 0;
         if (!child->gpu && sample->taken)
             sample->taken = peek_on_host(child, &outputs[sample->output], sample->offset,

@@ -198,7 +198,8 @@ static bool take_instantiation(struct distiller *distiller, const char *line)
     const char *place = line + strlen(distiller->context->source);
     bool begins = strstr(line, ": In ") && line[strlen(line) - 1] == ':';
     if (isspace((unsigned char)line[0]) ||
-        (!required && !begins && !strstr(line, ":   [ skipping ")))
+        (!required && !begins && !strstr(line, ":   in 'constexpr' expansion of ") &&
+         !strstr(line, ":   [ skipping ")))
         return false;
     distiller->current = NULL;
     if (begins)
@@ -354,19 +355,29 @@ static void take_hints(struct diagnostics *result, const char *line)
     static const char *const memory[] = {"out of memory", "Out of memory", "memory exhausted",
                                          "std::bad_alloc", "Cannot allocate memory"};
     static const char *const size[] = {"File size limit exceeded", "File too large"};
-    static const char *const killed[] = {"Killed signal terminated program", "(Kill signal)",
-                                         "terminated with signal 9 ",
-                                         "unable to execute command: Killed"};
-    for (size_t i = 0; i < COUNT(killed); i++)
-        result->killed |= strstr(line, killed[i]) != NULL;
     for (size_t i = 0; i < COUNT(memory); i++)
         result->out_of_memory |= strstr(line, memory[i]) != NULL;
     for (size_t i = 0; i < COUNT(size); i++)
         result->too_large |= strstr(line, size[i]) != NULL;
 }
 
+/* A compiler driver says last of all that a program of it was killed. What comes before may be the
+ * source's words: gas prints them (`.print`), and ld a symbol's name with line ends in it. */
+static void take_end(struct diagnostics *result, const char *line)
+{
+    static const char *const killed[] = {"Killed signal terminated program", "(Kill signal)",
+                                         "terminated with signal 9 ",
+                                         "unable to execute command: Killed"};
+    if (line[0] == '\0' || text_starts_with(line, "compilation terminated"))
+        return;
+    result->killed = false;
+    for (size_t i = 0; i < COUNT(killed); i++)
+        result->killed |= strstr(line, killed[i]) != NULL;
+}
+
 static void take_line(struct distiller *distiller, const char *line)
 {
+    take_end(distiller->result, line);
     struct message message;
     bool indented = isspace((unsigned char)line[0]);
     if (take_include(distiller, line) || take_instantiation(distiller, line))

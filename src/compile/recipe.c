@@ -117,7 +117,8 @@ static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
         "-Wl,--build-id=none,-z,defs", /* an undefined symbol is an error here, not when loading */
         NULL,
     };
-    static const char *const gcc[] = {"-fmax-errors=20", "-fno-use-linker-plugin", NULL};
+    static const char *const gcc[] = {"-fmax-errors=20", "-fno-use-linker-plugin", "-fno-lto",
+                                      NULL};
     static const char *const other[] = {"-ferror-limit=20", NULL};
     add_all(recipe, common);
     add_all(recipe, clang ? other : gcc);
@@ -132,7 +133,7 @@ static const struct c_kind {
 } c_kinds[] = {
     [COMPILE_C] = {"-std=gnu17", "candidate.c", false},
     [COMPILE_C_DOUBLE] = {"-std=gnu17", "candidate.c", false},
-    [COMPILE_CPP] = {"-std=gnu++17", "candidate.cpp", true},
+    [COMPILE_CPP] = {"-std=gnu++20", "candidate.cpp", true},
 };
 
 /* C++ brings its library along, so that a candidate needs none of the process that loads it, and

@@ -112,6 +112,10 @@ static const struct {
      "/usr/include/b.h:50:2: error: wrong by itself\n"
      "softmax.c:1: note: included from here\n",
      ERROR | SOURCE},
+    {"candidate.c:9:1: error: first\n"
+     "candidate.c:5:20:   in 'constexpr' expansion of 'f(9)'\n"
+     "candidate.c:2:40: error: too far\n",
+     "softmax.c:9:1: error: first\nsoftmax.c:2:40: error: too far\n", ERROR | SOURCE},
     {"/etc/group: In instantiation of 'x':\n"
      "candidate.c secret:   required from here\n"
      "/etc/group:3:21:   required from 'secret'\n"
@@ -225,6 +229,12 @@ static const struct {
     {"gcc: fatal error: Killed signal terminated program cc1\n"
      "compilation terminated.\n",
      "softmax.c: error: gcc: Killed signal terminated program cc1\n", ERROR | TOOLS | KILLED},
+    /* Only the last words are the driver's: gas prints what a source says. */
+    {"gcc: fatal error: Killed signal terminated program cc1\n"
+     "/usr/bin/ld: error: candidate.c: undefined version V1\n",
+     "softmax.c: error: gcc: Killed signal terminated program cc1\n"
+     "softmax.c: error: candidate.c: undefined version V1\n",
+     ERROR | TOOLS},
     {"collect2: fatal error: ld terminated with signal 9 [Killed]\n"
      "compilation terminated.\n",
      "softmax.c: error: collect2: ld terminated with signal 9 [Killed]\n", ERROR | TOOLS | KILLED},

@@ -65,7 +65,7 @@ static const struct {
     const char *language, *problem, *point, *title;
 } languages[] = {
     {"c", "softmax", "void solution(const float *x, float *y, size_t rows, size_t cols)", "C"},
-    {"cpp", "softmax", "C++ (gnu++17). Define `solution` as `extern \"C\"`", "C++"},
+    {"cpp", "softmax", "C++ (gnu++20). Define `solution` as `extern \"C\"`", "C++"},
     {"cuda", "softmax", "// launch:", "CUDA"},
     {"torch-cuda", "torch/rms_norm", "load_inline", "CUDA"},
     {"triton", "torch/rms_norm", "@triton.jit", "Triton"},

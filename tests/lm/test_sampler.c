@@ -19,34 +19,61 @@ static const struct lm_sampler_options roomy = {.sequences = 8,
                                                 .page = 4,
                                                 .cache_tokens = 1024};
 
-struct fixture {
-    struct tiny tiny;
-    struct lm_sampler *sampler;
-    int32_t prompt[TINY_POSITIONS];
-};
+static struct tiny tiny;
+static struct lm_sampler *sampler;
+static int32_t prompt[TINY_POSITIONS];
+static struct tiny_answer kept[16]; /* the answers of one test */
+static size_t kept_count;
 
-static void open_fixture(struct fixture *fixture, const struct lm_sampler_options *options)
+static void close_sampler(void)
+{
+    lm_sampler_close(sampler);
+    tiny_close(&tiny);
+}
+
+static void open_sampler(const char *backend, const struct lm_sampler_options *options)
 {
     struct err err = {0};
-    tiny_open(&fixture->tiny, "reference");
-    assert_ok(lm_sampler_open(&fixture->sampler, fixture->tiny.model, options, &err), &err);
+    tiny_open(&tiny, backend);
+    assert_ok(lm_sampler_open(&sampler, tiny.model, options, &err), &err);
     for (size_t i = 0; i < TINY_POSITIONS; i++)
-        fixture->prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        prompt[i] = (int32_t)(i * i % TINY_VOCAB);
 }
 
-static void close_fixture(struct fixture *fixture)
+static void reopen(const char *backend, const struct lm_sampler_options *options)
 {
-    lm_sampler_close(fixture->sampler);
-    tiny_close(&fixture->tiny);
+    close_sampler();
+    open_sampler(backend, options);
 }
 
-/* A request for `samples` samples of the fixture's prompt. */
-static struct lm_request request_of(const struct fixture *fixture, size_t prompt, size_t samples,
-                                    struct tiny_answer *answer)
+FIXTURE(begin)
+{
+    open_sampler("reference", &roomy);
+    return 0;
+}
+
+FIXTURE(end)
+{
+    close_sampler();
+    while (kept_count > 0)
+        tiny_answer_deinit(&kept[--kept_count]);
+    return 0;
+}
+
+TEST_EACH(begin, end);
+
+static struct tiny_answer *fresh_answer(void)
+{
+    assert_true(kept_count < COUNT(kept));
+    return &kept[kept_count++];
+}
+
+/* A request for `samples` samples of the prompt. */
+static struct lm_request request_of(size_t prompt_count, size_t samples, struct tiny_answer *answer)
 {
     return (struct lm_request){
-        .prompt = fixture->prompt,
-        .prompt_count = prompt,
+        .prompt = prompt,
+        .prompt_count = prompt_count,
         .samples = samples,
         .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 20, .seed = 7},
         .on_event = tiny_sampled,
@@ -55,74 +82,62 @@ static struct lm_request request_of(const struct fixture *fixture, size_t prompt
     };
 }
 
-static uint64_t submit(struct fixture *fixture, const struct lm_request *request)
+static uint64_t submit(const struct lm_request *request)
 {
     struct err err = {0};
     uint64_t id = 0;
-    assert_ok(lm_sampler_submit(fixture->sampler, request, &id, &err), &err);
+    assert_ok(lm_sampler_submit(sampler, request, &id, &err), &err);
     return id;
 }
 
-static void check_pages(const struct fixture *fixture)
-{
-    const struct schedule *schedule = sampler_schedule(fixture->sampler);
-    struct err err = {0};
-    assert_ok(pages_check(schedule->pages, &err), &err);
-}
-
-static bool step(struct fixture *fixture)
+static bool step(void)
 {
     struct err err = {0};
     bool busy = false;
-    assert_ok(lm_sampler_step(fixture->sampler, &busy, &err), &err);
-    check_pages(fixture);
+    assert_ok(lm_sampler_step(sampler, &busy, &err), &err);
+    assert_ok(pages_check(sampler_schedule(sampler)->pages, &err), &err);
     return busy;
 }
 
-static void finish(struct fixture *fixture)
+static void finish(void)
 {
     size_t steps = 0;
-    while (step(fixture) && steps < STEPS)
+    while (step() && steps < STEPS)
         steps++;
-    struct lm_sampler_stats stats = lm_sampler_stats(fixture->sampler);
+    struct lm_sampler_stats stats = lm_sampler_stats(sampler);
     assert_true(steps < STEPS);
     assert_int_equal(stats.pages_free, stats.pages);
     assert_int_equal(stats.running + stats.waiting, 0);
 }
 
-static void run(struct fixture *fixture, const struct lm_request *request)
+static void run(const struct lm_request *request)
 {
-    submit(fixture, request);
-    finish(fixture);
+    submit(request);
+    finish();
 }
 
 TEST(samples_share_their_prompt)
 {
-    struct fixture fixture;
-    struct tiny_answer together = {0}, alone[4] = {0};
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 4, &together);
-    run(&fixture, &request);
-    struct lm_sampler_stats stats = lm_sampler_stats(fixture.sampler);
-    assert_int_equal(together.ended, 4);
+    struct tiny_answer *together = fresh_answer(), *alone[4];
+    struct lm_request request = request_of(PROMPT, 4, together);
+    run(&request);
+    struct lm_sampler_stats stats = lm_sampler_stats(sampler);
+    assert_int_equal(together->ended, 4);
     assert_int_equal(stats.prompt_tokens, 4 * PROMPT);
     assert_int_equal(stats.shared_tokens, 3 * PROMPT);
     /* Sample i is what a request with seed + i gives; its prompt is there but for the last page. */
     for (size_t i = 0; i < 4; i++) {
-        request = request_of(&fixture, PROMPT, 1, &alone[i]);
+        alone[i] = fresh_answer();
+        request = request_of(PROMPT, 1, alone[i]);
         request.sampling.seed += i;
-        run(&fixture, &request);
-        tiny_assert_same(&together.samples[i], &alone[i].samples[0], "alone");
-        stats = lm_sampler_stats(fixture.sampler);
+        run(&request);
+        tiny_assert_same(&together->samples[i], &alone[i]->samples[0], "alone");
+        stats = lm_sampler_stats(sampler);
         assert_int_equal(stats.shared_tokens, 3 * PROMPT + (i + 1) * 28);
     }
-    assert_true(alone[0].samples[0].count != alone[1].samples[0].count ||
-                memcmp(alone[0].samples[0].tokens, alone[1].samples[0].tokens,
-                       alone[0].samples[0].count * sizeof(int32_t)) != 0);
-    for (size_t i = 0; i < 4; i++)
-        tiny_answer_deinit(&alone[i]);
-    tiny_answer_deinit(&together);
-    close_fixture(&fixture);
+    assert_true(alone[0]->samples[0].count != alone[1]->samples[0].count ||
+                memcmp(alone[0]->samples[0].tokens, alone[1]->samples[0].tokens,
+                       alone[0]->samples[0].count * sizeof(int32_t)) != 0);
 }
 
 /* More samples than places: the last ones find the prompt's full pages. */
@@ -132,66 +147,52 @@ TEST(more_samples_than_places)
                                               .rows = 5,
                                               .page = 4,
                                               .cache_tokens = 256};
-    struct fixture fixture, wide;
-    struct tiny_answer few = {0}, all = {0};
-    open_fixture(&fixture, &narrow);
-    open_fixture(&wide, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 8, &few);
-    run(&fixture, &request);
-    request.context = &all;
-    run(&wide, &request);
-    for (size_t i = 0; i < 8; i++)
-        tiny_assert_same(&few.samples[i], &all.samples[i], "in turn and together");
+    struct tiny_answer *few = fresh_answer(), *all = fresh_answer();
+    reopen("reference", &narrow);
+    struct lm_request request = request_of(PROMPT, 8, few);
+    run(&request);
     /* Those that come later find seven pages, or begin together with one that does. */
-    assert_in_range(lm_sampler_stats(fixture.sampler).shared_tokens, 2 * PROMPT + 5 * 28,
-                    7 * PROMPT - 2);
-    assert_int_equal(lm_sampler_stats(wide.sampler).shared_tokens, 7 * PROMPT);
-    tiny_answer_deinit(&few);
-    tiny_answer_deinit(&all);
-    close_fixture(&fixture);
-    close_fixture(&wide);
+    assert_in_range(lm_sampler_stats(sampler).shared_tokens, 2 * PROMPT + 5 * 28, 7 * PROMPT - 2);
+    reopen("reference", &roomy);
+    request.context = all;
+    run(&request);
+    for (size_t i = 0; i < 8; i++)
+        tiny_assert_same(&few->samples[i], &all->samples[i], "in turn and together");
+    assert_int_equal(lm_sampler_stats(sampler).shared_tokens, 7 * PROMPT);
 }
 
 /* A conversation: the next prompt holds the last answer, of which pages are there, too. */
 TEST(conversation)
 {
-    struct fixture fixture;
-    struct tiny_answer first = {0}, second = {0}, fresh = {0};
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, 10, 1, &first);
+    struct tiny_answer *first = fresh_answer(), *second = fresh_answer(), *fresh = fresh_answer();
+    struct lm_request request = request_of(10, 1, first);
     request.sampling.ignore_model_stops = true;
-    run(&fixture, &request);
-    assert_int_equal(first.samples[0].count, 20);
-    memcpy(fixture.prompt + 10, first.samples[0].tokens, 20 * sizeof(int32_t));
-    request = request_of(&fixture, 33, 1, &second);
-    run(&fixture, &request);
+    run(&request);
+    assert_int_equal(first->samples[0].count, 20);
+    memcpy(prompt + 10, first->samples[0].tokens, 20 * sizeof(int32_t));
+    request = request_of(33, 1, second);
+    run(&request);
     /* The last token of an answer was never computed with: 29 positions, 7 pages. */
-    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 28);
+    assert_int_equal(lm_sampler_stats(sampler).shared_tokens, 28);
     struct err err;
-    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);
-    request.context = &fresh;
-    run(&fixture, &request);
-    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 28);
-    tiny_assert_same(&second.samples[0], &fresh.samples[0], "found and computed");
-    tiny_answer_deinit(&first);
-    tiny_answer_deinit(&second);
-    tiny_answer_deinit(&fresh);
-    close_fixture(&fixture);
+    assert_int_equal(lm_sampler_reset_cache(sampler, &err), 0);
+    request.context = fresh;
+    run(&request);
+    assert_int_equal(lm_sampler_stats(sampler).shared_tokens, 28);
+    tiny_assert_same(&second->samples[0], &fresh->samples[0], "found and computed");
 }
 
 TEST(endings)
 {
-    struct fixture fixture;
-    struct tiny_answer whole = {0}, answer = {0};
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, 5, 1, &whole);
+    struct tiny_answer *whole = fresh_answer(), *answer = fresh_answer();
+    struct lm_request request = request_of(5, 1, whole);
     request.sampling.ignore_model_stops = true;
     request.sampling.max_tokens = 0;
-    run(&fixture, &request);
-    assert_int_equal(whole.samples[0].finish, LM_LENGTH);
-    assert_int_equal(whole.samples[0].count, TINY_POSITIONS - 5);
-    assert_int_equal(whole.events[0], TINY_POSITIONS - 5);
-    const int32_t *tokens = whole.samples[0].tokens;
+    run(&request);
+    assert_int_equal(whole->samples[0].finish, LM_LENGTH);
+    assert_int_equal(whole->samples[0].count, TINY_POSITIONS - 5);
+    assert_int_equal(whole->events[0], TINY_POSITIONS - 5);
+    const int32_t *tokens = whole->samples[0].tokens;
     size_t last = 12, count = 1;
     while (tokens[count - 1] != tokens[last])
         count++;
@@ -207,58 +208,50 @@ TEST(endings)
         {-1, -1, false, LM_LENGTH, 20},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        fixture.tiny.model->config.stop_tokens[0] = rows[i].model_stop;
-        request = request_of(&fixture, 5, 1, &answer);
+        tiny.model->config.stop_tokens[0] = rows[i].model_stop;
+        request = request_of(5, 1, answer);
         request.sampling.stop_tokens = &rows[i].stop;
         request.sampling.stop_token_count = 1;
         request.sampling.ignore_model_stops = rows[i].ignore;
-        run(&fixture, &request);
-        assert_int_equal(answer.samples[0].finish, rows[i].finish);
-        assert_int_equal(answer.samples[0].count, rows[i].count);
-        assert_memory_equal(answer.samples[0].tokens, tokens, rows[i].count * sizeof *tokens);
-        tiny_answer_deinit(&answer);
+        run(&request);
+        assert_int_equal(answer->samples[0].finish, rows[i].finish);
+        assert_int_equal(answer->samples[0].count, rows[i].count);
+        assert_memory_equal(answer->samples[0].tokens, tokens, rows[i].count * sizeof *tokens);
+        tiny_answer_deinit(answer);
     }
-    tiny_answer_deinit(&whole);
-    close_fixture(&fixture);
 }
 
 TEST(cancel)
 {
-    struct fixture fixture;
-    struct tiny_answer answer = {0}, other = {0}, calm = {0};
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 3, &answer);
+    struct tiny_answer *answer = fresh_answer(), *other = fresh_answer(), *calm = fresh_answer();
+    struct lm_request request = request_of(PROMPT, 3, answer);
     request.sampling.ignore_model_stops = true;
-    uint64_t id = submit(&fixture, &request);
-    struct lm_request second = request_of(&fixture, 9, 1, &other);
-    submit(&fixture, &second);
+    uint64_t id = submit(&request);
+    struct lm_request second = request_of(9, 1, other);
+    submit(&second);
     for (int i = 0; i < 3; i++)
-        assert_true(step(&fixture));
-    assert_int_equal(answer.events[0], 3);
-    lm_sampler_cancel(fixture.sampler, id);
-    lm_sampler_cancel(fixture.sampler, 999);
-    assert_int_equal(answer.ended, 0);
-    step(&fixture);
-    assert_int_equal(answer.ended, 3);
+        assert_true(step());
+    assert_int_equal(answer->events[0], 3);
+    lm_sampler_cancel(sampler, id);
+    lm_sampler_cancel(sampler, 999);
+    assert_int_equal(answer->ended, 0);
+    step();
+    assert_int_equal(answer->ended, 3);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(answer.samples[i].finish, LM_CANCELLED);
-        assert_int_equal(answer.samples[i].count, 3);
+        assert_int_equal(answer->samples[i].finish, LM_CANCELLED);
+        assert_int_equal(answer->samples[i].count, 3);
     }
-    finish(&fixture);
-    second.context = &calm;
-    run(&fixture, &second);
-    tiny_assert_same(&other.samples[0], &calm.samples[0], "beside one that was cancelled");
+    finish();
+    second.context = calm;
+    run(&second);
+    tiny_assert_same(&other->samples[0], &calm->samples[0], "beside one that was cancelled");
     /* Before its first step, too. */
-    tiny_answer_deinit(&answer);
-    id = submit(&fixture, &request);
-    lm_sampler_cancel(fixture.sampler, id);
-    assert_false(step(&fixture));
-    assert_int_equal(answer.ended, 3);
-    assert_int_equal(answer.samples[0].count, 0);
-    tiny_answer_deinit(&answer);
-    tiny_answer_deinit(&other);
-    tiny_answer_deinit(&calm);
-    close_fixture(&fixture);
+    tiny_answer_deinit(answer);
+    id = submit(&request);
+    lm_sampler_cancel(sampler, id);
+    assert_false(step());
+    assert_int_equal(answer->ended, 3);
+    assert_int_equal(answer->samples[0].count, 0);
 }
 
 struct refusal {
@@ -305,24 +298,22 @@ TEST(refusals)
     };
 #undef WITH
     struct lm_sampler_options small = roomy;
-    struct fixture fixture;
     small.cache_tokens = 67; /* 16 pages of 4 */
-    open_fixture(&fixture, &small);
+    reopen("reference", &small);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_request request = rows[i].request;
         struct err err = {0};
         uint64_t id;
         if (!request.prompt && !rows[i].no_prompt) {
-            request.prompt = fixture.prompt;
+            request.prompt = prompt;
             request.prompt_count = 8;
         }
-        int result = lm_sampler_submit(fixture.sampler, &request, &id, &err);
+        int result = lm_sampler_submit(sampler, &request, &id, &err);
         assert_true(result == ERR_INPUT || result == ERR_LIMIT);
         if (!strstr(err.text, rows[i].says))
             fail_msg("not '%s' but '%s'", rows[i].says, err.text);
     }
-    assert_int_equal(lm_sampler_stats(fixture.sampler).requests, 0);
-    close_fixture(&fixture);
+    assert_int_equal(lm_sampler_stats(sampler).requests, 0);
 }
 
 TEST(bad_options)
@@ -334,105 +325,84 @@ TEST(bad_options)
         {.sequences = 4, .rows = 8, .cache_tokens = 0},
         {.sequences = 4, .rows = 8, .page = 1 << 20, .cache_tokens = 1 << 20},
     };
-    struct tiny tiny;
-    tiny_open(&tiny, "reference");
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct lm_sampler *sampler = NULL;
+        struct lm_sampler *refused = NULL;
         struct err err = {0};
-        assert_int_equal(lm_sampler_open(&sampler, tiny.model, &rows[i], &err), ERR_INPUT);
+        assert_int_equal(lm_sampler_open(&refused, tiny.model, &rows[i], &err), ERR_INPUT);
         assert_true(err.text[0] != '\0');
     }
-    tiny_close(&tiny);
 }
 
 TEST(new_weights)
 {
-    struct fixture fixture;
-    struct tiny_answer before = {0}, after = {0}, fresh = {0};
+    struct tiny_answer *before = fresh_answer(), *after = fresh_answer(), *fresh = fresh_answer();
     struct err err;
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 1, &before);
+    struct lm_request request = request_of(PROMPT, 1, before);
     request.sampling.ignore_model_stops = true;
-    submit(&fixture, &request);
-    step(&fixture);
-    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), ERR_INPUT);
-    finish(&fixture);
-    tiny_change(&fixture.tiny, 2);
-    request.context = &after;
-    run(&fixture, &request);
-    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
-    assert_memory_not_equal(before.samples[0].tokens, after.samples[0].tokens,
+    submit(&request);
+    step();
+    assert_int_equal(lm_sampler_reset_cache(sampler, &err), ERR_INPUT);
+    finish();
+    tiny_change(&tiny, 2);
+    request.context = after;
+    run(&request);
+    assert_int_equal(lm_sampler_stats(sampler).shared_tokens, 0);
+    assert_memory_not_equal(before->samples[0].tokens, after->samples[0].tokens,
                             20 * sizeof(int32_t));
     struct lm_sampler *other = NULL;
-    assert_int_equal(lm_sampler_open(&other, fixture.tiny.model, &roomy, &err), 0);
-    lm_sampler_close(fixture.sampler);
-    fixture.sampler = other;
-    request.context = &fresh;
-    run(&fixture, &request);
-    tiny_assert_same(&after.samples[0], &fresh.samples[0], "changed in place and opened with");
-    tiny_answer_deinit(&before);
-    tiny_answer_deinit(&after);
-    tiny_answer_deinit(&fresh);
-    close_fixture(&fixture);
+    assert_int_equal(lm_sampler_open(&other, tiny.model, &roomy, &err), 0);
+    lm_sampler_close(sampler);
+    sampler = other;
+    request.context = fresh;
+    run(&request);
+    tiny_assert_same(&after->samples[0], &fresh->samples[0], "changed in place and opened with");
 }
 
 /* One that runs while weights change goes on, and its pages are not for others. */
 TEST(weights_change_under_way)
 {
-    struct fixture fixture;
-    struct tiny_answer mixed = {0}, after = {0}, fresh = {0};
+    struct tiny_answer *mixed = fresh_answer(), *after = fresh_answer(), *fresh = fresh_answer();
     struct err err;
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, 3, 1, &mixed);
+    struct lm_request request = request_of(3, 1, mixed);
     request.sampling.ignore_model_stops = true;
-    submit(&fixture, &request);
-    step(&fixture); /* its first page is not full yet */
-    tiny_change(&fixture.tiny, 2);
-    finish(&fixture);
-    assert_int_equal(mixed.samples[0].count, 20);
-    memcpy(fixture.prompt + 3, mixed.samples[0].tokens, 20 * sizeof(int32_t));
-    request = request_of(&fixture, 23, 1, &after);
-    run(&fixture, &request);
-    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
-    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);
-    request.context = &fresh;
-    run(&fixture, &request);
-    tiny_assert_same(&after.samples[0], &fresh.samples[0], "after a change");
-    tiny_answer_deinit(&mixed);
-    tiny_answer_deinit(&after);
-    tiny_answer_deinit(&fresh);
-    close_fixture(&fixture);
+    submit(&request);
+    step(); /* its first page is not full yet */
+    tiny_change(&tiny, 2);
+    finish();
+    assert_int_equal(mixed->samples[0].count, 20);
+    memcpy(prompt + 3, mixed->samples[0].tokens, 20 * sizeof(int32_t));
+    request = request_of(23, 1, after);
+    run(&request);
+    assert_int_equal(lm_sampler_stats(sampler).shared_tokens, 0);
+    assert_int_equal(lm_sampler_reset_cache(sampler, &err), 0);
+    request.context = fresh;
+    run(&request);
+    tiny_assert_same(&after->samples[0], &fresh->samples[0], "after a change");
 }
 
 TEST(weights_that_are_no_numbers)
 {
-    struct fixture fixture;
-    struct tiny_answer bad = {0}, scored = {0}, good = {0};
+    struct tiny_answer *bad = fresh_answer(), *scored = fresh_answer(), *good = fresh_answer();
     const float nan = NAN;
-    float kept;
-    open_fixture(&fixture, &roomy);
-    struct lm_backend *backend = fixture.tiny.backend;
-    void *value = fixture.tiny.model->final_norm->value;
-    backend->download(backend, &kept, value, sizeof kept);
+    float before;
+    struct lm_backend *backend = tiny.backend;
+    void *value = tiny.model->final_norm->value;
+    backend->download(backend, &before, value, sizeof before);
     backend->upload(backend, value, &nan, sizeof nan);
-    struct lm_request request = request_of(&fixture, PROMPT, 2, &bad);
-    run(&fixture, &request);
-    assert_int_equal(bad.ended, 2);
-    assert_int_equal(bad.samples[0].finish, LM_FAILED);
-    assert_int_equal(bad.samples[0].count, 0);
+    struct lm_request request = request_of(PROMPT, 2, bad);
+    run(&request);
+    assert_int_equal(bad->ended, 2);
+    assert_int_equal(bad->samples[0].finish, LM_FAILED);
+    assert_int_equal(bad->samples[0].count, 0);
     request.sampling.prompt_logprobs = true;
-    request.context = &scored;
-    run(&fixture, &request);
-    assert_int_equal(scored.samples[1].finish, LM_FAILED);
-    assert_int_equal(scored.scored, 0);
-    backend->upload(backend, value, &kept, sizeof kept);
-    request = request_of(&fixture, PROMPT, 2, &good);
-    run(&fixture, &request);
-    assert_true(good.samples[0].finish == LM_STOP || good.samples[0].finish == LM_LENGTH);
-    tiny_answer_deinit(&bad);
-    tiny_answer_deinit(&scored);
-    tiny_answer_deinit(&good);
-    close_fixture(&fixture);
+    request.context = scored;
+    run(&request);
+    assert_int_equal(scored->samples[1].finish, LM_FAILED);
+    assert_int_equal(scored->scored, 0);
+    backend->upload(backend, value, &before, sizeof before);
+    request = request_of(PROMPT, 2, good);
+    run(&request);
+    assert_true(good->samples[0].finish == LM_STOP || good->samples[0].finish == LM_LENGTH);
 }
 
 /* What was said of a token when it was sampled is said again of it in a prompt, whatever part of
@@ -440,45 +410,40 @@ TEST(weights_that_are_no_numbers)
 TEST(prompt_logprobs)
 {
     static const size_t rows[] = {8, 11, 64};
-    struct tiny_answer sampled = {0}, scored = {0};
-    struct fixture fixture;
-    open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 1, &sampled);
+    struct tiny_answer *sampled = fresh_answer(), *scored = fresh_answer();
+    struct lm_request request = request_of(PROMPT, 1, sampled);
     request.sampling.ignore_model_stops = true;
-    run(&fixture, &request);
-    int32_t prompt[PROMPT + 20];
-    memcpy(prompt, fixture.prompt, PROMPT * sizeof *prompt);
-    memcpy(prompt + PROMPT, sampled.samples[0].tokens, 20 * sizeof *prompt);
-    close_fixture(&fixture);
+    run(&request);
+    int32_t all[PROMPT + 20];
+    memcpy(all, prompt, PROMPT * sizeof *all);
+    memcpy(all + PROMPT, sampled->samples[0].tokens, 20 * sizeof *all);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_sampler_options options = roomy;
         options.rows = rows[i];
-        open_fixture(&fixture, &options);
+        reopen("reference", &options);
         for (int again = 0; again < 2; again++) {
-            request = request_of(&fixture, PROMPT + 20, 3, &scored);
-            request.prompt = prompt;
+            request = request_of(PROMPT + 20, 3, scored);
+            request.prompt = all;
             request.sampling.prompt_logprobs = true;
             request.sampling.top_logprobs = 2;
             request.sampling.max_tokens = 1;
-            scored.prompt_count = PROMPT + 20;
-            scored.top_count = 2;
-            run(&fixture, &request);
-            assert_int_equal(scored.scored, 1);
-            assert_int_equal(scored.ended, 3);
-            assert_true(isnan(scored.prompt_logprobs[0]));
-            assert_int_equal(scored.prompt_top[0].id, -1);
+            scored->prompt_count = PROMPT + 20;
+            scored->top_count = 2;
+            run(&request);
+            assert_int_equal(scored->scored, 1);
+            assert_int_equal(scored->ended, 3);
+            assert_true(isnan(scored->prompt_logprobs[0]));
+            assert_int_equal(scored->prompt_top[0].id, -1);
             for (size_t t = 0; t < 20; t++) {
-                const float p = scored.prompt_logprobs[PROMPT + t];
-                const struct lm_top *top = &scored.prompt_top[2 * (PROMPT + t)];
-                assert_true(fabsf(p - sampled.samples[0].logprobs[t]) < 1e-6f);
+                const float p = scored->prompt_logprobs[PROMPT + t];
+                const struct lm_top *top = &scored->prompt_top[2 * (PROMPT + t)];
+                assert_true(fabsf(p - sampled->samples[0].logprobs[t]) < 1e-6f);
                 assert_true(top[0].logprob >= top[1].logprob && top[0].logprob >= p);
-                assert_true(top[0].id != prompt[PROMPT + t] || top[0].logprob == p);
+                assert_true(top[0].id != all[PROMPT + t] || top[0].logprob == p);
             }
-            tiny_answer_deinit(&scored);
+            tiny_answer_deinit(scored);
         }
-        close_fixture(&fixture);
     }
-    tiny_answer_deinit(&sampled);
 }
 
 struct scores {
@@ -491,9 +456,8 @@ static void keep_scores(void *context, const struct lm_head_block *block)
     memcpy(scores->logprobs + block->first, block->logprob, block->rows * sizeof(float));
 }
 
-/* Scores a prompt and what was sampled behind it as the trainer does; the largest difference. */
-static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_count,
-                   const struct lm_sample *sample)
+/* Scores the prompt and what was sampled behind it as the trainer does; the largest difference. */
+static float apart(size_t prompt_count, const struct lm_sample *sample)
 {
     const size_t rows = prompt_count + sample->count - 1;
     const int32_t starts[] = {0, (int32_t)rows};
@@ -514,7 +478,7 @@ static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_
                                  .temperature = 1,
                                  .loss = keep_scores,
                                  .context = &scores};
-    assert_ok(lm_pass_open(&pass, model, &options, &err), &err);
+    assert_ok(lm_pass_open(&pass, tiny.model, &options, &err), &err);
     assert_ok(lm_pass_score(pass, &batch, &head, &err), &err);
     for (size_t i = 0; i < sample->count; i++)
         most = fmaxf(most, fabsf(scores.logprobs[prompt_count - 1 + i] - sample->logprobs[i]));
@@ -528,29 +492,22 @@ TEST(as_the_trainer)
 {
     static const char *const backends[] = {"reference", "cpu"};
     for (size_t b = 0; b < 2; b++) {
-        struct tiny_answer answers[3] = {0};
-        struct fixture fixture;
-        tiny_open(&fixture.tiny, backends[b]);
-        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
-        for (size_t i = 0; i < TINY_POSITIONS; i++)
-            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        struct tiny_answer *answers[3];
+        reopen(backends[b], &roomy);
         for (size_t i = 0; i < 3; i++) {
-            struct lm_request request = request_of(&fixture, 1 + 19 * i, 4, &answers[i]);
+            answers[i] = fresh_answer();
+            struct lm_request request = request_of(1 + 19 * i, 4, answers[i]);
             request.sampling.ignore_model_stops = true;
             request.sampling.max_tokens = 40;
-            submit(&fixture, &request);
+            submit(&request);
         }
-        finish(&fixture);
-        for (size_t i = 0; i < 3; i++) {
+        finish();
+        for (size_t i = 0; i < 3; i++)
             for (size_t s = 0; s < 4; s++) {
-                float most = apart(fixture.tiny.model, fixture.prompt, 1 + 19 * i,
-                                   &answers[i].samples[s]);
+                float most = apart(1 + 19 * i, &answers[i]->samples[s]);
                 if (most > 1e-5f)
                     fail_msg("%s: %g", backends[b], (double)most);
             }
-            tiny_answer_deinit(&answers[i]);
-        }
-        close_fixture(&fixture);
     }
 }
 
@@ -559,34 +516,27 @@ TEST(as_the_trainer)
 TEST(ragged_on_cpu)
 {
     static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
-    struct tiny_answer together[8] = {0}, alone = {0};
-    struct fixture fixture;
+    struct tiny_answer *answers[2][8];
     for (size_t pass = 0; pass < 2; pass++) {
-        tiny_open(&fixture.tiny, "cpu");
-        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
-        for (size_t i = 0; i < TINY_POSITIONS; i++)
-            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        reopen("cpu", &roomy);
         for (size_t i = 0; i < 8; i++) {
-            struct lm_request request = request_of(&fixture, lengths[i], 1,
-                                                   pass == 0 ? &together[i] : &alone);
+            answers[pass][i] = fresh_answer();
+            struct lm_request request = request_of(lengths[i], 1, answers[pass][i]);
             request.prompt += i; /* none begins as another */
             request.sampling.temperature = 0;
             request.sampling.ignore_model_stops = true;
             request.sampling.max_tokens = 40;
-            submit(&fixture, &request);
+            submit(&request);
             if (pass == 0)
                 continue;
-            finish(&fixture);
-            const struct lm_sample *a = &together[i].samples[0], *b = &alone.samples[0];
+            finish();
+            const struct lm_sample *a = &answers[0][i]->samples[0], *b = &answers[1][i]->samples[0];
             assert_int_equal(a->count, 40);
             assert_memory_equal(a->tokens, b->tokens, 40 * sizeof *a->tokens);
             for (size_t t = 0; t < 40; t++)
                 assert_true(fabsf(a->logprobs[t] - b->logprobs[t]) < 1e-5f);
-            tiny_answer_deinit(&alone);
-            tiny_answer_deinit(&together[i]);
         }
-        finish(&fixture);
-        close_fixture(&fixture);
+        finish();
     }
 }
 
@@ -594,11 +544,10 @@ TEST(ragged_on_cpu)
 #define CROWD 40
 
 /* Some prompts begin alike, lengths differ, all ways to sample occur. */
-static struct lm_request kind_of(const struct fixture *fixture, size_t kind,
-                                 struct tiny_answer *answer)
+static struct lm_request kind_of(size_t kind, struct tiny_answer *answer)
 {
-    struct lm_request request = request_of(fixture, 3 + 7 * kind, 1 + kind % 3, answer);
-    request.prompt = fixture->prompt + (kind % 2 ? 0 : kind);
+    struct lm_request request = request_of(3 + 7 * kind, 1 + kind % 3, answer);
+    request.prompt = prompt + (kind % 2 ? 0 : kind);
     request.sampling.max_tokens = 10 + 2 * kind;
     request.sampling.ignore_model_stops = kind % 3 == 0;
     request.sampling.top_k = kind == 2 ? 5 : 0;
@@ -610,12 +559,10 @@ static struct lm_request kind_of(const struct fixture *fixture, size_t kind,
 
 static void run_kinds_alone(struct tiny_answer *answers)
 {
-    struct fixture fixture;
     for (size_t kind = 0; kind < KINDS; kind++) {
-        open_fixture(&fixture, &roomy);
-        struct lm_request request = kind_of(&fixture, kind, &answers[kind]);
-        run(&fixture, &request);
-        close_fixture(&fixture);
+        reopen("reference", &roomy);
+        struct lm_request request = kind_of(kind, &answers[kind]);
+        run(&request);
     }
 }
 
@@ -643,32 +590,30 @@ TEST(crowd)
     uint64_t random = 5;
     run_kinds_alone(alone);
     for (int cancelling = 0; cancelling < 4; cancelling++) {
-        struct fixture fixture;
         bool cancelled[CROWD] = {false};
         uint64_t ids[CROWD] = {0};
         tight.cache_tokens = cancelling < 2 ? 64 : 128;
-        open_fixture(&fixture, &tight);
+        reopen("reference", &tight);
         for (size_t i = 0; i < CROWD; i++) {
             kinds[i] = random_next(&random) % KINDS;
-            struct lm_request request = kind_of(&fixture, kinds[i], &answers[i]);
-            ids[i] = submit(&fixture, &request);
+            struct lm_request request = kind_of(kinds[i], &answers[i]);
+            ids[i] = submit(&request);
             for (size_t n = cancelling ? random_next(&random) % 8 : 0; n > 0; n--)
-                step(&fixture);
+                step();
             size_t victim = random_next(&random) % CROWD;
             if (cancelling && victim <= i && victim % 4 == 0) {
-                lm_sampler_cancel(fixture.sampler, ids[victim]);
+                lm_sampler_cancel(sampler, ids[victim]);
                 cancelled[victim] = true;
             }
-            struct lm_sampler_stats stats = lm_sampler_stats(fixture.sampler);
+            struct lm_sampler_stats stats = lm_sampler_stats(sampler);
             assert_true(stats.running <= tight.sequences);
             most_waiting = stats.waiting > most_waiting ? stats.waiting : most_waiting;
         }
-        finish(&fixture);
-        preempted += sampler_schedule(fixture.sampler)->preempted;
+        finish();
+        preempted += sampler_schedule(sampler)->preempted;
         compare_all(answers, kinds, cancelled, alone);
         for (size_t i = 0; i < CROWD; i++)
             tiny_answer_deinit(&answers[i]);
-        close_fixture(&fixture);
     }
     assert_true(most_waiting >= CROWD / 2 && preempted > 20);
     for (size_t i = 0; i < KINDS; i++)

@@ -23,10 +23,11 @@
  * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and
  * the end.
  */
+#include "../support/learned.h"
+#include "../support/tiny_lm.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "lm/tokenizer/learn.h"
 #include "policy/train_backend.h"
 
 #include <math.h>
@@ -215,16 +216,6 @@ static struct lm_datum datum_of(const json_t *from)
     return datum;
 }
 
-static void datum_free(struct lm_datum *datum)
-{
-    mem_free((int32_t *)datum->tokens);
-    mem_free((int32_t *)datum->targets);
-    mem_free((float *)datum->weights);
-    mem_free((float *)datum->sampled);
-    mem_free((float *)datum->advantages);
-    mem_free(datum->logprob);
-}
-
 static json_t *do_pass(struct train_backend *backend, const json_t *line, struct err *err)
 {
     const json_t *list = json_object_get(line, "datums"), *given = json_object_get(line, "config");
@@ -250,7 +241,7 @@ static json_t *do_pass(struct train_backend *backend, const json_t *line, struct
                       : train_backend_forward)(backend, datums, count, loss, &config, &sums, err);
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(logprobs, json_numbers(datums[i].logprob, datums[i].count));
-        datum_free(&datums[i]);
+        tiny_datum_free(&datums[i]);
     }
     if (result == 0) {
         out = json_pack("{s:O}", "logprobs", logprobs);
@@ -347,46 +338,6 @@ static json_t *obey(struct train_backend *backend, const char *text, size_t coun
     return out ? out : failure(&err);
 }
 
-static const char corpus[] = "the question and the answer, the prompt and the completion: the user "
-                             "asks, the assistant answers the question of the user\n";
-
-static int make_model(const char *directory, struct err *err)
-{
-    const char *texts[] = {corpus};
-    const size_t counts[] = {sizeof corpus - 1};
-    const struct learn_options learn = {.vocab = 320, .least = 2};
-    const struct lm_model_options options = {.seed = 1};
-    const struct lm_config config = {
-        .family = LM_QWEN3,
-        .vocab = 320,
-        .width = 32,
-        .inner = 48,
-        .layers = 2,
-        .heads = 2,
-        .kv_heads = 1,
-        .head_width = 16,
-        .positions = 64,
-        .norm_epsilon = 1e-6F,
-        .init_range = 0.2F,
-        .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
-        .qk_norm = true,
-        .begin_token = -1,
-        .pad_token = -1,
-    };
-    struct lm_backend *backend = NULL;
-    struct lm_model *model = NULL;
-    int result = tokenizer_learn(directory, texts, counts, 1, &learn, err);
-    if (result == 0)
-        result = lm_backend_open(&backend, "reference", 1, err);
-    if (result == 0)
-        result = lm_model_fresh(&model, &config, backend, &options, err);
-    if (result == 0)
-        result = lm_model_save(model, directory, LM_F32, false, err);
-    lm_model_close(model);
-    lm_backend_close(backend);
-    return result;
-}
-
 static int read_option(struct train_backend_options *options, struct settings *settings, char *word,
                        struct err *err)
 {
@@ -431,9 +382,9 @@ int main(int count, char **words)
     if (count < 3)
         return 2;
     if (strcmp(words[1], "fresh") == 0) {
-        result = make_model(words[2], &err);
-        fputs(err.text, stderr);
-        return result < 0;
+        learned_write(words[2]);
+        tiny_lm_write(words[2], LEARNED_VOCAB, 64);
+        return 0;
     }
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);

@@ -4,8 +4,6 @@
 #include "scratch.h"
 #include "test.h"
 
-#define VOCAB 320
-
 static const char corpus[] = "the question and the answer, the prompt and the completion: the user "
                              "asks, the assistant answers the question of the user\n";
 
@@ -15,7 +13,7 @@ void learned_write(const char *to)
 {
     const char *texts[] = {corpus};
     const size_t counts[] = {sizeof corpus - 1};
-    const struct learn_options options = {.vocab = VOCAB, .least = 2};
+    const struct learn_options options = {.vocab = LEARNED_VOCAB, .least = 2};
     struct err err;
     assert_ok(tokenizer_learn(to, texts, counts, 1, &options, &err), &err);
 }

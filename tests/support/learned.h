@@ -8,6 +8,8 @@
 
 #include "lm/tokenizer/tokenizer.h"
 
+#define LEARNED_VOCAB 320
+
 extern struct tokenizer *learned;
 
 int learned_begin(void **state);

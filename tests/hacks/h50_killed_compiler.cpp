@@ -10,6 +10,6 @@ extern "C" void other(const float *, float *, std::size_t)
 {
 }
 
-extern "C" void solution(const float *, float *, std::size_t)
+extern "C" void solution(const float *x, float *y, std::size_t n)
 {
 }

@@ -1,7 +1,6 @@
 /* Any bytes as messages of a child: refused without a trace, or something that the judge may
  * compute with: outputs lie in memory that the child has announced, or nowhere. One message of the
  * input is its descriptors (one byte), its length (two) and its bytes. */
-#include "base/mem.h"
 #include "judge/process/child.h"
 #include "judge/process/wire.h"
 

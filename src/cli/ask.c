@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "policy/policy.h"
-#include "policy/policy_settings.h"
 
 #include <math.h>
 #include <pthread.h>

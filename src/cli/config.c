@@ -9,9 +9,7 @@
 #include "queue/redis_url.h"
 #include "server/http/listen.h"
 #include "server/server_settings.h"
-#include "worker/worker_settings.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -8,7 +8,6 @@
 #include "sandbox/sandbox.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const struct {

@@ -5,7 +5,6 @@
 #include "cli/table.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define GIB ((double)(1 << 30))
 

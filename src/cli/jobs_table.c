@@ -1,6 +1,5 @@
 #include "cli/jobs_table.h"
 
-#include "base/array.h"
 #include "base/mem.h"
 #include "judge/verdict.h"
 

@@ -1,5 +1,4 @@
 /* languages: what candidates may be written in. */
-#include "base/array.h"
 #include "cli/cli.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"

@@ -6,7 +6,6 @@
 #include "problem/suite.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include "judge/request/request.h"
 #include "problem/suite.h"
 
-#include <string.h>
 #include <unistd.h>
 
 struct arguments {

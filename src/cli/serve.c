@@ -7,7 +7,6 @@
 #include "worker/worker_settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STOP_MS 10000

@@ -1,6 +1,5 @@
 #include "config/kernelgym.h"
 
-#include "base/array.h"
 #include "base/setting.h"
 
 #include <ctype.h>

@@ -1,6 +1,5 @@
 #include "device/gpu_memory.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static struct cuda_allocation allocation_of(const struct gpu_context *gpu)

@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define THREADS 256
 #define BLOCKS 4 /* of a multiprocessor: all of them at once, on every GPU there is */

@@ -4,9 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DELAY_MAX_MS 86400000

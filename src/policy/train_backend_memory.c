@@ -4,8 +4,6 @@
 #include "lm/model/pass.h"
 #include "lm/sample/sampler.h"
 
-#include <string.h>
-
 #define GB 1e9
 
 struct memory {

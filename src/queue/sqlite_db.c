@@ -1,5 +1,4 @@
 #include "base/array.h"
-#include "base/clock.h"
 #include "queue/sqlite.h"
 
 #include <errno.h>

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "server/http/http.h"
-#include "server/server_settings.h"
 
 #define STOP_MS 5000
 

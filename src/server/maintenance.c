@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define KEEP_MS 1000
 #define EMPTY_MS 100 /* refresh interval while no worker claims jobs: one may have started */

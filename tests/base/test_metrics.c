@@ -6,7 +6,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define THREADS 4
 #define TIMES 20000

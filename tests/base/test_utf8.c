@@ -1,8 +1,6 @@
 #include "../support/test.h"
 #include "base/utf8.h"
 
-#include <stdbool.h>
-
 /* Shortest forms, no surrogates, nothing beyond U+10FFFF; what is not whole is none. */
 TEST(sequence)
 {

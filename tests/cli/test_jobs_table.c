@@ -1,8 +1,6 @@
 #include "../support/test.h"
 #include "cli/jobs_table.h"
 
-#include <stdio.h>
-
 #define NOW_S 1769860800 /* 2026-01-31T12:00:00Z */
 
 TEST(age)

@@ -7,8 +7,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-#include <stdio.h>
-
 #define JOBS 230
 
 struct world {

@@ -4,7 +4,6 @@
 #include "../support/test.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "base/mem.h"
 #include "base/utf8.h"
 
 #include <stdio.h>

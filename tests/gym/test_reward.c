@@ -9,7 +9,6 @@
 #include "gym/answer/parse.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define VECTORS "tests/gym/vectors/rewards.json"
 #define TURNS 8

@@ -1,7 +1,6 @@
 /* Templates: every construct, every error with its place, the bounds. */
 #include "../support/test.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "gym/prompt/template.h"
 
 #include <stdio.h>

@@ -4,8 +4,6 @@
 #include "../support/test.h"
 #include "base/clock.h"
 
-#include <time.h>
-
 static void assert_within(double seconds, double least_s, double most_s)
 {
     assert_true(seconds >= least_s - 1e-9);

@@ -4,7 +4,6 @@
 #include "lm/sample/choose.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define MOST 8
 #define CLOSE 1e-6

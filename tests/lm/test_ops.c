@@ -6,7 +6,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define STEP 0x1p-7
 /* f32 outputs and four differences of order STEP. */

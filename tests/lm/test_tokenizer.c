@@ -4,7 +4,6 @@
 
 #include "../support/test.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/utf8.h"

@@ -2,8 +2,6 @@
 #include "../support/test.h"
 #include "policy/retry.h"
 
-#include <stdbool.h>
-
 #define LOT_LEAST 0
 #define STEPS 12
 

@@ -2,7 +2,6 @@
 #include "policy/sse.h"
 
 #include "../support/test.h"
-#include "base/mem.h"
 
 #define MOST_BYTES 1000
 

@@ -3,14 +3,9 @@
 #include "../support/queue_suite_parts.h"
 #include "../support/redis_server.h"
 
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SPAN_MS "86400001" /* what a pending entry is idle for when its lease is over */
 

@@ -7,7 +7,6 @@
 #include "../support/test.h"
 #include "client/evaluator.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #define TASKS 3

@@ -7,7 +7,6 @@
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "rl/train/train_settings.h"
 
 #include <math.h>
 #include <stdio.h>

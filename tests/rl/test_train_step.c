@@ -5,8 +5,6 @@
 #include "../support/fake_train_backend.h"
 #include "../support/test.h"
 
-#include <stdio.h>
-
 #define ROLLOUTS 4
 #define TURNS 2
 #define PROMPT 3

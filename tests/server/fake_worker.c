@@ -21,7 +21,6 @@
 #include "judge/verdict.h"
 #include "queue/queue.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

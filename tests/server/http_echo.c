@@ -5,13 +5,11 @@
  */
 #include "base/array.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "server/http/http.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

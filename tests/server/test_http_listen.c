@@ -2,8 +2,6 @@
 #include "server/http/http.h"
 #include "server/http/listen.h"
 
-#include <stdlib.h>
-
 TEST(addresses)
 {
     static const struct {

@@ -1,8 +1,6 @@
 #include "../support/test.h"
 #include "server/http/routes.h"
 
-#include <stdlib.h>
-
 static void handler(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request, (void)response;

@@ -2,7 +2,6 @@
 #include "server/http/target.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Segments and pairs as one line: "a|b ? x=1 y=2". */
 static void show(const struct http_target *target, char *out, size_t size)

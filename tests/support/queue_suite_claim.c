@@ -4,8 +4,6 @@
 #include "base/clock.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 
 SUITE_TEST(claims_follow_priority_then_order)

@@ -7,7 +7,6 @@
 #include "server/lm/api.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STANDARD_LISTEN "127.0.0.1:8000" /* another port than `warpgym serve` */

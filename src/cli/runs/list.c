@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TAIL_BYTES ((size_t)256 << 10) /* of the metrics: the last few */

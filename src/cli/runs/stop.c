@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include "gym/answer/internal.h"
 
 #include <string.h>
-#include <strings.h>
 
 enum tag_kind { TAG_NONE, TAG_OPENS, TAG_CLOSES };
 

@@ -9,8 +9,6 @@
 #include "judge/request/language.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *ending_of(const char *language)

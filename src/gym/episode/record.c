@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static double number_of(const json_t *object, const char *key, double standard)

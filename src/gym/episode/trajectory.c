@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
 enum kind { KIND_text, KIND_whole, KIND_number, KIND_flag, KIND_list, KIND_object };
 

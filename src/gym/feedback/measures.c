@@ -7,7 +7,6 @@
 #include "judge/profile_text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool is_positive(double value)

@@ -1,8 +1,6 @@
 /* report_chart_curves: fast_p and pass@k. */
 #include "gym/report/chart.h"
 
-#include <math.h>
-
 static void curve_dots(const struct report *report, struct plot *plot, size_t run)
 {
     for (size_t i = 0; i < report->options.p_count; i++) {

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MORE "<p class=\"more\">Numbers: the table of <a href=\"#problems\">problems</a>.</p>"
 

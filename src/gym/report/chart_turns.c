@@ -3,7 +3,6 @@
 #include "gym/report/chart.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define RAMP 8 /* colours of thresholds */
 

@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/limits.h"
 #include "gym/report/plot.h"
 
 #include <stdint.h>

@@ -1,7 +1,5 @@
 #include "gym/report/metrics.h"
 
-#include "base/array.h"
-
 #include <math.h>
 #include <string.h>
 

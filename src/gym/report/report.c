@@ -2,7 +2,6 @@
 #include "gym/report/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "Correct", then each threshold. */

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 130000 /* the standby server may still be loading PyTorch */

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>

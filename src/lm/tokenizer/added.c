@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
 #include <utf8proc.h>
 
 struct added_node {

@@ -1,7 +1,6 @@
 #include "rl/method/method.h"
 
 #include <math.h>
-#include <string.h>
 
 static void set_standard(struct rl_method *method)
 {

@@ -12,7 +12,6 @@
 #include "rl/train/train_settings.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int open_evaluator(struct trainer *trainer, struct err *err)
 {

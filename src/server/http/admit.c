@@ -5,7 +5,6 @@
 #include "server/server_settings.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>

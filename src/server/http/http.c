@@ -1,12 +1,10 @@
 #include "server/http/internal.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/server_settings.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,6 +1,5 @@
 #include "server/http/routes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ALL_METHODS (HTTP_GET | HTTP_POST | HTTP_PUT | HTTP_PATCH | HTTP_DELETE)

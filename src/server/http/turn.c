@@ -1,6 +1,5 @@
 #include "server/http/internal.h"
 
-#include "base/mem.h"
 #include "server/server_settings.h"
 
 static void set_turn(struct http_request *request, enum http_turn turn)

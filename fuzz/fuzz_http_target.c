@@ -7,7 +7,6 @@
 #include "server/http/target.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "gym/feedback/internal.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 #define TIMES(name, ms) "\"" name "\": {\"median\": " ms ", \"quartiles\": [1, 2], \"n\": 9}"

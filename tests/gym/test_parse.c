@@ -6,8 +6,6 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-#include <stdio.h>
-
 #define C_CODE "void solution(float *x) { x[0] = 1; }"
 #define CPP_CODE "extern \"C\" void solution(float *x) { std::fill_n(x, 1, 1.f); }"
 #define PY_CODE                                                                                    \

@@ -9,7 +9,6 @@
 #include "lm/sample/sampler_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define PROMPT 30
 #define STEPS 10000 /* more than any test needs */

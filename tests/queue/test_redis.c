@@ -4,7 +4,6 @@
 #include "../support/test.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "queue/redis_url.h"
 
 #include <arpa/inet.h>

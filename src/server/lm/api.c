@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "server/lm/internal.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

@@ -51,9 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err err;
     json_t *object = NULL;
-    char *text = mem_alloc(size + 1);
-    if (size > 0)
-        memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     check_refusal(text, strlen(text));
     if (json_parse("answer", text, size, &object, &err) == 0)
         check_read(object);

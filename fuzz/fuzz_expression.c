@@ -17,8 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {0};
     struct err err = {0};
     uint32_t column = 0;
-    char *text = mem_alloc(size + 1);
-    memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     if (expression_parse_placed(&arena, text, names, 3, &expression, &column, &err) == 0) {
         /* Its own text gives the same expression. */
         if (expression_parse(&arena, expression_text(expression), names, 3, &again, &err) < 0)

@@ -53,8 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = {0};
     struct language language;
     struct err err = {0};
-    char *text = mem_alloc(size + 1);
-    memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     if (external_parse(&language, &arena, name, "/languages", text, size, &err) == 0)
         check_language(&language);
     else if (err.code != ERR_INPUT || strncmp(err.text, name, sizeof name - 1) != 0 ||

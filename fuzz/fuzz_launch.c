@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,8 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct signature signature;
     struct err err = {0};
     uint32_t line;
-    char *text = mem_alloc(size + 1);
-    memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     struct launch *launch = arena_alloc(&arena, sizeof *launch);
     if (signature_parse(&arena, prototype, &signature, &line, &err) < 0)
         abort();

@@ -35,9 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct learn_words words = {0};
     struct learned learned = {0};
     struct err err;
-    char *text = mem_alloc(size + 1);
-    if (size > 0)
-        memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     check(learn_words_add(&words, text, size, &err) == 0);
     learn_merges(&learned, &words, LEARN_BYTES + MERGES, 2);
     check_merges(&learned);

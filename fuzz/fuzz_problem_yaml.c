@@ -50,8 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char path[] = "problems/fuzz/problem.yaml";
     struct problem problem;
     struct err err = {0};
-    char *text = mem_alloc(size + 1);
-    memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     if (problem_parse_yaml(&problem, path, text, size, &err) == 0) {
         check_problem(&problem);
         problem_deinit(&problem);

@@ -52,7 +52,7 @@ static void read_url(const uint8_t *data, size_t size)
 {
     struct redis_url url;
     struct err err = {0};
-    char *text = queue_bytes(data, size);
+    char *text = mem_copy(data, size);
     int result = redis_url_parse(&url, text, &err);
     if (result == 0 ? url.port < 1 || url.port > 65535 || url.database < 0 || !*url.host
                     : err.text[0] == '\0')

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
@@ -36,9 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct settings settings;
     struct err err = {0};
-    char *text = mem_alloc(size + 1);
-    if (size > 0)
-        memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     settings_init(&settings);
     int result;
     if (text[0] == '=') {

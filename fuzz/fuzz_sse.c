@@ -77,10 +77,8 @@ static void read_all(const char *events, size_t count)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = mem_alloc(size + 1);
+    char *text = mem_copy(data, size);
     struct buf whole, parts;
-    if (size > 0)
-        memcpy(text, data, size);
     buf_init(&whole, 2 * size + 2);
     buf_init(&parts, 2 * size + 2);
     int one = feed(text, size, size + 1, &whole);

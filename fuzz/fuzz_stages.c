@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,9 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stages stages;
     struct err err;
-    char *text = mem_alloc(size + 1);
-    if (size > 0)
-        memcpy(text, data, size);
+    char *text = mem_copy(data, size);
     if (stages_open(&stages, text, 1, &err) == 0) {
         check(&stages);
         stages_close(&stages);

@@ -60,10 +60,9 @@ static void read_answer(const json_t *answer)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = mem_alloc(size + 1);
+    char *text = mem_copy(data, size);
     json_t *answer = NULL;
     struct err err;
-    memcpy(text, data, size);
     read_path(text);
     if (json_parse("answer", text, size, &answer, &err) == 0) {
         read_answer(answer);

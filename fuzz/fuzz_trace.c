@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -69,8 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .gpu = &gpu, .calls = 3, .wall_ms = 5, .timed_ms = 1, .bytes = 1e6};
     struct verdict verdict;
     struct err err = {0};
-    char *bytes = mem_alloc(size + 1); /* aligned as the reader wants it */
-    memcpy(bytes, data, size);
+    char *bytes = mem_copy(data, size); /* aligned as the reader wants it */
     verdict_init(&verdict);
     int result = trace_parse(bytes, size, &pass, &verdict, &err);
     check_interval(bytes, size, result);

@@ -38,10 +38,17 @@ void *mem_resize(void *old, size_t size_bytes)
     return memory;
 }
 
+void *mem_copy(const void *bytes, size_t size_bytes)
+{
+    char *copy = mem_alloc(size_bytes + 1);
+    if (size_bytes > 0)
+        memcpy(copy, bytes, size_bytes);
+    return copy;
+}
+
 char *mem_strdup(const char *text)
 {
-    size_t size_bytes = strlen(text) + 1;
-    return memcpy(mem_alloc(size_bytes), text, size_bytes);
+    return mem_copy(text, strlen(text));
 }
 
 char *mem_printf(const char *format, ...)

@@ -14,6 +14,8 @@
 
 void *mem_alloc(size_t size_bytes);             /* zeroed */
 void *mem_resize(void *old, size_t size_bytes); /* as realloc */
+/* A NUL is behind the copy. */
+void *mem_copy(const void *bytes, size_t size_bytes);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *memory); /* as free */

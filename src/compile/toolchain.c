@@ -438,8 +438,7 @@ void toolchain_find_nvrtc(struct toolchain *toolchain, const char *named, const 
     struct nvrtc_place place;
     nvrtc_find(&place, named, toolchain->nvcc, python);
     toolchain->nvrtc = place.library;
-    toolchain->nvrtc_includes = mem_alloc(sizeof place.includes);
-    memcpy(toolchain->nvrtc_includes, place.includes, sizeof place.includes);
+    toolchain->nvrtc_includes = mem_copy(place.includes, sizeof place.includes);
 }
 
 static void free_paths(char **paths)

@@ -148,14 +148,6 @@ void queue_copy(char *out, size_t size, const char *text, size_t count)
     out[count] = '\0';
 }
 
-char *queue_bytes(const void *bytes, size_t count)
-{
-    char *copy = mem_alloc(count + 1);
-    if (count > 0)
-        memcpy(copy, bytes, count);
-    return copy;
-}
-
 static void make_id(char id[QUEUE_ID_BYTES])
 {
     snprintf(id, QUEUE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());

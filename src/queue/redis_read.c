@@ -104,7 +104,7 @@ int redis_registrations(struct queue *queue, struct queue_registration *registra
         struct queue_registration *registration = &registrations[(*count)++];
         redis_reply_text(reply->element[i], registration->name, sizeof registration->name);
         registration->count = bytes->type == REDIS_REPLY_STRING ? bytes->len : 0;
-        registration->bytes = queue_bytes(bytes->str, registration->count);
+        registration->bytes = mem_copy(bytes->str, registration->count);
     }
     freeReplyObject(reply);
     return 0;

@@ -69,7 +69,7 @@ void redis_reply_text(const redisReply *reply, char *out, size_t size)
 
 static char *take_body(const redisReply *reply)
 {
-    return is_text(reply) ? queue_bytes(reply->str, reply->len) : NULL;
+    return is_text(reply) ? mem_copy(reply->str, reply->len) : NULL;
 }
 
 bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job *job)

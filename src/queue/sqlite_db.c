@@ -302,7 +302,7 @@ static char *column_bytes(sqlite3_stmt *statement, int column)
     if (sqlite3_column_type(statement, column) == SQLITE_NULL)
         return NULL;
     const void *bytes = sqlite3_column_blob(statement, column);
-    return queue_bytes(bytes, (size_t)sqlite3_column_bytes(statement, column));
+    return mem_copy(bytes, (size_t)sqlite3_column_bytes(statement, column));
 }
 
 void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job)

@@ -107,7 +107,7 @@ int sqlite_registrations(struct queue *queue, struct queue_registration *registr
         struct queue_registration *registration = &registrations[(*count)++];
         sqlite_db_text(statement, 0, registration->name, sizeof registration->name);
         registration->count = (size_t)sqlite3_column_bytes(statement, 1);
-        registration->bytes = queue_bytes(sqlite3_column_blob(statement, 1), registration->count);
+        registration->bytes = mem_copy(sqlite3_column_blob(statement, 1), registration->count);
     }
     if (*count == limit)
         sqlite3_reset(statement);
@@ -127,7 +127,7 @@ int sqlite_document_get(struct queue *queue, const char *name, struct queue_docu
         document->version = sqlite3_column_int64(statement, 0);
         document->expires_ms = sqlite3_column_int64(statement, 1);
         document->count = (size_t)sqlite3_column_bytes(statement, 2);
-        document->bytes = queue_bytes(sqlite3_column_blob(statement, 2), document->count);
+        document->bytes = mem_copy(sqlite3_column_blob(statement, 2), document->count);
         sqlite3_reset(statement);
         result = 0;
     } else if (result == 0) {

@@ -97,5 +97,3 @@ void queue_notify(struct queue *queue, const struct queue_event *events, size_t 
 
 /* Copies what fits, cut at a character of UTF-8. */
 void queue_copy(char *out, size_t size, const char *text, size_t count);
-/* A copy with a NUL behind it. */
-char *queue_bytes(const void *bytes, size_t count);

@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 struct wait {
     struct job_listener listener; /* first */
     struct pool_task work;
@@ -92,8 +90,7 @@ void long_poll_begin(struct service *service, struct http_request *request,
     wait->work.run = long_poll_answer;
     wait->service = service;
     wait->asked = *waiting;
-    wait->ids = mem_alloc(waiting->count * sizeof *wait->ids);
-    memcpy(wait->ids, waiting->ids, waiting->count * sizeof *wait->ids);
+    wait->ids = mem_copy(waiting->ids, waiting->count * sizeof *wait->ids);
     long_poll_set_key(wait);
     const struct http_wait asked = {.timeout_ms = waiting->timeout_ms,
                                     .late = long_poll_expired,

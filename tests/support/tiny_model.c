@@ -35,14 +35,6 @@ void tiny_change(struct tiny *tiny, uint64_t seed)
     lm_model_close(other);
 }
 
-static void *copy(const void *bytes, size_t count)
-{
-    void *out = mem_alloc(count + 1);
-    if (count > 0)
-        memcpy(out, bytes, count);
-    return out;
-}
-
 void tiny_sampled(void *context, size_t index, const struct lm_sample *sample)
 {
     struct tiny_answer *answer = context;
@@ -54,8 +46,8 @@ void tiny_sampled(void *context, size_t index, const struct lm_sample *sample)
     struct lm_sample *kept = &answer->samples[index];
     assert_int_equal(kept->finish, LM_RUNNING);
     *kept = *sample;
-    kept->tokens = copy(sample->tokens, sample->count * sizeof *sample->tokens);
-    kept->logprobs = copy(sample->logprobs, sample->count * sizeof *sample->logprobs);
+    kept->tokens = mem_copy(sample->tokens, sample->count * sizeof *sample->tokens);
+    kept->logprobs = mem_copy(sample->logprobs, sample->count * sizeof *sample->logprobs);
     kept->top = NULL;
     answer->ended++;
 }

@@ -189,12 +189,8 @@ static void on_prompt_scores(void *context, const float *logprobs, const struct 
 {
     struct task *task = context;
     const size_t count = task->prompt.count, tops = count * task->sampling.top_logprobs;
-    task->prompt_logprobs = mem_alloc(count * sizeof *logprobs);
-    memcpy(task->prompt_logprobs, logprobs, count * sizeof *logprobs);
-    if (!top)
-        return;
-    task->prompt_top = mem_alloc(tops * sizeof *top);
-    memcpy(task->prompt_top, top, tops * sizeof *top);
+    task->prompt_logprobs = mem_copy(logprobs, count * sizeof *logprobs);
+    task->prompt_top = top ? mem_copy(top, tops * sizeof *top) : NULL;
 }
 
 /* "12 + 40 tokens, first after 30 ms, 1.2 s, 33 tokens/s, seed 7" */

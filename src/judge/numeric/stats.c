@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* From here on order statistics reach 95 %: 1 - 2 * (1/2)^6 = 0.969. */
 #define ORDER_MIN 6
@@ -19,9 +18,7 @@ static int by_value(const void *a, const void *b)
 /* A sorted copy, the caller's. */
 static double *sorted_copy(const double *samples, size_t n)
 {
-    double *copy = mem_alloc(n * sizeof *copy);
-    if (n > 0)
-        memcpy(copy, samples, n * sizeof *copy);
+    double *copy = mem_copy(samples, n * sizeof *copy);
     qsort(copy, n, sizeof *copy, by_value);
     return copy;
 }

@@ -228,14 +228,6 @@ struct wait {
     bool failed;
 };
 
-static void *copy(const void *bytes, size_t count)
-{
-    void *out = mem_alloc(count > 0 ? count : 1);
-    if (count > 0)
-        memcpy(out, bytes, count);
-    return out;
-}
-
 static void on_sample_event(void *context, size_t index, const struct lm_sample *sample)
 {
     struct wait *wait = context;
@@ -245,9 +237,9 @@ static void on_sample_event(void *context, size_t index, const struct lm_sample 
     pthread_mutex_lock(&wait->lock);
     struct lm_sample *out = &wait->samples[index];
     *out = *sample;
-    out->tokens = copy(sample->tokens, sample->count * sizeof *sample->tokens);
-    out->logprobs = copy(sample->logprobs, sample->count * sizeof *sample->logprobs);
-    out->top = top > 0 ? copy(sample->top, sample->count * top * sizeof *sample->top) : NULL;
+    out->tokens = mem_copy(sample->tokens, sample->count * sizeof *sample->tokens);
+    out->logprobs = mem_copy(sample->logprobs, sample->count * sizeof *sample->logprobs);
+    out->top = top > 0 ? mem_copy(sample->top, sample->count * top * sizeof *sample->top) : NULL;
     wait->failed |= sample->finish == LM_FAILED;
     wait->left--;
     pthread_cond_signal(&wait->ended);

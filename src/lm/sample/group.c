@@ -86,15 +86,6 @@ static int check(const struct lm_request *request, const struct group_bounds *bo
     return result;
 }
 
-static void *copy(const void *bytes, size_t count)
-{
-    if (count == 0)
-        return NULL;
-    void *out = mem_alloc(count);
-    memcpy(out, bytes, count);
-    return out;
-}
-
 static void copy_sampling(struct lm_sampling *sampling)
 {
     char **stops = NULL;
@@ -103,8 +94,8 @@ static void copy_sampling(struct lm_sampling *sampling)
     for (size_t i = 0; i < sampling->stop_count; i++)
         stops[i] = mem_strdup(sampling->stops[i]);
     sampling->stops = (const char *const *)stops;
-    sampling->stop_tokens = copy(sampling->stop_tokens,
-                                 sampling->stop_token_count * sizeof *sampling->stop_tokens);
+    sampling->stop_tokens = mem_copy(sampling->stop_tokens,
+                                     sampling->stop_token_count * sizeof *sampling->stop_tokens);
 }
 
 static void make_scores(struct group *group)
@@ -129,7 +120,7 @@ int group_new(struct group **out, const struct lm_request *request,
         return result;
     struct group *group = mem_alloc(sizeof *group);
     *group = (struct group){
-        .prompt = copy(request->prompt, request->prompt_count * sizeof *request->prompt),
+        .prompt = mem_copy(request->prompt, request->prompt_count * sizeof *request->prompt),
         .prompt_count = request->prompt_count,
         .limit = limit,
         .sampling = request->sampling,

@@ -264,12 +264,9 @@ static void on_scored(void *context, const float *logprobs, const struct lm_top 
     struct call *call = part->call;
     const size_t count = part->scored.ids.count, width = call->request.sampling.top_logprobs;
     pthread_mutex_lock(&call->lock);
-    part->scored.logprobs = mem_alloc(count * sizeof *logprobs);
-    memcpy(part->scored.logprobs, logprobs, count * sizeof *logprobs);
-    if (top && width > 0) {
-        part->scored.top = mem_alloc(count * width * sizeof *top);
-        memcpy(part->scored.top, top, count * width * sizeof *top);
-    }
+    part->scored.logprobs = mem_copy(logprobs, count * sizeof *logprobs);
+    if (top && width > 0)
+        part->scored.top = mem_copy(top, count * width * sizeof *top);
     pthread_mutex_unlock(&call->lock);
 }
 

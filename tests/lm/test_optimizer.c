@@ -29,7 +29,7 @@ static void give(struct small *small, void **to, const float *values, size_t cou
 static void small_open(struct small *small)
 {
     static const float matrix[MATRIX] = {0.5F, -1, 0.25F, 2, 0.125F, -0.75F};
-    static const float vector[VECTOR] = {1, -0.5F, 0.0625F}, zeros[MATRIX];
+    static const float vector[VECTOR] = {1, -0.5F, 0.0625F}, zeros[MATRIX + VECTOR];
     struct err err = {0};
     *small = (struct small){.parameters = {{.name = "matrix", .rows = 2, .columns = 3},
                                            {.name = "frozen", .rows = 1, .columns = 3},
@@ -37,22 +37,23 @@ static void small_open(struct small *small)
     assert_ok(lm_backend_open(&small->backend, "reference", 1, &err), &err);
     small->model = (struct lm_model){.backend = small->backend,
                                      .parameters = small->parameters,
-                                     .parameter_count = 3};
+                                     .parameter_count = 3,
+                                     .gradient_bytes = sizeof zeros};
     give(small, &small->parameters[0].value, matrix, MATRIX);
-    give(small, &small->parameters[0].gradient, zeros, MATRIX);
     give(small, &small->parameters[1].value, vector, VECTOR);
     give(small, &small->parameters[2].value, vector, VECTOR);
-    give(small, &small->parameters[2].gradient, zeros, VECTOR);
+    give(small, &small->model.gradients, zeros, MATRIX + VECTOR);
+    small->parameters[0].gradient = small->model.gradients;
+    small->parameters[2].gradient = (float *)small->model.gradients + MATRIX;
     assert_ok(lm_optimizer_open(&small->optimizer, &small->model, &err), &err);
 }
 
 static void small_close(struct small *small)
 {
     lm_optimizer_close(small->optimizer);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         small->backend->free(small->backend, small->parameters[i].value);
-        small->backend->free(small->backend, small->parameters[i].gradient);
-    }
+    small->backend->free(small->backend, small->model.gradients);
     lm_backend_close(small->backend);
 }
 
@@ -173,14 +174,9 @@ TEST(refused)
     assert_int_equal(lm_optimizer_steps(small.optimizer), 0);
     lm_optimizer_close(small.optimizer);
     struct err err = {0};
-    void *gradients[3];
-    for (int i = 0; i < 3; i++) {
-        gradients[i] = small.parameters[i].gradient;
-        small.parameters[i].gradient = NULL;
-    }
-    assert_int_equal(lm_optimizer_open(&small.optimizer, &small.model, &err), ERR_INPUT);
     for (int i = 0; i < 3; i++)
-        small.parameters[i].gradient = gradients[i];
+        small.parameters[i].gradient = NULL;
+    assert_int_equal(lm_optimizer_open(&small.optimizer, &small.model, &err), ERR_INPUT);
     small.optimizer = NULL;
     small_close(&small);
 }

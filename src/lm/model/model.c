@@ -36,34 +36,22 @@ static struct projection_shape shape_of(const struct lm_config *c, enum lm_lora_
     return shapes[target];
 }
 
-static struct lm_parameter *add(struct lm_model *model, size_t rows, size_t columns)
+enum parameter_kind { MATRIX, VECTOR, ADAPTER };
+
+__attribute__((format(printf, 5, 6))) static struct lm_parameter *add(struct lm_model *model,
+                                                                      enum parameter_kind kind,
+                                                                      size_t rows, size_t columns,
+                                                                      const char *format, ...)
 {
     struct lm_parameter *parameter = &model->parameters[model->parameter_count++];
-    *parameter = (struct lm_parameter){.rows = rows, .columns = columns};
-    return parameter;
-}
-
-__attribute__((format(printf, 2, 3))) static struct lm_parameter *
-named(struct lm_parameter *parameter, const char *format, ...)
-{
     va_list args;
+    *parameter = (struct lm_parameter){.rows = rows,
+                                       .columns = columns,
+                                       .vector = kind == VECTOR,
+                                       .adapter = kind == ADAPTER};
     va_start(args, format);
     vsnprintf(parameter->name, sizeof parameter->name, format, args);
     va_end(args);
-    return parameter;
-}
-
-static struct lm_parameter *add_vector(struct lm_model *model, size_t columns)
-{
-    struct lm_parameter *parameter = add(model, 1, columns);
-    parameter->vector = true;
-    return parameter;
-}
-
-static struct lm_parameter *add_adapter(struct lm_model *model, size_t rows, size_t columns)
-{
-    struct lm_parameter *parameter = add(model, rows, columns);
-    parameter->adapter = true;
     return parameter;
 }
 
@@ -77,35 +65,35 @@ static void add_projection(struct lm_model *model, size_t layer, enum lm_lora_ta
     char path[LM_PARAMETER_NAME_MAX / 2];
     snprintf(path, sizeof path, "model.layers.%zu.%s.%s", layer, shape.block,
              lm_lora_target_name(target));
-    p->weight = named(add(model, shape.out, shape.in), "%s.weight", path);
+    p->weight = add(model, MATRIX, shape.out, shape.in, "%s.weight", path);
     if (shape.bias)
-        p->bias = named(add_vector(model, shape.out), "%s.bias", path);
+        p->bias = add(model, VECTOR, 1, shape.out, "%s.bias", path);
     if (head_norm && model->config.qk_norm)
-        *head_norm = named(add_vector(model, model->config.head_width),
-                           "model.layers.%zu.self_attn.%s.weight", layer,
-                           target == LM_LORA_Q ? "q_norm" : "k_norm");
+        *head_norm = add(model, VECTOR, 1, model->config.head_width,
+                         "model.layers.%zu.self_attn.%s.weight", layer,
+                         target == LM_LORA_Q ? "q_norm" : "k_norm");
     if (model->lora.rank > 0 && (model->lora.targets >> target & 1)) {
-        p->a = named(add_adapter(model, model->lora.rank, shape.in), "%s.lora_A.weight", path);
-        p->b = named(add_adapter(model, shape.out, model->lora.rank), "%s.lora_B.weight", path);
+        p->a = add(model, ADAPTER, model->lora.rank, shape.in, "%s.lora_A.weight", path);
+        p->b = add(model, ADAPTER, shape.out, model->lora.rank, "%s.lora_B.weight", path);
     }
 }
 
 static void declare_all(struct lm_model *model)
 {
     const struct lm_config *c = &model->config;
-    model->embedding = named(add(model, c->vocab, c->width), "model.embed_tokens.weight");
+    model->embedding = add(model, MATRIX, c->vocab, c->width, "model.embed_tokens.weight");
     for (size_t i = 0; i < c->layers; i++) {
         struct lm_layer *layer = &model->layers[i];
-        layer->attention_norm = named(add_vector(model, c->width),
-                                      "model.layers.%zu.input_layernorm.weight", i);
-        layer->mlp_norm = named(add_vector(model, c->width),
-                                "model.layers.%zu.post_attention_layernorm.weight", i);
+        layer->attention_norm = add(model, VECTOR, 1, c->width,
+                                    "model.layers.%zu.input_layernorm.weight", i);
+        layer->mlp_norm = add(model, VECTOR, 1, c->width,
+                              "model.layers.%zu.post_attention_layernorm.weight", i);
         for (enum lm_lora_target target = 0; target < LM_LORA_TARGET_COUNT; target++)
             add_projection(model, i, target);
     }
-    model->final_norm = named(add_vector(model, c->width), "model.norm.weight");
+    model->final_norm = add(model, VECTOR, 1, c->width, "model.norm.weight");
     model->head = c->tied ? model->embedding
-                          : named(add(model, c->vocab, c->width), "lm_head.weight");
+                          : add(model, MATRIX, c->vocab, c->width, "lm_head.weight");
 }
 
 static int check_lora(const struct lm_lora *lora, enum lm_training training, struct err *err)
@@ -167,12 +155,13 @@ int lm_model_allocate(struct lm_model *model, enum lm_training training, struct 
         if (is_trained(&model->parameters[i], training))
             gradients = offset_after(model, &model->parameters[i], gradients);
     }
+    model->gradient_bytes = gradients;
     int result = lm_backend_alloc(backend, values, "the model's parameters", &model->values, err);
     if (result == 0 && gradients > 0)
         result = lm_backend_alloc(backend, gradients, "the gradients", &model->gradients, err);
     if (result < 0)
         return result;
-    backend->zero(backend, model->gradients, gradients);
+    lm_model_zero_gradients(model);
     values = gradients = 0;
     for (size_t i = 0; i < model->parameter_count; i++) {
         struct lm_parameter *parameter = &model->parameters[i];
@@ -217,16 +206,12 @@ int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm
 {
     const struct lm_model_options options = {.training = LM_FROZEN, .positions = model->positions};
     struct lm_model *twin = NULL;
-    size_t bytes = 0;
     int result = lm_model_declare(&twin, &model->config, &model->lora, backend, &options, err);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < model->parameter_count; i++)
-        if (model->parameters[i].gradient)
-            bytes = offset_after(model, &model->parameters[i], bytes);
-    if (bytes > 0)
-        result = lm_backend_alloc(backend, bytes, "the sampler's copy of what is trained",
-                                  &twin->values, err);
+    if (model->gradient_bytes > 0)
+        result = lm_backend_alloc(backend, model->gradient_bytes,
+                                  "the sampler's copy of what is trained", &twin->values, err);
     if (result == 0)
         result = lm_rope_tables(&twin->config, twin->positions, backend, &twin->cosine, &twin->sine,
                                 err);
@@ -234,12 +219,12 @@ int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm
         lm_model_close(twin);
         return result;
     }
-    bytes = 0;
     for (size_t i = 0; i < model->parameter_count; i++) {
         const struct lm_parameter *from = &model->parameters[i];
-        twin->parameters[i].value = from->gradient ? (char *)twin->values + bytes : from->value;
-        if (from->gradient)
-            bytes = offset_after(model, from, bytes);
+        twin->parameters[i].value = from->value;
+        if (from->gradient) /* copies lie as gradients do */
+            twin->parameters[i].value = (char *)twin->values +
+                                        ((char *)from->gradient - (char *)model->gradients);
     }
     lm_model_twin_update(twin, model);
     *out = twin;
@@ -311,10 +296,5 @@ int lm_model_check_ids(const struct lm_model *model, const int32_t *ids, size_t 
 
 void lm_model_zero_gradients(struct lm_model *model)
 {
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        struct lm_parameter *p = &model->parameters[i];
-        if (p->gradient)
-            model->backend->zero(model->backend, p->gradient,
-                                 p->rows * p->columns * lm_dtype_bytes(model->backend->dtype));
-    }
+    model->backend->zero(model->backend, model->gradients, model->gradient_bytes);
 }

@@ -48,6 +48,7 @@ struct lm_model {
     struct lm_parameter *parameters;
     size_t parameter_count;
     void *values, *gradients; /* blocks in the backend's memory that hold those of all parameters */
+    size_t gradient_bytes;
     struct lm_parameter *embedding, *final_norm, *head; /* head is embedding where it is tied */
     struct lm_layer *layers;
     size_t positions;     /* longest sequence */

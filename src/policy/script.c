@@ -65,17 +65,15 @@ static int read_answer(struct script *script, const json_t *object, struct scrip
 static int read_usage(const json_t *object, struct script_line *line, struct err *err)
 {
     static const char *const keys[] = {"prompt_tokens", "completion_tokens", "cached_tokens"};
+    int64_t *const counts[] = {&line->prompt_tokens, &line->completion_tokens,
+                               &line->cached_tokens};
     json_t *usage = NULL;
     int result = json_find_object(object, "usage", &usage, err);
     if (result < 0 || !usage)
         return result;
-    result = json_check_keys(usage, keys, 3, err);
-    if (result == 0)
-        result = find_count(usage, "prompt_tokens", &line->prompt_tokens, err);
-    if (result == 0)
-        result = find_count(usage, "completion_tokens", &line->completion_tokens, err);
-    if (result == 0)
-        result = find_count(usage, "cached_tokens", &line->cached_tokens, err);
+    result = json_check_keys(usage, keys, COUNT(keys), err);
+    for (size_t i = 0; i < COUNT(keys) && result == 0; i++)
+        result = find_count(usage, keys[i], counts[i], err);
     return result;
 }
 

@@ -234,8 +234,7 @@ TEST(recompute)
 /* The head's own gradient is summed block by block: its last bit may differ. */
 TEST(head_blocks)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
+    struct lm_model *model = small_fresh(*state, NULL, LM_TRAIN_ALL, 0);
     size_t count = lm_model_trained(model);
     struct losing whole = train(model, false, 0);
     float *of_whole = small_trained(model, true);
@@ -257,8 +256,7 @@ TEST(head_blocks)
 /* A sequence does not see the others of its batch; gradients add up. */
 TEST(packing)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 2);
+    struct lm_model *model = small_fresh(*state, NULL, LM_TRAIN_ALL, 2);
     size_t count = lm_model_trained(model);
     small_disturb(model);
     struct losing packed = train(model, false, 0), alone = {0};
@@ -288,8 +286,7 @@ TEST(packing)
 /* The last token of one is seen by no other: the future stays unknown, and the neighbour too. */
 TEST(causality)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_FROZEN, 0);
+    struct lm_model *model = small_fresh(*state, NULL, LM_FROZEN, 0);
     struct lm_pass *pass = open_pass(model, (struct lm_pass_options){.rows = ROWS});
     float before[ROWS * SMALL_VOCAB], after[ROWS * SMALL_VOCAB];
     int32_t changed[ROWS];
@@ -313,8 +310,7 @@ TEST(causality)
 /* Rows without a loss, a whole block of them, cost nothing and change nothing. */
 TEST(silence)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
+    struct lm_model *model = small_fresh(*state, NULL, LM_TRAIN_ALL, 0);
     struct lm_pass *pass =
         open_pass(model, (struct lm_pass_options){.rows = ROWS, .head_rows = 2, .backward = true});
     struct losing silent = {.silent = true};
@@ -363,8 +359,7 @@ TEST(frozen)
 /* Room: a pass that keeps less takes less. */
 TEST(bytes)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
+    struct lm_model *model = small_fresh(*state, NULL, LM_TRAIN_ALL, 0);
     struct lm_pass_options forward = {.rows = 1000}, recompute = forward, keep = forward;
     recompute.backward = recompute.recompute = keep.backward = true;
     uint64_t least = lm_pass_bytes(model, &forward), some = lm_pass_bytes(model, &recompute);
@@ -404,8 +399,7 @@ static const struct {
 
 TEST(refused)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(*state, &config, LM_FROZEN, 0);
+    struct lm_model *model = small_fresh(*state, NULL, LM_FROZEN, 0);
     struct lm_pass *pass = open_pass(model, (struct lm_pass_options){.rows = 33});
     struct err err;
     for (size_t i = 0; i < COUNT(refused); i++) {

@@ -206,8 +206,7 @@ TEST(round_trip)
 
 TEST(adapters)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(backend, &config, LM_TRAIN_ADAPTER, 3);
+    struct lm_model *model = small_fresh(backend, NULL, LM_TRAIN_ADAPTER, 3);
     const char *base = scratch_path("base"), *merged = scratch_path("merged");
     const char *adapter = scratch_path("adapter");
     float wanted[ROWS * SMALL_VOCAB], got[ROWS * SMALL_VOCAB];
@@ -332,8 +331,7 @@ static void write_changed(const struct lm_model *model, const struct change *cha
 
 TEST(changed_checkpoints)
 {
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 3);
+    struct lm_model *model = small_fresh(backend, NULL, LM_FROZEN, 3);
     const char *directory = scratch_path("changed");
     struct lm_model_options options = {0};
     struct err err;
@@ -380,8 +378,7 @@ TEST(integers)
     static const char header[] =
         "{\"model.embed_tokens.weight\":{\"dtype\":\"I32\",\"shape\":[29,12],"
         "\"data_offsets\":[0,1392]}}        ";
-    struct lm_config config = small_config();
-    struct lm_model *model = small_fresh(backend, &config, LM_FROZEN, 0);
+    struct lm_model *model = small_fresh(backend, NULL, LM_FROZEN, 0);
     const char *directory = scratch_path("integers");
     uint64_t length = sizeof header - 1;
     char bytes[8 + sizeof header - 1 + 1392] = {0};

@@ -79,6 +79,16 @@ static void encode(struct tokenizer *tokenizer, const char *text, size_t count, 
     assert_ok(tokenizer_encode(tokenizer, text, count, &how, out, &err), &err);
 }
 
+static void assert_encodes(struct tokenizer *tokenizer, const char *text, bool special, bool begin,
+                           const int32_t *ids, size_t count)
+{
+    struct tokens tokens = {0};
+    encode(tokenizer, text, strlen(text), special, begin, &tokens);
+    assert_int_equal(tokens.count, count);
+    assert_memory_equal(tokens.ids, ids, count * sizeof *ids);
+    tokens_deinit(&tokens);
+}
+
 static void assert_comes_back(struct tokenizer *tokenizer, const char *text, size_t count)
 {
     struct tokens tokens = {0};
@@ -166,6 +176,25 @@ TEST(inert)
     assert_false(normalizer_inert("NFKD", 0xE9));
 }
 
+/* What the forms make of a text, one after the other. */
+static void assert_normal(const char *const *forms, size_t count, const char *text,
+                          const void *wanted)
+{
+    struct normalizer normalizer = {0};
+    struct buf buffers[2];
+    size_t length = strlen(text);
+    for (size_t i = 0; i < 2; i++)
+        buf_init(&buffers[i], 1 << 22);
+    for (size_t i = 0; i < count; i++)
+        assert_true(normalizer_add(&normalizer, forms[i]));
+    const char *normal = normalizer_apply(&normalizer, text, &length, buffers);
+    assert_non_null(normal);
+    assert_int_equal(length, strlen(wanted));
+    assert_memory_equal(normal, wanted, length);
+    for (size_t i = 0; i < 2; i++)
+        buf_deinit(&buffers[i]);
+}
+
 static const char *const forms[] = {"NFC", "NFD", "NFKC", "NFKD"};
 
 static utf8proc_uint8_t *other_form(size_t form, const char *text)
@@ -187,24 +216,14 @@ TEST(marks)
     uint64_t drawn = 0;
     for (size_t round = 0; round < 4000; round++) {
         const size_t form = round % COUNT(forms);
-        struct normalizer normalizer = {0};
-        struct buf text, buffers[2];
+        struct buf text;
         buf_init(&text, 1 << 20);
-        buf_init(&buffers[0], 1 << 20);
-        buf_init(&buffers[1], 1 << 20);
         for (size_t i = 0; i < 1 + round % 40; i++)
             buf_puts(&text, pieces[random_mix(++drawn * RANDOM_GOLDEN) % COUNT(pieces)]);
-        assert_true(normalizer_add(&normalizer, forms[form]));
-        size_t count = text.len;
-        const char *normal = normalizer_apply(&normalizer, text.data, &count, buffers);
         utf8proc_uint8_t *wanted = other_form(form, text.data);
-        assert_non_null(normal);
-        assert_int_equal(count, strlen((char *)wanted));
-        assert_memory_equal(normal, wanted, count);
+        assert_normal(&forms[form], 1, text.data, wanted);
         mem_free(wanted);
         buf_deinit(&text);
-        buf_deinit(&buffers[0]);
-        buf_deinit(&buffers[1]);
     }
 }
 
@@ -212,23 +231,16 @@ TEST(marks)
 TEST(many_marks)
 {
     const size_t marks = 500000;
-    struct normalizer normalizer = {0};
-    struct buf text, buffers[2];
+    struct buf text, wanted;
     buf_init(&text, 4 * marks);
-    buf_init(&buffers[0], 4 * marks);
-    buf_init(&buffers[1], 4 * marks);
-    for (size_t i = 0; i < marks; i++)
+    buf_init(&wanted, 4 * marks);
+    for (size_t i = 0; i < marks; i++) {
         buf_puts(&text, i % 2 ? "\u0323" : "\u0301"); /* below, above: the first go first */
-    assert_true(normalizer_add(&normalizer, "NFC"));
-    size_t count = text.len;
-    const char *normal = normalizer_apply(&normalizer, text.data, &count, buffers);
-    assert_non_null(normal);
-    assert_int_equal(count, text.len);
-    for (size_t i = 0; i < marks; i++)
-        assert_memory_equal(normal + 2 * i, i < marks / 2 ? "\u0323" : "\u0301", 2);
+        buf_puts(&wanted, i < marks / 2 ? "\u0323" : "\u0301");
+    }
+    assert_normal(forms, 1, text.data, wanted.data);
     buf_deinit(&text);
-    buf_deinit(&buffers[0]);
-    buf_deinit(&buffers[1]);
+    buf_deinit(&wanted);
 }
 
 TEST(normal_forms)
@@ -245,19 +257,8 @@ TEST(normal_forms)
         {"NFKD", "\u00E9\uFF21", "e\u0301A"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct normalizer normalizer = {0};
-        struct buf buffers[2];
-        buf_init(&buffers[0], 256);
-        buf_init(&buffers[1], 256);
-        assert_true(normalizer_add(&normalizer, "NFC"));
-        assert_true(normalizer_add(&normalizer, rows[i].form));
-        size_t count = strlen(rows[i].text);
-        const char *normal = normalizer_apply(&normalizer, rows[i].text, &count, buffers);
-        assert_non_null(normal);
-        assert_int_equal(count, strlen(rows[i].normal));
-        assert_memory_equal(normal, rows[i].normal, count);
-        buf_deinit(&buffers[0]);
-        buf_deinit(&buffers[1]);
+        const char *const both[] = {"NFC", rows[i].form};
+        assert_normal(both, 2, rows[i].text, rows[i].normal);
     }
     struct normalizer normalizer = {0};
     assert_false(normalizer_add(&normalizer, "Lowercase"));
@@ -371,15 +372,9 @@ TEST(encode)
          true, false, 3, .ids = {256, 0x80, 256}},
     };
     struct tokenizer *tokenizer = open_file(&(struct file){.post_processor = TEMPLATE});
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct tokens tokens = {0};
-        encode(tokenizer, rows[i].text, strlen(rows[i].text), rows[i].special, rows[i].begin,
-               &tokens);
-        assert_int_equal(tokens.count, rows[i].count);
-        for (size_t k = 0; k < tokens.count; k++)
-            assert_int_equal(tokens.ids[k], rows[i].ids[k]);
-        tokens_deinit(&tokens);
-    }
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_encodes(tokenizer, rows[i].text, rows[i].special, rows[i].begin, rows[i].ids,
+                       rows[i].count);
     tokenizer_close(tokenizer);
 }
 
@@ -387,11 +382,7 @@ TEST(encode)
 TEST(ignore_merges)
 {
     struct tokenizer *tokenizer = open_file(&(struct file){.model = "\"ignore_merges\":true,"});
-    struct tokens tokens = {0};
-    encode(tokenizer, "whole", 5, true, false, &tokens);
-    assert_int_equal(tokens.count, 1);
-    assert_int_equal(tokens.ids[0], 261);
-    tokens_deinit(&tokens);
+    assert_encodes(tokenizer, "whole", true, false, (const int32_t[]){261}, 1);
     tokenizer_close(tokenizer);
 }
 
@@ -619,18 +610,14 @@ TEST(characters)
     static const char text[] = "a中éxya中z";
     static const int32_t expected[] = {3, 4, 5, 0, 3, 0};
     struct tokenizer *tokenizer = NULL;
-    struct tokens tokens = {0};
     struct buf out;
     struct err err = {0};
     assert_ok(tokenizer_parse(&tokenizer, "t.json", file, sizeof file - 1, &err), &err);
-    encode(tokenizer, text, sizeof text - 1, false, false, &tokens);
-    assert_int_equal(tokens.count, COUNT(expected));
-    assert_memory_equal(tokens.ids, expected, sizeof expected);
+    assert_encodes(tokenizer, text, false, false, expected, COUNT(expected));
     buf_init(&out, 64);
-    assert_int_equal(tokenizer_decode(tokenizer, tokens.ids, 3, false, &out, &err), 0);
+    assert_int_equal(tokenizer_decode(tokenizer, expected, 3, false, &out, &err), 0);
     assert_string_equal(out.data, "a中é");
     buf_deinit(&out);
-    tokens_deinit(&tokens);
     tokenizer_close(tokenizer);
 }
 

@@ -24,12 +24,6 @@ static void set_price(struct settings *settings, const char *name, double price)
     set(settings, assignment);
 }
 
-static void assign(struct settings *settings, const char *assignment)
-{
-    struct err err;
-    assert_ok(settings_assign(settings, assignment, &err), &err);
-}
-
 TEST(questions)
 {
     static const struct {
@@ -55,7 +49,7 @@ TEST(questions)
         settings_init(&settings);
         buf_init(&out, 4096);
         for (size_t n = 0; n < 4 && rows[i].assignments[n]; n++)
-            assign(&settings, rows[i].assignments[n]);
+            set(&settings, rows[i].assignments[n]);
         assert_int_equal(openai_extra(policy_settings(&settings)->extra, &extra, &err), 0);
         assert_int_equal(openai_body(&settings, "m", extra, &request, &out, &err), 0);
         assert_string_equal(out.data, rows[i].expected);

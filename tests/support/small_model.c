@@ -43,9 +43,10 @@ struct lm_model *small_seeded(struct lm_backend *backend, const struct lm_config
         .seed = seed,
         .lora = {.rank = rank, .alpha = 6, .targets = rank > 0 ? SMALL_TARGETS : 0},
     };
+    const struct lm_config standard = small_config();
     struct lm_model *model;
     struct err err;
-    assert_ok(lm_model_fresh(&model, config, backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&model, config ? config : &standard, backend, &options, &err), &err);
     return model;
 }
 

@@ -11,7 +11,7 @@
 /* Qwen3: 3 layers, width 12, 4 heads and 2 of keys of width 6, head of its own. */
 struct lm_config small_config(void);
 struct lm_backend *small_backend(const char *name);
-/* Rank 0: no adapter. */
+/* Rank 0: no adapter. config NULL: small_config. */
 struct lm_model *small_seeded(struct lm_backend *backend, const struct lm_config *config,
                               enum lm_training training, size_t rank, uint64_t seed);
 /* Seed 7. */

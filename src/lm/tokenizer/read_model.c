@@ -189,7 +189,7 @@ static const char byte_level_words[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /* The split that is read next, of a part that may have these keys. It is counted at once, so that
- * its pattern is freed. */
+ * its pattern is freed. An error leaves *split NULL. */
 static int begin_split(struct tokenizer *tokenizer, const json_t *part, const char *const *keys,
                        size_t count, struct split **split, struct err *err)
 {
@@ -211,7 +211,7 @@ static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, stru
     bool words = true;
     struct split *split = NULL;
     int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
-    if (result < 0)
+    if (!split)
         return result;
     result = json_find_bool(part, "add_prefix_space", &split->prefix_space, err);
     if (result == 0)
@@ -249,7 +249,7 @@ static int read_split(struct tokenizer *tokenizer, const json_t *part, struct er
     json_t *pattern = NULL;
     struct split *split = NULL;
     int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
-    if (result < 0)
+    if (!split)
         return result;
     result = read_behavior(split, part, err);
     if (result == 0)
@@ -272,7 +272,7 @@ static int read_digits(struct tokenizer *tokenizer, const json_t *part, struct e
     bool individual = false;
     struct split *split = NULL;
     int result = begin_split(tokenizer, part, keys, COUNT(keys), &split, err);
-    if (result < 0)
+    if (!split)
         return result;
     result = json_find_bool(part, "individual_digits", &individual, err);
     if (result < 0)

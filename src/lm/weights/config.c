@@ -71,7 +71,7 @@ static int read_sizes(struct lm_config *config, const json_t *document, struct e
     for (size_t i = 0; i < COUNT(sizes) && result == 0; i++)
         result = lm_config_size(document, sizes[i].key, sizes[i].standard, sizes[i].most,
                                 sizes[i].out, err);
-    if (result < 0)
+    if (result != 0)
         return result;
     /* Null is not the same as silence here: null derives, silence takes the class's number. */
     const json_t *kv_heads = json_object_get(document, "num_key_value_heads");

@@ -32,12 +32,11 @@ static void fill(struct verdict *verdict, bool traced)
 static void print(int candidates, bool traced, char *text, size_t bytes)
 {
     struct eval_report report;
-    struct err err;
     int out = memfd_create("out", MFD_CLOEXEC);
     fflush(stdout);
     int kept = dup(STDOUT_FILENO);
     assert_true(out >= 0 && kept >= 0 && dup2(out, STDOUT_FILENO) >= 0);
-    int result = eval_report_init(&report, false, true, NULL, &err);
+    int result = eval_report_init(&report, false, true, NULL, NULL);
     report.progress = progress_new(STDERR_FILENO, "judging", (uint64_t)candidates, true);
     for (int i = 0; i < candidates; i++) {
         struct verdict verdict;

@@ -98,20 +98,19 @@ FIXTURE(open_here)
     static const char *const assignments[] = {"run.timeout_ms=20s", "run.threads=1",
                                               "gpu.driver=/nonexistent/libcuda.so"};
     struct here *here = mem_alloc(sizeof *here);
-    struct err err;
     here->place = support_directory();
     judging_settings(&here->settings, here->place);
     for (size_t i = 0; i < COUNT(assignments); i++)
-        if (settings_assign(&here->settings, assignments[i], &err) < 0)
+        if (settings_assign(&here->settings, assignments[i], NULL) < 0)
             return -1;
-    if (paths_problems("", &here->search_paths, &err) < 0)
+    if (paths_problems("", &here->search_paths, NULL) < 0)
         return -1;
     struct evaluator_options options = {.settings = &here->settings,
                                         .search_paths = &here->search_paths,
                                         .max_in_flight = 2,
                                         .cancelled = &here->cancelled};
     *state = here;
-    return evaluator_open_local(&here->evaluator, &options, &err);
+    return evaluator_open_local(&here->evaluator, &options, NULL);
 }
 
 FIXTURE(close_here)

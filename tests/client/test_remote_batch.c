@@ -170,9 +170,8 @@ TEST(refused)
 {
     struct world *world = *state;
     struct seen seen = {0};
-    struct err err = {0};
     world->refuse = 1;
-    int result = run(world, &seen, JOBS, 0, &err);
+    int result = run(world, &seen, JOBS, 0, NULL);
     world->refuse = 0;
     assert_int_equal(result, 0);
     for (size_t k = 0; k < JOBS; k++) {
@@ -185,9 +184,8 @@ TEST(cancelled)
 {
     struct world *world = *state;
     struct seen seen = {.cancel_at_tick = true};
-    struct err err = {0};
     world->never = 1;
-    int result = run(world, &seen, JOBS, 0, &err);
+    int result = run(world, &seen, JOBS, 0, NULL);
     world->never = 0;
     assert_int_equal(result, ERR_CANCELLED);
     assert_true(world->cancelled >= 1);

@@ -270,13 +270,12 @@ TEST(directory_in_the_way)
 TEST(what_does_not_fit)
 {
     char *path;
-    struct err err = {0};
     int empty = object_of("", 0);
-    assert_true(cache_put(directory, KEY, empty, "", &path, &err) < 0);
+    assert_true(cache_put(directory, KEY, empty, "", &path, NULL) < 0);
     close(empty);
     char *long_text = mem_alloc((64 << 10) + 2);
     memset(long_text, 'x', (64 << 10) + 1);
-    assert_int_equal(cache_put(directory, KEY, -1, long_text, &path, &err), ERR_LIMIT);
+    assert_int_equal(cache_put(directory, KEY, -1, long_text, &path, NULL), ERR_LIMIT);
     mem_free(long_text);
     assert_false(has(KEY));
 }

@@ -667,9 +667,8 @@ TEST(cuda)
     static const char bad[] = "__global__ void k(float *x) { x[0] = missing; }\n";
     struct compile_request request = request_of(COMPILE_CUDA, "a.cu", good);
     struct artifact artifact;
-    struct err err = {0};
     request.memory_bytes = 0;
-    int result = compile_source(&toolchain, &process_runner, cache, &request, &artifact, &err);
+    int result = compile_source(&toolchain, &process_runner, cache, &request, &artifact, NULL);
     assert_int_equal(result, toolchain.nvcc ? 0 : ERR_MISSING);
     if (result < 0)
         return;

@@ -14,10 +14,9 @@ static struct gpu_context gpu;
 
 FIXTURE(setup)
 {
-    struct err err;
     fake_cuda_clean(state);
     directory = support_directory();
-    return gpu_context_open(&gpu, fake_cuda, 1, &err);
+    return gpu_context_open(&gpu, fake_cuda, 1, NULL);
 }
 
 FIXTURE(teardown)
@@ -121,9 +120,8 @@ TEST(refusals)
     setenv("FAKE_CUDA_KERNELS", "4500", 1);
     for (size_t i = 0; i < COUNT(functions); i++) {
         struct gpu_peaks peaks;
-        struct err err;
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
-        assert_int_equal(gpu_peaks_get(&peaks, &gpu, "image", directory, &err), ERR_IO);
+        assert_int_equal(gpu_peaks_get(&peaks, &gpu, "image", directory, NULL), ERR_IO);
         assert_int_equal(peaks.runs, 0);
         near(peaks.dram_bytes_per_s, 4.917e12);
         near(peaks.l2_bytes_per_s, 4 * 4.917e12);

@@ -11,9 +11,8 @@ static struct nvml nvml;
 
 FIXTURE(setup)
 {
-    struct err err;
     fake_cuda_clean(state);
-    return nvml_open(&nvml, fake_nvml, &err);
+    return nvml_open(&nvml, fake_nvml, NULL);
 }
 
 FIXTURE(teardown)

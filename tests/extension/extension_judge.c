@@ -58,8 +58,7 @@ static void serve(struct builds *builds)
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    struct err err = {0};
-    while (wire_receive(CHANNEL, message, &bytes, descriptors, &err) == 0) {
+    while (wire_receive(CHANNEL, message, &bytes, descriptors, NULL) == 0) {
         answer(builds, descriptors);
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)
             if (descriptors[i] >= 0)

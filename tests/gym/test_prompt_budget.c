@@ -78,8 +78,7 @@ static int messages_of(const char *style, int64_t budget, size_t count, json_t *
 static int64_t tokens_of(const char *style, size_t count)
 {
     json_t *messages;
-    struct err err;
-    assert_int_equal(messages_of(style, 0, count, &messages, &err), 0);
+    assert_int_equal(messages_of(style, 0, count, &messages, NULL), 0);
     int64_t tokens = prompt_tokens(messages);
     json_decref(messages);
     return tokens;
@@ -143,8 +142,7 @@ TEST(every_budget)
     for (int64_t budget = all + 1; budget > 0; budget -= 7) {
         json_t *messages;
         struct shown shown;
-        struct err err = {0};
-        int result = messages_of("warpgym", budget, TURNS, &messages, &err);
+        int result = messages_of("warpgym", budget, TURNS, &messages, NULL);
         if (result < 0) {
             assert_int_equal(result, ERR_LIMIT);
             assert_null(messages);
@@ -180,11 +178,10 @@ TEST(the_edge)
     for (size_t s = 0; s < 2; s++) {
         int64_t all = tokens_of(styles[s], TURNS);
         json_t *messages;
-        struct err err;
-        assert_int_equal(messages_of(styles[s], all, TURNS, &messages, &err), 0);
+        assert_int_equal(messages_of(styles[s], all, TURNS, &messages, NULL), 0);
         assert_int_equal(prompt_tokens(messages), all);
         json_decref(messages);
-        assert_int_equal(messages_of(styles[s], all - 1, TURNS, &messages, &err), 0);
+        assert_int_equal(messages_of(styles[s], all - 1, TURNS, &messages, NULL), 0);
         assert_false(holds(messages, "ANSWER-%zu", 0));
         assert_true(holds(messages, "ANSWER-%zu", 1));
         assert_true(holds(messages, "attempts, 1 is left out%.0zu", 0) ||
@@ -264,8 +261,7 @@ TEST(no_budget)
     for (size_t i = 0; i < TURNS; i++)
         turns[i].answer = text;
     json_t *messages;
-    struct err err;
-    assert_int_equal(messages_of("warpgym", 0, TURNS, &messages, &err), 0);
+    assert_int_equal(messages_of("warpgym", 0, TURNS, &messages, NULL), 0);
     size_t bytes = 0;
     for (size_t i = 0; i < json_array_size(messages); i++)
         bytes += strlen(prompting_text(messages, i));

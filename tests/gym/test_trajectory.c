@@ -73,13 +73,12 @@ TEST(files)
 TEST(fields)
 {
     struct trajectory one, two;
-    struct err err;
-    assert_int_equal(trajectory_parse(&one, "t", 1, ONE, strlen(ONE), &err), 0);
+    assert_int_equal(trajectory_parse(&one, "t", 1, ONE, strlen(ONE), NULL), 0);
     assert_string_equal(one.episode, "a");
     assert_string_equal(one.problem, "relu");
     assert_string_equal(one.model, ""); /* missing: its empty value */
     assert_int_equal(one.turn_count, 0);
-    assert_int_equal(trajectory_parse(&two, "t", 1, TWO, strlen(TWO), &err), 0);
+    assert_int_equal(trajectory_parse(&two, "t", 1, TWO, strlen(TWO), NULL), 0);
     assert_int_equal(two.sample, 3);
     assert_true(two.first_return == 1);
     assert_int_equal(two.turn_count, 1);

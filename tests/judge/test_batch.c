@@ -123,9 +123,8 @@ TEST(more_jobs_than_tasks)
 {
     struct batch_task tasks[TASKS];
     struct seen seen = {0};
-    struct err err = {0};
     make_tasks(tasks);
-    assert_int_equal(batch_run(judging.judge, tasks, 2, 16, NULL, report, NULL, &seen, &err), 0);
+    assert_int_equal(batch_run(judging.judge, tasks, 2, 16, NULL, report, NULL, &seen, NULL), 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(seen.ticks, 0);
 }
@@ -133,8 +132,7 @@ TEST(more_jobs_than_tasks)
 TEST(nothing_to_do)
 {
     struct seen seen = {0};
-    struct err err = {0};
-    assert_int_equal(batch_run(judging.judge, NULL, 0, 2, NULL, report, tick, &seen, &err), 0);
+    assert_int_equal(batch_run(judging.judge, NULL, 0, 2, NULL, report, tick, &seen, NULL), 0);
     assert_int_equal(seen.count, 0);
 }
 
@@ -146,10 +144,9 @@ TEST(cancel_running)
                                   {.problem = &problems[0],
                                    .candidate = judging_candidate("b.c", HEAD "for (;;);}\n")}};
     struct seen seen = {0};
-    struct err err = {0};
     pthread_t thread = support_set_after(&judging.cancelled, 400);
     assert_int_equal(batch_run(judging.judge, tasks, 2, 2, &judging.cancelled, report, tick, &seen,
-                               &err),
+                               NULL),
                      ERR_CANCELLED);
     pthread_join(thread, NULL);
     judging.cancelled = 0;
@@ -163,10 +160,9 @@ TEST(cancel_between)
     for (int jobs = 1; jobs <= 2; jobs++) {
         struct batch_task tasks[TASKS];
         struct seen seen = {.cancel_at = 4};
-        struct err err = {0};
         make_tasks(tasks);
         assert_int_equal(batch_run(judging.judge, tasks, TASKS, jobs, &judging.cancelled, report,
-                                   NULL, &seen, &err),
+                                   NULL, &seen, NULL),
                          ERR_CANCELLED);
         judging.cancelled = 0;
         assert_in_range(seen.count, 4, 3 + jobs);
@@ -179,11 +175,10 @@ TEST(cancelled_before)
 {
     struct batch_task tasks[TASKS];
     struct seen seen = {0};
-    struct err err = {0};
     make_tasks(tasks);
     judging.cancelled = 1;
     assert_int_equal(batch_run(judging.judge, tasks, TASKS, 2, &judging.cancelled, report, NULL,
-                               &seen, &err),
+                               &seen, NULL),
                      ERR_CANCELLED);
     judging.cancelled = 0;
     assert_int_equal(seen.count, 0);

@@ -57,9 +57,8 @@ static int compile_text(const char *name, const char *define)
 
 static int compile_source_text(const char *text)
 {
-    struct err err = {0};
     char *path = mem_printf("%s/source.c", place);
-    assert_int_equal(file_write_atomic(path, text, strlen(text), 0600, &err), 0);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), 0600, NULL), 0);
     int fd = compile_text(path, "-DCANDIDATE");
     mem_free(path);
     return fd;
@@ -222,9 +221,8 @@ TEST(fence)
 
 TEST(no_fence_at_all)
 {
-    struct err err = {0};
     sandbox->forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP);
-    assert_int_equal(open_child(probe_object, &err), ERR_INPUT);
+    assert_int_equal(open_child(probe_object, NULL), ERR_INPUT);
     assert_int_equal(child.failed.failure, FAILED_UNSUPPORTED);
     assert_non_null(strstr(child.failed.text, "neither a system-call filter"));
 }
@@ -319,7 +317,6 @@ TEST(bad_artifacts)
 
 TEST(call_and_map)
 {
-    struct err err = {0};
     int before = judging_descriptors();
     open_ready(probe_object);
     for (int i = 0; i < 5; i++) { /* a block after the other, each fresh */
@@ -327,14 +324,14 @@ TEST(call_and_map)
         struct child_time time;
         struct tensor tensor;
         layout.bytes = 4096 << i;
-        assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, &err), 0);
+        assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, NULL), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(child.process.frozen);
-        assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, &err), 0);
+        assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
         assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.freeze_us > 0);
         assert_int_equal(child_output_count(&child), 1);
-        assert_int_equal(child_output(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
-        assert_int_equal(child_output(&child, 0, 0, &tensor, &err), 0);
+        assert_int_equal(child_output(&child, 0, 1, &tensor, NULL), ERR_INTERNAL);
+        assert_int_equal(child_output(&child, 0, 0, &tensor, NULL), 0);
         assert_true(tensor.dtype == DTYPE_U8 && tensor.count == TEXT_BYTES &&
                     child.breach == CHILD_KEPT_STILL);
     }
@@ -466,15 +463,14 @@ TEST(large_claim)
                                           .dimensions = 1,
                                           .shape = {(int64_t)LIMIT_TENSOR_BYTES}}}};
     struct tensor tensor;
-    struct err err = {0};
     int object = compile_source_text(SPEAKER);
     open_ready(object);
-    assert_int_equal(speak(&done, sizeof done, false, &err), 0);
-    assert_int_equal(child_output_form(&child, 0, 0, &tensor, &err), 0);
+    assert_int_equal(speak(&done, sizeof done, false, NULL), 0);
+    assert_int_equal(child_output_form(&child, 0, 0, &tensor, NULL), 0);
     assert_true(tensor.count == LIMIT_TENSOR_BYTES && tensor.bytes == LIMIT_TENSOR_BYTES);
     assert_null(tensor.data);
     assert_null(child.outputs.buffers[0]);
-    assert_int_equal(child_output_form(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
+    assert_int_equal(child_output_form(&child, 0, 1, &tensor, NULL), ERR_INTERNAL);
     close(object);
 }
 

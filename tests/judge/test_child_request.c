@@ -44,14 +44,13 @@ static struct maker {
 static int make(struct child_builder *builder, const char *request, size_t bytes, char *text,
                 size_t text_bytes)
 {
-    struct err err;
     assert_ptr_equal(builder, &maker.builder);
     assert_int_equal(request[bytes], '\0');
     maker.calls++;
     support_pause(maker.takes_ms);
     snprintf(maker.request, sizeof maker.request, "%s", request);
     if (!maker.fails)
-        return file_memory_from("artifact", "made of it", 10, &err);
+        return file_memory_from("artifact", "made of it", 10, NULL);
     snprintf(text, text_bytes, "line 3: no such thing");
     return -1;
 }
@@ -69,8 +68,7 @@ static void must(bool fine, int status)
 static void say(int channel, const void *message, size_t bytes, const int *descriptors,
                 uint32_t count)
 {
-    struct err err;
-    must(wire_send(channel, message, bytes, descriptors, count, &err) == 0, 10);
+    must(wire_send(channel, message, bytes, descriptors, count, NULL) == 0, 10);
 }
 
 static void request_build(int channel, int request)
@@ -85,8 +83,7 @@ static uint32_t receive_built(int channel, char *text, int *artifact)
     static union wire_message answer;
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    struct err err;
-    must(wire_receive(channel, &answer, &bytes, descriptors, &err) == 0, 11);
+    must(wire_receive(channel, &answer, &bytes, descriptors, NULL) == 0, 11);
     must(answer.type == WIRE_BUILT &&
              (answer.built.failure == FAILED_NONE) == (descriptors[0] >= 0),
          12);
@@ -289,8 +286,7 @@ static void live(int channel, void (*act)(int channel))
     static union wire_message message;
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    struct err err;
-    while (wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
+    while (wire_receive(channel, &message, &bytes, descriptors, NULL) == 0) {
         act(channel);
         done.type = answer_to(message.type);
         say(channel, &done, done.type == WIRE_DONE ? sizeof done : 8, NULL, 0);
@@ -301,8 +297,7 @@ static void live(int channel, void (*act)(int channel))
 static void begin(void (*act)(int channel))
 {
     int theirs;
-    struct err err;
-    assert_int_equal(fd_message_pair(&child.process.channel, &theirs, &err), 0);
+    assert_int_equal(fd_message_pair(&child.process.channel, &theirs, NULL), 0);
     child.process.pid = fork();
     if (child.process.pid == 0) {
         setsid();
@@ -466,11 +461,10 @@ static _Atomic int cancelled;
 
 TEST(cancelled)
 {
-    struct err err = {0};
     begin(announces_forever);
     child.cancelled = &cancelled;
     pthread_t thread = support_set_after(&cancelled, 50);
-    assert_int_equal(call(WAIT_MS, &err), ERR_CANCELLED);
+    assert_int_equal(call(WAIT_MS, NULL), ERR_CANCELLED);
     pthread_join(thread, NULL);
     cancelled = 0;
 }
@@ -501,23 +495,22 @@ static void asks_between_calls(int channel)
 /* A thread of a child's may take memory after a call's end; there is nothing to build then. */
 TEST(between_calls)
 {
-    struct err err = {0};
     begin(announces_between_calls);
-    assert_int_equal(call(WAIT_MS, &err), 0);
+    assert_int_equal(call(WAIT_MS, NULL), 0);
     sandboxed_thaw(&child.process);
     for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
         support_pause(1);
     assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
-    assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
+    assert_int_equal(call(SHORT_MS, NULL), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
     assert_true(child.requests.segment_count == 1 && child.breach == CHILD_KEPT_STILL);
     reset(state);
 
     begin(asks_between_calls);
-    assert_int_equal(call(WAIT_MS, &err), 0);
+    assert_int_equal(call(WAIT_MS, NULL), 0);
     sandboxed_thaw(&child.process);
     for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
         support_pause(1);
-    assert_int_equal(call(WAIT_MS, &err), ERR_PROTOCOL);
+    assert_int_equal(call(WAIT_MS, NULL), ERR_PROTOCOL);
     assert_true(child.breach == CHILD_SPOKE);
     assert_int_equal(maker.calls, 0);
 }
@@ -711,14 +704,13 @@ static void begin_late(bool with_work, bool stays_on_gpu)
 TEST(outputs_late)
 {
     for (int with_work = 0; with_work < 2; with_work++) {
-        struct err err = {0};
         begin_late(with_work, false);
         for (int i = 0; i < 1000 && child.breach == CHILD_KEPT_STILL; i++)
-            assert_int_equal(call(WAIT_MS, &err), 0);
+            assert_int_equal(call(WAIT_MS, NULL), 0);
         assert_true(child.breach == CHILD_LATE);
         reset(state);
         begin_late(with_work, true); /* the reader of the outputs looks */
-        assert_int_equal(call(WAIT_MS, &err), 0);
+        assert_int_equal(call(WAIT_MS, NULL), 0);
         assert_false(child.breach == CHILD_LATE);
         for (int i = 0; i < WAIT_MS && !child_samples_changed(&child, outputs_stay); i++)
             support_pause(1);
@@ -733,10 +725,9 @@ TEST(broken_gpu)
     static const char *const functions[] = {"cuMemHostAlloc", "cuMemcpyDtoHAsync_v2",
                                             "cuCtxSynchronize"};
     for (size_t i = 0; i < 3; i++) {
-        struct err err = {0};
         begin(answers);
         setenv("FAKE_CUDA_FAIL", functions[i], 1); /* the child began before */
-        assert_int_equal(call(WAIT_MS, &err), i == 0 ? ERR_IO : 0);
+        assert_int_equal(call(WAIT_MS, NULL), i == 0 ? ERR_IO : 0);
         assert_false(child.breach == CHILD_LATE);
         reset(state);
     }
@@ -756,10 +747,9 @@ static void announces_again(int channel)
 /* Memory that was given up and made anew lies at the old address: the new one counts. */
 TEST(replaced_segment)
 {
-    struct err err = {0};
     begin(announces_again);
     for (char i = 0; i < 5; i++) {
-        assert_int_equal(call(WAIT_MS, &err), 0);
+        assert_int_equal(call(WAIT_MS, NULL), 0);
         assert_int_equal(child.requests.segment_count, 1);
         const char *at = (const char *)(uintptr_t)child_locate(&child, 16 * UNIT, 4);
         assert_non_null(at);

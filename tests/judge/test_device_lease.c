@@ -51,9 +51,8 @@ static int count_children(void)
 
 static void write_part(const char *name, const char *text)
 {
-    struct err err;
     char *path = support_text("%s/twice/%s", place, name);
-    assert_int_equal(file_write_atomic(path, text, strlen(text), 0644, &err), 0);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), 0644, NULL), 0);
 }
 
 FIXTURE(setup)
@@ -181,13 +180,12 @@ TEST(cancelled_while_it_waits)
 {
     static const int none = 0;
     struct gpu_unit *unit;
-    struct err err;
     pthread_t thread;
     setenv("FAKE_CUDA_DEVICES", "1", 1);
     open_judge();
     struct session *session = session_new(judge);
-    assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, &err), 0);
-    assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, NULL), 0);
+    assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, NULL, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&none), 0);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);
@@ -216,14 +214,13 @@ static void *free_the_other(void *unused)
 TEST(second_attempt_elsewhere)
 {
     struct gpu_unit *others[2];
-    struct err err;
     pthread_t thread;
     setenv("FAKE_CUDA_MEMORY", "2", 1);
     int before = judging_descriptors();
     open_judge();
     struct session *session = session_new(judge);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &others[i], &err), 0);
+        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &others[i], NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, free_the_other, NULL), 0);
     assert_int_not_equal(judge_text(session, CUDA("")), STATUS_PASSED);
     pthread_join(thread, NULL);
@@ -239,16 +236,15 @@ TEST(second_attempt_elsewhere)
 TEST(cache_of_a_failed_gpu)
 {
     struct gpu_unit *units[2];
-    struct err err;
     open_judge();
     struct session *session = session_new(judge);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_PASSED);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &units[i], &err), 0);
+        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &units[i], NULL), 0);
     assert_true(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
-    (void)!judge_probe_gpu(judge, &units[1]->facts, &err);
+    (void)!judge_probe_gpu(judge, &units[1]->facts, NULL);
     assert_true(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
-    (void)!judge_probe_gpu(judge, &units[0]->facts, &err);
+    (void)!judge_probe_gpu(judge, &units[0]->facts, NULL);
     assert_false(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
     for (int i = 0; i < 2; i++)
         gpu_pool_give_back(&judge->gpus, units[i]);

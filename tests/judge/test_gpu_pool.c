@@ -182,7 +182,6 @@ TEST(all_in_quarantine)
 /* One that does not open is passed over; memory that others have filled is no fault of it. */
 TEST(one_that_does_not_open)
 {
-    struct err err;
     open_pool("all", 60000);
     break_gpu("cuDevicePrimaryCtxRetain", "0");
     struct gpu_unit *unit = take(NULL);
@@ -190,8 +189,8 @@ TEST(one_that_does_not_open)
     assert_int_equal(pool.units[0].state, GPU_QUARANTINED);
     break_gpu("cuMemCreate", "1");
     setenv("FAKE_CUDA_ERROR", "2", 1);
-    assert_false(gpu_pool_suspect(&pool, unit, &err));
-    assert_int_equal(gpu_pool_try(&pool, unit, &err), 0);
+    assert_false(gpu_pool_suspect(&pool, unit, NULL));
+    assert_int_equal(gpu_pool_try(&pool, unit, NULL), 0);
 }
 
 /* A context that broke while it was not taken is found when it is taken next. */
@@ -237,8 +236,7 @@ static void *takes(void *trouble)
     struct gpu_unit *before = NULL;
     for (int i = 0; i < 200; i++) {
         struct gpu_unit *unit = NULL;
-        struct err err;
-        if (gpu_pool_take(&pool, before, &unit, &err) < 0)
+        if (gpu_pool_take(&pool, before, &unit, NULL) < 0)
             return trouble;
         if (!gpu_unit_context(unit)->open)
             return trouble;
@@ -275,8 +273,7 @@ struct guest {
 static void *visit(void *argument)
 {
     struct guest *guest = argument;
-    struct err err;
-    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, &guest->cancelled, &err);
+    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, &guest->cancelled, NULL);
     if (guest->result < 0)
         return NULL;
     guest->inside = 1;
@@ -343,11 +340,10 @@ TEST(slots)
 
 TEST(cancelled_outside)
 {
-    struct err err;
     struct guest waiting[2];
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
-    assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, NULL, NULL), 0);
     begin(&waiting[0], unit, 1);
     begin(&waiting[1], unit, MOST);
     support_pause(2);
@@ -359,7 +355,7 @@ TEST(cancelled_outside)
     }
     gpu_pool_free_slots(&pool, unit, MOST);
     assert_int_equal(unit->slots_used | unit->wanting_several, 0);
-    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, NULL, &err), 0); /* freed again */
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, NULL, NULL), 0); /* freed again */
     gpu_pool_free_slots(&pool, unit, 1);
 }
 
@@ -392,9 +388,8 @@ TEST(alone)
 static void *come_and_go(void *argument)
 {
     struct guest *guest = argument;
-    struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
-        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, NULL, &err);
+        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->slots, NULL, NULL);
         if (guest->result == 0 && guest->unit->slots_used > MOST)
             guest->result = ERR_INTERNAL;
         gpu_pool_free_slots(&pool, guest->unit, guest->slots);

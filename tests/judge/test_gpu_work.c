@@ -60,7 +60,6 @@ TEST(small)
 /* More elements than all threads of a launch: each takes several. */
 TEST(large)
 {
-    struct err err;
     enum { COUNT = 4096 * 256 + 999 };
     struct gpu_memory memory[2];
     struct gpu_memory found;
@@ -71,19 +70,19 @@ TEST(large)
                               .count = COUNT,
                               .tolerance = {.exact = true}};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(gpu_memory_make(&memory[i], &gpu, COUNT, &err), 0);
-        assert_int_equal(gpu_memory_fill(&memory[i], 0, 7, COUNT, &err), 0);
+        assert_int_equal(gpu_memory_make(&memory[i], &gpu, COUNT, NULL), 0);
+        assert_int_equal(gpu_memory_fill(&memory[i], 0, 7, COUNT, NULL), 0);
     }
-    assert_int_equal(gpu_memory_make(&found, &gpu, sizeof finding, &err), 0);
+    assert_int_equal(gpu_memory_make(&found, &gpu, sizeof finding, NULL), 0);
     for (int wrong = 0; wrong < 2; wrong++) {
-        assert_int_equal(gpu_memory_fill(&memory[1], COUNT - 1, 7 + (unsigned char)wrong, 1, &err),
+        assert_int_equal(gpu_memory_fill(&memory[1], COUNT - 1, 7 + (unsigned char)wrong, 1, NULL),
                          0);
-        assert_int_equal(gpu_memory_fill(&found, 0, 0, sizeof finding, &err), 0);
+        assert_int_equal(gpu_memory_fill(&found, 0, 0, sizeof finding, NULL), 0);
         assert_int_equal(gpu_work_compare(&work, &spec, memory[0].address, memory[1].address,
-                                          found.address, &err),
+                                          found.address, NULL),
                          0);
-        assert_int_equal(gpu_work_wait(&work, &err), 0);
-        assert_int_equal(gpu_memory_read(&found, 0, &finding, sizeof finding, &err), 0);
+        assert_int_equal(gpu_work_wait(&work, NULL), 0);
+        assert_int_equal(gpu_memory_read(&found, 0, &finding, sizeof finding, NULL), 0);
         gpu_work_difference(&spec, &finding, &difference);
         assert_int_equal(difference.mismatches, wrong);
         assert_int_equal(difference.first_index, wrong ? COUNT - 1 : 0);
@@ -97,24 +96,23 @@ TEST(large)
 /* Whatever the driver refuses is an error. */
 TEST(refusals)
 {
-    struct err err;
     struct gpu_work other;
     static const char *const functions[] = {"cuCtxSetCurrent", "cuModuleLoadData",
                                             "cuModuleGetFunction"};
     for (size_t i = 0; i < 3; i++) {
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
-        assert_int_equal(gpu_work_open(&other, &gpu, image, &err), ERR_IO);
+        assert_int_equal(gpu_work_open(&other, &gpu, image, NULL), ERR_IO);
         assert_null(other.gpu);
         fake_cuda_clean(state);
     }
     static const char nonsense[64] = "no cubin";
-    assert_int_equal(gpu_work_open(&other, &gpu, nonsense, &err), ERR_IO);
+    assert_int_equal(gpu_work_open(&other, &gpu, nonsense, NULL), ERR_IO);
     struct gpu_addresses none = {0};
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernel", 1);
     char into[GPU_ADDRESSES * GPU_ADDRESS_BYTES];
-    assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
+    assert_int_equal(gpu_work_gather(&work, &none, into, NULL), ERR_IO);
     fake_cuda_clean(state);
     setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);
-    assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
-    assert_int_equal(gpu_work_wait(&work, &err), ERR_IO);
+    assert_int_equal(gpu_work_gather(&work, &none, into, NULL), ERR_IO);
+    assert_int_equal(gpu_work_wait(&work, NULL), ERR_IO);
 }

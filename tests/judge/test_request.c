@@ -125,17 +125,16 @@ TEST(too_large)
     char *text = mem_alloc(LIMIT_SOURCE_BYTES + 2);
     for (size_t i = 0; i < COUNT(limits); i++) {
         struct evaluation_request request;
-        struct err err = {0};
         json_t *object = support_json(limits[i].text);
         json_t *container = json_object_get(object, limits[i].container);
         memset(text, 'x', LIMIT_SOURCE_BYTES + 1);
         text[limits[i].most] = '\0';
         json_object_set_new(container, limits[i].key, json_text(text));
-        assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
+        assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
         text[limits[i].most] = 'x';
         text[limits[i].most + 1] = '\0';
         json_object_set_new(container, limits[i].key, json_text(text));
-        assert_int_equal(evaluation_request_parse(object, &request, &err), ERR_LIMIT);
+        assert_int_equal(evaluation_request_parse(object, &request, NULL), ERR_LIMIT);
         json_decref(object);
     }
     mem_free(text);
@@ -145,14 +144,13 @@ TEST(settings)
 {
     struct settings base, out;
     struct evaluation_request request;
-    struct err err = {0};
     settings_init(&base);
     json_t *object = support_json(
         "{" PROBLEM ", " CANDIDATE
         ", \"settings\": {\"check.trials\": 7, \"timing.max_samples\": 20, "
         "\"torch.compile\": \"default\"}}");
-    assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
-    assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), 0);
+    assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
+    assert_int_equal(evaluation_request_settings(&request, &base, &out, NULL), 0);
     assert_int_equal(check_settings(&out)->trials, 7);
     assert_int_equal(timing_settings(&out)->max_samples, 20);
     assert_int_equal(torch_settings(&out)->compile, TORCH_COMPILE_DEFAULT);
@@ -160,7 +158,7 @@ TEST(settings)
     assert_int_equal(torch_settings(&base)->compile, TORCH_EAGER);
     settings_deinit(&out);
     set(&base, "timing.min_samples=50"); /* which no single value shows */
-    assert_int_equal(evaluation_request_settings(&request, &base, &out, &err), ERR_INPUT);
+    assert_int_equal(evaluation_request_settings(&request, &base, &out, NULL), ERR_INPUT);
     json_decref(object);
     settings_deinit(&base);
 }
@@ -190,12 +188,11 @@ TEST(hash)
     };
     for (size_t i = 0; i < COUNT(pairs); i++) {
         struct evaluation_request request;
-        struct err err = {0};
         char hashes[2][HASH_HEX_BYTES];
         json_t *one = support_json(pairs[i].one), *two = support_json(pairs[i].two);
-        assert_int_equal(evaluation_request_parse(one, &request, &err), 0);
+        assert_int_equal(evaluation_request_parse(one, &request, NULL), 0);
         evaluation_request_hash(&request, "", hashes[0]);
-        assert_int_equal(evaluation_request_parse(two, &request, &err), 0);
+        assert_int_equal(evaluation_request_parse(two, &request, NULL), 0);
         evaluation_request_hash(&request, "", hashes[1]);
         assert_int_equal(strcmp(hashes[0], hashes[1]) == 0, pairs[i].same);
         evaluation_request_hash(&request, "another problem", hashes[0]);
@@ -208,9 +205,8 @@ TEST(hash)
 TEST(refusal)
 {
     struct evaluation_request request;
-    struct err err = {0};
     json_t *object = support_json("{\"id\": \"x\", \"refused\": \"because\"}");
-    assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
+    assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
     struct verdict verdict;
     evaluation_request_refuse(&request, request.refused, &verdict);
     assert_int_equal(verdict.status, STATUS_UNSUPPORTED);

@@ -68,8 +68,7 @@ static void expect_the_end(const void *address)
     static union wire_message message;
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    struct err err;
-    assert_int_equal(wire_receive(judge, &message, &bytes, descriptors, &err), 0);
+    assert_int_equal(wire_receive(judge, &message, &bytes, descriptors, NULL), 0);
     assert_int_equal(message.type, WIRE_SEGMENT);
     assert_int_equal(message.segment.address, (uintptr_t)address);
     assert_true(descriptors[0] < 0 && message.segment.bytes == 0);
@@ -238,13 +237,12 @@ TEST(exhaustion)
 
 TEST(map)
 {
-    struct err err;
     struct gpu_memory slots[2];
     int pipes[2];
     assert_int_equal(pipe(pipes), 0);
     int before = judging_descriptors();
     for (int i = 0; i < 2; i++) { /* the second takes the place of the first */
-        assert_int_equal(gpu_memory_make(&slots[i], &gpu, 3 * UNIT, &err), 0);
+        assert_int_equal(gpu_memory_make(&slots[i], &gpu, 3 * UNIT, NULL), 0);
         char *mapped = (char *)(uintptr_t)segments_map(slots[i].fd, slots[i].bytes);
         assert_non_null(mapped);
         ((char *)(uintptr_t)slots[i].address)[3 * UNIT - 1] = (char)('x' + i);
@@ -285,9 +283,8 @@ static void *listen_all(void *heard)
     static union wire_message message;
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    struct err err;
     while (*(int *)heard < 2 * THREADS * ROUNDS &&
-           wire_receive(judge, &message, &bytes, descriptors, &err) == 0) {
+           wire_receive(judge, &message, &bytes, descriptors, NULL) == 0) {
         *(int *)heard += message.type == WIRE_SEGMENT;
         if (descriptors[0] >= 0)
             close(descriptors[0]);

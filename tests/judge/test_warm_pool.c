@@ -102,12 +102,11 @@ TEST_GROUP(open_all, close_all);
 
 static void open_pool(uint32_t processes)
 {
-    struct err err;
     struct warm_pool_options options = {.standby = standby,
                                         .sandbox = sandbox,
                                         .gpu = gpu,
                                         .processes = processes};
-    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
     if (!boxes_have_scratch)
         skip();
 }
@@ -163,12 +162,11 @@ TEST(warm)
     assert_sandboxed(2);
     for (int i = 0; i < 2; i++) {
         struct sandboxed process;
-        struct err err;
         int descriptors[WIRE_DESCRIPTORS];
         size_t bytes;
         take(&process);
-        assert_int_equal(wire_send(process.channel, &open, sizeof open, NULL, 0, &err), 0);
-        assert_int_equal(wire_receive(process.channel, &message, &bytes, descriptors, &err), 0);
+        assert_int_equal(wire_send(process.channel, &open, sizeof open, NULL, 0, NULL), 0);
+        assert_int_equal(wire_receive(process.channel, &message, &bytes, descriptors, NULL), 0);
         assert_int_equal(message.type, WIRE_FAILED);
         assert_string_equal(message.failed.text, "1 times, for GPU-sixteen, 3 queues");
         sandboxed_close(&process);
@@ -218,12 +216,11 @@ TEST(dead)
 /* While one evaluation is on the GPU, only processes that are waited for. */
 TEST(busy)
 {
-    struct err err;
     struct sandboxed process;
     static _Atomic int busy = 1;
     struct warm_pool_options options = {
         .standby = standby, .sandbox = sandbox, .gpu = gpu, .processes = 2, .busy = &busy};
-    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
     if (!boxes_have_scratch)
         skip();
     warm_pool_wake(NULL);
@@ -260,17 +257,16 @@ TEST(dropped)
 /* If none can be started, the pool tries again only when one is waited for. */
 TEST(no_server)
 {
-    struct err err;
     struct sandboxed process;
     struct standby *broken;
     const char *argv[] = {"/bin/false", NULL};
     const char *const environment[] = {NULL};
-    assert_int_equal(standby_open(&broken, argv, environment, WAIT_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&broken, argv, environment, WAIT_MS, NULL, NULL), 0);
     struct warm_pool_options options = {.standby = broken,
                                         .sandbox = sandbox,
                                         .gpu = gpu,
                                         .processes = 2};
-    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
     warm_pool_expect(pool, 4);
     for (int i = 0; i < 4; i++) {
         assert_false(warm_pool_take(pool, NULL, &process));
@@ -365,7 +361,6 @@ static void *hope(void *argument)
  * thread that waits, whether its death is found at the start or when it is taken. */
 TEST(dying)
 {
-    struct err err;
     struct standby *dying;
     struct hopeful hopeful = {0};
     pthread_t thread;
@@ -373,9 +368,9 @@ TEST(dying)
     const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&dying, argv, environment, WAIT_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&dying, argv, environment, WAIT_MS, NULL, NULL), 0);
     struct warm_pool_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
-    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * WAIT_MS * INT64_C(1000000);
     while (!hopeful.done && clock_now_ns() < deadline_ns)
@@ -392,19 +387,18 @@ TEST(dying)
 /* A process that could not get ready is not handed out, and no thread waits for the next one. */
 TEST(unready)
 {
-    struct err err;
     struct sandboxed process;
     struct standby *unready;
     const char *argv[] = {"/proc/self/exe", "--serve-unready", NULL};
     const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&unready, argv, environment, WAIT_MS, NULL, &err), 0);
+    assert_int_equal(standby_open(&unready, argv, environment, WAIT_MS, NULL, NULL), 0);
     struct warm_pool_options options = {.standby = unready,
                                         .sandbox = sandbox,
                                         .gpu = gpu,
                                         .processes = 2};
-    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
     for (int i = 0; i < 3; i++)
         assert_false(warm_pool_take(pool, NULL, &process));
     warm_pool_close(pool);
@@ -420,7 +414,6 @@ static int serve(bool dying, bool unready)
     static union wire_message message;
     static struct wire_failed report = {.type = WIRE_FAILED, .failure = FAILED_LOAD};
     struct wire_warm warm = {0};
-    struct err err;
     uint32_t layers;
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
@@ -428,7 +421,7 @@ static int serve(bool dying, bool unready)
     if (server_ready(SERVER_CONTROL_FD) < 0)
         return 2;
     int channel = server_loop(SERVER_CONTROL_FD, &entered, &layers);
-    while (channel >= 0 && wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
+    while (channel >= 0 && wire_receive(channel, &message, &bytes, descriptors, NULL) == 0) {
         if (message.type == WIRE_WARM) {
             warm = message.warm;
             times++;
@@ -441,7 +434,7 @@ static int serve(bool dying, bool unready)
         }
         snprintf(report.text, sizeof report.text, "%d times, for %s, %u queues", times,
                  warm.gpu.uuid, warm.gpu.queues);
-        if (wire_send(channel, &report, sizeof report, NULL, 0, &err) < 0)
+        if (wire_send(channel, &report, sizeof report, NULL, 0, NULL) < 0)
             return 1;
     }
     return 0;

@@ -141,7 +141,6 @@ TEST(marks)
         {CHAT_THINKER, true, "<think>a</think>so", "a\n</think>\n\nso<|im_end|>"},
     };
     struct buf mask, text;
-    struct err err = {0};
     buf_init(&mask, TEXT_BYTES);
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -151,11 +150,11 @@ TEST(marks)
         struct tokens ids = {0};
         buf_reset(&mask);
         buf_reset(&text);
-        assert_int_equal(chat_encode(learned, messages, 2, &options, &ids, &mask, &err), 0);
+        assert_int_equal(chat_encode(learned, messages, 2, &options, &ids, &mask, NULL), 0);
         assert_int_equal(ids.count, mask.len);
         for (size_t k = 0; k < ids.count; k++)
             if (mask.data[k])
-                assert_int_equal(tokenizer_decode(learned, &ids.ids[k], 1, false, &text, &err), 0);
+                assert_int_equal(tokenizer_decode(learned, &ids.ids[k], 1, false, &text, NULL), 0);
         assert_string_equal(text.data, cases[i].marked);
         tokens_deinit(&ids);
     }
@@ -221,14 +220,13 @@ TEST(style_of_a_directory)
         {"chat_template.jinja", "<|im_start|> <think>", 0, CHAT_THINKER},
     };
     enum chat_style style;
-    struct err err;
-    assert_int_equal(chat_style_of(scratch_path(""), &style, &err), 0);
+    assert_int_equal(chat_style_of(scratch_path(""), &style, NULL), 0);
     assert_int_equal(style, CHAT_PLAIN);
     for (size_t i = 0; i < COUNT(files); i++) {
         scratch_write(files[i].name, files[i].text, strlen(files[i].text));
-        assert_int_equal(chat_style_of(scratch_path(""), &style, &err), files[i].result);
+        assert_int_equal(chat_style_of(scratch_path(""), &style, NULL), files[i].result);
         if (files[i].result == 0)
             assert_int_equal(style, files[i].style);
     }
-    assert_int_equal(chat_style_of("/nowhere", &style, &err), 0);
+    assert_int_equal(chat_style_of("/nowhere", &style, NULL), 0);
 }

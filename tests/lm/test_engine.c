@@ -82,7 +82,6 @@ TEST(many_threads)
 {
     struct asker askers[THREADS] = {0};
     struct lm_sample alone[2];
-    struct err err;
     for (size_t i = 0; i < THREADS; i++) {
         askers[i].seed = 1000 * i;
         assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
@@ -93,7 +92,7 @@ TEST(many_threads)
         for (uint64_t n = 0; n < ROUNDS; n++) {
             struct lm_request request = request_of(2, askers[i].seed + 10 * n, 12);
             assert_int_equal(askers[i].result, 0);
-            assert_int_equal(lm_engine_run(engine, &request, alone, NULL, &err), 0);
+            assert_int_equal(lm_engine_run(engine, &request, alone, NULL, NULL), 0);
             for (int s = 0; s < 2; s++) {
                 assert_int_equal(alone[s].count, 12);
                 tiny_assert_same(&alone[s], &askers[i].samples[n][s], "in a crowd");
@@ -144,14 +143,13 @@ TEST(stop)
 {
     struct lm_sample samples[3];
     _Atomic int stop = 1;
-    struct err err = {0};
     struct lm_request request = request_of(3, 3, 70);
-    assert_int_equal(lm_engine_run(engine, &request, samples, &stop, &err), ERR_CANCELLED);
+    assert_int_equal(lm_engine_run(engine, &request, samples, &stop, NULL), ERR_CANCELLED);
     for (int i = 0; i < 3; i++)
         assert_int_equal(samples[i].finish, LM_CANCELLED);
     release(samples, 3);
     stop = 0;
-    assert_int_equal(lm_engine_run(engine, &request, samples, &stop, &err), 0);
+    assert_int_equal(lm_engine_run(engine, &request, samples, &stop, NULL), 0);
     release(samples, 3);
 }
 
@@ -257,18 +255,17 @@ static void *change_weights(void *argument)
 TEST(cancel_while_a_change_waits)
 {
     struct counts first = {0}, second = {0}, third = {0};
-    struct err err = {0};
     uint64_t id[3];
     struct counts *counts[] = {&first, &second, &third};
     struct lm_request request = request_of(1, 8, 70);
     request.on_event = count_event;
     request.context = counts[0];
-    assert_int_equal(lm_engine_submit(engine, &request, &id[0], &err), 0);
+    assert_int_equal(lm_engine_submit(engine, &request, &id[0], NULL), 0);
     struct changer changer = {.weights = {.tiny = &tiny, .counts = &first, .seed = 2}};
     assert_int_equal(pthread_create(&changer.thread, NULL, change_weights, &changer), 0);
     for (size_t i = 1; i < 3; i++) {
         request.context = counts[i];
-        assert_int_equal(lm_engine_submit(engine, &request, &id[i], &err), 0);
+        assert_int_equal(lm_engine_submit(engine, &request, &id[i], NULL), 0);
     }
     lm_engine_cancel(engine, id[1]);
     pthread_join(changer.thread, NULL);
@@ -286,13 +283,12 @@ TEST(close)
 {
     for (size_t waited = 0; waited < 3; waited++) {
         struct counts counts = {0};
-        struct err err = {0};
         uint64_t id;
         struct lm_request request = request_of(5, 8, 70);
         request.on_event = count_event;
         request.context = &counts;
         for (int i = 0; i < 3; i++)
-            assert_int_equal(lm_engine_submit(engine, &request, &id, &err), 0);
+            assert_int_equal(lm_engine_submit(engine, &request, &id, NULL), 0);
         wait_until(&counts.tokens, 40 * waited);
         end(state);
         assert_int_equal(counts.ended, 15);

@@ -43,19 +43,18 @@ TEST(questions)
     struct policy_request request = {.messages = messages, .seed = ((uint64_t)1 << 40) + 5};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
-        struct err err = {0};
         struct buf out;
         json_t *extra;
         settings_init(&settings);
         buf_init(&out, 4096);
         for (size_t n = 0; n < 4 && rows[i].assignments[n]; n++)
             set(&settings, rows[i].assignments[n]);
-        assert_int_equal(openai_extra(policy_settings(&settings)->extra, &extra, &err), 0);
-        assert_int_equal(openai_body(&settings, "m", extra, &request, &out, &err), 0);
+        assert_int_equal(openai_extra(policy_settings(&settings)->extra, &extra, NULL), 0);
+        assert_int_equal(openai_body(&settings, "m", extra, &request, &out, NULL), 0);
         assert_string_equal(out.data, rows[i].expected);
         out.max_bytes = out.len - 1;
         buf_reset(&out);
-        assert_int_equal(openai_body(&settings, "m", extra, &request, &out, &err), ERR_LIMIT);
+        assert_int_equal(openai_body(&settings, "m", extra, &request, &out, NULL), ERR_LIMIT);
         json_decref(extra);
         buf_deinit(&out);
         settings_deinit(&settings);
@@ -139,9 +138,8 @@ TEST(usage)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
-        struct err err;
         openai_reading_init(&reading);
-        assert_int_equal(openai_read_event(&reading, rows[i].event, strlen(rows[i].event), &err),
+        assert_int_equal(openai_read_event(&reading, rows[i].event, strlen(rows[i].event), NULL),
                          0);
         assert_int_equal(reading.prompt_tokens, rows[i].prompt);
         assert_int_equal(reading.completion_tokens, rows[i].completion);
@@ -156,13 +154,12 @@ TEST(too_large)
     const size_t half = LIMIT_ANSWER_BYTES / 2;
     char *text = mem_alloc(half + 1);
     struct openai_reading reading;
-    struct err err;
     memset(text, 'x', half);
     char *event = mem_printf("{\"choices\": [{\"delta\": {\"content\": \"%s\"}}]}", text);
     openai_reading_init(&reading);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), 0);
-    assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), ERR_LIMIT);
+        assert_int_equal(openai_read_event(&reading, event, strlen(event), NULL), 0);
+    assert_int_equal(openai_read_event(&reading, event, strlen(event), NULL), ERR_LIMIT);
     openai_reading_deinit(&reading);
     mem_free(event);
     mem_free(text);
@@ -185,9 +182,8 @@ TEST(whole)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
-        struct err err;
         openai_reading_init(&reading);
-        assert_int_equal(openai_read_whole(&reading, rows[i].body, strlen(rows[i].body), &err),
+        assert_int_equal(openai_read_whole(&reading, rows[i].body, strlen(rows[i].body), NULL),
                          rows[i].result);
         assert_int_equal(openai_reading_is_whole(&reading), rows[i].result == 0);
         assert_string_equal(reading.text.data, rows[i].text);

@@ -415,22 +415,21 @@ TEST(export)
 TEST(refusals)
 {
     struct train_backend *opened = NULL;
-    struct err err = {0};
     char *where = NULL;
     open_backend("reference", 0);
     const char *directory = scratch_path("");
     struct train_backend_options options = options_of("reference", 0);
     options.model = "/nowhere";
-    assert_int_equal(train_backend_open(&opened, &options, &err), ERR_MISSING);
+    assert_int_equal(train_backend_open(&opened, &options, NULL), ERR_MISSING);
     options.tokenizer = directory;
-    assert_int_equal(train_backend_open(&opened, &options, &err), ERR_MISSING);
+    assert_int_equal(train_backend_open(&opened, &options, NULL), ERR_MISSING);
     assert_null(opened);
     static const char *const names[] = {"", "..", "a/b"};
     for (size_t i = 0; i < COUNT(names); i++)
-        assert_int_equal(train_backend_save(backend, directory, names[i], &where, &err), ERR_INPUT);
+        assert_int_equal(train_backend_save(backend, directory, names[i], &where, NULL), ERR_INPUT);
     static const char *const places[] = {"", "model", "checkpoints/../x", "/etc"};
     for (size_t i = 0; i < COUNT(places); i++)
-        assert_int_equal(train_backend_forget(backend, directory, places[i], &err), ERR_INPUT);
+        assert_int_equal(train_backend_forget(backend, directory, places[i], NULL), ERR_INPUT);
 }
 
 /* A checkpoint that is cut short: said with each call, until one is loaded that is whole. */

@@ -31,8 +31,7 @@ TEST(summary)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem = {0};
-        struct err err = {0};
-        int result = torch_parse(&problem, "x.py", rows[i].text, strlen(rows[i].text), &err);
+        int result = torch_parse(&problem, "x.py", rows[i].text, strlen(rows[i].text), NULL);
         if (!rows[i].summary) {
             assert_int_equal(result, ERR_INPUT);
         } else {

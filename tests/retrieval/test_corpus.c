@@ -128,10 +128,9 @@ TEST(archive)
         enum corpus_fate fate;
         struct corpus *corpus;
         struct example example;
-        struct err err;
         json_t *line = json_loads(rows[i].text, 0, NULL);
-        assert_int_equal(corpus_open(&corpus, &rows[i].options, &err), 0);
-        assert_int_equal(corpus_read_line(corpus, line, &example, &fate, &err), 0);
+        assert_int_equal(corpus_open(&corpus, &rows[i].options, NULL), 0);
+        assert_int_equal(corpus_read_line(corpus, line, &example, &fate, NULL), 0);
         assert_int_equal(fate, rows[i].fate);
         if (rows[i].text == text) {
             assert_string_equal(example.problem, "level2/17");
@@ -184,7 +183,6 @@ TEST(file)
     struct corpus_options options = {0};
     struct corpus_counts counts;
     struct seen seen;
-    struct err err;
     struct buf text;
     buf_init(&text, (size_t)16 << 20);
     buf_puts(&text, "{\"python_code\": \"p\", \"triton_code\": \"t\", \"entry_point\": \"A\"}\n"
@@ -205,7 +203,7 @@ TEST(file)
                   "{\"reference\": \"r\", \"solution\": \"s\", \"language\": "
                   "\"c\", \"name\": \"B\"}\n");
     support_write(directory, "notes.txt", "none\n");
-    assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
+    assert_int_equal(read_path(directory, &options, &seen, &counts, NULL), 0);
     assert_string_equal(seen.names, "A:triton Z:triton B:c ");
     assert_int_equal(counts.fates[CORPUS_TAKEN], 3);
     assert_int_equal(counts.fates[CORPUS_LARGE], 1);
@@ -246,8 +244,7 @@ TEST(problems_and_trajectories)
     struct corpus_options options = {.search_paths = &search_paths};
     struct corpus_counts counts;
     struct seen seen;
-    struct err err;
-    assert_int_equal(read_path(root, &options, &seen, &counts, &err), 0);
+    assert_int_equal(read_path(root, &options, &seen, &counts, NULL), 0);
     assert_true(seen.count > 90);
     assert_non_null(strstr(seen.names, "attention:c attention:cuda "));
     assert_int_equal(counts.bad, 0);
@@ -260,7 +257,7 @@ TEST(problems_and_trajectories)
         "{\"episode\": \"2\", \"problem\": \"softmax\", \"problem_hash\": \"0123\", "
         "\"language\": \"c\", \"best_turn\": 0, \"turns\": [{\"correct\": true, \"code\": "
         "\"old\"}]}\n");
-    assert_int_equal(read_path(directory, &options, &seen, &counts, &err), 0);
+    assert_int_equal(read_path(directory, &options, &seen, &counts, NULL), 0);
     assert_string_equal(seen.names, "softmax:c ");
     assert_int_equal(counts.fates[CORPUS_FOREIGN], 1); /* of a problem that was another one then */
 }

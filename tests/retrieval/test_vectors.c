@@ -59,12 +59,11 @@ TEST(files)
     char *path = support_text("%s/vectors.f32", support_directory());
     float data[6] = {1, 0, 0, 1, 0.6F, 0.8F};
     struct vectors vectors;
-    struct err err;
-    assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), ERR_IO);
-    assert_int_equal(file_write_atomic(path, data, sizeof data, 0644, &err), 0);
-    assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), 0);
+    assert_int_equal(vectors_open(&vectors, path, 3, 2, NULL), ERR_IO);
+    assert_int_equal(file_write_atomic(path, data, sizeof data, 0644, NULL), 0);
+    assert_int_equal(vectors_open(&vectors, path, 3, 2, NULL), 0);
     assert_memory_equal(vectors.data, data, sizeof data);
     vectors_close(&vectors);
-    assert_int_equal(vectors_open(&vectors, path, 4, 2, &err), ERR_PROTOCOL);
-    assert_int_equal(vectors_open(&vectors, path, 0, 0, &err), ERR_PROTOCOL);
+    assert_int_equal(vectors_open(&vectors, path, 4, 2, NULL), ERR_PROTOCOL);
+    assert_int_equal(vectors_open(&vectors, path, 0, 0, NULL), ERR_PROTOCOL);
 }

@@ -112,22 +112,21 @@ TEST(kinds)
     static const double values[] = {1, 2, NAN, 3, INFINITY};
     static const struct event_file_hparam hparams[] = {{"lr", NULL, 0.5}, {"model", "tiny", 0}};
     struct event_file events;
-    struct err err = {0};
-    assert_int_equal(event_file_open(&events, directory, 0, &err), 0);
+    assert_int_equal(event_file_open(&events, directory, 0, NULL), 0);
     char *path = mem_strdup(events.path);
     assert_int_equal(count_records(path), 2); /* its version and its beginning */
-    assert_int_equal(event_file_scalar(&events, 1, "Reward/Mean", 0.5, &err), 0);
-    assert_int_equal(event_file_scalar(&events, 1, "Reward/Std", NAN, &err), 0);
-    assert_int_equal(event_file_text(&events, 1, "Best", "**fast**", &err), 0);
-    assert_int_equal(event_file_histogram(&events, 1, "Speedups", values, 5, &err), 0);
-    assert_int_equal(event_file_hparams(&events, "run", hparams, 2, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "Reward/Mean", 0.5, NULL), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "Reward/Std", NAN, NULL), 0);
+    assert_int_equal(event_file_text(&events, 1, "Best", "**fast**", NULL), 0);
+    assert_int_equal(event_file_histogram(&events, 1, "Speedups", values, 5, NULL), 0);
+    assert_int_equal(event_file_hparams(&events, "run", hparams, 2, NULL), 0);
     assert_int_equal(count_records(path), 7);
-    assert_int_equal(event_file_histogram(&events, 1, "Nothing", values + 2, 1, &err), 0);
+    assert_int_equal(event_file_histogram(&events, 1, "Nothing", values + 2, 1, NULL), 0);
     assert_int_equal(count_records(path), 7);
-    assert_int_equal(event_file_scalar(&events, 1, "\xff", 1, &err), ERR_INPUT);
+    assert_int_equal(event_file_scalar(&events, 1, "\xff", 1, NULL), ERR_INPUT);
     char *large = mem_alloc(LIMIT_TFEVENT_BYTES + 2);
     memset(large, 'x', LIMIT_TFEVENT_BYTES + 1);
-    assert_int_equal(event_file_text(&events, 1, "Best", large, &err), ERR_LIMIT);
+    assert_int_equal(event_file_text(&events, 1, "Best", large, NULL), ERR_LIMIT);
     assert_int_equal(count_records(path), 7);
     mem_free(large);
     event_file_close(&events);
@@ -140,7 +139,6 @@ TEST(names_ascend)
     static const char *const old[] = {"events.out.tfevents.0000000007.host.1.0",
                                       "events.out.tfevents.9000000000.host"};
     struct event_file events;
-    struct err err = {0};
     char *before = mem_strdup("");
     for (size_t i = 0; i < 6; i++) {
         if (i < 2) {
@@ -148,7 +146,7 @@ TEST(names_ascend)
             assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
             mem_free(path);
         }
-        assert_int_equal(event_file_open(&events, directory, i, &err), 0);
+        assert_int_equal(event_file_open(&events, directory, i, NULL), 0);
         assert_true(strcmp(events.path, before) > 0);
         mem_free(before);
         before = mem_strdup(events.path);
@@ -162,21 +160,20 @@ TEST(full_disk)
 {
     struct event_file events;
     struct stat status;
-    struct err err = {0};
     struct rlimit old;
-    assert_int_equal(event_file_open(&events, directory, 0, &err), 0);
-    assert_int_equal(event_file_scalar(&events, 1, "a", 1, &err), 0);
+    assert_int_equal(event_file_open(&events, directory, 0, NULL), 0);
+    assert_int_equal(event_file_scalar(&events, 1, "a", 1, NULL), 0);
     assert_int_equal(stat(events.path, &status), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     struct rlimit tight = {(rlim_t)status.st_size + 10, old.rlim_max};
     sighandler_t handler = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-    int result = event_file_scalar(&events, 2, "a", 1, &err);
+    int result = event_file_scalar(&events, 2, "a", 1, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(result, ERR_IO);
     assert_int_equal(count_records(events.path), 3);
-    assert_int_equal(event_file_scalar(&events, 3, "a", 1, &err), 0);
+    assert_int_equal(event_file_scalar(&events, 3, "a", 1, NULL), 0);
     assert_int_equal(count_records(events.path), 4);
     event_file_close(&events);
 }

@@ -77,8 +77,7 @@ static int in_child(const char *directory, uint64_t steps)
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        struct err err = {0};
-        int result = writer_run(directory, &settings, steps, NULL, &err);
+        int result = writer_run(directory, &settings, steps, NULL, NULL);
         _exit(-result);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -101,8 +100,7 @@ static const struct change {
 static void make_begun(const char *directory)
 {
     char *path = mem_printf("%s/" RUN_METRICS, directory);
-    struct err err;
-    assert_int_equal(file_write_atomic(path, "{}\n", 3, 0644, &err), 0);
+    assert_int_equal(file_write_atomic(path, "{}\n", 3, 0644, NULL), 0);
     mem_free(path);
 }
 
@@ -110,16 +108,15 @@ static void make_begun(const char *directory)
 TEST(settings_of_nothing)
 {
     struct settings changed;
-    struct err err;
     char *directory = in("nothing");
-    assert_int_equal(file_make_directories(directory, 0755, &err), 0);
+    assert_int_equal(file_make_directories(directory, 0755, NULL), 0);
     settings_init(&changed);
-    assert_int_equal(settings_assign(&changed, "gym.turns=7", &err), 0);
-    assert_int_equal(run_settings_settle(directory, &settings, &err), 0);
-    assert_int_equal(run_settings_settle(directory, &changed, &err), 0);
+    assert_int_equal(settings_assign(&changed, "gym.turns=7", NULL), 0);
+    assert_int_equal(run_settings_settle(directory, &settings, NULL), 0);
+    assert_int_equal(run_settings_settle(directory, &changed, NULL), 0);
     make_begun(directory);
-    assert_int_equal(run_settings_settle(directory, &settings, &err), ERR_INPUT);
-    assert_int_equal(run_settings_settle(directory, &changed, &err), 0);
+    assert_int_equal(run_settings_settle(directory, &settings, NULL), ERR_INPUT);
+    assert_int_equal(run_settings_settle(directory, &changed, NULL), 0);
     settings_deinit(&changed);
     mem_free(directory);
 }
@@ -276,8 +273,7 @@ static bool run_and_kill(const char *directory, unsigned *seed)
     bool at_once = rand_r(seed) % 3 == 0;
     pid_t pid = fork();
     if (pid == 0) {
-        struct err err;
-        _exit(writer_run(directory, &settings, STEPS, NULL, &err) < 0);
+        _exit(writer_run(directory, &settings, STEPS, NULL, NULL) < 0);
     }
     while (!at_once && lines_of(directory, RUN_METRICS) < wanted &&
            waitpid(pid, &status, WNOHANG) == 0)
@@ -491,14 +487,13 @@ TEST(mean)
         {"lost", 9, 9, 0, NAN, NAN},
     };
     struct run_series series;
-    struct err err = {0};
     char *path = in("means.jsonl");
     write_file(root, "means.jsonl",
                "{\"step\":1,\"a\":2,\"seldom\":7}\n{\"step\":2,\"a\":3}\n"
                "{\"step\":3,\"a\":4}\n{\"step\":4,\"a\":5}\n{\"step\":5,\"a\":6}\n",
                false);
     run_series_init(&series, path, RUN_SERIES_ALL);
-    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(run_series_read(&series, NULL), 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct run_mean mean = run_series_mean(&series, rows[i].name, rows[i].step, rows[i].over);
         if (mean.count != rows[i].count ||

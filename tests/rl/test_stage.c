@@ -68,9 +68,8 @@ TEST(stages_advance)
         {0, 0.6, true, "kevin"},    {1, 1, false, "kevin"},     {1, 1, false, "kevin"},
     };
     struct stages stages;
-    struct err err;
     assert_int_equal(stages_open(&stages, "staged1 compiled 0.7, staged2 correct 0.5, kevin", 2,
-                                 &err),
+                                 NULL),
                      0);
     assert_string_equal(stages_reward(&stages, "sparse"), "staged1");
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -79,15 +78,15 @@ TEST(stages_advance)
         json_t *kept = stages_state(&stages);
         stages_close(&stages);
         assert_int_equal(stages_open(&stages, "staged1 compiled 0.7, staged2 correct 0.5, kevin", 2,
-                                     &err),
+                                     NULL),
                          0);
-        assert_int_equal(stages_restore(&stages, kept, &err), 0);
+        assert_int_equal(stages_restore(&stages, kept, NULL), 0);
         json_decref(kept);
         assert_int_equal(stages_update(&stages, rates), rows[i].next);
         assert_string_equal(stages_reward(&stages, "sparse"), rows[i].reward);
     }
     stages_close(&stages);
-    assert_int_equal(stages_open(&stages, "", 2, &err), 0);
+    assert_int_equal(stages_open(&stages, "", 2, NULL), 0);
     const double best[STAGE_MEASURE_COUNT] = {1, 1, 1, 1};
     assert_false(stages_update(&stages, best));
     assert_string_equal(stages_reward(&stages, "sparse"), "sparse");
@@ -104,11 +103,10 @@ TEST(states_that_are_none)
         "{\"at\": 0, \"rates\": [\"x\"]}",
     };
     struct stages stages;
-    struct err err;
-    assert_int_equal(stages_open(&stages, "staged1 compiled 0.7, kevin", 2, &err), 0);
+    assert_int_equal(stages_open(&stages, "staged1 compiled 0.7, kevin", 2, NULL), 0);
     for (size_t i = 0; i < COUNT(texts); i++) {
         json_t *kept = json_loads(texts[i], 0, NULL);
-        if (stages_restore(&stages, kept, &err) == 0)
+        if (stages_restore(&stages, kept, NULL) == 0)
             fail_msg("%s is taken", texts[i]);
         json_decref(kept);
     }

@@ -164,9 +164,8 @@ TEST(rounds)
     begin(&world, mixed, 1);
     weigh(&world, 2);
     size_t tokens = world.step.batch.tokens;
-    struct err err = {0};
-    assert_int_equal(train_step_gather(&world.step, world.rollouts + 2, 2, &err), 0);
-    assert_int_equal(train_step_score(&world.step, &world.backend, &err), 0);
+    assert_int_equal(train_step_gather(&world.step, world.rollouts + 2, 2, NULL), 0);
+    assert_int_equal(train_step_score(&world.step, &world.backend, NULL), 0);
     assert_int_equal(world.backend.forward_count, 2);
     assert_int_equal(world.backend.forwarded[0], 4);
     assert_int_equal(world.backend.forwarded[1], 4);
@@ -179,10 +178,9 @@ TEST(rounds)
 TEST(without_scores)
 {
     struct world world;
-    struct err err = {0};
     begin(&world, mixed, 1);
-    assert_int_equal(train_step_gather(&world.step, world.rollouts, ROLLOUTS, &err), 0);
-    assert_int_equal(train_step_score(&world.step, NULL, &err), 0);
+    assert_int_equal(train_step_gather(&world.step, world.rollouts, ROLLOUTS, NULL), 0);
+    assert_int_equal(train_step_score(&world.step, NULL, NULL), 0);
     for (size_t k = 0; k < world.step.batch.tokens; k++)
         assert_true(world.step.batch.trained[k] == -0.5F);
     end(&world);
@@ -192,17 +190,16 @@ TEST(penalty)
 {
     static const double alike[ROLLOUTS][TURNS] = {{1, 1}, {0, 0}, {1, 0}, {0, 1}};
     struct world plain, pulled;
-    struct err err = {0};
     begin(&plain, alike, 1);
     weigh(&plain, ROLLOUTS);
     begin(&pulled, alike, 1);
     pulled.step.options.kl = 0.1;
     struct train_step *step = &pulled.step;
-    assert_int_equal(train_step_gather(step, pulled.rollouts, ROLLOUTS, &err), 0);
-    assert_int_equal(train_step_score(step, &pulled.backend, &err), 0);
-    assert_int_equal(train_step_score_base(step, &pulled.backend, &err), 0);
+    assert_int_equal(train_step_gather(step, pulled.rollouts, ROLLOUTS, NULL), 0);
+    assert_int_equal(train_step_score(step, &pulled.backend, NULL), 0);
+    assert_int_equal(train_step_score_base(step, &pulled.backend, NULL), 0);
     train_step_reject(step);
-    assert_int_equal(train_step_weigh(step, 0, &err), 0);
+    assert_int_equal(train_step_weigh(step, 0, NULL), 0);
     double sum = 0, most = 0;
     for (size_t k = 0; k < step->batch.tokens; k++) {
         double more = step->advantage[k] - plain.step.advantage[k];
@@ -224,13 +221,12 @@ TEST(substeps)
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
-        struct err err = {0};
         struct train_step_result trained;
         begin(&world, different, rows[i].substeps);
         weigh(&world, ROLLOUTS);
         assert_int_equal(world.step.datum_count, 8);
         assert_int_equal(train_step_update(&world.step, &world.backend, &lm_adam_defaults, NULL,
-                                           &trained, &err),
+                                           &trained, NULL),
                          0);
         assert_int_equal(world.backend.backward_count, rows[i].calls);
         assert_int_equal(world.backend.steps, rows[i].calls);
@@ -257,7 +253,6 @@ TEST(scale_of_parts)
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
-        struct err err = {0};
         struct train_step_result trained;
         const struct train_step *step = &world.step;
         double all = 0, sum = 0, weights = 0, weight = 0;
@@ -273,7 +268,7 @@ TEST(scale_of_parts)
         assert_true(sum > 0 && fabs(all / sum - rows[i].scale) < 1e-6);
         assert_true(weight > 0 && fabs(weights / weight - rows[i].scale) < 1e-6);
         assert_int_equal(train_step_update(&world.step, &world.backend, &lm_adam_defaults, NULL,
-                                           &trained, &err),
+                                           &trained, NULL),
                          0);
         assert_true(trained.begun && trained.sums.loss == -(double)trained.changes / rows[i].scale);
         end(&world);
@@ -301,7 +296,6 @@ TEST(what_ends_it)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
-        struct err err = {0};
         struct train_step_result trained;
         const _Atomic int cancelled = rows[i].cancelled;
         begin(&world, mixed, 2);
@@ -311,7 +305,7 @@ TEST(what_ends_it)
         world.backend.step_result = rows[i].step_result;
         weigh(&world, ROLLOUTS);
         assert_int_equal(train_step_update(&world.step, &world.backend, &lm_adam_defaults,
-                                           &cancelled, &trained, &err),
+                                           &cancelled, &trained, NULL),
                          rows[i].result);
         assert_int_equal(trained.not_finite, rows[i].not_finite);
         assert_int_equal(trained.changes, rows[i].changes);

@@ -143,9 +143,8 @@ static void spawn_under(int (*hinder)(void), struct limited *found)
     if (judge == 0) {
         struct standby *own;
         struct sandboxed process;
-        struct err err;
-        if (hinder() != 0 || open_standby(&own, &err) < 0 ||
-            standby_spawn(own, sandbox, WAIT_MS, &process, &err) < 0)
+        if (hinder() != 0 || open_standby(&own, NULL) < 0 ||
+            standby_spawn(own, sandbox, WAIT_MS, &process, NULL) < 0)
             _exit(1);
         found->layers = process.layers;
         found->files = hard_limit(process.pid, "Max open files");

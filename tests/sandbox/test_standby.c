@@ -120,8 +120,7 @@ static void assert_no_zombie(void)
 TEST(spawn)
 {
     struct sandboxed process;
-    struct err err = {0};
-    assert_int_equal(standby_ready(standby, &err), 0);
+    assert_int_equal(standby_ready(standby, NULL), 0);
     spawn(standby, &process);
     assert_true(process.pid > 1 && process.channel > 2 && process.pid_fd > 2);
     assert_int_equal(parent_of(process.pid), getpid());
@@ -143,19 +142,18 @@ TEST(spawn)
 TEST(freeze)
 {
     struct sandboxed process;
-    struct err err = {0};
     spawn(standby, &process);
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(sandboxed_freeze(&process, &err), 0);
+        assert_int_equal(sandboxed_freeze(&process, NULL), 0);
         assert_int_equal(state_of(process.pid), 'T');
-        assert_int_equal(sandboxed_freeze(&process, &err), 0); /* it is already */
+        assert_int_equal(sandboxed_freeze(&process, NULL), 0); /* it is already */
         assert_true(process.frozen);
         sandboxed_thaw(&process);
         assert_false(process.frozen);
         assert_int_not_equal(state_of(process.pid), 'T');
         assert_false(sandboxed_ended(&process));
     }
-    assert_int_equal(sandboxed_freeze(&process, &err), 0);
+    assert_int_equal(sandboxed_freeze(&process, NULL), 0);
     sandboxed_close(&process); /* a frozen one goes like any other */
     assert_no_zombie();
 }
@@ -163,20 +161,19 @@ TEST(freeze)
 TEST(freeze_the_dead)
 {
     struct sandboxed process;
-    struct err err = {0};
     spawn(standby, &process);
     kill(process.pid, SIGKILL);
-    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    assert_int_equal(sandboxed_freeze(&process, NULL), ERR_CRASH);
     assert_true(process.reaped && WIFSIGNALED(process.status));
-    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    assert_int_equal(sandboxed_freeze(&process, NULL), ERR_CRASH);
     sandboxed_thaw(&process);
     sandboxed_close(&process);
     spawn(standby, &process); /* frozen, then killed */
-    assert_int_equal(sandboxed_freeze(&process, &err), 0);
+    assert_int_equal(sandboxed_freeze(&process, NULL), 0);
     kill(process.pid, SIGKILL);
     assert_true(vanished(process.pid));
     sandboxed_thaw(&process);
-    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    assert_int_equal(sandboxed_freeze(&process, NULL), ERR_CRASH);
     sandboxed_close(&process);
     assert_no_zombie();
 }
@@ -184,7 +181,6 @@ TEST(freeze_the_dead)
 /* A process that waits in vfork(2) cannot be stopped before its child is done. */
 TEST(freeze_the_deaf)
 {
-    struct err err = {0};
     int ends[2];
     char byte;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -201,7 +197,7 @@ TEST(freeze_the_deaf)
         _exit(0);
     }
     assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(sandboxed_freeze(&process, &err), ERR_TIMEOUT);
+    assert_int_equal(sandboxed_freeze(&process, NULL), ERR_TIMEOUT);
     assert_true(process.reaped && WTERMSIG(process.status) == SIGKILL);
     sandboxed_close(&process); /* and its session with it, because it has no process namespace */
     close(ends[0]);
@@ -346,14 +342,13 @@ TEST(read)
 TEST(read_across_the_end)
 {
     struct sandboxed process;
-    struct err err = {0};
     char *bytes = mem_alloc((size_t)1 << 24);
     uint64_t low;
     uint64_t high;
     spawn(standby, &process);
     if (find_mapping(process.pid, "rw-p", &low, &high)) {
-        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)(high - low), &err), 0);
-        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)1 << 24, &err), ERR_PROTOCOL);
+        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)(high - low), NULL), 0);
+        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)1 << 24, NULL), ERR_PROTOCOL);
     }
     sandboxed_close(&process);
     mem_free(bytes);
@@ -437,10 +432,9 @@ TEST(server_death)
     struct standby *own;
     struct sandboxed process;
     struct sandboxed more;
-    struct err err = {0};
     pid_t other = find_child(0); /* the server of the other tests */
     open_standby(&own);
-    assert_int_equal(standby_ready(own, &err), 0);
+    assert_int_equal(standby_ready(own, NULL), 0);
     pid_t server = find_child(other);
     assert_true(server > 0 && other > 0);
     spawn(own, &process);
@@ -450,7 +444,7 @@ TEST(server_death)
     assert_false(sandboxed_ended(&more));
     sandboxed_close(&more);
     assert_false(sandboxed_ended(&process)); /* what the first one made lives on */
-    assert_int_equal(sandboxed_freeze(&process, &err), 0);
+    assert_int_equal(sandboxed_freeze(&process, NULL), 0);
     standby_close(own);
     sandboxed_thaw(&process);
     assert_false(sandboxed_ended(&process));
@@ -470,17 +464,16 @@ TEST(judge_death)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         struct standby *own;
         struct sandboxed process[2];
-        struct err err;
         const char *argv[] = {child_program, NULL};
         const char *const environment[] = {NULL};
-        if (standby_open(&own, argv, environment, WAIT_MS, NULL, &err) < 0 ||
-            standby_ready(own, &err) < 0)
+        if (standby_open(&own, argv, environment, WAIT_MS, NULL, NULL) < 0 ||
+            standby_ready(own, NULL) < 0)
             _exit(1);
         pids[2] = find_child(0);
         for (int i = 0; i < 2; i++)
-            if (standby_spawn(own, sandbox, WAIT_MS, &process[i], &err) < 0)
+            if (standby_spawn(own, sandbox, WAIT_MS, &process[i], NULL) < 0)
                 _exit(2);
-        if (sandboxed_freeze(&process[1], &err) < 0)
+        if (sandboxed_freeze(&process[1], NULL) < 0)
             _exit(3);
         pids[0] = process[0].pid;
         pids[1] = process[1].pid;

@@ -116,10 +116,9 @@ static bool hold(struct worker *worker, const struct queue_job *job, int64_t del
     int64_t end_ns = clock_now_ns() + delay_ms * 1000000;
     while (!stopping && clock_now_ns() < end_ns) {
         enum queue_lease_state standing = QUEUE_HELD;
-        struct err err;
         usleep(STEP_MS * 1000);
         if (queue_renew(worker->queue, (const struct queue_job *const[]){job}, 1, 0, &standing,
-                        &err) == 0 &&
+                        NULL) == 0 &&
             standing != QUEUE_HELD) {
             *lost = standing == QUEUE_LOST;
             return false;
@@ -159,8 +158,7 @@ static void *work(void *argument)
     while (!stopping) {
         struct queue_job job;
         bool got = false;
-        struct err err;
-        if (queue_claim(worker->queue, &claim, &job, &got, &err) < 0) {
+        if (queue_claim(worker->queue, &claim, &job, &got, NULL) < 0) {
             usleep(STEP_MS * 1000);
         } else if (got) {
             printf("claimed %s\n", job.id);

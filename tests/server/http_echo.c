@@ -5,6 +5,7 @@
  */
 #include "base/array.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "server/http/http.h"
 
@@ -99,10 +100,9 @@ static void nothing(void *context, struct http_request *request, struct http_res
 
 static void busy(void *context, struct http_request *request, struct http_response *response)
 {
-    struct err err;
     (void)context, (void)request;
-    err_set(&err, ERR_LIMIT, "the queue holds 5 jobs");
-    http_refuse_err(response, &err);
+    err_set(NULL, ERR_LIMIT, "the queue holds 5 jobs");
+    http_refuse_err(response, NULL);
 }
 
 static void header(void *context, struct http_request *request, struct http_response *response)

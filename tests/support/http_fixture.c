@@ -6,20 +6,18 @@ int http_fixture_begin(struct http_fixture *server, const struct http_route *rou
                        void *context)
 {
     struct http_options options = {0};
-    struct err err;
     settings_init(&server->settings);
-    if (settings_assign(&server->settings, "server.listen=127.0.0.1:0", &err) < 0 ||
-        http_open(&server->settings, &options, &server->http, &err) < 0 ||
-        http_add(server->http, routes, count, context, &err) < 0 ||
-        http_start(server->http, &err) < 0)
+    if (settings_assign(&server->settings, "server.listen=127.0.0.1:0", NULL) < 0 ||
+        http_open(&server->settings, &options, &server->http, NULL) < 0 ||
+        http_add(server->http, routes, count, context, NULL) < 0 ||
+        http_start(server->http, NULL) < 0)
         return -1;
     return 0;
 }
 
 int http_fixture_stop(struct http_fixture *server)
 {
-    struct err err;
-    return http_stop(server->http, STOP_MS, &err);
+    return http_stop(server->http, STOP_MS, NULL);
 }
 
 void http_fixture_free(struct http_fixture *server)

@@ -74,7 +74,6 @@ struct waiter {
 static void *wait_for_job(void *argument)
 {
     struct waiter *waiter = argument;
-    struct err problem;
     const char *needs[] = {"cpu"};
     struct queue_claim wanted = {.worker = "waiter",
                                  .needs = needs,
@@ -82,7 +81,7 @@ static void *wait_for_job(void *argument)
                                  .timeout_ms = WAIT_MOST_MS};
     int64_t start_ns = clock_now_ns();
     waiter->started = true;
-    if (queue_claim(waiter->from, &wanted, &waiter->job, &waiter->got, &problem) < 0)
+    if (queue_claim(waiter->from, &wanted, &waiter->job, &waiter->got, NULL) < 0)
         waiter->got = false;
     waiter->waited_ms = clock_ms_since(start_ns);
     return NULL;

@@ -278,15 +278,14 @@ struct writer {
 static bool count_one(struct writer *writer, struct queue *queue, int step)
 {
     struct queue_document document = {0};
-    struct err problem;
     char text[64];
     bool written = false;
-    int result = queue_document_get(queue, "counter", &document, &problem);
+    int result = queue_document_get(queue, "counter", &document, NULL);
     long number = result == 0 ? strtol(document.bytes, NULL, 10) : 0;
     snprintf(text, sizeof text, "%ld by %d, step %d", number + 1, writer->number, step);
     if (result == 0 || result == ERR_MISSING)
         result = queue_document_put(queue, "counter", text, strlen(text), document.version, KEEP_MS,
-                                    &written, &problem);
+                                    &written, NULL);
     queue_document_deinit(&document);
     writer->crowd->failures += result < 0;
     return written || result < 0;

@@ -141,7 +141,6 @@ struct member {
 static void *submit_some(void *argument)
 {
     struct member *member = argument;
-    struct err problem;
     for (int i = 0; i < CROWD_JOBS / 3; i++) {
         char id[32];
         snprintf(id, sizeof id, "%d", member->number * (CROWD_JOBS / 3) + i);
@@ -149,7 +148,7 @@ static void *submit_some(void *argument)
                                        .needs = "cpu",
                                        .payload = id,
                                        .payload_bytes = strlen(id)};
-        if (queue_put(member->crowd->handles[i % 2], &one, 1, &problem) < 0)
+        if (queue_put(member->crowd->handles[i % 2], &one, 1, NULL) < 0)
             member->crowd->failures++;
     }
     return NULL;
@@ -167,10 +166,9 @@ static void *work_some(void *argument)
                                  .timeout_ms = 50};
     while (crowd->finished < CROWD_JOBS && crowd->failures == 0) {
         struct queue_job job;
-        struct err problem;
         bool got;
         enum queue_finish_result finish_result;
-        if (queue_claim(from, &wanted, &job, &got, &problem) < 0) {
+        if (queue_claim(from, &wanted, &job, &got, NULL) < 0) {
             crowd->failures++;
             break;
         }
@@ -180,7 +178,7 @@ static void *work_some(void *argument)
                                       .bytes = job.payload,
                                       .count = job.payload_bytes};
         crowd->runs[strtol(job.payload, NULL, 10)]++;
-        if (queue_finish(from, &job, &result, &finish_result, &problem) < 0)
+        if (queue_finish(from, &job, &result, &finish_result, NULL) < 0)
             crowd->failures++;
         else if (finish_result == QUEUE_FINISHED)
             crowd->finished++;

@@ -69,7 +69,7 @@ static void check_request(const struct kernelgym_request *request, const json_t 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kernelgym_request request;
-    struct kernelgym_node_query query;
+    struct kernelgym_query query;
     struct kernelgym_reply reply;
     struct err err;
     json_t *body;
@@ -97,10 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         check_reply(&reply);
     mem_free(batch);
-    if (kernelgym_node_parse(body, NOW_MS, &query, &reply) < 0)
-        check_reply(&reply);
-    if (kernelgym_worker_parse(body, true, NOW_MS, &query, &reply) < 0)
-        check_reply(&reply);
+    for (unsigned kind = KERNELGYM_NODE; kind <= KERNELGYM_PROBLEMATIC; kind *= 2)
+        if (kernelgym_query_parse(body, (enum kernelgym_query_kind)kind, NOW_MS, &query, &reply) <
+            0)
+            check_reply(&reply);
     json_decref(body);
     return 0;
 }

@@ -459,25 +459,42 @@ TEST(flags)
 
 TEST(queries)
 {
-    struct kernelgym_node_query query;
+    static const struct {
+        enum kernelgym_query_kind kind;
+        const char *query, *refusal; /* NULL: accepted */
+    } rows[] = {
+        {KERNELGYM_NODE, "{\"hostname\": \"h\", \"min_errors\": \"x\"}", NULL},
+        {KERNELGYM_NODE, "{}", "Field required"},
+        {KERNELGYM_NODE, "{\"hostname\": \"\"}", "at least 1 character"},
+        {KERNELGYM_WORKER, "{\"hostname\": \"h\", \"worker_id\": \"w\"}", NULL},
+        {KERNELGYM_WORKER, "{\"hostname\": \"h\"}", "[\"query\", \"worker_id\"]"},
+        {KERNELGYM_NEW_WORKER, "{\"worker_id\": \"w\"}", "[\"query\", \"device\"]"},
+        {KERNELGYM_PROBLEMATIC, "{\"min_errors\": \"5\"}", NULL},
+        {KERNELGYM_PROBLEMATIC, "{}", NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct kernelgym_query query;
+        struct kernelgym_reply reply;
+        json_t *given = support_json(rows[i].query);
+        int result = kernelgym_query_parse(given, rows[i].kind, NOW_MS, &query, &reply);
+        assert_int_equal(result, rows[i].refusal ? ERR_INPUT : 0);
+        if (rows[i].refusal) {
+            assert_refused(&reply, 400, "VALIDATION_ERROR", rows[i].refusal);
+        } else if (rows[i].kind == KERNELGYM_PROBLEMATIC) {
+            assert_int_equal(query.min_errors, json_object_size(given) ? 5 : 3);
+        } else {
+            assert_string_equal(query.hostname, "h");
+            assert_null(query.node_name);
+            if (rows[i].kind == KERNELGYM_WORKER)
+                assert_string_equal(query.worker_id, "w");
+        }
+        json_decref(given);
+    }
+}
+
+TEST(workers_do_not_register)
+{
     struct kernelgym_reply reply;
-    int64_t least;
-    json_t *given = support_json(
-        "{\"hostname\": \"h\", \"worker_id\": \"w\", \"min_errors\": \"5\"}");
-    assert_int_equal(kernelgym_node_parse(given, NOW_MS, &query, &reply), 0);
-    assert_string_equal(query.hostname, "h");
-    assert_null(query.node_name);
-    assert_int_equal(kernelgym_worker_parse(given, false, NOW_MS, &query, &reply), 0);
-    assert_string_equal(query.worker_id, "w");
-    assert_int_equal(kernelgym_worker_parse(given, true, NOW_MS, &query, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"query\", \"device\"]");
-    assert_int_equal(kernelgym_problematic_parse(given, NOW_MS, &least, &reply), 0);
-    assert_int_equal(least, 5);
-    assert_int_equal(kernelgym_problematic_parse(NULL, NOW_MS, &least, &reply), 0);
-    assert_int_equal(least, 3);
-    assert_int_equal(kernelgym_node_parse(NULL, NOW_MS, &query, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "Field required");
-    json_decref(given);
     kernelgym_refuse_worker(&reply);
     assert_refused(&reply, 501, NULL, "warpgym worker");
 }

@@ -2,13 +2,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "server/internal.h"
 #include "server/kernelgym/report.h"
 #include "server/kernelgym/routes.h"
-
-#include <string.h>
-#include <time.h>
 
 static void root_get(void *context, struct http_request *request, struct http_response *response)
 {
@@ -22,78 +18,17 @@ static void queue_status(void *context, struct http_request *request,
     struct service *service = context;
     struct queue_stats stats;
     struct err err;
-    if (queue_stats(service->queue, &stats, &err) < 0) {
+    if (queue_stats(service->queue, &stats, &err) < 0)
         service_refuse_queue(response, &err);
-        return;
-    }
-    http_set_json(response, kernelgym_queue((int64_t)(stats.priorities[QUEUE_URGENT].depth +
-                                                      stats.priorities[QUEUE_HIGH].depth),
-                                            (int64_t)stats.priorities[QUEUE_NORMAL].depth,
-                                            (int64_t)stats.priorities[QUEUE_LOW].depth));
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
-/* "2026-01-31T12:00:00.123Z" to ms; 0 if invalid. */
-static int64_t time_of(const char *text)
-{
-    struct tm parts = {0};
-    const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
-    return rest ? (int64_t)timegm(&parts) * 1000 : 0;
-}
-
-static const char *device_of(const json_t *worker)
-{
-    const json_t *devices = json_object_get(worker, "devices");
-    size_t i;
-    json_t *device;
-    json_array_foreach(devices, i, device)
-    {
-        const char *kind = text_of(device, "kind");
-        if (kind && strcmp(kind, "cuda") == 0)
-            return "cuda:0";
-    }
-    return "cpu";
-}
-
-static const char *quarantine_of(const json_t *worker)
-{
-    size_t i;
-    json_t *device;
-    json_array_foreach(json_object_get(worker, "devices"), i, device)
-    {
-        const char *state = text_of(device, "state"), *why = text_of(device, "why");
-        if (state && strcmp(state, "quarantined") == 0)
-            return why ? why : "quarantined";
-    }
-    return NULL;
+    else
+        http_set_json(response, kernelgym_queue(&stats));
 }
 
 static void answer_workers(struct service *service, bool health, struct http_response *response)
 {
-    json_t *notes = worker_registry_json(service->workers);
-    size_t count = json_array_size(notes), i;
-    struct kernelgym_worker *workers = mem_alloc((count + 1) * sizeof *workers);
-    json_t *note;
-    json_array_foreach(notes, i, note)
-    {
-        int64_t heartbeat_ms = time_of(text_of(note, "heartbeat_at"));
-        workers[i] = (struct kernelgym_worker){
-            .id = text_of(note, "name"),
-            .device = device_of(note),
-            .status = json_is_true(json_object_get(note, "draining")) ? "offline" : "online",
-            .node_id = text_of(note, "host"),
-            .hostname = text_of(note, "host"),
-            .heartbeat_ms = heartbeat_ms,
-            .shutdown_reason = quarantine_of(note),
-            .shutdown_ms = heartbeat_ms};
-    }
-    http_set_json(response, kernelgym_workers(workers, count, health));
-    mem_free(workers);
-    json_decref(notes);
+    json_t *workers = worker_registry_json(service->workers);
+    http_set_json(response, kernelgym_workers(workers, health));
+    json_decref(workers);
 }
 
 static void workers_status(void *context, struct http_request *request,
@@ -108,25 +43,33 @@ static void worker_health(void *context, struct http_request *request,
     answer_workers(context, true, response);
 }
 
-static json_t *query_json(const struct http_request *request)
+/* The texts that *out borrows from; NULL: the response is a refusal. */
+static json_t *read_query(const struct http_request *request, enum kernelgym_query_kind kind,
+                          struct kernelgym_query *out, struct http_response *response)
 {
     static const char *const names[] = {"worker_id", "device",    "node_id",
                                         "hostname",  "node_name", "min_errors"};
+    struct kernelgym_reply reply;
     json_t *query = json_object();
     for (size_t i = 0; i < COUNT(names); i++)
         if (http_query(request, names[i]))
             json_put(query, names[i], json_text(http_query(request, names[i])));
-    return query;
+    if (kernelgym_query_parse(query, kind, clock_wall_ms(), out, &reply) == 0)
+        return query;
+    kernelgym_send(response, &reply);
+    json_decref(query);
+    return NULL;
 }
 
-static void answer_worker(const struct http_request *request, bool wants_device,
+static void answer_worker(const struct http_request *request, enum kernelgym_query_kind kind,
                           struct http_response *response)
 {
-    struct kernelgym_node_query asked;
+    struct kernelgym_query asked;
     struct kernelgym_reply reply;
-    json_t *query = query_json(request);
-    if (kernelgym_worker_parse(query, wants_device, clock_wall_ms(), &asked, &reply) == 0)
-        kernelgym_refuse_worker(&reply);
+    json_t *query = read_query(request, kind, &asked, response);
+    if (!query)
+        return;
+    kernelgym_refuse_worker(&reply);
     kernelgym_send(response, &reply);
     json_decref(query);
 }
@@ -134,25 +77,22 @@ static void answer_worker(const struct http_request *request, bool wants_device,
 static void register_worker(void *context, struct http_request *request,
                             struct http_response *response)
 {
-    answer_worker(request, true, response);
+    answer_worker(request, KERNELGYM_NEW_WORKER, response);
 }
 
 static void other_worker(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    answer_worker(request, false, response);
+    answer_worker(request, KERNELGYM_WORKER, response);
 }
 
 /* Nodes need no ids here; the answer repeats the requested name. */
 static void node_allocate(void *context, struct http_request *request,
                           struct http_response *response)
 {
-    struct kernelgym_node_query asked;
-    struct kernelgym_reply reply;
-    json_t *query = query_json(request);
-    if (kernelgym_node_parse(query, clock_wall_ms(), &asked, &reply) < 0)
-        kernelgym_send(response, &reply);
-    else
+    struct kernelgym_query asked;
+    json_t *query = read_query(request, KERNELGYM_NODE, &asked, response);
+    if (query)
         http_set_json(response, kernelgym_node(asked.node_name ? asked.node_name : asked.hostname,
                                                asked.hostname));
     json_decref(query);
@@ -162,13 +102,10 @@ static void node_allocate(void *context, struct http_request *request,
 static void problematic_codes(void *context, struct http_request *request,
                               struct http_response *response)
 {
-    struct kernelgym_reply reply;
-    int64_t min_errors = 0;
-    json_t *query = query_json(request);
-    if (kernelgym_problematic_parse(query, clock_wall_ms(), &min_errors, &reply) < 0)
-        kernelgym_send(response, &reply);
-    else
-        http_set_json(response, kernelgym_problematic(NULL, 0, min_errors));
+    struct kernelgym_query asked;
+    json_t *query = read_query(request, KERNELGYM_PROBLEMATIC, &asked, response);
+    if (query)
+        http_set_json(response, kernelgym_problematic(asked.min_errors));
     json_decref(query);
 }
 
@@ -176,7 +113,7 @@ static void problematic_codes(void *context, struct http_request *request,
 static void retry_queue(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
-    http_set_json(response, kernelgym_retries(NULL, 0));
+    http_set_json(response, kernelgym_retries());
 }
 
 static void clear_errors(void *context, struct http_request *request,

@@ -2,14 +2,10 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "server/kernelgym/fields.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-#define RETRIES_LISTED 10
+#include <string.h>
 
 json_t *kernelgym_root(int64_t now_ms)
 {
@@ -22,44 +18,102 @@ json_t *kernelgym_root(int64_t now_ms)
     return answer;
 }
 
-static json_t *gpu_json(const struct kernelgym_gpu *gpu)
+/* A text of an untrusted registration, or null. */
+static json_t *text_or_null(const json_t *object, const char *key)
 {
+    return json_text(json_string_value(json_object_get(object, key)));
+}
+
+static bool is_quarantined(const json_t *device)
+{
+    return strcmp(json_text_at(device, "state"), "quarantined") == 0;
+}
+
+static bool is_gpu(const json_t *device)
+{
+    return strcmp(json_text_at(device, "kind"), "cuda") == 0;
+}
+
+/* Workers do not report how much of the memory is in use. */
+static json_t *gpu_json(const json_t *device)
+{
+    const json_t *bytes = json_object_get(device, "memory_bytes");
     json_t *answer = json_object();
-    bool known = gpu->memory_total_bytes > 0 && gpu->memory_used_bytes >= 0;
-    if (gpu->error)
-        json_put(answer, "error", json_text(gpu->error));
-    json_put(answer, "name", json_text(gpu->name));
-    json_put(answer, "memory_total", json_known(gpu->memory_total_bytes));
-    json_put(answer, "memory_allocated", json_known(gpu->memory_used_bytes));
-    json_put(answer, "memory_reserved", json_known(gpu->memory_used_bytes));
-    json_put(answer, "memory_used_percent",
-             json_number(known ? 100 * gpu->memory_used_bytes / gpu->memory_total_bytes : NAN));
-    json_put(answer, "available", json_boolean(gpu->available));
+    if (json_is_string(json_object_get(device, "why")))
+        json_put(answer, "error", text_or_null(device, "why"));
+    json_put(answer, "name", text_or_null(device, "name"));
+    json_put(answer, "memory_total",
+             json_known(json_is_number(bytes) ? json_number_value(bytes) : -1));
+    json_put(answer, "memory_allocated", json_null());
+    json_put(answer, "memory_reserved", json_null());
+    json_put(answer, "memory_used_percent", json_null());
+    json_put(answer, "available", json_boolean(!is_quarantined(device)));
     return answer;
 }
 
-json_t *kernelgym_health(const struct kernelgym_health *health)
+/* GPUs of all machines; cuda:N numbers them in the order of their workers. */
+static json_t *gpus_json(const json_t *workers)
 {
-    json_t *gpus = json_object();
+    json_t *gpus = json_object(), *worker, *device;
+    size_t i, j;
+    json_array_foreach(workers, i, worker)
+    {
+        json_array_foreach(json_object_get(worker, "devices"), j, device)
+        {
+            char name[32];
+            snprintf(name, sizeof name, "cuda:%zu", json_object_size(gpus));
+            if (is_gpu(device))
+                json_put(gpus, name, gpu_json(device));
+        }
+    }
+    return gpus;
+}
+
+static json_int_t count_pending(const struct queue_stats *stats)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < QUEUE_PRIORITIES; i++)
+        sum += stats->priorities[i].depth;
+    return (json_int_t)sum;
+}
+
+/* STATUS_COUNT: with any. */
+static json_int_t count_ended(const struct queue_stats *stats, enum verdict_status status)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < stats->ended_count; i++)
+        if (status == STATUS_COUNT || verdict_status_named(stats->ended[i].outcome) == status)
+            sum += stats->ended[i].count;
+    return (json_int_t)sum;
+}
+
+static json_t *bytes_or_null(uint64_t of, uint64_t bytes)
+{
+    return of > 0 ? json_integer((json_int_t)bytes) : json_null();
+}
+
+json_t *kernelgym_health(const struct kernelgym_facts *facts)
+{
+    const struct load *load = &facts->load;
+    json_int_t running = (json_int_t)facts->stats.running;
+    json_int_t ended = count_ended(&facts->stats, STATUS_COUNT);
     json_t *answer = json_object();
-    for (size_t i = 0; i < health->gpu_count; i++)
-        json_put(gpus, health->gpus[i].device, gpu_json(&health->gpus[i]));
-    json_put(answer, "status", json_text(health->trouble ? "unhealthy" : "healthy"));
-    if (health->trouble)
-        json_put(answer, "detail", json_text(health->trouble));
-    json_put(answer, "timestamp", json_time(health->now_ms));
-    json_put(answer, "gpu_status", gpus);
+    json_put(answer, "status", json_text(facts->trouble ? "unhealthy" : "healthy"));
+    if (facts->trouble)
+        json_put(answer, "detail", json_text(facts->trouble));
+    json_put(answer, "timestamp", json_time(facts->now_ms));
+    json_put(answer, "gpu_status", gpus_json(facts->workers));
     json_put(answer, "queue_status",
-             json_pack("{s:I, s:I, s:I}", "pending", (json_int_t)health->pending, "processing",
-                       (json_int_t)health->processing, "completed", (json_int_t)health->completed));
+             json_pack("{s:I, s:I, s:I}", "pending", count_pending(&facts->stats), "processing",
+                       running, "completed", ended));
     json_put(answer, "memory_usage",
-             json_pack("{s:o, s:o, s:o, s:o}", "cpu_percent", json_known(health->cpu_percent),
-                       "memory_percent", json_known(health->memory_percent), "memory_available",
-                       json_known(health->memory_available_bytes), "memory_total",
-                       json_known(health->memory_total_bytes)));
-    json_put(answer, "active_tasks", json_integer(health->processing));
-    json_put(answer, "total_processed", json_integer(health->completed));
-    json_put(answer, "uptime", json_known(health->uptime_s));
+             json_pack("{s:o, s:o, s:o, s:o}", "cpu_percent", json_known(facts->cpu_percent),
+                       "memory_percent", json_known(load_memory_percent(load)), "memory_available",
+                       bytes_or_null(load->memory, load->memory_available), "memory_total",
+                       bytes_or_null(load->memory, load->memory)));
+    json_put(answer, "active_tasks", json_integer(running));
+    json_put(answer, "total_processed", json_integer(ended));
+    json_put(answer, "uptime", json_known(facts->uptime_s));
     return answer;
 }
 
@@ -69,105 +123,126 @@ static json_t *known_or_zero(double value)
     return json_real(value > 0 ? value : 0.0);
 }
 
-json_t *kernelgym_metrics(const struct kernelgym_metrics *metrics)
+/* This server's share of the time and throughput of all workers would mislead: those are 0. */
+json_t *kernelgym_metrics(const struct kernelgym_facts *facts)
 {
+    const struct queue_stats *stats = &facts->stats;
+    json_int_t ended = count_ended(stats, STATUS_COUNT);
+    double passed = (double)count_ended(stats, STATUS_PASSED);
     json_t *answer = json_object();
-    json_put(answer, "timestamp", json_time(metrics->now_ms));
+    json_put(answer, "timestamp", json_time(facts->now_ms));
     json_put(answer, "performance_metrics",
-             json_pack("{s:o, s:o, s:o}", "avg_processing_time",
-                       known_or_zero(metrics->processing_time_s), "throughput_per_hour",
-                       known_or_zero(metrics->throughput_per_hour), "success_rate",
-                       known_or_zero(metrics->success_rate)));
+             json_pack("{s:f, s:f, s:o}", "avg_processing_time", 0.0, "throughput_per_hour", 0.0,
+                       "success_rate", known_or_zero(ended > 0 ? passed / (double)ended : 0)));
     json_put(answer, "resource_metrics",
-             json_pack("{s:o, s:o, s:o}", "avg_gpu_utilization",
-                       known_or_zero(metrics->gpu_percent), "memory_usage_percent",
-                       known_or_zero(metrics->memory_percent), "cpu_usage_percent",
-                       known_or_zero(metrics->cpu_percent)));
+             json_pack("{s:f, s:o, s:o}", "avg_gpu_utilization", 0.0, "memory_usage_percent",
+                       known_or_zero(load_memory_percent(&facts->load)), "cpu_usage_percent",
+                       known_or_zero(facts->cpu_percent)));
     json_put(answer, "queue_metrics",
-             json_pack("{s:I, s:I, s:I}", "pending_tasks", (json_int_t)metrics->pending,
-                       "active_tasks", (json_int_t)metrics->active, "completed_tasks",
-                       (json_int_t)metrics->completed));
+             json_pack("{s:I, s:I, s:I}", "pending_tasks", count_pending(stats), "active_tasks",
+                       (json_int_t)stats->running, "completed_tasks", ended));
     json_put(answer, "error_metrics",
              json_pack("{s:I, s:I, s:I}", "compilation_errors",
-                       (json_int_t)metrics->compilation_errors, "runtime_errors",
-                       (json_int_t)metrics->runtime_errors, "timeout_errors",
-                       (json_int_t)metrics->timeout_errors));
+                       count_ended(stats, STATUS_COMPILE_ERROR) +
+                           count_ended(stats, STATUS_LOAD_ERROR),
+                       "runtime_errors", count_ended(stats, STATUS_RUNTIME_ERROR), "timeout_errors",
+                       count_ended(stats, STATUS_TIMEOUT)));
     return answer;
 }
 
-json_t *kernelgym_queue(int64_t high, int64_t normal, int64_t low)
+json_t *kernelgym_queue(const struct queue_stats *stats)
 {
-    json_int_t all = high + normal + low;
+    json_int_t all = count_pending(stats);
+    json_int_t normal = (json_int_t)stats->priorities[QUEUE_NORMAL].depth;
+    json_int_t low = (json_int_t)stats->priorities[QUEUE_LOW].depth;
     return json_pack("{s:I, s:{s:I}, s:{s:I, s:I, s:I}, s:{}}", "pending", all, "pending_by_prefix",
-                     "warpgym", all, "pending_by_priority", "high", (json_int_t)high, "normal",
-                     (json_int_t)normal, "low", (json_int_t)low, "worker_queues");
+                     "warpgym", all, "pending_by_priority", "high", all - normal - low, "normal",
+                     normal, "low", low, "worker_queues");
 }
 
-static json_t *worker_json(const struct kernelgym_worker *worker, bool health)
+static json_t *worker_json(const json_t *worker, bool health)
 {
-    json_t *answer = json_object();
-    json_put(answer, "device", json_text(worker->device));
-    json_put(answer, "status", json_text(worker->status));
-    json_put(answer, "last_heartbeat", json_time(worker->heartbeat_ms));
-    json_put(answer, "node_id", json_text(worker->node_id));
-    json_put(answer, "hostname", json_text(worker->hostname));
+    const json_t *quarantined = NULL;
+    bool gpu = false, draining = json_is_true(json_object_get(worker, "draining"));
+    json_t *answer = json_object(), *device;
+    size_t i;
+    json_array_foreach(json_object_get(worker, "devices"), i, device)
+    {
+        gpu = gpu || is_gpu(device);
+        if (!quarantined && is_quarantined(device))
+            quarantined = device;
+    }
+    json_put(answer, "device", json_text(gpu ? "cuda:0" : "cpu"));
+    json_put(answer, "status", json_text(draining ? "offline" : "online"));
+    json_put(answer, "last_heartbeat", text_or_null(worker, "heartbeat_at"));
+    json_put(answer, "node_id", text_or_null(worker, "host"));
+    json_put(answer, "hostname", text_or_null(worker, "host"));
     if (!health)
         return answer;
-    json_put(answer, "cuda_error_shutdown", json_boolean(worker->shutdown_reason != NULL));
-    if (worker->shutdown_reason) {
-        json_put(answer, "shutdown_reason", json_text(worker->shutdown_reason));
-        json_put(answer, "shutdown_time", json_time(worker->shutdown_ms));
+    json_put(answer, "cuda_error_shutdown", json_boolean(quarantined));
+    if (quarantined) {
+        const char *why = json_text_at(quarantined, "why");
+        json_put(answer, "shutdown_reason", json_text(*why ? why : "quarantined"));
+        json_put(answer, "shutdown_time", text_or_null(worker, "heartbeat_at"));
     }
     return answer;
 }
 
-json_t *kernelgym_workers(const struct kernelgym_worker *workers, size_t count, bool health)
+json_t *kernelgym_workers(const json_t *workers, bool health)
 {
-    json_t *map = json_object();
-    for (size_t i = 0; i < count; i++)
-        json_put(map, workers[i].id, worker_json(&workers[i], health));
+    json_t *map = json_object(), *worker;
+    size_t i;
+    json_array_foreach(workers, i, worker)
+    {
+        json_put(map, json_text_at(worker, "name"), worker_json(worker, health));
+    }
     return health ? json_pack("{s:s, s:o}", "status", "success", "workers", map) : map;
 }
 
-#define QUERY(key, member, needed)                                                                 \
+#define TEXT(key, member, may, must)                                                               \
     {                                                                                              \
-        .name = key, .kind = FIELD_TEXT, .required = (needed), .low = (needed) ? 1 : 0,            \
-        .offset = offsetof(struct kernelgym_node_query, member)                                    \
+        {.name = key, .kind = FIELD_TEXT, .offset = offsetof(struct kernelgym_query, member)},     \
+            (may), (must)                                                                          \
     }
 
-static int parse_query(const json_t *query, const struct kernelgym_field *fields, size_t count,
-                       void *out, int64_t now_ms, struct kernelgym_reply *reply)
+int kernelgym_query_parse(const json_t *query, enum kernelgym_query_kind kind, int64_t now_ms,
+                          struct kernelgym_query *out, struct kernelgym_reply *reply)
 {
-    json_t *errors = json_array();
-    json_t *at = json_pack("[s]", "query");
-    json_t *none = json_object();
-    kernelgym_fields_read(query ? query : none, at, fields, count, FIELDS_CHECKED, out, errors);
+    enum { WORKERS = KERNELGYM_WORKER | KERNELGYM_NEW_WORKER };
+    static const struct {
+        struct kernelgym_field field;
+        unsigned may, must; /* of enum kernelgym_query_kind */
+    } rows[] = {
+        TEXT("worker_id", worker_id, WORKERS, WORKERS),
+        TEXT("device", device, WORKERS, KERNELGYM_NEW_WORKER),
+        TEXT("node_id", node_id, WORKERS, 0),
+        TEXT("hostname", hostname, WORKERS | KERNELGYM_NODE, KERNELGYM_NODE),
+        TEXT("node_name", node_name, KERNELGYM_NODE, 0),
+        {{.name = "min_errors",
+          .kind = FIELD_INT,
+          .offset = offsetof(struct kernelgym_query, min_errors),
+          .number = 3,
+          .high = INT64_MAX},
+         KERNELGYM_PROBLEMATIC,
+         0},
+    };
+    struct kernelgym_field fields[COUNT(rows)];
+    json_t *errors = json_array(), *at = json_pack("[s]", "query");
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].may & kind) {
+            fields[count] = rows[i].field;
+            fields[count].required = rows[i].must & kind;
+            fields[count].low = fields[count].required;
+            count++;
+        }
+    *out = (struct kernelgym_query){0};
+    kernelgym_fields_read(query, at, fields, count, FIELDS_CHECKED, out, errors);
     json_decref(at);
-    json_decref(none);
     if (json_array_size(errors) > 0)
         return kernelgym_refuse_request(reply, errors, now_ms);
     json_decref(errors);
     return 0;
-}
-
-int kernelgym_node_parse(const json_t *query, int64_t now_ms, struct kernelgym_node_query *out,
-                         struct kernelgym_reply *reply)
-{
-    static const struct kernelgym_field fields[] = {QUERY("hostname", hostname, true),
-                                                    QUERY("node_name", node_name, false)};
-    *out = (struct kernelgym_node_query){0};
-    return parse_query(query, fields, COUNT(fields), out, now_ms, reply);
-}
-
-int kernelgym_worker_parse(const json_t *query, bool wants_device, int64_t now_ms,
-                           struct kernelgym_node_query *out, struct kernelgym_reply *reply)
-{
-    const struct kernelgym_field fields[] = {QUERY("worker_id", worker_id, true),
-                                             QUERY("device", device, wants_device),
-                                             QUERY("node_id", node_id, false),
-                                             QUERY("hostname", hostname, false)};
-    *out = (struct kernelgym_node_query){0};
-    return parse_query(query, fields, COUNT(fields), out, now_ms, reply);
 }
 
 void kernelgym_refuse_worker(struct kernelgym_reply *reply)
@@ -182,50 +257,16 @@ json_t *kernelgym_node(const char *node_id, const char *hostname)
     return json_pack("{s:o, s:o}", "node_id", json_text(node_id), "hostname", json_text(hostname));
 }
 
-int kernelgym_problematic_parse(const json_t *query, int64_t now_ms, int64_t *min_errors,
-                                struct kernelgym_reply *reply)
+json_t *kernelgym_problematic(int64_t min_errors)
 {
-    static const struct kernelgym_field fields[] = {
-        {.name = "min_errors", .kind = FIELD_INT, .number = 3, .low = 0, .high = INT64_MAX}};
-    return parse_query(query, fields, 1, min_errors, now_ms, reply);
+    return json_pack("{s:s, s:I, s:[], s:i}", "status", "success", "min_errors_threshold",
+                     (json_int_t)min_errors, "problematic_codes", "total_count", 0);
 }
 
-static int by_count(const void *a, const void *b)
+json_t *kernelgym_retries(void)
 {
-    const struct kernelgym_code_errors *x = a;
-    const struct kernelgym_code_errors *y = b;
-    return (x->count < y->count) - (x->count > y->count);
-}
-
-json_t *kernelgym_problematic(const struct kernelgym_code_errors *codes, size_t count,
-                              int64_t min_errors)
-{
-    struct kernelgym_code_errors *sorted = mem_alloc((count + 1) * sizeof *sorted);
-    json_t *list = json_array();
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (codes[i].count >= min_errors)
-            sorted[kept++] = codes[i];
-    qsort(sorted, kept, sizeof *sorted, by_count);
-    for (size_t i = 0; i < kept; i++)
-        json_array_append_new(list, json_pack("{s:o, s:I}", "code_hash", json_text(sorted[i].hash),
-                                              "error_count", (json_int_t)sorted[i].count));
-    mem_free(sorted);
-    return json_pack("{s:s, s:I, s:o, s:I}", "status", "success", "min_errors_threshold",
-                     (json_int_t)min_errors, "problematic_codes", list, "total_count",
-                     (json_int_t)kept);
-}
-
-json_t *kernelgym_retries(const struct kernelgym_retry *retries, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count && i < RETRIES_LISTED; i++)
-        json_array_append_new(list,
-                              json_pack("{s:o, s:I, s:o}", "task_id", json_text(retries[i].task_id),
-                                        "retry_count", (json_int_t)retries[i].retries,
-                                        "scheduled_for", json_time(retries[i].scheduled_ms)));
-    return json_pack("{s:s, s:I, s:o}", "status", "success", "retry_queue_size", (json_int_t)count,
-                     "next_retries", list);
+    return json_pack("{s:s, s:i, s:[]}", "status", "success", "retry_queue_size", 0,
+                     "next_retries");
 }
 
 json_t *kernelgym_cleared(const char *code_hash)

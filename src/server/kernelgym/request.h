@@ -50,31 +50,6 @@ struct kernelgym_request {
     enum kernelgym_workflow workflow;
 };
 
-/* X(symbol, method, path, parser of its body or query): every route of KernelGYM */
-#define KERNELGYM_ROUTES(X)                                                                        \
-    X(ROOT, "GET", "/", "nothing")                                                                 \
-    X(EVALUATE, "POST", "/evaluate", "kernelgym_request_parse")                                    \
-    X(BATCH, "POST", "/evaluate/batch", "kernelgym_batch_parse")                                   \
-    X(VALIDATE, "POST", "/debug/validate", "kernelgym_validate_parse")                             \
-    X(SUBMIT, "POST", "/workflow/submit", "kernelgym_workflow_parse")                              \
-    X(WORKFLOW_RESULT, "GET", "/workflow/results/{task_id}", "nothing")                            \
-    X(RESULT, "GET", "/results/{task_id}", "nothing")                                              \
-    X(STATUS, "GET", "/status/{task_id}", "nothing")                                               \
-    X(CANCEL, "DELETE", "/tasks/{task_id}", "nothing")                                             \
-    X(HEALTH, "GET", "/health", "nothing")                                                         \
-    X(METRICS, "GET", "/metrics", "nothing")                                                       \
-    X(QUEUE, "GET", "/queue/status", "nothing")                                                    \
-    X(WORKERS, "GET", "/workers/status", "nothing")                                                \
-    X(ALLOCATE, "POST", "/node/allocate", "kernelgym_node_parse")                                  \
-    X(REGISTER, "POST", "/worker/register", "kernelgym_worker_parse")                              \
-    X(UNREGISTER, "POST", "/worker/unregister", "kernelgym_worker_parse")                          \
-    X(HEARTBEAT, "POST", "/worker/heartbeat", "kernelgym_worker_parse")                            \
-    X(EVICT, "POST", "/worker/evict_from_lb", "kernelgym_worker_parse")                            \
-    X(PROBLEMATIC, "GET", "/monitoring/problematic-codes", "kernelgym_problematic_parse")          \
-    X(RETRIES, "GET", "/monitoring/retry-queue", "nothing")                                        \
-    X(WORKER_HEALTH, "GET", "/monitoring/worker-health", "nothing")                                \
-    X(CLEAR_ERRORS, "POST", "/monitoring/clear-error-history/{code_hash}", "nothing")
-
 /* 0, or ERR_INPUT with a reply: the caller's (kernelgym_reply_deinit). */
 typedef int kernelgym_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
                             struct kernelgym_reply *reply);

@@ -1,11 +1,11 @@
 #include "client/client_settings.h"
 
 #include "base/setting.h"
-#include "client/http_client.h"
+#include "client/http_flow.h"
 
 static int check_url(const char *url, struct err *err)
 {
-    return http_client_check_url(url, "client.token", err);
+    return http_flow_check_url(url, "client.token", err);
 }
 
 #define SECTION client

@@ -1,53 +1,30 @@
 #include "client/http_client.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
-#include "client/http_handle.h"
+#include "client/http_flow.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BACKOFF_MS 200      /* the first pause */
 #define BACKOFF_MAX_MS 5000 /* longest pause without Retry-After */
-#define RETRY_AFTER_MAX_S 3600
+#define RETRY_AFTER_MAX_MS 3600000
 
 struct http_client {
-    struct http_handle handle;
+    struct http_flow *flow;
     int64_t timeout_ms, retry_budget_ms, backoff_ms;
-    bool known;      /* the server has answered before */
-    struct buf body; /* of the answer being received */
-    size_t max_bytes;
-    bool too_large;
+    bool known; /* the server has answered before */
 };
-
-static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
-{
-    struct http_client *client = context;
-    if (client->body.len + size * count > client->max_bytes) {
-        client->too_large = true;
-        return 0;
-    }
-    buf_append(&client->body, bytes, size * count);
-    return size * count;
-}
-
-int http_client_check_url(const char *url, const char *token_setting, struct err *err)
-{
-    bool loopback;
-    return http_handle_check_url(url, token_setting, &loopback, err);
-}
 
 int http_client_open(struct http_client **out, const struct http_client_options *options,
                      struct err *err)
 {
-    struct http_client *client = mem_alloc(sizeof *client);
-    const struct http_handle_options wanted = {
+    const struct http_flow_options wanted = {
         .url = options->url,
         .token = options->token,
         .token_setting = "client.token",
@@ -56,19 +33,16 @@ int http_client_open(struct http_client **out, const struct http_client_options 
         .connect_timeout_ms = options->connect_timeout_ms,
         .cancelled = options->cancelled,
     };
-    int result = http_handle_init(&client->handle, &wanted, err);
+    struct http_flow *flow;
+    int result = http_flow_open(&flow, &wanted, err);
     *out = NULL;
-    if (result < 0) {
-        mem_free(client);
+    if (result < 0)
         return result;
-    }
-    client->timeout_ms = options->timeout_ms;
-    client->retry_budget_ms = options->retry_budget_ms;
-    client->backoff_ms = options->backoff_ms;
-    buf_init(&client->body, LIMIT_CLIENT_ANSWER_BYTES);
-    curl_easy_setopt(client->handle.easy, CURLOPT_WRITEFUNCTION, take_bytes);
-    curl_easy_setopt(client->handle.easy, CURLOPT_WRITEDATA, client);
-    *out = client;
+    *out = mem_alloc(sizeof **out);
+    **out = (struct http_client){.flow = flow,
+                                 .timeout_ms = options->timeout_ms,
+                                 .retry_budget_ms = options->retry_budget_ms,
+                                 .backoff_ms = options->backoff_ms};
     return 0;
 }
 
@@ -76,124 +50,95 @@ void http_client_close(struct http_client *client)
 {
     if (!client)
         return;
-    http_handle_deinit(&client->handle);
-    buf_deinit(&client->body);
+    http_flow_close(client->flow);
     mem_free(client);
 }
 
 void http_client_set_cancel(struct http_client *client, const _Atomic int *cancelled)
 {
-    client->handle.cancelled = cancelled;
+    http_flow_set_cancel(client->flow, cancelled);
 }
 
 const char *http_client_url(const struct http_client *client)
 {
-    return client->handle.url;
+    return http_flow_url(client->flow);
 }
 
-static void client_set_request(struct http_client *client, const struct http_client_call *call)
+void http_client_sleep(struct http_client *client, int64_t ms)
 {
-    http_handle_set_request(&client->handle, call->method, call->target, call->body,
-                            call->body_bytes);
-    curl_easy_setopt(client->handle.easy, CURLOPT_TIMEOUT_MS,
-                     (long)(client->timeout_ms + call->wait_ms));
-    client->max_bytes = call->max_bytes < LIMIT_CLIENT_ANSWER_BYTES ? call->max_bytes
-                                                                    : LIMIT_CLIENT_ANSWER_BYTES;
-}
-
-/* One try, until it ends or is cancelled. */
-static CURLcode client_transfer(struct http_client *client)
-{
-    CURLcode code = CURLE_ABORTED_BY_CALLBACK;
-    int running = 1;
-    buf_reset(&client->body);
-    client->too_large = false;
-    client->handle.why[0] = '\0';
-    if (curl_multi_add_handle(client->handle.multi, client->handle.easy) != CURLM_OK)
-        return CURLE_FAILED_INIT;
-    while (running && !http_handle_cancelled(&client->handle)) {
-        if (curl_multi_perform(client->handle.multi, &running) != CURLM_OK)
-            break;
-        if (running)
-            curl_multi_poll(client->handle.multi, NULL, 0, HTTP_HANDLE_STEP_MS, NULL);
-    }
-    int left;
-    const CURLMsg *message = curl_multi_info_read(client->handle.multi, &left);
-    if (message && message->msg == CURLMSG_DONE)
-        code = message->data.result;
-    curl_multi_remove_handle(client->handle.multi, client->handle.easy);
-    return code;
+    http_flow_sleep(client->flow, ms);
 }
 
 /* A failure that a retry may cure. */
-static bool is_passing(const struct http_client *client, CURLcode code, int status)
+static bool is_passing(int result, const struct http_flow_answer *answer)
 {
-    if (code == CURLE_OK)
-        return status == 429 || status == 502 || status == 503 || status == 504;
-    return http_handle_is_passing(code) && !client->too_large;
+    int status = answer->status;
+    if (result < 0)
+        return answer->passing;
+    return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
 /* Between half and all of it: jitter, so that clients of one lost server do not return together. */
-static int64_t pause_ms(const struct http_client *client, unsigned tries)
+static int64_t pause_ms(const struct http_client *client, unsigned tries, int64_t retry_after_ms)
 {
     int64_t longest = client->backoff_ms > 0 ? client->backoff_ms : BACKOFF_MS;
-    curl_off_t asked_s = 0;
     for (unsigned i = 1; i < tries && longest < BACKOFF_MAX_MS; i++)
         longest *= 2;
     if (longest > BACKOFF_MAX_MS)
         longest = BACKOFF_MAX_MS;
-    curl_easy_getinfo(client->handle.easy, CURLINFO_RETRY_AFTER, &asked_s);
-    if (asked_s > RETRY_AFTER_MAX_S)
-        asked_s = RETRY_AFTER_MAX_S;
+    if (retry_after_ms > RETRY_AFTER_MAX_MS)
+        retry_after_ms = RETRY_AFTER_MAX_MS;
     int64_t own = longest / 2 + (int64_t)(clock_secret() % (uint64_t)(longest / 2 + 1));
-    return own > asked_s * 1000 ? own : asked_s * 1000;
+    return own > retry_after_ms ? own : retry_after_ms;
 }
 
-static int transfer_error(const struct http_client *client, CURLcode code, struct err *err)
+/* The time that retries may take, for this failure. */
+static int64_t budget_ms(const struct http_client *client, const struct http_flow_answer *answer)
 {
-    if (code == CURLE_WRITE_ERROR)
-        return err_set(err, ERR_LIMIT, "%.200s: the answer has more than %zu bytes",
-                       client->handle.url, client->max_bytes);
-    return http_handle_failure(&client->handle, code, err);
+    bool refused = answer->unreached && answer->late != LATE_CONNECT;
+    if (!client->known && refused && client->retry_budget_ms > HTTP_CLIENT_FIRST_MS)
+        return HTTP_CLIENT_FIRST_MS;
+    return client->retry_budget_ms;
 }
 
 int http_client_send(struct http_client *client, const struct http_client_call *call,
                      struct http_client_answer *answer, struct err *err)
 {
-    int64_t failing_ns = 0, pause;
-    CURLcode code;
-    long status = 0;
+    const struct http_flow_call attempt = {.method = call->method,
+                                           .target = call->target,
+                                           .body = call->body,
+                                           .body_bytes = call->body_bytes,
+                                           .whole_ms = client->timeout_ms + call->wait_ms,
+                                           .max_bytes = call->max_bytes};
+    struct http_flow_answer got;
+    struct err why = {0};
+    int64_t failing_ns = 0;
+    int result;
     *answer = (struct http_client_answer){0};
-    client_set_request(client, call);
     for (;;) {
-        code = client_transfer(client);
-        if (http_handle_cancelled(&client->handle))
-            return err_set(err, ERR_CANCELLED, "cancelled");
+        result = http_flow_send(client->flow, &attempt, &got, &why);
         answer->asked++;
-        status = 0;
-        if (code == CURLE_OK)
-            curl_easy_getinfo(client->handle.easy, CURLINFO_RESPONSE_CODE, &status);
-        client->known |= code == CURLE_OK;
-        if (!is_passing(client, code, (int)status))
+        client->known |= result == 0;
+        if (!is_passing(result, &got))
             break;
         failing_ns = failing_ns ? failing_ns : clock_now_ns();
-        int64_t retry_budget_ms = client->retry_budget_ms;
-        if (!client->known && http_handle_is_unreached(code) &&
-            retry_budget_ms > HTTP_CLIENT_FIRST_MS)
-            retry_budget_ms = HTTP_CLIENT_FIRST_MS;
-        pause = pause_ms(client, answer->asked);
-        if (clock_ms_since(failing_ns) + (double)pause > (double)retry_budget_ms)
+        int64_t pause = pause_ms(client, answer->asked, got.retry_after_ms);
+        if (clock_ms_since(failing_ns) + (double)pause > (double)budget_ms(client, &got))
             break;
-        log_event(LOG_LEVEL_INFO, "client", "retrying", "server", client->handle.url, "why",
-                  code == CURLE_OK ? "the server is busy" : curl_easy_strerror(code), NULL);
+        log_event(LOG_LEVEL_INFO, "client", "retrying", "server", http_client_url(client), "why",
+                  result == 0 ? "the server is busy" : why.text, NULL);
+        http_flow_answer_deinit(&got);
         http_client_sleep(client, pause);
     }
-    if (code != CURLE_OK)
-        return transfer_error(client, code, err);
-    answer->status = (int)status;
-    answer->bytes = client->body.len;
-    answer->body = buf_take(&client->body);
-    buf_init(&client->body, LIMIT_CLIENT_ANSWER_BYTES);
+    if (result < 0) {
+        http_flow_answer_deinit(&got);
+        if (err)
+            *err = why;
+        return result;
+    }
+    answer->status = got.status;
+    answer->bytes = got.bytes;
+    answer->body = got.body;
     return 0;
 }
 
@@ -201,15 +146,6 @@ void http_client_answer_deinit(struct http_client_answer *answer)
 {
     mem_free(answer->body);
     *answer = (struct http_client_answer){0};
-}
-
-void http_client_sleep(struct http_client *client, int64_t ms)
-{
-    int64_t deadline_ns = clock_now_ns() + ms * 1000000;
-    int left;
-    while ((left = clock_left_ms(deadline_ns)) > 0 && !http_handle_cancelled(&client->handle))
-        curl_multi_poll(client->handle.multi, NULL, 0,
-                        left < HTTP_HANDLE_STEP_MS ? left : HTTP_HANDLE_STEP_MS, NULL);
 }
 
 /* {"error": {"message": …}}, {"detail": …}; any other text is cut short. */
@@ -248,7 +184,7 @@ int http_client_refusal(const struct http_client *client, const struct http_clie
         code = ERR_IO;
     else if (status >= 400 && status != 405)
         code = ERR_INPUT;
-    return err_set(err, code, "%.200s: %s%s(%d)", client->handle.url, text,
+    return err_set(err, code, "%.200s: %s%s(%d)", http_client_url(client), text,
                    text[0] ? " " : "status ", status);
 }
 

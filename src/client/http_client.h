@@ -1,4 +1,4 @@
-/* http_client: requests to one HTTP server, over libcurl (http_handle.h).
+/* http_client: requests to one HTTP server, each tried (http_flow.h) until it is answered.
  *
  *   call            one method, path and body; the answer is whole and bounded, whatever the status
  *   retry           after a lost connection, an unreachable server, or 429, 502, 503 or 504, with
@@ -50,8 +50,6 @@ struct http_client_answer {
     unsigned asked; /* how often it was sent */
 };
 
-/* ERR_INPUT: no client can have that URL; `token_setting` is where a token belongs. */
-NODISCARD int http_client_check_url(const char *url, const char *token_setting, struct err *err);
 NODISCARD int http_client_open(struct http_client **out, const struct http_client_options *options,
                                struct err *err);
 /* NULL is fine. */

@@ -54,22 +54,32 @@ struct http_flow_call {
     void *context;
 };
 
-enum http_flow_late { LATE_NOT, LATE_FIRST, LATE_BETWEEN, LATE_WHOLE };
+enum http_flow_late { LATE_NOT, LATE_CONNECT, LATE_FIRST, LATE_BETWEEN, LATE_WHOLE };
 
 struct http_flow_answer {
-    int status;               /* 0: none */
-    bool unreached;           /* no connection was accepted, or the host is unknown */
-    unsigned sendings;        /* a request is sent again if a kept connection turns out closed */
-    enum http_flow_late late; /* the bound that passed, with ERR_TIMEOUT */
-    int64_t retry_after_ms;   /* 0: none given */
-    char *body;               /* NUL-terminated; "" if on_bytes consumed it. Never NULL */
-    size_t bytes;             /* of body */
+    int status;        /* 0: none */
+    bool unreached;    /* no connection was accepted, or the host is unknown */
+    unsigned sendings; /* a request is sent again if a kept connection turns out closed */
+    bool passing;      /* a failure that a retry may cure */
+    enum http_flow_late
+        late;               /* the bound that passed: LATE_CONNECT with ERR_IO, else ERR_TIMEOUT */
+    int64_t retry_after_ms; /* 0: none given */
+    char *body;             /* NUL-terminated; "" if on_bytes consumed it. Never NULL */
+    size_t bytes;           /* of body */
 };
 
+/* ERR_INPUT: no server can have that address; `token_setting` is where a token belongs. */
+NODISCARD int http_flow_check_url(const char *url, const char *token_setting, struct err *err);
 NODISCARD int http_flow_open(struct http_flow **out, const struct http_flow_options *options,
                              struct err *err);
 /* NULL is fine. */
 void http_flow_close(struct http_flow *flow);
+/* Replaces the options' `cancelled`; NULL: calls are not cancelled. */
+void http_flow_set_cancel(struct http_flow *flow, const _Atomic int *cancelled);
+/* As given, without a '/' at its end. */
+const char *http_flow_url(const struct http_flow *flow);
+/* Sleeps, until cancelled. */
+void http_flow_sleep(struct http_flow *flow, int64_t ms);
 
 /* 0 for every status whose answer is complete. Fills an answer that is the caller's
  * (http_flow_answer_deinit, after a failure too). */

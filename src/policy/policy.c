@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/http_client.h"
+#include "client/http_flow.h"
 #include "policy/openai_request.h"
 #include "policy/policy_settings.h"
 
@@ -43,7 +43,7 @@ int policy_check_url(const char *url, struct err *err)
                        "unknown policy '%.200s': give http://HOST:PORT/v1, https://… or "
                        "scripted:FILE",
                        url);
-    return ops == &policy_openai ? http_client_check_url(url, "policy.token", err) : 0;
+    return ops == &policy_openai ? http_flow_check_url(url, "policy.token", err) : 0;
 }
 
 int policy_check_extra(const char *text, struct err *err)

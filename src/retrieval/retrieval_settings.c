@@ -1,11 +1,11 @@
 #include "retrieval/retrieval_settings.h"
 
 #include "base/setting.h"
-#include "client/http_client.h"
+#include "client/http_flow.h"
 
 static int check_url(const char *url, struct err *err)
 {
-    return http_client_check_url(url, "retrieval.embeddings_token", err);
+    return http_flow_check_url(url, "retrieval.embeddings_token", err);
 }
 
 #define SECTION retrieval

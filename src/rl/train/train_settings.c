@@ -1,7 +1,7 @@
 #include "rl/train/train_settings.h"
 
 #include "base/setting.h"
-#include "client/http_client.h"
+#include "client/http_flow.h"
 #include "lm/ops/backend.h"
 #include "rl/method/method.h"
 #include "rl/train/config.h"
@@ -23,7 +23,7 @@ static int check_stages(const char *text, struct err *err)
 
 static int check_url(const char *url, struct err *err)
 {
-    return http_client_check_url(url, "policy.token", err);
+    return http_flow_check_url(url, "policy.token", err);
 }
 
 #define SECTION train

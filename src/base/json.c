@@ -275,3 +275,15 @@ int json_line_write(const json_t *value, struct buf *out, struct err *err)
         return err_set(err, ERR_LIMIT, "a line of JSON is longer than %zu bytes", out->max_bytes);
     return 0;
 }
+
+char *json_line_text(const json_t *value, size_t max_bytes, struct err *err)
+{
+    struct buf line;
+    buf_init(&line, max_bytes + 1);
+    if (json_line_write(value, &line, err) < 0) {
+        buf_deinit(&line);
+        return NULL;
+    }
+    line.data[line.len - 1] = '\0';
+    return buf_take(&line);
+}

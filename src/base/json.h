@@ -75,3 +75,6 @@ void json_put(json_t *object, const char *key, json_t *value);
  * significant digits (0.1 stays 0.1). ERR_LIMIT when `out` is full: it then
  * holds a part. */
 NODISCARD int json_line_write(const json_t *value, struct buf *out, struct err *err);
+/* That line as a text of at most `max_bytes`, without the newline; the caller's (mem_free). NULL:
+ * an error. */
+char *json_line_text(const json_t *value, size_t max_bytes, struct err *err);

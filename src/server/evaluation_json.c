@@ -78,16 +78,7 @@ static json_t *head_json(const struct queue_job *job)
 /* Its JSON on one line if it is an object, else NULL. */
 static char *object_text(const json_t *value)
 {
-    struct buf text;
-    if (!json_is_object(value))
-        return NULL;
-    buf_init(&text, LIMIT_QUEUE_BODY_BYTES + 1);
-    if (json_line_write(value, &text, NULL) < 0) {
-        buf_deinit(&text);
-        return NULL;
-    }
-    text.data[text.len - 1] = '\0';
-    return buf_take(&text);
+    return json_is_object(value) ? json_line_text(value, LIMIT_QUEUE_BODY_BYTES, NULL) : NULL;
 }
 
 static json_t *parse_json(const char *bytes, size_t count)
@@ -121,13 +112,15 @@ static struct evaluation_json *evaluation_json_make(struct queue_job *job)
     json_t *head = head_json(job);
     if (json_is_object(result)) /* it was found under another job's id */
         json_put(result, "id", json_text(job->id));
-    evaluation->notes = object_text(json_object_get(payload, "notes"));
+    json_t *notes = json_object_get(payload, "notes");
+    evaluation->notes = object_text(notes);
     evaluation->verdict = object_text(result);
-    char *text = object_text(head);
-    text[strlen(text) - 1] = '\0';
-    evaluation->head = mem_printf("%s,\"notes\":%s", text,
-                                  evaluation->notes ? evaluation->notes : "null");
-    mem_free(text);
+    json_put(head, "notes", json_is_object(notes) ? json_incref(notes) : json_null());
+    struct buf text;
+    buf_init(&text, 2 * LIMIT_QUEUE_BODY_BYTES);
+    if (json_line_write(head, &text, NULL) == 0)
+        text.data[text.len - 2] = '\0';
+    evaluation->head = buf_take(&text);
     json_decref(head);
     json_decref(payload);
     json_decref(result);

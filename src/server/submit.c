@@ -22,7 +22,6 @@ struct submission {
     char problem[HASH_HEX_BYTES];      /* the hash of a known problem */
     const char *needs;
     char *payload;
-    size_t payload_bytes;
     char *refusal;          /* a verdict, if the request is not to be evaluated */
     struct queue_job known; /* with its result, if there is one */
     bool is_known;
@@ -78,32 +77,15 @@ static void make_key(struct service *service, struct submission *submission)
     hash_finish(hash, submission->key);
 }
 
-/* As one line without its end; *text is the caller's. */
-static int write_text(const json_t *object, char **text, size_t *bytes, struct err *err)
-{
-    struct buf line;
-    buf_init(&line, LIMIT_QUEUE_BODY_BYTES + 1);
-    int result = json_line_write(object, &line, err);
-    if (result < 0) {
-        buf_deinit(&line);
-        return result;
-    }
-    *bytes = line.len - 1;
-    *text = buf_take(&line);
-    (*text)[*bytes] = '\0';
-    return 0;
-}
-
 static int write_refusal(struct submission *submission, struct err *err)
 {
     struct verdict verdict;
-    size_t bytes;
     evaluation_request_refuse(&submission->request, submission->request.refused, &verdict);
     json_t *json = verdict_json(&verdict);
-    int result = write_text(json, &submission->refusal, &bytes, err);
+    submission->refusal = json_line_text(json, LIMIT_QUEUE_BODY_BYTES, err);
     json_decref(json);
     verdict_deinit(&verdict);
-    return result;
+    return submission->refusal ? 0 : err->code;
 }
 
 static int submission_prepare(struct service *service, const json_t *object, struct submission *out,
@@ -114,8 +96,8 @@ static int submission_prepare(struct service *service, const json_t *object, str
     int result = evaluation_request_parse(object, &out->request, err);
     if (result == 0)
         result = add_problem_hash(service, object, out, &named, err);
-    if (result == 0)
-        result = write_text(named, &out->payload, &out->payload_bytes, err);
+    if (result == 0 && !(out->payload = json_line_text(named, LIMIT_QUEUE_BODY_BYTES, err)))
+        result = err->code;
     json_decref(named);
     if (result < 0 || out->request.refused) {
         out->needs = "any";
@@ -204,7 +186,7 @@ static void submission_fill_put(const struct submission *from, const char *batch
         .priority = (enum queue_priority)from->request.priority,
         .force = from->request.fresh,
         .payload = from->payload,
-        .payload_bytes = from->payload_bytes,
+        .payload_bytes = strlen(from->payload),
     };
     if (from->refusal)
         *result = (struct queue_result){.outcome = "unsupported",

@@ -44,13 +44,7 @@ static void send_view(struct events *events, const char *name, const struct eval
 
 static void send_json(struct events *events, const char *name, json_t *value, const char *id)
 {
-    struct buf text;
-    buf_init(&text, LIMIT_QUEUE_BODY_BYTES);
-    if (json_line_write(value, &text, NULL) == 0) {
-        text.data[text.len - 1] = '\0';
-        send_text(events, name, text.data, id);
-    }
-    buf_deinit(&text);
+    (void)http_stream_send_json(events->stream, name, id, value);
     json_decref(value);
 }
 

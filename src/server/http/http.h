@@ -247,5 +247,8 @@ struct http_stream *http_stream_open(struct http_request *request,
 /* False: the client is gone, or was dropped because of its backlog; `gone` has been or will be
  * called. Never waits. */
 bool http_stream_send(struct http_stream *stream, const struct http_event *event);
+/* An event whose data is one line of JSON; false also where that exceeds the backlog. */
+bool http_stream_send_json(struct http_stream *stream, const char *name, const char *id,
+                           const json_t *value);
 /* Returns the handle. Earlier events are still sent, then the response ends. */
 void http_stream_close(struct http_stream *stream);

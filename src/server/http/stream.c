@@ -1,5 +1,6 @@
 #include "server/http/internal.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -187,6 +188,16 @@ bool http_stream_send(struct http_stream *stream, const struct http_event *event
     }
     pthread_mutex_unlock(&stream->lock);
     return open;
+}
+
+bool http_stream_send_json(struct http_stream *stream, const char *name, const char *id,
+                           const json_t *value)
+{
+    char *text = json_line_text(value, stream->backlog.max_bytes, NULL);
+    const struct http_event event = {.id = id, .name = name, .data = text};
+    bool sent = text && http_stream_send(stream, &event);
+    mem_free(text);
+    return sent;
 }
 
 void http_stream_close(struct http_stream *stream)

@@ -152,13 +152,7 @@ static json_t *whole_answer(struct call *call)
 /* Takes the event. A closed connection is reported by `gone`. */
 static void send_event(struct http_stream *stream, json_t *event)
 {
-    struct buf text;
-    buf_init(&text, LIMIT_EVENT_BYTES);
-    if (json_line_write(event, &text, NULL) == 0) {
-        text.data[text.len - 1] = '\0';
-        (void)http_stream_send(stream, &(struct http_event){.data = text.data});
-    }
-    buf_deinit(&text);
+    (void)http_stream_send_json(stream, NULL, NULL, event);
     json_decref(event);
 }
 

@@ -80,17 +80,10 @@ static void post_fill(struct post *post, struct http_response *response, json_t 
         http_set_bytes(response, "text/plain", "", 0);
 }
 
+/* A closed connection is reported by its callback. */
 static void send_event(struct http_stream *stream, const json_t *message)
 {
-    struct buf text;
-    buf_init(&text, STREAM_BYTES);
-    if (json_line_write(message, &text, NULL) == 0) {
-        text.data[text.len - 1] = '\0';
-        const struct http_event event = {.data = text.data};
-        /* a closed connection is reported by its callback */
-        (void)http_stream_send(stream, &event);
-    }
-    buf_deinit(&text);
+    (void)http_stream_send_json(stream, NULL, NULL, message);
 }
 
 static void post_unref(struct post *post)

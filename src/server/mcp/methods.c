@@ -197,11 +197,10 @@ static json_t *tool_result(const struct mcp_call *call, struct mcp_answer *answe
     if (call->version->structured) {
         json_put(result, "structuredContent", answer->structured);
     } else {
-        struct buf text;
-        buf_init(&text, JSON_TEXT_BYTES);
-        if (json_line_write(answer->structured, &text, NULL) == 0)
-            put_block(content, json_text_bytes(text.data, text.len - 1));
-        buf_deinit(&text);
+        char *text = json_line_text(answer->structured, JSON_TEXT_BYTES, NULL);
+        if (text)
+            put_block(content, json_text(text));
+        mem_free(text);
         json_decref(answer->structured);
     }
     json_put(result, "content", content);

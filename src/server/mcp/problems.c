@@ -225,18 +225,17 @@ int mcp_read_resource(void *context, const char *uri, json_t **contents, struct 
 {
     json_t *object = NULL;
     char *task = NULL;
-    struct buf text;
     if (strncmp(uri, URI, strlen(URI)) != 0 || strlen(uri) > strlen(URI) + LIMIT_NAME_BYTES)
         return err_set(err, ERR_MISSING, "unknown resource: " URI "ID is a problem");
     int result = problem_describe(context, uri + strlen(URI), NULL, &object, &task, err);
     if (result < 0)
         return result;
-    buf_init(&text, TEXT_BYTES);
-    result = json_line_write(object, &text, err);
-    if (result == 0)
+    char *text = json_line_text(object, TEXT_BYTES, err);
+    if (text)
         *contents = json_pack("[{s:o, s:s, s:o}]", "uri", json_text(uri), "mimeType",
-                              "application/json", "text", json_text_bytes(text.data, text.len - 1));
-    buf_deinit(&text);
+                              "application/json", "text", json_text(text));
+    result = text ? 0 : err->code;
+    mem_free(text);
     mem_free(task);
     json_decref(object);
     return result;

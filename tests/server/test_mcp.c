@@ -7,7 +7,6 @@
 #include "server/mcp/mcp.h"
 #include "server/mcp/message.h"
 #include "server/mcp/schema.h"
-#include "server/mcp/version.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -34,13 +33,10 @@ struct fixture {
     _Atomic int hanging, gave_up, sessions_over;
 };
 
-static bool is_long(void *context, const char *name)
+static int hang(void *context, struct mcp_call *call, const json_t *arguments,
+                struct mcp_answer *answer, struct err *err)
 {
-    return strcmp(name, "hang") == 0;
-}
-
-static int hang(struct fixture *fixture, struct mcp_call *call, struct err *err)
-{
+    struct fixture *fixture = context;
     fixture->hanging++;
     mcp_call_progress(call, "hanging");
     while (!*mcp_call_stop(call))
@@ -49,21 +45,26 @@ static int hang(struct fixture *fixture, struct mcp_call *call, struct err *err)
     return err_set(err, ERR_CANCELLED, "cancelled");
 }
 
-static int call_tool(void *context, struct mcp_call *call, const char *name,
-                     const json_t *arguments, struct mcp_answer *answer, struct err *err)
+/* Leaves its fixture in the session. */
+static int echo(void *context, struct mcp_call *call, const json_t *arguments,
+                struct mcp_answer *answer, struct err *err)
 {
     const char *text = json_string_value(json_object_get(arguments, "text"));
-    if (strcmp(name, "hang") == 0)
-        return hang(context, call, err);
+    struct mcp_session *session = mcp_call_join(call, NULL, false);
+    if (session)
+        *mcp_session_state(session) = context;
     if (strcmp(text, "fail") == 0)
         return err_set(err, ERR_IO, "it failed");
     mcp_call_log(call, MCP_INFO, json_string(text));
-    const char *session = mcp_call_session(call);
     answer->text = mem_strdup(text);
     answer->structured = json_pack("{s:s, s:s, s:b}", "text", text, "client", mcp_call_client(call),
-                                   "session", session != NULL);
+                                   "session", !mcp_call_is_stateless(call));
     return 0;
 }
+
+static const struct mcp_tool tools[] = {{"echo", echo, false},
+                                        {"hang", hang, true},
+                                        {NULL, NULL, false}};
 
 static int list_resources(void *context, size_t from, size_t count, json_t *resources, bool *more,
                           struct err *err)
@@ -94,15 +95,11 @@ static int get_prompt(void *context, const char *name, const json_t *arguments, 
     return 0;
 }
 
-static void session_over(void *context, const char *id)
+static void session_over(void *context, void *state)
 {
     struct fixture *fixture = context;
-    assert_int_equal(strlen(id), 32);
+    assert_ptr_equal(state, fixture);
     fixture->sessions_over++;
-}
-
-static void tick(void *context)
-{
 }
 
 FIXTURE(fixture_open)
@@ -113,13 +110,11 @@ FIXTURE(fixture_open)
     fixture->catalogue = json_loads(CATALOGUE, 0, NULL);
     fixture->service = (struct mcp_service){.context = fixture,
                                             .catalogue = fixture->catalogue,
-                                            .tool_is_long = is_long,
-                                            .call_tool = call_tool,
+                                            .tools = tools,
                                             .list_resources = list_resources,
                                             .read_resource = read_resource,
                                             .get_prompt = get_prompt,
-                                            .session_over = session_over,
-                                            .tick = tick};
+                                            .session_over = session_over};
     const struct mcp_options options = {&fixture->settings, &fixture->service, 2};
     *state = fixture;
     return fixture->catalogue ? mcp_open(&fixture->mcp, &options, &err) : -1;
@@ -402,8 +397,7 @@ TEST(schema)
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *value = json_loads(rows[i].value, 0, NULL);
         struct err err = {0};
-        int result = mcp_schema_check(json_object_get(tool, "inputSchema"), value, "arguments",
-                                      &err);
+        int result = mcp_schema_check(json_object_get(tool, "inputSchema"), value, &err);
         assert_int_equal(result, rows[i].wanted ? ERR_INPUT : 0);
         if (rows[i].wanted && !strstr(err.text, rows[i].wanted))
             fail_msg("%s: %s", rows[i].value, err.text);
@@ -541,7 +535,7 @@ TEST(log)
 TEST(sessions)
 {
     struct fixture *fixture = *state;
-    struct mcp_session *session = new_session(fixture, NULL), *found;
+    struct mcp_session *session = new_session(fixture, "2025-06-18"), *found;
     char id[MCP_SESSION_BYTES];
     fixture->sessions_over = 0;
     snprintf(id, sizeof id, "%s", mcp_session_id(session));
@@ -549,6 +543,10 @@ TEST(sessions)
     assert_ptr_equal(found, session);
     mcp_session_unref(found);
     assert_null(mcp_session_find(fixture->mcp, "no"));
+    mem_free(ask(fixture, session,
+                 CALL("tools/call", "{\"name\": \"echo\", \"arguments\": {\"text\": \"a\"}}")));
+    assert_int_equal(strlen(id), 32);
+    assert_int_equal(fixture->sessions_over, 0);
     end_session(session);
     assert_null(mcp_session_find(fixture->mcp, id));
     assert_int_equal(fixture->sessions_over, 1);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <utlist.h>
+
 struct mcp_exchange *mcp_exchange_new(struct mcp *mcp, struct mcp_session *session,
                                       const struct mcp_sink *sink)
 {
@@ -122,16 +124,15 @@ static bool call_over(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
     pthread_mutex_lock(&mcp->lock);
-    struct mcp_call **at = &mcp->calls;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    if (call->session) {
-        call->session->calls--;
-        call->session->used_ns = clock_now_ns();
-    }
+    LL_DELETE(mcp->calls, call);
+    bool closes_joined = mcp_session_leave(call->joined);
+    bool closes = mcp_session_leave(call->session);
     bool wanted = !call->cancelled;
     pthread_mutex_unlock(&mcp->lock);
+    if (closes_joined)
+        mcp_session_close(call->joined);
+    if (closes)
+        mcp_session_close(call->session);
     return wanted;
 }
 
@@ -166,8 +167,7 @@ static bool call_start(struct mcp_call *call)
     pthread_mutex_lock(&mcp->lock);
     bool taken = !mcp->stopping && !(call->session && call->session->over);
     if (taken) {
-        call->next = mcp->calls;
-        mcp->calls = call;
+        LL_PREPEND(mcp->calls, call);
         if (call->session)
             call->session->calls++;
         taken = !blocks || task_pool_submit(pool, &call->work);

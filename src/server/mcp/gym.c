@@ -1,6 +1,5 @@
 #include "server/mcp/gym_internal.h"
 
-#include "base/array.h"
 #include "base/embed.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -12,51 +11,19 @@
 extern const char mcp_gym_json[];
 EMBED_TEXT(mcp_gym_json, "src/server/mcp/gym.json");
 
-static const struct {
-    const char *name;
-    mcp_tool *run;
-    bool is_long;
-} tools[] = {
+static const struct mcp_tool tools[] = {
     {"list_problems", mcp_tool_list_problems, false},
     {"read_problem", mcp_tool_read_problem, false},
     {"submit", mcp_tool_submit, true},
     {"profile", mcp_tool_profile, false},
     {"search_examples", mcp_tool_search_examples, false},
     {"history", mcp_tool_history, false},
+    {NULL, NULL, false},
 };
-
-#define TOOLS COUNT(tools)
 
 const char *mcp_text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
-}
-
-static bool tool_is_long(void *context, const char *name)
-{
-    for (size_t i = 0; i < TOOLS; i++)
-        if (strcmp(tools[i].name, name) == 0)
-            return tools[i].is_long;
-    return false;
-}
-
-static int call_tool(void *context, struct mcp_call *call, const char *name,
-                     const json_t *arguments, struct mcp_answer *answer, struct err *err)
-{
-    for (size_t i = 0; i < TOOLS; i++)
-        if (strcmp(tools[i].name, name) == 0)
-            return tools[i].run(context, call, arguments, answer, err);
-    return err_set(err, ERR_INTERNAL, "tool '%s' is listed but not implemented", name);
-}
-
-static void end_peer_sessions(void *context, const char *id)
-{
-    mcp_agent_session_end_peer(context, id);
-}
-
-static void end_idle_sessions(void *context)
-{
-    mcp_agent_session_end_idle(context);
 }
 
 /* The languages that a tool's argument may be. */
@@ -80,13 +47,11 @@ int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, st
     pthread_mutex_init(&mcp_gym->lock, NULL);
     pthread_cond_init(&mcp_gym->freed, NULL);
     mcp_gym->service = (struct mcp_service){.context = mcp_gym,
-                                            .tool_is_long = tool_is_long,
-                                            .call_tool = call_tool,
+                                            .tools = tools,
                                             .list_resources = mcp_list_resources,
                                             .read_resource = mcp_read_resource,
                                             .get_prompt = mcp_get_prompt,
-                                            .session_over = end_peer_sessions,
-                                            .tick = end_idle_sessions};
+                                            .session_over = mcp_agent_free};
     int result = json_parse("gym.json", mcp_gym_json, strlen(mcp_gym_json), &mcp_gym->catalogue,
                             err);
     put_languages(mcp_gym->catalogue);
@@ -110,7 +75,6 @@ void mcp_gym_close(struct mcp_gym *mcp_gym)
 {
     if (!mcp_gym)
         return;
-    mcp_agent_session_end_all(mcp_gym);
     mcp_recorder_close(mcp_gym->recorder);
     json_decref(mcp_gym->catalogue);
     pthread_cond_destroy(&mcp_gym->freed);

@@ -8,13 +8,10 @@
  * begins. An episode accepts one answer at a time: concurrent submissions wait. A submission
  * that is cancelled or that could not be judged is not a turn.
  *
- * An agent's session belongs to a session of the protocol, or, without one, to every client that
- * has its id: the first submission creates it. It ends with the protocol's session, after
- * `mcp.idle_ms` without use, or with the server; then its episodes end ("expired") and become
- * trajectories.
+ * A session is the protocol's (mcp.h); a stateless client's first submission makes one. When it
+ * ends its episodes end ("expired") and become trajectories.
  *
- * Ownership: everything in the options is borrowed. Threads: any; mcp_gym_close when no call
- * runs. */
+ * Ownership: everything in the options is borrowed. Threads: any; mcp_gym_close after mcp_stop. */
 #pragma once
 
 #include "base/err.h"
@@ -35,5 +32,5 @@ struct mcp_gym_options {
 NODISCARD int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options,
                            struct err *err);
 const struct mcp_service *mcp_gym_service(const struct mcp_gym *mcp_gym);
-/* Ends all sessions. NULL is fine. */
+/* NULL is fine. */
 void mcp_gym_close(struct mcp_gym *mcp_gym);

@@ -23,16 +23,13 @@ struct mcp_track {
     json_t *best;          /* the row of the fastest correct one; NULL */
 };
 
-struct mcp_agent_session { /* a session of an agent */
-    struct mcp_agent_session *next;
-    char id[MCP_SESSION_BYTES];
-    char peer[MCP_SESSION_BYTES]; /* the protocol's; "": none */
+/* The state of a session (mcp_session_state). */
+struct mcp_agent {
+    const char *session; /* its handle */
     /* Under the context's lock: all below. */
     struct mcp_track *tracks;
     json_t *turns; /* the newest rows of all tracks */
     int64_t total; /* turns */
-    size_t refs;   /* the list's reference, and one per call */
-    int64_t used_ns;
 };
 
 struct mcp_gym {
@@ -42,27 +39,20 @@ struct mcp_gym {
     struct mcp_recorder *recorder; /* NULL */
     pthread_mutex_t lock;
     pthread_cond_t freed; /* a track */
-    struct mcp_agent_session *sessions;
-    size_t session_count;
 };
 
-/* agent_session.c */
+/* agent.c */
 
-/* The session: `id`, or the call's own if it is NULL. ERR_MISSING: no such session (it may have
- * ended), and `make` is false. *session is a reference. */
-NODISCARD int mcp_agent_session_find(struct mcp_gym *mcp_gym, const struct mcp_call *call,
-                                     const char *id, bool make, struct mcp_agent_session **session,
-                                     struct err *err);
-/* The last reference ends its episodes. */
-void mcp_agent_session_unref(struct mcp_gym *mcp_gym, struct mcp_agent_session *session);
-/* Ends the sessions of a session of the protocol. */
-void mcp_agent_session_end_peer(struct mcp_gym *mcp_gym, const char *peer);
-void mcp_agent_session_end_idle(struct mcp_gym *mcp_gym);
-void mcp_agent_session_end_all(struct mcp_gym *mcp_gym);
+/* The agent of the session with that handle, or of the call's own if it is NULL; it outlasts the
+ * call. ERR_MISSING: no such session (it may have ended), or it has none and `make` is false. */
+NODISCARD int mcp_agent_find(struct mcp_gym *mcp_gym, struct mcp_call *call, const char *handle,
+                             bool make, struct mcp_agent **agent, struct err *err);
+/* Ends its episodes: a service's session_over. */
+void mcp_agent_free(void *context, void *agent);
 
 /* Waits until the track is free. ERR_CANCELLED. */
-NODISCARD int mcp_track_take(struct mcp_gym *mcp_gym, struct mcp_agent_session *session,
-                             const char *problem, const char *language, const _Atomic int *stop,
+NODISCARD int mcp_track_take(struct mcp_gym *mcp_gym, struct mcp_agent *agent, const char *problem,
+                             const char *language, const _Atomic int *stop,
                              struct mcp_track **track, struct err *err);
 void mcp_track_give_back(struct mcp_gym *mcp_gym, struct mcp_track *track);
 /* Its episode is DONE: writes the trajectory. */
@@ -78,11 +68,11 @@ int mcp_read_resource(void *context, const char *uri, json_t **contents, struct 
 int mcp_get_prompt(void *context, const char *name, const json_t *arguments, json_t **messages,
                    struct err *err);
 
-/* The tools; arguments are checked against their schema. */
-typedef int mcp_tool(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
-                     struct mcp_answer *answer, struct err *err);
-mcp_tool mcp_tool_list_problems, mcp_tool_read_problem, mcp_tool_search_examples;
-mcp_tool mcp_tool_submit, mcp_tool_profile, mcp_tool_history;
+/* The tools: mcp_tool's run. */
+typedef int mcp_tool_run(void *context, struct mcp_call *call, const json_t *arguments,
+                         struct mcp_answer *answer, struct err *err);
+mcp_tool_run mcp_tool_list_problems, mcp_tool_read_problem, mcp_tool_search_examples;
+mcp_tool_run mcp_tool_submit, mcp_tool_profile, mcp_tool_history;
 
 /* NULL if it is absent. */
 const char *mcp_text_of(const json_t *object, const char *key);

@@ -72,11 +72,10 @@ static void post_fill(struct post *post, struct http_response *response, json_t 
     } else if (post->begins) {
         mcp_session_end(post->session);
     }
+    http_set_status(response, status_of(post, answer));
     if (answer)
-        fill_json(response, status_of(post, answer), answer);
+        http_set_json(response, answer);
     else
-        http_set_status(response, 202);
-    if (!answer)
         http_set_bytes(response, "text/plain", "", 0);
 }
 
@@ -86,8 +85,9 @@ static void send_event(struct http_stream *stream, const json_t *message)
     (void)http_stream_send_json(stream, NULL, NULL, message);
 }
 
-static void post_unref(struct post *post)
+static void post_unref(void *context)
 {
+    struct post *post = context;
     if (atomic_fetch_sub(&post->refs, 1) != 1)
         return;
     mcp_exchange_unref(post->exchange);
@@ -138,11 +138,6 @@ static void post_gone(void *context)
     mcp_exchange_abandon(post->exchange);
 }
 
-static void post_release(void *context)
-{
-    post_unref(context);
-}
-
 static void post_late(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
@@ -154,13 +149,12 @@ static void post_wait(struct post *post, struct http_request *request)
 {
     atomic_fetch_add(&post->refs, 1);
     if (post->early) {
-        const struct http_stream_options options = {STREAM_BYTES, post_gone, post_release, post};
+        const struct http_stream_options options = {STREAM_BYTES, post_gone, post_unref, post};
         post->stream = http_stream_open(request, &options);
         for (size_t i = 0; i < json_array_size(post->early); i++)
             send_event(post->stream, json_array_get(post->early, i));
     } else {
-        const struct http_wait wait = {LIMIT_EVALUATION_MS, post_late, post_gone, post_release,
-                                       post};
+        const struct http_wait wait = {LIMIT_EVALUATION_MS, post_late, post_gone, post_unref, post};
         post->waiter = http_postpone(request, &wait);
     }
 }
@@ -171,11 +165,15 @@ static bool accepts_events(const struct http_request *request)
     return accept && strstr(accept, "text/event-stream");
 }
 
+static bool begins_session(const json_t *document)
+{
+    return strcmp(json_text_at(document, "method"), "initialize") == 0;
+}
+
 /* Takes the reference of `session`. */
 static void exchange_begin(struct mcp *mcp, struct mcp_session *session, const json_t *document,
                            struct http_request *request, struct http_response *response)
 {
-    const char *method = json_string_value(json_object_get(document, "method"));
     struct post *post = mem_alloc(sizeof *post);
     const struct mcp_sink sink = {post_notify, post_done, post};
     atomic_init(&post->refs, 2);
@@ -183,7 +181,7 @@ static void exchange_begin(struct mcp *mcp, struct mcp_session *session, const j
     post->mcp = mcp;
     post->session = session;
     post->stateless = !session;
-    post->begins = session && method && strcmp(method, "initialize") == 0;
+    post->begins = session && begins_session(document);
     if (accepts_events(request) && mcp_wants_notifications(session, document))
         post->early = json_array();
     post->exchange = mcp_exchange_new(mcp, session, &sink);
@@ -259,15 +257,12 @@ static bool check_stateless(const struct http_request *request, const json_t *do
     if (mcp_message_read(document, &message, &err) < 0 || message.kind != MCP_REQUEST)
         return true; /* refused, or ignored, as all such are */
     const struct mcp_version *version = mcp_version_of(&message, &code, &data, &err);
-    if (version || code == MCP_UNSUPPORTED_VERSION) {
-        struct err mismatch;
-        if (check_headers(request, &message, &mismatch) < 0) {
-            json_decref(data);
-            data = NULL;
-            err = mismatch;
-            code = MCP_HEADER_MISMATCH;
-            version = NULL;
-        }
+    if ((version || code == MCP_UNSUPPORTED_VERSION) &&
+        check_headers(request, &message, &err) < 0) {
+        json_decref(data);
+        data = NULL;
+        code = MCP_HEADER_MISMATCH;
+        version = NULL;
     }
     if (!version)
         fill_json(response, 400, mcp_message_error(message.id, code, err.text, data));
@@ -277,12 +272,6 @@ static bool check_stateless(const struct http_request *request, const json_t *do
 static void refuse_message(struct http_response *response, int status, const char *text)
 {
     fill_json(response, status, mcp_message_error(NULL, MCP_INVALID_REQUEST, text, NULL));
-}
-
-static bool begins_session(const json_t *document)
-{
-    const char *method = json_string_value(json_object_get(document, "method"));
-    return method && strcmp(method, "initialize") == 0;
 }
 
 /* The request's session, or a new one. A reference; NULL: the response is a refusal. */

@@ -6,7 +6,6 @@
 
 #include "server/mcp/mcp.h"
 #include "server/mcp/message.h"
-#include "server/mcp/version.h"
 #include "server/task_pool.h"
 
 #include <pthread.h>
@@ -14,8 +13,10 @@
 
 struct mcp_session {
     struct mcp *mcp;
-    char id[MCP_SESSION_BYTES];
-    atomic_int refs;
+    char id[MCP_SESSION_BYTES];     /* the transport's */
+    char handle[MCP_SESSION_BYTES]; /* what tools call it */
+    void *state;                    /* the service's */
+    atomic_int refs;                /* the list's until it has closed; its users' */
     bool lasting;
     /* Under the server's lock: all below. */
     struct mcp_session *next;
@@ -23,7 +24,7 @@ struct mcp_session {
     char client[MCP_CLIENT_BYTES];
     enum mcp_level level;
     int64_t used_ns;
-    size_t calls;
+    size_t calls; /* its own, and those that have joined it */
     bool over;
 };
 
@@ -59,6 +60,7 @@ struct mcp_call {
     struct mcp *mcp;
     struct mcp_exchange *exchange; /* a reference */
     struct mcp_session *session;   /* the exchange's; NULL */
+    struct mcp_session *joined;    /* NULL */
     const struct mcp_method *method;
     const struct mcp_version *version;
     json_t *id, *params; /* params may be NULL */
@@ -101,5 +103,10 @@ void mcp_client_text(const json_t *info, char text[MCP_CLIENT_BYTES]);
 enum mcp_level mcp_level_of(const char *name);
 
 /* mcp.c */
+
+/* With the lock: a call ends its use of it; NULL is fine. True: session_close. */
+bool mcp_session_leave(struct mcp_session *session);
+/* It has ended, and its last call. */
+void mcp_session_close(struct mcp_session *session);
 void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t *id);
 void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message);

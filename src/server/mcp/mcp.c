@@ -11,32 +11,37 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #define TICK_MS 1000
 #define QUICK_THREADS 4
 
-int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, struct err *err)
+/* With the lock: NULL: the limit is reached. */
+static struct mcp_session *session_add(struct mcp *mcp, bool lasting)
 {
+    if (mcp->stopping || mcp->session_count >= LIMIT_MCP_SESSIONS)
+        return NULL;
     struct mcp_session *session = mem_alloc(sizeof *session);
     session->mcp = mcp;
     session->lasting = lasting;
     session->level = MCP_LEVEL_COUNT;
     session->used_ns = clock_now_ns();
-    atomic_init(&session->refs, 2);
+    atomic_init(&session->refs, 1);
     remote_draw_id(session->id);
+    remote_draw_id(session->handle);
+    LL_PREPEND(mcp->sessions, session);
+    mcp->session_count++;
+    return session;
+}
+
+int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, struct err *err)
+{
     pthread_mutex_lock(&mcp->lock);
-    bool accepted = !mcp->stopping && mcp->session_count < LIMIT_MCP_SESSIONS;
-    if (accepted) {
-        session->next = mcp->sessions;
-        mcp->sessions = session;
-        mcp->session_count++;
-    }
+    *out = session_add(mcp, lasting);
+    if (*out)
+        atomic_fetch_add(&(*out)->refs, 1);
     pthread_mutex_unlock(&mcp->lock);
-    if (!accepted) {
-        mem_free(session);
-        return err_set(err, ERR_LIMIT, "the server's limit of sessions is reached");
-    }
-    *out = session;
-    return 0;
+    return *out ? 0 : err_set(err, ERR_LIMIT, "the server's limit of sessions is reached");
 }
 
 void mcp_session_unref(struct mcp_session *session)
@@ -64,52 +69,76 @@ const char *mcp_session_id(const struct mcp_session *session)
     return session->id;
 }
 
+const char *mcp_session_handle(const struct mcp_session *session)
+{
+    return session->handle;
+}
+
+void **mcp_session_state(struct mcp_session *session)
+{
+    return &session->state;
+}
+
+bool mcp_session_leave(struct mcp_session *session)
+{
+    if (!session)
+        return false;
+    session->used_ns = clock_now_ns();
+    return --session->calls == 0 && session->over;
+}
+
+void mcp_session_close(struct mcp_session *session)
+{
+    const struct mcp_service *service = session->mcp->service;
+    if (session->state)
+        service->session_over(service->context, session->state);
+    mcp_session_unref(session);
+}
+
+static void cancel(struct mcp_call *call)
+{
+    call->cancelled = true;
+    call->stop = 1;
+}
+
 void mcp_session_end(struct mcp_session *session)
 {
     struct mcp *mcp = session->mcp;
     pthread_mutex_lock(&mcp->lock);
     bool first = !session->over;
     session->over = true;
-    for (struct mcp_session **at = &mcp->sessions; *at; at = &(*at)->next)
-        if (*at == session) {
-            *at = session->next;
-            mcp->session_count--;
-            break;
-        }
-    for (struct mcp_call *call = mcp->calls; call; call = call->next)
-        if (call->session == session) {
-            call->cancelled = true;
-            call->stop = 1;
-        }
-    pthread_mutex_unlock(&mcp->lock);
-    if (!first)
-        return;
-    mcp->service->session_over(mcp->service->context, session->id);
-    mcp_session_unref(session);
-}
-
-/* An idle session, as a reference. */
-static struct mcp_session *find_idle(struct mcp *mcp)
-{
-    pthread_mutex_lock(&mcp->lock);
-    struct mcp_session *session = mcp->sessions;
-    while (session &&
-           (session->lasting || session->calls > 0 ||
-            clock_ms_since(session->used_ns) < (double)mcp_settings(mcp->settings)->idle_ms))
-        session = session->next;
-    if (session)
-        atomic_fetch_add(&session->refs, 1);
-    pthread_mutex_unlock(&mcp->lock);
-    return session;
-}
-
-static void end_idle(struct mcp *mcp)
-{
-    struct mcp_session *session;
-    while ((session = find_idle(mcp))) {
-        mcp_session_end(session);
-        mcp_session_unref(session);
+    if (first) {
+        LL_DELETE(mcp->sessions, session);
+        mcp->session_count--;
     }
+    for (struct mcp_call *call = mcp->calls; call; call = call->next)
+        if (call->session == session)
+            cancel(call);
+    bool closes = first && session->calls == 0;
+    pthread_mutex_unlock(&mcp->lock);
+    if (closes)
+        mcp_session_close(session);
+}
+
+/* Ends all sessions, or those that are idle. */
+static void end_sessions(struct mcp *mcp, bool idle)
+{
+    double idle_ms = (double)mcp_settings(mcp->settings)->idle_ms;
+    struct mcp_session *session;
+    do {
+        pthread_mutex_lock(&mcp->lock);
+        session = mcp->sessions;
+        while (
+            session && idle &&
+            (session->lasting || session->calls > 0 || clock_ms_since(session->used_ns) < idle_ms))
+            session = session->next;
+        if (session)
+            atomic_fetch_add(&session->refs, 1);
+        pthread_mutex_unlock(&mcp->lock);
+        if (session)
+            mcp_session_end(session);
+        mcp_session_unref(session);
+    } while (session);
 }
 
 const _Atomic int *mcp_call_stop(const struct mcp_call *call)
@@ -117,9 +146,26 @@ const _Atomic int *mcp_call_stop(const struct mcp_call *call)
     return &call->stop;
 }
 
-const char *mcp_call_session(const struct mcp_call *call)
+bool mcp_call_is_stateless(const struct mcp_call *call)
 {
-    return call->version->stateless || !call->session ? NULL : call->session->id;
+    return call->version->stateless || !call->session;
+}
+
+struct mcp_session *mcp_call_join(struct mcp_call *call, const char *handle, bool make)
+{
+    struct mcp *mcp = call->mcp;
+    bool stateless = mcp_call_is_stateless(call);
+    pthread_mutex_lock(&mcp->lock);
+    struct mcp_session *session = handle ? mcp->sessions : stateless ? NULL : call->session;
+    while (handle && session && strcmp(session->handle, handle) != 0)
+        session = session->next;
+    if (!handle && stateless && make)
+        session = session_add(mcp, false);
+    if (session)
+        session->calls++;
+    call->joined = session;
+    pthread_mutex_unlock(&mcp->lock);
+    return session;
 }
 
 const char *mcp_call_client(const struct mcp_call *call)
@@ -131,10 +177,8 @@ void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t
 {
     pthread_mutex_lock(&mcp->lock);
     for (struct mcp_call *call = mcp->calls; call; call = call->next)
-        if (call->session == session && json_equal(call->id, id)) {
-            call->cancelled = true;
-            call->stop = 1;
-        }
+        if (call->session == session && json_equal(call->id, id))
+            cancel(call);
     pthread_mutex_unlock(&mcp->lock);
 }
 
@@ -144,10 +188,8 @@ void mcp_exchange_abandon(struct mcp_exchange *exchange)
     atomic_store(&exchange->abandoned, true);
     pthread_mutex_lock(&mcp->lock);
     for (struct mcp_call *call = mcp->calls; call; call = call->next)
-        if (call->exchange == exchange && call->version->stateless) {
-            call->cancelled = true;
-            call->stop = 1;
-        }
+        if (call->exchange == exchange && call->version->stateless)
+            cancel(call);
     pthread_mutex_unlock(&mcp->lock);
 }
 
@@ -255,8 +297,7 @@ static void *maintenance_main(void *argument)
     struct mcp *mcp = argument;
     while (maintenance_wait(mcp)) {
         send_progress(mcp);
-        end_idle(mcp);
-        mcp->service->tick(mcp->service->context);
+        end_sessions(mcp, true);
     }
     return NULL;
 }
@@ -297,20 +338,8 @@ const struct settings *mcp_all_settings(const struct mcp *mcp)
     return mcp->settings;
 }
 
-/* The first remaining session, as a reference. */
-static struct mcp_session *find_any(struct mcp *mcp)
-{
-    pthread_mutex_lock(&mcp->lock);
-    struct mcp_session *session = mcp->sessions;
-    if (session)
-        atomic_fetch_add(&session->refs, 1);
-    pthread_mutex_unlock(&mcp->lock);
-    return session;
-}
-
 void mcp_stop(struct mcp *mcp)
 {
-    struct mcp_session *session;
     pthread_mutex_lock(&mcp->lock);
     bool first = !mcp->stopping;
     mcp->stopping = true;
@@ -323,10 +352,7 @@ void mcp_stop(struct mcp *mcp)
     pthread_join(mcp->maintenance_thread, NULL);
     task_pool_free(mcp->judging);
     task_pool_free(mcp->quick);
-    while ((session = find_any(mcp))) {
-        mcp_session_end(session);
-        mcp_session_unref(session);
-    }
+    end_sessions(mcp, false);
 }
 
 void mcp_free(struct mcp *mcp)

@@ -12,7 +12,8 @@
  * two lanes of threads, so that neither waits for the other and `ping` never waits.
  *
  * A session is what a client agreed on by `initialize`: one for a process on stdio, one for each
- * Mcp-Session-Id over HTTP. Stateless requests (version.h) need none. A session that is unused
+ * Mcp-Session-Id over HTTP; and what a service keeps between calls. Stateless requests (message.h)
+ * have none: a tool makes one for them, whose handle later requests name. A session that is unused
  * for `mcp.idle_ms` ends.
  *
  * A cancelled call gets no answer, and its work is asked to stop (mcp_call_stop). A client that
@@ -45,16 +46,23 @@ struct mcp_answer {
     json_t *structured; /* an object as the tool's outputSchema has it */
 };
 
+struct mcp_tool {
+    const char *name;
+    /* Arguments are checked against the tool's inputSchema. */
+    int (*run)(void *context, struct mcp_call *call, const json_t *arguments,
+               struct mcp_answer *answer, struct err *err);
+    bool is_long; /* it runs an evaluation */
+};
+
 /* Errors of these: ERR_INPUT and ERR_MISSING (in the request), ERR_CANCELLED, others. A tool's
  * error is a result with isError; a resource's or prompt's is an error of the protocol. */
 struct mcp_service {
     void *context;
     /* {"title", "instructions", "tools", "resourceTemplates", "prompts"}: the lists as the newest
-     * version has them. Tools' arguments are checked against their inputSchema before the call. */
+     * version has them. */
     const json_t *catalogue;
-    bool (*tool_is_long)(void *context, const char *name); /* it runs an evaluation */
-    int (*call_tool)(void *context, struct mcp_call *call, const char *name,
-                     const json_t *arguments, struct mcp_answer *answer, struct err *err);
+    const struct mcp_tool
+        *tools; /* one for each of the catalogue's; ends with a row without name */
     /* Appends up to `count` resources, starting at number `from`; *more: there are more. */
     int (*list_resources)(void *context, size_t from, size_t count, json_t *resources, bool *more,
                           struct err *err);
@@ -62,14 +70,20 @@ struct mcp_service {
     /* *messages: [{"role", "content": {"type", "text"}}, …] */
     int (*get_prompt)(void *context, const char *name, const json_t *arguments, json_t **messages,
                       struct err *err);
-    void (*session_over)(void *context, const char *id); /* its last call has ended, or will soon */
-    void (*tick)(void *context);                         /* about once a second */
+    /* A session has ended, and its last call: frees what mcp_session_state holds. */
+    void (*session_over)(void *context, void *state);
 };
 
 /* Non-zero: the call's result is no longer wanted. */
 const _Atomic int *mcp_call_stop(const struct mcp_call *call);
-/* NULL: a stateless request. */
-const char *mcp_call_session(const struct mcp_call *call);
+/* Whether the client's connection has no session. */
+bool mcp_call_is_stateless(const struct mcp_call *call);
+/* The session with that handle, or with NULL the client's own one; with `make` also a new one of a
+ * stateless request. It outlasts the call. NULL: none, or LIMIT_MCP_SESSIONS is reached. */
+struct mcp_session *mcp_call_join(struct mcp_call *call, const char *handle, bool make);
+const char *mcp_session_handle(const struct mcp_session *session);
+/* Where the service keeps what belongs to the session, NULL at first. The service locks it. */
+void **mcp_session_state(struct mcp_session *session);
 /* "name version" of the client, "" if unknown. */
 const char *mcp_call_client(const struct mcp_call *call);
 /* What the call is doing, for progress notifications: sent at once, and again each second.

@@ -216,23 +216,32 @@ static json_t *tool_failure(const struct err *err)
     return json_pack("{s:o, s:b}", "content", content, "isError", 1);
 }
 
+/* NULL: no such tool. */
+static const struct mcp_tool *tool_find(const struct mcp_call *call, const char *name)
+{
+    const struct mcp_tool *tool = call->mcp->service->tools;
+    while (tool->name && strcmp(tool->name, name) != 0)
+        tool++;
+    return tool->name ? tool : NULL;
+}
+
 static int call_tool(struct mcp_call *call, json_t **result, struct err *err)
 {
-    const struct mcp_service *service = call->mcp->service;
     struct mcp_answer answer = {0};
     const char *name;
     json_t *arguments = NULL, *none = NULL;
     if (json_get_string(call->params, "name", &name, err) < 0 ||
         json_find_object(call->params, "arguments", &arguments, err) < 0)
         return err_prefix(err, "params");
-    const json_t *tool = catalogue_find(call, "tools", name);
-    if (!tool)
+    const json_t *described = catalogue_find(call, "tools", name);
+    const struct mcp_tool *tool = tool_find(call, name);
+    if (!described || !tool)
         return unknown_name(call, "tools", "tool", name, err);
     if (!arguments)
         arguments = none = json_object();
-    int code = mcp_schema_check(json_object_get(tool, "inputSchema"), arguments, "arguments", err);
+    int code = mcp_schema_check(json_object_get(described, "inputSchema"), arguments, err);
     if (code == 0)
-        code = service->call_tool(service->context, call, name, arguments, &answer, err);
+        code = tool->run(call->mcp->service->context, call, arguments, &answer, err);
     json_decref(none);
     if (code == ERR_CANCELLED)
         return code;
@@ -242,9 +251,8 @@ static int call_tool(struct mcp_call *call, json_t **result, struct err *err)
 
 bool mcp_method_is_long(const struct mcp_call *call)
 {
-    const struct mcp_service *service = call->mcp->service;
-    const char *name = json_string_value(json_object_get(call->params, "name"));
-    return call->method->run == call_tool && name && service->tool_is_long(service->context, name);
+    const struct mcp_tool *tool = tool_find(call, json_text_at(call->params, "name"));
+    return call->method->run == call_tool && tool && tool->is_long;
 }
 
 static int list_resources(struct mcp_call *call, json_t **result, struct err *err)

@@ -81,9 +81,10 @@ static int find_all(struct mcp_gym *mcp_gym, const json_t *arguments, json_t **r
     return 0;
 }
 
-int mcp_tool_list_problems(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_list_problems(void *context, struct mcp_call *call, const json_t *arguments,
                            struct mcp_answer *answer, struct err *err)
 {
+    struct mcp_gym *mcp_gym = context;
     size_t from = (size_t)int_of(arguments, "from", 0);
     size_t limit = (size_t)int_of(arguments, "limit", PAGE);
     json_t *all, *rows = json_array();
@@ -213,10 +214,10 @@ static int problem_describe(struct mcp_gym *mcp_gym, const char *id, const char 
     return result;
 }
 
-int mcp_tool_read_problem(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_read_problem(void *context, struct mcp_call *call, const json_t *arguments,
                           struct mcp_answer *answer, struct err *err)
 {
-    return problem_describe(mcp_gym, mcp_text_of(arguments, "problem"),
+    return problem_describe(context, mcp_text_of(arguments, "problem"),
                             mcp_text_of(arguments, "language"), &answer->structured, &answer->text,
                             err);
 }
@@ -284,9 +285,10 @@ static char *examples_text(const json_t *examples)
     return buf_take(&text);
 }
 
-int mcp_tool_search_examples(struct mcp_gym *mcp_gym, struct mcp_call *call,
-                             const json_t *arguments, struct mcp_answer *answer, struct err *err)
+int mcp_tool_search_examples(void *context, struct mcp_call *call, const json_t *arguments,
+                             struct mcp_answer *answer, struct err *err)
 {
+    struct mcp_gym *mcp_gym = context;
     const char *id = mcp_text_of(arguments, "problem");
     struct problem problem = {0};
     struct retrieval_query query = {.text = mcp_text_of(arguments, "query"),

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/lockfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/remote.h"
@@ -27,33 +28,23 @@ struct mcp_recorder {
     struct gym *gym;
     char *directory;
     char *own; /* DIR/open/PROCESS */
-    int lock;  /* of own/lock: held for our lifetime, and by no child process */
+    int lock;  /* of own/lock (lockfile.h): held for our lifetime */
     pthread_mutex_t appending;
 };
 
-/* POSIX locks, as for rollouts' journals: they end with the process. */
-static int try_lock(int fd)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_SETLK, &whole);
-}
-
-static int wait_lock(int fd, const char *path, struct err *err)
+/* Waits while another process writes. */
+static int open_locked(const char *path, int *fd, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
     int64_t deadline_ns = clock_now_ns() + (int64_t)LOCK_WAIT_MS * 1000000;
-    while (try_lock(fd) < 0) {
-        if (errno != EACCES && errno != EAGAIN && errno != EINTR)
-            return err_sys(err, errno, "cannot lock %s", path);
-        if (clock_now_ns() > deadline_ns)
-            return err_set(err, ERR_IO, "%s is being written by another process", path);
+    int result;
+    while ((result = lockfile_take(path, fd, err)) == ERR_LIMIT && clock_now_ns() < deadline_ns)
         nanosleep(&pause, NULL);
-    }
-    return 0;
+    return result;
 }
 
-/* Removes a partial last line that a killed process left. */
-static int cut_partial_line(int fd, const char *path, struct err *err)
+/* Goes to the end, and removes a partial last line that a killed process left. */
+static int seek_last_line(int fd, const char *path, struct err *err)
 {
     char *bytes = mem_alloc(TAIL_BYTES);
     off_t end = lseek(fd, 0, SEEK_END), size = end;
@@ -70,6 +61,7 @@ static int cut_partial_line(int fd, const char *path, struct err *err)
     mem_free(bytes);
     if (end < size && ftruncate(fd, end > 0 ? end : 0) < 0)
         return err_sys(err, errno, "cannot truncate %s to its last whole line", path);
+    (void)lseek(fd, 0, SEEK_END);
     return 0;
 }
 
@@ -77,10 +69,10 @@ static int append_line(struct mcp_recorder *recorder, const struct buf *line, st
 {
     char *path = mem_printf("%s/trajectories.jsonl", recorder->directory);
     pthread_mutex_lock(&recorder->appending);
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    int result = fd < 0 ? err_sys(err, errno, "cannot open %s", path) : wait_lock(fd, path, err);
+    int fd;
+    int result = open_locked(path, &fd, err);
     if (result == 0)
-        result = cut_partial_line(fd, path, err);
+        result = seek_last_line(fd, path, err);
     if (result == 0)
         result = file_write_fd(fd, path, line->data, line->len, err);
     if (result == 0 && fdatasync(fd) < 0)
@@ -212,8 +204,8 @@ static void remove_folder(const char *folder, const char *lock)
 static void adopt_folder(struct mcp_recorder *recorder, const char *folder)
 {
     char *lock = mem_printf("%s/lock", folder);
-    int fd = open(lock, O_RDWR | O_CLOEXEC);
-    DIR *directory = fd >= 0 && try_lock(fd) == 0 ? opendir(folder) : NULL;
+    int fd;
+    DIR *directory = lockfile_take(lock, &fd, NULL) == 0 ? opendir(folder) : NULL;
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
         const char *dot = strrchr(entry->d_name, '.');
@@ -254,11 +246,10 @@ static int make_own(struct mcp_recorder *recorder, const char *id, struct err *e
     char *hidden = mem_printf("%s/open/.%s", recorder->directory, id);
     char *lock = mem_printf("%s/lock", hidden);
     int result = file_make_directories(hidden, 0755, err);
-    if (result == 0) {
-        recorder->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (recorder->lock < 0 || try_lock(recorder->lock) < 0 || rename(hidden, recorder->own) < 0)
-            result = err_sys(err, errno, "cannot make %s", recorder->own);
-    }
+    if (result == 0)
+        result = lockfile_take(lock, &recorder->lock, err);
+    if (result == 0 && rename(hidden, recorder->own) < 0)
+        result = err_sys(err, errno, "cannot make %s", recorder->own);
     mem_free(lock);
     mem_free(hidden);
     return result;

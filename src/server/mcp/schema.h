@@ -1,15 +1,14 @@
-/* mcp_schema: checks a value against a tool's JSON Schema, so that the published schema is the
- * one enforced.
+/* mcp_schema: checks a tool's arguments against its inputSchema, so that the published schema is
+ * the one enforced.
  *
- * Supports what our catalogue uses: type (one name or a list), properties, required,
- * additionalProperties: false, items, enum, minimum, maximum, minLength, maxLength. Schemas are
- * ours and trusted; values are untrusted. */
+ * Supports what our tools take: an object without further names, whose properties have a type, or
+ * an enum of texts, with required, minimum, maximum, minLength, maxLength. Schemas are ours and
+ * trusted; arguments are untrusted. */
 #pragma once
 
 #include "base/err.h"
 
 #include <jansson.h>
 
-/* `name`: the value's name in errors. ERR_INPUT: "arguments.problem: must be a string". */
-NODISCARD int mcp_schema_check(const json_t *schema, const json_t *value, const char *name,
-                               struct err *err);
+/* ERR_INPUT: "arguments.problem: must be string". */
+NODISCARD int mcp_schema_check(const json_t *schema, const json_t *arguments, struct err *err);

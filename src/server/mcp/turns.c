@@ -199,21 +199,20 @@ static void replace_json(json_t **place, json_t *value)
 
 /* Copies: the session's own rows are accessed under its lock alone. *best is the caller's, NULL
  * if none was correct. */
-static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent_session *session,
-                          struct mcp_track *track, const json_t *row, const struct verdict *verdict,
-                          json_t **best)
+static void remember_turn(struct mcp_gym *mcp_gym, struct mcp_agent *agent, struct mcp_track *track,
+                          const json_t *row, const struct verdict *verdict, json_t **best)
 {
     json_t *kept = json_deep_copy(row), *kept_verdict = verdict_json(verdict);
     pthread_mutex_lock(&mcp_gym->lock);
-    track->order = ++session->total;
-    json_array_append_new(session->turns, kept);
+    track->order = ++agent->total;
+    json_array_append_new(agent->turns, kept);
     if (is_better(kept, track->best))
         replace_json(&track->best, kept);
     replace_json(&track->row, kept);
     replace_json(&track->verdict, kept_verdict);
     json_decref(kept_verdict);
-    if (json_array_size(session->turns) > LIMIT_MCP_HISTORY)
-        json_array_remove(session->turns, 0);
+    if (json_array_size(agent->turns) > LIMIT_MCP_HISTORY)
+        json_array_remove(agent->turns, 0);
     *best = track->best ? json_deep_copy(track->best) : NULL;
     pthread_mutex_unlock(&mcp_gym->lock);
 }
@@ -226,7 +225,7 @@ static json_t *copy_keys(const json_t *row, const char *const *keys, size_t coun
     return copy;
 }
 
-static json_t *submission_json(const struct mcp_agent_session *session, const json_t *row,
+static json_t *submission_json(const struct mcp_agent *agent, const json_t *row,
                                const struct verdict *verdict, const json_t *best)
 {
     static const char *const keys[] = {"episode", "problem", "language", "turn",    "status",
@@ -238,7 +237,7 @@ static json_t *submission_json(const struct mcp_agent_session *session, const js
     bool measured = verdict->case_count > 0;
     struct interval speedup;
     verdict_speedup(verdict, &speedup);
-    json_put(object, "session", json_text(session->id));
+    json_put(object, "session", json_text(agent->session));
     json_put(object, "compiled", json_boolean(verdict->compiled));
     json_put(object, "speedup_low", json_number(timed ? speedup.low : NAN));
     json_put(object, "speedup_high", json_number(timed ? speedup.high : NAN));
@@ -256,7 +255,7 @@ static void put_speedup(struct buf *text, const json_t *row)
         buf_printf(text, ", %.3gx as fast as the reference", speedup_of(row));
 }
 
-static char *submission_text(const struct mcp_call *call, const struct mcp_agent_session *session,
+static char *submission_text(const struct mcp_call *call, const struct mcp_agent *agent,
                              const json_t *row, const json_t *best)
 {
     struct buf text;
@@ -276,9 +275,9 @@ static char *submission_text(const struct mcp_call *call, const struct mcp_agent
         buf_puts(&text, "No submission was correct so far.");
     if (best && !is_best && json_is_number(json_object_get(best, "speedup")))
         buf_printf(&text, " with %.3gx.", speedup_of(best));
-    if (!mcp_call_session(call))
+    if (mcp_call_is_stateless(call))
         buf_printf(&text, "\nPass session=\"%s\" with the next submission, to history and profile.",
-                   session->id);
+                   agent->session);
     buf_printf(&text, "\n\n%s", mcp_text_of(row, "feedback"));
     return buf_take(&text);
 }
@@ -297,25 +296,25 @@ static const char *language_for(const struct problem *problem, const char *named
     return NULL;
 }
 
-static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
-                     struct mcp_agent_session *session, const char *problem, const char *language,
-                     const char *source, struct mcp_answer *answer, struct err *err)
+static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_agent *agent,
+                     const char *problem, const char *language, const char *source,
+                     struct mcp_answer *answer, struct err *err)
 {
     struct mcp_track *track;
     struct verdict verdict = {0};
     json_t *row = NULL, *best = NULL;
     mcp_call_progress(call, "waiting");
-    int result = mcp_track_take(mcp_gym, session, problem, language, mcp_call_stop(call), &track,
+    int result = mcp_track_take(mcp_gym, agent, problem, language, mcp_call_stop(call), &track,
                                 err);
     if (result < 0)
         return result;
     result = take_turn(mcp_gym, call, track, source, &row, &verdict, err);
     if (result == 0)
-        remember_turn(mcp_gym, session, track, row, &verdict, &best);
+        remember_turn(mcp_gym, agent, track, row, &verdict, &best);
     mcp_track_give_back(mcp_gym, track);
     if (result == 0) {
-        answer->structured = submission_json(session, row, &verdict, best);
-        answer->text = submission_text(call, session, row, best);
+        answer->structured = submission_json(agent, row, &verdict, best);
+        answer->text = submission_text(call, agent, row, best);
         mcp_call_log(call, MCP_INFO,
                      json_pack("{s:O, s:O, s:O}", "problem", json_object_get(row, "problem"),
                                "status", json_object_get(row, "status"), "speedup",
@@ -327,33 +326,31 @@ static int submit_to(struct mcp_gym *mcp_gym, struct mcp_call *call,
     return result;
 }
 
-int mcp_tool_submit(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_submit(void *context, struct mcp_call *call, const json_t *arguments,
                     struct mcp_answer *answer, struct err *err)
 {
+    struct mcp_gym *mcp_gym = context;
     const char *source = mcp_text_of(arguments, "source"), *language = NULL;
     struct problem problem = {0};
-    struct mcp_agent_session *session;
+    struct mcp_agent *agent;
     int result = mcp_problem_load(mcp_gym, mcp_text_of(arguments, "problem"), &problem, err);
     if (result == 0 &&
         !(language = language_for(&problem, mcp_text_of(arguments, "language"), source, err)))
         result = err->code;
     if (result == 0)
-        result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), true,
-                                        &session, err);
-    if (result == 0) {
-        result = submit_to(mcp_gym, call, session, problem.id, language, source, answer, err);
-        mcp_agent_session_unref(mcp_gym, session);
-    }
+        result = mcp_agent_find(mcp_gym, call, mcp_text_of(arguments, "session"), true, &agent,
+                                err);
+    if (result == 0)
+        result = submit_to(mcp_gym, call, agent, problem.id, language, source, answer, err);
     problem_deinit(&problem);
     return result;
 }
 
 /* With the lock: the track of the last turn, on `problem` if it is given. */
-static const struct mcp_track *latest_track(const struct mcp_agent_session *session,
-                                            const char *problem)
+static const struct mcp_track *latest_track(const struct mcp_agent *agent, const char *problem)
 {
     const struct mcp_track *found = NULL;
-    for (const struct mcp_track *track = session->tracks; track; track = track->next)
+    for (const struct mcp_track *track = agent->tracks; track; track = track->next)
         if (track->order > (found ? found->order : 0) &&
             (!problem || strcmp(track->problem, problem) == 0))
             found = track;
@@ -388,17 +385,18 @@ static json_t *profile_json(const json_t *row, const struct verdict *verdict, co
     return object;
 }
 
-int mcp_tool_profile(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_profile(void *context, struct mcp_call *call, const json_t *arguments,
                      struct mcp_answer *answer, struct err *err)
 {
+    struct mcp_gym *mcp_gym = context;
     const char *problem = mcp_text_of(arguments, "problem");
-    struct mcp_agent_session *session;
-    int result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), false,
-                                        &session, err);
+    struct mcp_agent *agent;
+    int result = mcp_agent_find(mcp_gym, call, mcp_text_of(arguments, "session"), false, &agent,
+                                err);
     if (result < 0)
         return result;
     pthread_mutex_lock(&mcp_gym->lock);
-    const struct mcp_track *track = latest_track(session, problem);
+    const struct mcp_track *track = latest_track(agent, problem);
     json_t *row = track ? json_deep_copy(track->row) : NULL;
     json_t *json = track ? json_deep_copy(track->verdict) : NULL;
     pthread_mutex_unlock(&mcp_gym->lock);
@@ -413,18 +411,17 @@ int mcp_tool_profile(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_
     verdict_deinit(&verdict);
     json_decref(row);
     json_decref(json);
-    mcp_agent_session_unref(mcp_gym, session);
     return result;
 }
 
 /* With the lock: the newest `limit` matching rows. Returns the number of all matches. */
-static size_t copy_rows(const struct mcp_agent_session *session, const json_t *arguments,
-                        size_t limit, json_t *rows)
+static size_t copy_rows(const struct mcp_agent *agent, const json_t *arguments, size_t limit,
+                        json_t *rows)
 {
     const char *problem = mcp_text_of(arguments, "problem");
     size_t total = 0;
-    for (size_t i = json_array_size(session->turns); i-- > 0;) {
-        const json_t *row = json_array_get(session->turns, i);
+    for (size_t i = json_array_size(agent->turns); i-- > 0;) {
+        const json_t *row = json_array_get(agent->turns, i);
         if (problem && strcmp(mcp_text_of(row, "problem"), problem) != 0)
             continue;
         if (total++ >= limit)
@@ -454,20 +451,21 @@ static void put_line(struct buf *text, const json_t *row)
         buf_printf(text, "%s\n", feedback);
 }
 
-int mcp_tool_history(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_t *arguments,
+int mcp_tool_history(void *context, struct mcp_call *call, const json_t *arguments,
                      struct mcp_answer *answer, struct err *err)
 {
+    struct mcp_gym *mcp_gym = context;
     const json_t *given = json_object_get(arguments, "limit");
     size_t limit = given ? (size_t)json_integer_value(given) : HISTORY;
-    struct mcp_agent_session *session;
+    struct mcp_agent *agent;
     struct buf text;
-    int result = mcp_agent_session_find(mcp_gym, call, mcp_text_of(arguments, "session"), false,
-                                        &session, err);
+    int result = mcp_agent_find(mcp_gym, call, mcp_text_of(arguments, "session"), false, &agent,
+                                err);
     if (result < 0)
         return result;
     json_t *rows = json_array();
     pthread_mutex_lock(&mcp_gym->lock);
-    size_t total = copy_rows(session, arguments, limit, rows);
+    size_t total = copy_rows(agent, arguments, limit, rows);
     pthread_mutex_unlock(&mcp_gym->lock);
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < json_array_size(rows); i++)
@@ -475,8 +473,7 @@ int mcp_tool_history(struct mcp_gym *mcp_gym, struct mcp_call *call, const json_
     if (total == 0)
         buf_puts(&text, "nothing has been submitted yet");
     answer->text = buf_take(&text);
-    answer->structured = json_pack("{s:s, s:o, s:I}", "session", session->id, "turns", rows,
+    answer->structured = json_pack("{s:s, s:o, s:I}", "session", agent->session, "turns", rows,
                                    "total", (json_int_t)total);
-    mcp_agent_session_unref(mcp_gym, session);
     return 0;
 }

@@ -35,7 +35,7 @@ static void check_answers(const struct evaluation_request *ours, const struct ve
     size_t bytes;
     json_t *status = kernelgym_status(&job, kernelgym_part(job.id, &bytes));
     json_t *result = kernelgym_result(&job, KERNELGYM_WHOLE);
-    json_t *workflow = kernelgym_workflow_result(&job);
+    json_t *workflow = kernelgym_workflow_result(&job, KERNELGYM_WHOLE);
     check(json_equal(json_object_get(status, "status"), json_object_get(result, "status")));
     check(json_equal(json_object_get(status, "status"), json_object_get(workflow, "status")));
     check(json_is_number(json_object_get(result, "speedup")));

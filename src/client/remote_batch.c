@@ -143,6 +143,20 @@ static int chunk_submit(struct batch *batch, struct remote *remote, size_t most,
     return result;
 }
 
+/* The last of a thread, and what its function returns. */
+static void *thread_end(struct batch *batch, struct remote *remote, int result,
+                        const struct err *err)
+{
+    remote_close(remote);
+    pthread_mutex_lock(&batch->lock);
+    if (result < 0)
+        batch_fail(batch, err);
+    batch->running--;
+    pthread_cond_broadcast(&batch->changed);
+    pthread_mutex_unlock(&batch->lock);
+    return NULL;
+}
+
 static void *submit_all(void *argument)
 {
     struct batch *batch = argument;
@@ -152,14 +166,7 @@ static void *submit_all(void *argument)
     int result = remote_open(&remote, batch->settings, batch->url, &batch->stop, &err);
     while (result == 0 && (most = batch_free_slots(batch)) > 0)
         result = chunk_submit(batch, remote, most, &err);
-    remote_close(remote);
-    pthread_mutex_lock(&batch->lock);
-    if (result < 0)
-        batch_fail(batch, &err);
-    batch->running--;
-    pthread_cond_broadcast(&batch->changed);
-    pthread_mutex_unlock(&batch->lock);
-    return NULL;
+    return thread_end(batch, remote, result, &err);
 }
 
 /* With the lock held. */
@@ -230,14 +237,7 @@ static void *wait_all(void *argument)
     int result = remote_open(&remote, batch->settings, batch->url, &batch->stop, &err);
     while (result == 0 && batch_next_waiting(batch, &index, id))
         result = wait_for(batch, remote, index, id, &err);
-    remote_close(remote);
-    pthread_mutex_lock(&batch->lock);
-    if (result < 0)
-        batch_fail(batch, &err);
-    batch->running--;
-    pthread_cond_broadcast(&batch->changed);
-    pthread_mutex_unlock(&batch->lock);
-    return NULL;
+    return thread_end(batch, remote, result, &err);
 }
 
 static void cancel_chunk(struct remote *remote, const struct chunk *chunk, int64_t deadline_ns)

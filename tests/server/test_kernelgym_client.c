@@ -116,14 +116,14 @@ static void assert_status(const struct kernelgym_job *job, enum kernelgym_state 
     assert_int_equal(json_integer_value(json_object_get(status, "queue_position")),
                      state == KERNELGYM_PENDING ? 3 : 0);
     assert_null(kernelgym_result(&now, KERNELGYM_WHOLE));
-    assert_null(kernelgym_workflow_result(&now));
+    assert_null(kernelgym_workflow_result(&now, KERNELGYM_WHOLE));
     json_decref(status);
 }
 
 /* The workflow's answer is the same result in its envelope. */
 static void check_workflow(const struct kernelgym_job *job, const json_t *result)
 {
-    json_t *answer = kernelgym_workflow_result(job);
+    json_t *answer = kernelgym_workflow_result(job, KERNELGYM_WHOLE);
     const json_t *inner = json_object_get(answer, "result");
     assert_true(json_equal(json_object_get(answer, "status"), json_object_get(result, "status")));
     assert_true(json_equal(json_object_get(answer, "error_message"),

@@ -45,42 +45,62 @@ static bool get_stored(struct service *service, const char *id, struct stored *s
     return false;
 }
 
-enum store_result { STORE_FAILED, STORE_TOO_LARGE, STORE_CONFLICT, STORE_WRITTEN };
+/* What came of it. */
+enum step {
+    STEP_REFUSED,   /* the response is a refusal */
+    STEP_CONFLICT,  /* another writer was first */
+    STEP_TOO_LARGE, /* to be stored */
+    STEP_PENDING,   /* the answer is being judged */
+    STEP_UNSUBMITTED,
+    STEP_REPEATED, /* the answer was stored before */
+    STEP_DONE,
+};
 
-static enum store_result put_stored(struct service *service, struct stored *stored,
-                                    struct http_response *response)
+static enum step try_put(struct service *service, struct stored *stored,
+                         struct http_response *response)
 {
     bool written;
     struct err err;
     int result = episode_store_put(service->queue, stored, &written, &err);
     if (result == ERR_LIMIT)
-        return STORE_TOO_LARGE;
+        return STEP_TOO_LARGE;
     if (result < 0) {
         service_refuse_queue(response, &err);
-        return STORE_FAILED;
+        return STEP_REFUSED;
     }
-    return written ? STORE_WRITTEN : STORE_CONFLICT;
+    return written ? STEP_DONE : STEP_CONFLICT;
 }
 
 /* 413, not 429: retrying would not help, as it does with a full queue. */
-static void refuse_size(struct http_response *response)
+static enum step put_stored(struct service *service, struct stored *stored,
+                            struct http_response *response)
 {
+    enum step step = try_put(service, stored, response);
+    if (step != STEP_TOO_LARGE)
+        return step;
     http_refuse(response, 413, "too_large", "the episode would exceed %zu bytes, its limit",
                 LIMIT_QUEUE_BODY_BYTES);
+    return STEP_REFUSED;
+}
+
+static void refuse_busy(struct http_response *response)
+{
+    http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "busy",
+                    "too many concurrent writes of this episode");
 }
 
 /* The answer fits, but not its result: undoes the turn and ends the episode. */
-static enum store_result end_oversized(struct service *service, struct stored *stored,
-                                       struct http_response *response)
+static enum step end_oversized(struct service *service, struct stored *stored,
+                               struct http_response *response)
 {
     char id[LIMIT_EPISODE_ID_BYTES + 1];
     snprintf(id, sizeof id, "%s",
              json_string_value(json_object_get(episode_state(stored->episode), "id")));
     stored_deinit(stored);
     if (!get_stored(service, id, stored, response))
-        return STORE_FAILED;
+        return STEP_REFUSED;
     if (episode_phase(stored->episode) != EPISODE_JUDGING)
-        return STORE_CONFLICT;
+        return STEP_CONFLICT;
     episode_end(stored->episode, "budget");
     return put_stored(service, stored, response);
 }
@@ -91,26 +111,30 @@ static void answer_episode(const struct stored *stored, int status, struct http_
     http_set_json(response, episode_view(stored));
 }
 
-enum turn_state { TURN_FAILED, TURN_PENDING, TURN_UNSUBMITTED, TURN_ENDED };
+static void answer_step(const struct stored *stored, enum step step, struct http_response *response)
+{
+    if (step != STEP_REFUSED)
+        answer_episode(stored, step == STEP_DONE ? 200 : 202, response);
+}
 
 /* Sets *verdict (verdict_deinit) if the turn has ended. */
-static enum turn_state find_verdict(struct service *service, const char *id,
-                                    struct verdict *verdict, struct http_response *response)
+static enum step find_verdict(struct service *service, const char *id, struct verdict *verdict,
+                              struct http_response *response)
 {
     struct queue_job job;
     struct err err;
     int result = queue_get(service->queue, id, QUEUE_RESULT, &job, &err);
     if (result == ERR_MISSING)
-        return TURN_UNSUBMITTED;
+        return STEP_UNSUBMITTED;
     if (result < 0) {
         service_refuse_queue(response, &err);
-        return TURN_FAILED;
+        return STEP_REFUSED;
     }
     bool ended = evaluation_has_ended(&job);
     if (ended)
         evaluation_verdict(&job, verdict);
     queue_job_deinit(&job);
-    return ended ? TURN_ENDED : TURN_PENDING;
+    return ended ? STEP_DONE : STEP_PENDING;
 }
 
 static bool put_job(struct service *service, const json_t *request, struct http_response *response)
@@ -124,70 +148,60 @@ static bool put_job(struct service *service, const json_t *request, struct http_
     return done;
 }
 
-/* Stores a verdict in the episode. JUDGED: the turn has ended; JUDGED_RETRY: the verdict was a
- * failure of ours, and the next attempt is stored. */
-static enum turn_state store_verdict(struct service *service, struct stored *stored,
-                                     const struct verdict *verdict, bool *late,
-                                     struct http_response *response)
+/* Stores a verdict in the episode. DONE: the turn has ended; UNSUBMITTED: the verdict was a failure
+ * of ours, and the next attempt is stored. */
+static enum step store_verdict(struct service *service, struct stored *stored,
+                               const struct verdict *verdict, struct http_response *response)
 {
     struct err err;
     int result = episode_verdict(stored->episode, verdict, &err);
     if (result < 0 && result != ERR_IO) {
         refuse_episode_error(response, &err);
-        return TURN_FAILED;
+        return STEP_REFUSED;
     }
-    enum store_result store_result = put_stored(service, stored, response);
-    if (store_result == STORE_TOO_LARGE)
-        store_result = end_oversized(service, stored, response);
-    *late = store_result == STORE_CONFLICT;
-    if (store_result == STORE_TOO_LARGE)
-        refuse_size(response);
-    if (store_result == STORE_FAILED || store_result == STORE_TOO_LARGE)
-        return TURN_FAILED;
-    return result == 0 ? TURN_ENDED : TURN_UNSUBMITTED;
+    enum step step = try_put(service, stored, response);
+    if (step == STEP_TOO_LARGE)
+        step = end_oversized(service, stored, response);
+    return step == STEP_DONE && result < 0 ? STEP_UNSUBMITTED : step;
 }
 
 /* Continues as far as possible without waiting. `job`: the job to wait for. */
-static enum turn_state continue_stored(struct service *service, struct stored *stored, bool *late,
-                                       char job[QUEUE_ID_BYTES], struct http_response *response)
+static enum step continue_stored(struct service *service, struct stored *stored,
+                                 char job[QUEUE_ID_BYTES], struct http_response *response)
 {
-    *late = false;
-    while (episode_phase(stored->episode) == EPISODE_JUDGING && !*late) {
+    enum step step = STEP_DONE;
+    while (episode_phase(stored->episode) == EPISODE_JUDGING &&
+           (step == STEP_DONE || step == STEP_UNSUBMITTED)) {
         json_t *request = episode_request(stored->episode);
         struct verdict verdict = {0};
         snprintf(job, QUEUE_ID_BYTES, "%s", json_string_value(json_object_get(request, "id")));
-        enum turn_state turn_state = find_verdict(service, job, &verdict, response);
-        if (turn_state == TURN_UNSUBMITTED)
-            turn_state = put_job(service, request, response)
-                             ? find_verdict(service, job, &verdict, response)
-                             : TURN_FAILED;
-        if (turn_state == TURN_ENDED)
-            turn_state = store_verdict(service, stored, &verdict, late, response);
+        step = find_verdict(service, job, &verdict, response);
+        if (step == STEP_UNSUBMITTED)
+            step = put_job(service, request, response)
+                       ? find_verdict(service, job, &verdict, response)
+                       : STEP_REFUSED;
+        if (step == STEP_DONE)
+            step = store_verdict(service, stored, &verdict, response);
         verdict_deinit(&verdict);
         json_decref(request);
-        if (turn_state == TURN_FAILED || turn_state == TURN_PENDING)
-            return turn_state;
     }
-    return TURN_ENDED;
+    return step;
 }
 
 /* The same, started again after each conflict with another writer. `stored` is the newest then. */
-static enum turn_state continue_episode(struct service *service, const char *id,
-                                        struct stored *stored, char job[QUEUE_ID_BYTES],
-                                        struct http_response *response)
+static enum step continue_episode(struct service *service, const char *id, struct stored *stored,
+                                  char job[QUEUE_ID_BYTES], struct http_response *response)
 {
     for (int i = 0; i < TRIES; i++) {
-        bool late;
-        enum turn_state turn_state = continue_stored(service, stored, &late, job, response);
-        if (!late)
-            return turn_state;
+        enum step step = continue_stored(service, stored, job, response);
+        if (step != STEP_CONFLICT)
+            return step;
         stored_deinit(stored);
         if (!get_stored(service, id, stored, response))
-            return TURN_FAILED;
+            return STEP_REFUSED;
     }
-    http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "busy",
-                    "too many concurrent writes of this episode");
-    return TURN_FAILED;
+    refuse_busy(response);
+    return STEP_REFUSED;
 }
 
 struct wait {
@@ -201,9 +215,8 @@ static void wait_answer(struct service *service, void *context, bool ended,
     struct stored stored;
     char job[QUEUE_ID_BYTES];
     if (get_stored(service, wait->id, &stored, response)) {
-        enum turn_state turn_state = continue_episode(service, wait->id, &stored, job, response);
-        if (turn_state != TURN_FAILED)
-            answer_episode(&stored, turn_state == TURN_ENDED ? 200 : 202, response);
+        enum step step = continue_episode(service, wait->id, &stored, job, response);
+        answer_step(&stored, step, response);
     }
     stored_deinit(&stored);
 }
@@ -214,23 +227,21 @@ static void answer_or_wait(struct service *service, const char *id, struct store
                            struct http_response *response)
 {
     char job[QUEUE_ID_BYTES] = "";
-    enum turn_state turn_state = continue_episode(service, id, stored, job, response);
-    if (turn_state == TURN_FAILED)
+    enum step step = continue_episode(service, id, stored, job, response);
+    if (step != STEP_PENDING || wait_ms == 0) {
+        answer_step(stored, step, response);
         return;
-    if (turn_state == TURN_ENDED || wait_ms == 0)
-        answer_episode(stored, turn_state == TURN_ENDED ? 200 : 202, response);
-    else {
-        struct wait *wait = mem_alloc(sizeof *wait);
-        snprintf(wait->id, sizeof wait->id, "%s", id);
-        const struct long_poll waiting = {.ids = (const char(*)[QUEUE_ID_BYTES]) & job,
-                                          .count = 1,
-                                          .timeout_ms = wait_ms,
-                                          .pool = service->finishers,
-                                          .answer = wait_answer,
-                                          .release = mem_free,
-                                          .context = wait};
-        long_poll_begin(service, request, &waiting);
     }
+    struct wait *wait = mem_alloc(sizeof *wait);
+    snprintf(wait->id, sizeof wait->id, "%s", id);
+    const struct long_poll waiting = {.ids = (const char(*)[QUEUE_ID_BYTES]) & job,
+                                      .count = 1,
+                                      .timeout_ms = wait_ms,
+                                      .pool = service->finishers,
+                                      .answer = wait_answer,
+                                      .release = mem_free,
+                                      .context = wait};
+    long_poll_begin(service, request, &waiting);
 }
 
 struct creation {
@@ -327,13 +338,11 @@ static void episodes_create(struct service *service, json_t *body, struct http_r
     }
     stored.expires_s = creation.expires_s;
     stored.notes = json_incref(creation.notes);
-    enum store_result store_result = put_stored(service, &stored, response);
-    if (store_result == STORE_WRITTEN)
+    enum step step = put_stored(service, &stored, response);
+    if (step == STEP_DONE)
         answer_episode(&stored, 201, response);
-    else if (store_result == STORE_CONFLICT)
+    else if (step == STEP_CONFLICT)
         answer_existing(service, id, &stored, response);
-    else if (store_result == STORE_TOO_LARGE)
-        refuse_size(response);
     stored_deinit(&stored);
 }
 
@@ -382,11 +391,9 @@ static const json_t *stored_answer(const struct episode *episode, int64_t turn)
     return json_object_get(json_object_get(pending, "answer"), "text");
 }
 
-enum step_result { STEP_REFUSED, STEP_CONFLICT, STEP_STORED, STEP_REPEATED };
-
 /* Stores the answer in the episode, durably. */
-static enum step_result store_answer(struct service *service, struct stored *stored, int64_t turn,
-                                     const json_t *given, struct http_response *response)
+static enum step store_answer(struct service *service, struct stored *stored, int64_t turn,
+                              const json_t *given, struct http_response *response)
 {
     struct episode *episode = stored->episode;
     const json_t *before = stored_answer(episode, turn);
@@ -411,12 +418,7 @@ static enum step_result store_answer(struct service *service, struct stored *sto
         return STEP_REFUSED;
     }
     json_decref(request);
-    enum store_result store_result = put_stored(service, stored, response);
-    if (store_result == STORE_TOO_LARGE)
-        refuse_size(response);
-    return store_result == STORE_CONFLICT  ? STEP_CONFLICT
-           : store_result == STORE_WRITTEN ? STEP_STORED
-                                           : STEP_REFUSED;
+    return put_stored(service, stored, response);
 }
 
 /* Shows an earlier turn, as it was answered then. */
@@ -432,22 +434,21 @@ static void step_with_answer(struct service *service, const char *id, int64_t tu
                              struct http_response *response)
 {
     struct stored stored;
-    enum step_result step_result = STEP_CONFLICT;
-    for (int i = 0; i < TRIES && step_result == STEP_CONFLICT; i++) {
+    enum step step = STEP_CONFLICT;
+    for (int i = 0; i < TRIES && step == STEP_CONFLICT; i++) {
         if (i > 0)
             stored_deinit(&stored);
         if (!get_stored(service, id, &stored, response)) {
             stored_deinit(&stored);
             return;
         }
-        step_result = store_answer(service, &stored, turn, given, response);
+        step = store_answer(service, &stored, turn, given, response);
     }
-    if (step_result == STEP_CONFLICT)
-        http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "busy",
-                        "too many concurrent writes of this episode");
-    else if (step_result == STEP_REPEATED && turn + 1 < episode_turn(stored.episode))
+    if (step == STEP_CONFLICT)
+        refuse_busy(response);
+    else if (step == STEP_REPEATED && turn + 1 < episode_turn(stored.episode))
         answer_earlier(&stored, turn, response);
-    else if (step_result != STEP_REFUSED)
+    else if (step != STEP_REFUSED)
         answer_or_wait(service, id, &stored, wait_ms, request, response);
     stored_deinit(&stored);
 }
@@ -486,7 +487,7 @@ static void episodes_get(void *context, struct http_request *request,
         char job[QUEUE_ID_BYTES];
         if (wait_ms > 0)
             answer_or_wait(service, id, &stored, wait_ms, request, response);
-        else if (continue_episode(service, id, &stored, job, response) != TURN_FAILED)
+        else if (continue_episode(service, id, &stored, job, response) != STEP_REFUSED)
             answer_episode(&stored, 200, response);
     }
     stored_deinit(&stored);

@@ -286,8 +286,9 @@ json_t *kernelgym_result(const struct kernelgym_job *job, enum kernelgym_part pa
     return answer;
 }
 
-json_t *kernelgym_workflow_result(const struct kernelgym_job *job)
+json_t *kernelgym_workflow_result(const struct kernelgym_job *job, enum kernelgym_part part)
 {
+    (void)part;
     struct kernelgym_outcome outcome;
     if (job->state != KERNELGYM_ENDED)
         return NULL;

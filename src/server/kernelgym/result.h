@@ -54,8 +54,8 @@ json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part pa
 /* EvaluationResponse; NULL before the end: 404. A part appears under its own id. */
 json_t *kernelgym_result(const struct kernelgym_job *job, enum kernelgym_part part);
 
-/* WorkflowResponse; NULL likewise. */
-json_t *kernelgym_workflow_result(const struct kernelgym_job *job);
+/* WorkflowResponse, of the whole task; NULL likewise. */
+json_t *kernelgym_workflow_result(const struct kernelgym_job *job, enum kernelgym_part part);
 
 /* BatchEvaluationResponse of a whole batch. Takes `results`, a list of kernelgym_result. */
 json_t *kernelgym_batch_result(const char *batch_id, json_t *results, int64_t put_ms,

@@ -137,7 +137,7 @@ static json_t *results_of(struct service *service, const struct tasks *tasks, st
             task_deinit(&task);
             return NULL;
         }
-        json_t *answer = tasks->is_workflow ? kernelgym_workflow_result(&task.job)
+        json_t *answer = tasks->is_workflow ? kernelgym_workflow_result(&task.job, KERNELGYM_WHOLE)
                                             : kernelgym_result(&task.job, KERNELGYM_WHOLE);
         json_array_append_new(results, answer ? answer : json_null());
         task_deinit(&task);
@@ -268,41 +268,35 @@ static void tasks_validate(void *context, struct http_request *request,
         http_set_json(response, kernelgym_validation(&asked));
 }
 
-static void task_status(void *context, struct http_request *request, struct http_response *response)
+/* Answers what `show` makes of the task, if that is something already. */
+static void show_task(struct service *service, const struct http_request *request,
+                      json_t *(*show)(const struct kernelgym_job *job, enum kernelgym_part part),
+                      struct http_response *response)
 {
     const char *id = http_parameter(request, "id");
     struct task task;
     struct err err;
-    if (task_find(context, id, &task, &err) < 0)
+    if (task_find(service, id, &task, &err) < 0)
         refuse_task(response, id, &err);
     else
-        http_set_json(response, kernelgym_status(&task.job, task.part));
+        send_or_missing(response, id, show(&task.job, task.part));
     task_deinit(&task);
+}
+
+static void task_status(void *context, struct http_request *request, struct http_response *response)
+{
+    show_task(context, request, kernelgym_status, response);
 }
 
 static void task_result(void *context, struct http_request *request, struct http_response *response)
 {
-    const char *id = http_parameter(request, "id");
-    struct task task;
-    struct err err;
-    if (task_find(context, id, &task, &err) < 0)
-        refuse_task(response, id, &err);
-    else
-        send_or_missing(response, id, kernelgym_result(&task.job, task.part));
-    task_deinit(&task);
+    show_task(context, request, kernelgym_result, response);
 }
 
 static void workflow_result(void *context, struct http_request *request,
                             struct http_response *response)
 {
-    const char *id = http_parameter(request, "id");
-    struct task task;
-    struct err err;
-    if (task_find(context, id, &task, &err) < 0)
-        refuse_task(response, id, &err);
-    else
-        send_or_missing(response, id, kernelgym_workflow_result(&task.job));
-    task_deinit(&task);
+    show_task(context, request, kernelgym_workflow_result, response);
 }
 
 /* A part is not a job: cancels its task. */

@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -27,166 +28,52 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/file.h"
 
-static const int run_calls[] = {
+static const char run_calls[] =
     /* memory */
-    SCMP_SYS(brk),
-    SCMP_SYS(madvise),
-    SCMP_SYS(mbind),
-    SCMP_SYS(get_mempolicy),
-    SCMP_SYS(mincore),
-    SCMP_SYS(mmap),
-    SCMP_SYS(mprotect),
-    SCMP_SYS(mremap),
-    SCMP_SYS(munmap),
-    SCMP_SYS(set_mempolicy),
+    "brk madvise mbind get_mempolicy mincore mmap mprotect mremap munmap set_mempolicy "
     /* threads and time */
-    SCMP_SYS(arch_prctl),
-    SCMP_SYS(clock_getres),
-    SCMP_SYS(clock_gettime),
-    SCMP_SYS(clock_nanosleep),
-    SCMP_SYS(exit),
-    SCMP_SYS(exit_group),
-    SCMP_SYS(futex),
-    SCMP_SYS(get_robust_list),
-    SCMP_SYS(getcpu),
-    SCMP_SYS(gettid),
-    SCMP_SYS(gettimeofday),
-    SCMP_SYS(membarrier),
-    SCMP_SYS(nanosleep),
-    SCMP_SYS(restart_syscall),
-    SCMP_SYS(rseq),
-    SCMP_SYS(sched_get_priority_max),
-    SCMP_SYS(sched_get_priority_min),
-    SCMP_SYS(sched_getaffinity),
-    SCMP_SYS(sched_getparam),
-    SCMP_SYS(sched_getscheduler),
-    SCMP_SYS(sched_setaffinity),
-    SCMP_SYS(sched_yield),
-    SCMP_SYS(set_robust_list),
-    SCMP_SYS(set_tid_address),
-    SCMP_SYS(time),
-    SCMP_SYS(times),
+    "arch_prctl clock_getres clock_gettime clock_nanosleep exit exit_group futex "
+    "get_robust_list getcpu gettid gettimeofday membarrier nanosleep restart_syscall rseq "
+    "sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getparam "
+    "sched_getscheduler sched_setaffinity sched_yield set_robust_list set_tid_address time "
+    "times "
     /* signals to itself */
-    SCMP_SYS(rt_sigaction),
-    SCMP_SYS(rt_sigpending),
-    SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(rt_sigtimedwait),
-    SCMP_SYS(sigaltstack),
+    "rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack "
     /* own identity */
-    SCMP_SYS(getegid),
-    SCMP_SYS(geteuid),
-    SCMP_SYS(getgid),
-    SCMP_SYS(getgroups),
-    SCMP_SYS(getpgid),
-    SCMP_SYS(getpgrp),
-    SCMP_SYS(getpid),
-    SCMP_SYS(getppid),
-    SCMP_SYS(getrandom),
-    SCMP_SYS(getresgid),
-    SCMP_SYS(getresuid),
-    SCMP_SYS(getrlimit),
-    SCMP_SYS(getrusage),
-    SCMP_SYS(getsid),
-    SCMP_SYS(getuid),
-    SCMP_SYS(sysinfo),
-    SCMP_SYS(uname),
+    "getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getrandom getresgid "
+    "getresuid getrlimit getrusage getsid getuid sysinfo uname "
     /* files; Landlock and the sandbox's own root decide which */
-    SCMP_SYS(access),
-    SCMP_SYS(chdir),
-    SCMP_SYS(close),
-    SCMP_SYS(close_range),
-    SCMP_SYS(dup),
-    SCMP_SYS(dup2),
-    SCMP_SYS(dup3),
-    SCMP_SYS(faccessat),
-    SCMP_SYS(faccessat2),
-    SCMP_SYS(fadvise64),
-    SCMP_SYS(fallocate),
-    SCMP_SYS(fchmod),
-    SCMP_SYS(fcntl),
-    SCMP_SYS(fdatasync),
-    SCMP_SYS(flock),
-    SCMP_SYS(fstat),
-    SCMP_SYS(fstatfs),
-    SCMP_SYS(fsync),
-    SCMP_SYS(ftruncate),
-    SCMP_SYS(getcwd),
-    SCMP_SYS(getdents64),
-    SCMP_SYS(link),
-    SCMP_SYS(lseek),
-    SCMP_SYS(lstat),
-    SCMP_SYS(mkdir),
-    SCMP_SYS(mkdirat),
-    SCMP_SYS(newfstatat),
-    SCMP_SYS(open),
-    SCMP_SYS(openat),
-    SCMP_SYS(pread64),
-    SCMP_SYS(preadv),
-    SCMP_SYS(pwrite64),
-    SCMP_SYS(pwritev),
-    SCMP_SYS(read),
-    SCMP_SYS(readlink),
-    SCMP_SYS(readlinkat),
-    SCMP_SYS(readv),
-    SCMP_SYS(rename),
-    SCMP_SYS(renameat),
-    SCMP_SYS(renameat2),
-    SCMP_SYS(rmdir),
-    SCMP_SYS(stat),
-    SCMP_SYS(statfs),
-    SCMP_SYS(statx),
-    SCMP_SYS(symlink),
-    SCMP_SYS(truncate),
-    SCMP_SYS(umask),
-    SCMP_SYS(unlink),
-    SCMP_SYS(unlinkat),
-    SCMP_SYS(utimensat),
-    SCMP_SYS(write),
-    SCMP_SYS(writev),
-    SCMP_SYS(chmod),
-    SCMP_SYS(fchmodat),
-    SCMP_SYS(copy_file_range),
-    SCMP_SYS(sendfile),
+    "access chdir close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate "
+    "fchmod fcntl fdatasync flock fstat fstatfs fsync ftruncate getcwd getdents64 link lseek "
+    "lstat mkdir mkdirat newfstatat open openat pread64 preadv pwrite64 pwritev read readlink "
+    "readlinkat readv rename renameat renameat2 rmdir stat statfs statx symlink truncate umask "
+    "unlink unlinkat utimensat write writev chmod fchmodat copy_file_range sendfile "
     /* its channel, and waiting */
-    SCMP_SYS(epoll_create1),
-    SCMP_SYS(epoll_ctl),
-    SCMP_SYS(epoll_pwait),
-    SCMP_SYS(epoll_wait),
-    SCMP_SYS(eventfd2),
-    SCMP_SYS(pipe),
-    SCMP_SYS(pipe2),
-    SCMP_SYS(poll),
-    SCMP_SYS(ppoll),
-    SCMP_SYS(pselect6),
-    SCMP_SYS(recvfrom),
-    SCMP_SYS(recvmsg),
-    SCMP_SYS(select),
-    SCMP_SYS(sendmsg),
-    SCMP_SYS(sendto),
-};
+    "epoll_create1 epoll_ctl epoll_pwait epoll_wait eventfd2 pipe pipe2 poll ppoll pselect6 "
+    "recvfrom recvmsg select sendmsg sendto ";
 
-static const int build_calls[] = {
-    SCMP_SYS(execve), SCMP_SYS(fork),      SCMP_SYS(kill),          SCMP_SYS(vfork),
-    SCMP_SYS(wait4),  SCMP_SYS(waitid),    SCMP_SYS(setpgid),       SCMP_SYS(setsid),
-    SCMP_SYS(utime),  SCMP_SYS(setrlimit), SCMP_SYS(fchdir),        SCMP_SYS(pidfd_open),
-    SCMP_SYS(utimes), SCMP_SYS(futimesat), SCMP_SYS(setitimer),     SCMP_SYS(alarm),
-    SCMP_SYS(mlock),  SCMP_SYS(capget),    SCMP_SYS(rt_sigsuspend),
-};
+static const char build_calls[] =
+    "execve fork kill vfork wait4 waitid setpgid setsid utime setrlimit fchdir pidfd_open "
+    "utimes futimesat setitimer alarm mlock capget rt_sigsuspend ";
 
 /* The driver listens on a socket of its own, to which no process in here may connect, and its
  * device files are used by ioctl. */
-static int add_cuda_rules(scmp_filter_ctx context)
+static const char cuda_calls[] = "ioctl bind listen getsockname accept4";
+
+/* Each call of a list, whatever its arguments. Not 0: one of them is refused or unknown. */
+static int allow_calls(scmp_filter_ctx context, const char *names)
 {
-    static const int calls[] = {SCMP_SYS(ioctl), SCMP_SYS(bind), SCMP_SYS(listen),
-                                SCMP_SYS(getsockname), SCMP_SYS(accept4)};
-    int bad = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                               SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
-    for (size_t i = 0; i < COUNT(calls); i++)
-        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, calls[i], 0);
+    int bad = 0;
+    for (size_t length; *names; names += length + strspn(names + length, " ")) {
+        char name[32];
+        length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        int number = seccomp_syscall_resolve_name(name);
+        bad |= number == __NR_SCMP_ERROR ||
+               seccomp_rule_add(context, SCMP_ACT_ALLOW, number, 0) != 0;
+    }
     return bad;
 }
 
@@ -214,7 +101,9 @@ static int add_argument_rules(scmp_filter_ctx context, enum sandbox_filter filte
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                             SCMP_A2(SCMP_CMP_EQ, 0, 0)); /* reading limits */
     if (filter == FILTER_CUDA)
-        return bad | add_cuda_rules(context);
+        return bad | allow_calls(context, cuda_calls) |
+               seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                                SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
                             SCMP_A1(SCMP_CMP_EQ, TCGETS, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
@@ -234,14 +123,11 @@ static int make_program(enum sandbox_filter filter, struct sock_fprog *program, 
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (!context)
         return err_set(err, ERR_UNSUPPORTED, "libseccomp cannot start a filter");
-    int bad = 0;
-    for (size_t i = 0; i < COUNT(run_calls); i++)
-        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, run_calls[i], 0);
+    int bad = allow_calls(context, run_calls);
     if (filter == FILTER_BUILD)
-        for (size_t i = 0; i < COUNT(build_calls); i++)
-            bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, build_calls[i], 0);
+        bad |= allow_calls(context, build_calls);
     if (filter == FILTER_PROGRAM)
-        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(execve), 0);
+        bad |= allow_calls(context, "execve");
     bad |= add_argument_rules(context, filter);
     bad |= seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (bad) {

@@ -39,6 +39,8 @@ static const struct flag_case {
     {CUDA, "-Xcompiler -O2,-fopenmp", "-Xcompiler=-O2 -Xcompiler=-fopenmp"},
     {CUDA, "-Xcompiler '-fPIC'", ""},
     {CUDA, "-Xcompiler -fplugin=x", NULL},
+    {CUDA, "-Xcompiler", NULL},
+    {CUDA, "--compiler-options=", ""},
     {CUDA, "-Xlinker -T,x", NULL},
     {CUDA, "-ccbin /tmp/sh", NULL},
     {CUDA, "--options-file x", NULL},

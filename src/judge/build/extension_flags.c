@@ -11,201 +11,76 @@ enum action {
     COMPILER, /* a list for the host compiler, by commas: each of its own */
 };
 
+/* The words of an action; the first one that fits counts. A '*' at its end: whatever follows; a
+ * '~': the next word belongs to it. */
 struct rule {
-    const char *text; /* a '*' at its end: whatever follows; a blank: the next word belongs to it */
     enum action action;
+    const char *words;
 };
 
-/* For g++. Nothing with a path in it, nothing that loads, dumps or profiles. */
+/* For g++. Nothing with a path in it, nothing that loads, dumps or profiles. Headers come with the
+ * request, and CUDA's and PyTorch's are found anyway; -lineinfo is nvcc's, on the wrong list. */
 static const struct rule cxx_rules[] = {
-    {"-O*", PASS},
-    {"-std=*", STANDARD},
-    {"-g", PASS},
-    {"-g0", DROP},
-    {"-lineinfo", DROP}, /* nvcc's, on the wrong list */
-    {"-w", DROP},
-    {"-v", DROP},
-    {"-Wl,*", DROP}, /* means nothing to a compiler */
-    {"-Wno-*", DROP},
-    {"-Wall", DROP},
-    {"-Wextra", DROP},
-    {"-Werror", DROP},
-    {"-pthread", PASS},
-    {"-fPIC", DROP},
-    {"-fpic", DROP},
-    {"-shared", DROP},
-    {"-march=*", PASS},
-    {"-mtune=*", PASS},
-    {"-mavx*", PASS},
-    {"-msse*", PASS},
-    {"-mfma", PASS},
-    {"-mf16c", PASS},
-    {"-mbmi*", PASS},
-    {"-mpopcnt", PASS},
-    {"-mprefer-vector-width=*", PASS},
-    {"-fopenmp", PASS},
-    {"-fopenmp-simd", PASS},
-    {"-ffast-math", PASS},
-    {"-fassociative-math", PASS},
-    {"-freciprocal-math", PASS},
-    {"-ffinite-math-only", PASS},
-    {"-ffp-contract=*", PASS},
-    {"-fno-*", PASS},
-    {"-funroll-*", PASS},
-    {"-fpeel-loops", PASS},
-    {"-ftree-*", PASS},
-    {"-fivopts", PASS},
-    {"-finline-*", PASS},
-    {"-fomit-frame-pointer", PASS},
-    {"-fstrict-aliasing", PASS},
-    {"-fprefetch-loop-arrays", PASS},
-    {"-fpermissive", PASS},
-    {"-fvisibility=*", PASS},
-    {"-flto*", DROP},
-    {"-D*", PASS},
-    {"-U*", PASS},
-    {"-D ", PASS},
-    {"-I*", DROP}, /* headers come with the request; CUDA's and PyTorch's are found anyway */
-    {"-I ", DROP},
-    {"-isystem ", DROP},
-    {"-DNDEBUG", PASS},
-    {NULL, DROP},
+    {STANDARD, "-std=*"},
+    {PASS, "-O* -g -pthread -march=* -mtune=* -mavx* -msse* -mfma -mf16c -mbmi* -mpopcnt "
+           "-mprefer-vector-width=* -fopenmp -fopenmp-simd -ffast-math -fassociative-math "
+           "-freciprocal-math -ffinite-math-only -ffp-contract=* -fno-* -funroll-* "
+           "-fpeel-loops -ftree-* -fivopts -finline-* -fomit-frame-pointer -fstrict-aliasing "
+           "-fprefetch-loop-arrays -fpermissive -fvisibility=* -D* -U* -D~ -DNDEBUG"},
+    {DROP, "-g0 -lineinfo -w -v -Wl,* -Wno-* -Wall -Wextra -Werror -fPIC -fpic -shared -flto* "
+           "-I* -I~ -isystem~"},
+    {0},
 };
 
+/* For nvcc. There is one architecture: the GPU's. Libraries are linked anyway, or named among the
+ * linker's. */
 static const struct rule cuda_rules[] = {
-    {"-O*", PASS},
-    {"-std=*", STANDARD},
-    {"--std=*", STANDARD},
-    {"--use_fast_math", PASS},
-    {"-use_fast_math", PASS},
-    {"--expt-*", PASS},
-    {"-expt-*", PASS},
-    {"--extended-lambda", PASS},
-    {"-extended-lambda", PASS},
-    {"-lineinfo", PASS},
-    {"--generate-line-info", PASS},
-    {"-g", PASS},
-    {"-G", PASS},
-    {"-maxrregcount=*", PASS},
-    {"--maxrregcount=*", PASS},
-    {"-maxrregcount ", PASS},
-    {"--maxrregcount ", PASS},
-    {"--fmad=*", PASS},
-    {"-fmad=*", PASS},
-    {"--ftz=*", PASS},
-    {"-ftz=*", PASS},
-    {"--prec-div=*", PASS},
-    {"-prec-div=*", PASS},
-    {"--prec-sqrt=*", PASS},
-    {"-prec-sqrt=*", PASS},
-    {"--extra-device-vectorization", PASS},
-    {"-extra-device-vectorization", PASS},
-    {"-Xptxas=*", PASS},
-    {"-Xptxas ", PASS},
-    {"--ptxas-options=*", PASS},
-    {"--ptxas-options ", PASS},
-    {"--default-stream=*", PASS},
-    {"--default-stream ", PASS},
-    {"-default-stream=*", PASS},
-    {"-restrict", PASS},
-    {"--restrict", PASS},
-    {"-D*", PASS},
-    {"-U*", PASS},
-    {"-D ", PASS},
-    {"-Xcompiler=*", COMPILER},
-    {"-Xcompiler ", COMPILER},
-    {"--compiler-options=*", COMPILER},
-    {"--compiler-options ", COMPILER},
-    {"-fPIC", DROP},
-    {"-fpermissive", DROP},
-    {"-w", DROP},
-    {"-v", DROP},
-    {"--verbose", DROP},
-    {"-W*", DROP},
-    {"--resource-usage", DROP},
-    {"-res-usage", DROP},
-    {"-Xcudafe ", DROP}, /* which warnings are shown */
-    {"-Xcudafe=*", DROP},
-    {"-diag-suppress ", DROP},
-    {"-diag-suppress=*", DROP},
-    {"--diag-suppress ", DROP},
-    {"--diag-suppress=*", DROP},
-    {"--disable-warnings", DROP},
-    {"-allow-unsupported-compiler", DROP},
-    {"--allow-unsupported-compiler", DROP},
-    {"-arch=*", DROP}, /* there is one architecture: the GPU's */
-    {"-arch ", DROP},
-    {"--gpu-architecture=*", DROP},
-    {"--gpu-architecture ", DROP},
-    {"-code=*", DROP},
-    {"-gencode=*", DROP},
-    {"-gencode ", DROP},
-    {"--generate-code=*", DROP},
-    {"--generate-code ", DROP},
-    {"--threads=*", DROP},
-    {"--threads ", DROP},
-    {"-t=*", DROP},
-    {"-t ", DROP},
-    {"--split-compile=*", DROP},
-    {"-shared", DROP},
-    {"--shared", DROP},
-    {"-rdc=false", DROP},
-    {"-cudart=*", DROP},
-    {"--cudart=*", DROP},
-    {"-l*", DROP}, /* linked anyway, or named among the linker's */
-    {"-L*", DROP},
-    {"-I*", DROP},
-    {"-I ", DROP},
-    {"-isystem ", DROP},
-    {NULL, DROP},
+    {STANDARD, "-std=* --std=*"},
+    {PASS, "-O* --use_fast_math -use_fast_math --expt-* -expt-* --extended-lambda "
+           "-extended-lambda -lineinfo --generate-line-info -g -G -maxrregcount=* "
+           "--maxrregcount=* -maxrregcount~ --maxrregcount~ --fmad=* -fmad=* --ftz=* -ftz=* "
+           "--prec-div=* -prec-div=* --prec-sqrt=* -prec-sqrt=* --extra-device-vectorization "
+           "-extra-device-vectorization -Xptxas=* -Xptxas~ --ptxas-options=* --ptxas-options~ "
+           "--default-stream=* --default-stream~ -default-stream=* -restrict --restrict -D* "
+           "-U* -D~"},
+    {COMPILER, "-Xcompiler=* -Xcompiler~ --compiler-options=* --compiler-options~"},
+    {DROP, "-fPIC -fpermissive -w -v --verbose -W* --resource-usage -res-usage -Xcudafe~ "
+           "-Xcudafe=* -diag-suppress~ -diag-suppress=* --diag-suppress~ --diag-suppress=* "
+           "--disable-warnings -allow-unsupported-compiler --allow-unsupported-compiler "
+           "-arch=* -arch~ --gpu-architecture=* --gpu-architecture~ -code=* -gencode=* "
+           "-gencode~ --generate-code=* --generate-code~ --threads=* --threads~ -t=* -t~ "
+           "--split-compile=* -shared --shared -rdc=false -cudart=* --cudart=* -l* -L* -I* -I~ "
+           "-isystem~"},
+    {0},
 };
 
 /* PyTorch's own libraries are in the process already. */
 static const struct rule link_rules[] = {
-    {"-lcublas", PASS},
-    {"-lcublasLt", PASS},
-    {"-lcufft", PASS},
-    {"-lcurand", PASS},
-    {"-lcusparse", PASS},
-    {"-lcusolver", PASS},
-    {"-lnvrtc", PASS},
-    {"-lcuda", PASS},
-    {"-lcudart", DROP},
-    {"-lcudart_static", DROP},
-    {"-lcudadevrt", DROP},
-    {"-lcudnn", PASS},
-    {"-lm", PASS},
-    {"-lpthread", PASS},
-    {"-ldl", PASS},
-    {"-lrt", PASS},
-    {"-lgomp", PASS},
-    {"-lstdc++", DROP},
-    {"-lc10*", DROP},
-    {"-ltorch*", DROP},
-    {"-L*", DROP},
-    {"-L ", DROP},
-    {"-fopenmp", PASS},
-    {"-pthread", PASS},
-    {"-O*", DROP},
-    {"-shared", DROP},
-    {"-Wl,--no-as-needed", DROP},
-    {"-Wl,--as-needed", DROP},
-    {"-Wl,-rpath*", DROP},
-    {"-flto*", DROP},
-    {NULL, DROP},
+    {PASS, "-lcublas -lcublasLt -lcufft -lcurand -lcusparse -lcusolver -lnvrtc -lcuda -lcudnn "
+           "-lm -lpthread -ldl -lrt -lgomp -fopenmp -pthread"},
+    {DROP, "-lcudart -lcudart_static -lcudadevrt -lstdc++ -lc10* -ltorch* -L* -L~ -O* -shared "
+           "-Wl,--no-as-needed -Wl,--as-needed -Wl,-rpath* -flto*"},
+    {0},
 };
 
-static const struct rule *find_rule(const struct rule *rules, const char *word)
+static bool fits(const char *pattern, size_t length, const char *word)
 {
-    for (; rules->text; rules++) {
-        size_t length = strlen(rules->text);
-        char last = rules->text[length - 1];
-        if (last == '*' ? strncmp(word, rules->text, length - 1) == 0
-            : last == ' '
-                ? strlen(word) == length - 1 && strncmp(word, rules->text, length - 1) == 0
-                : strcmp(word, rules->text) == 0)
-            return rules;
-    }
+    char last = pattern[length - 1];
+    size_t fixed = length - (last == '*' || last == '~');
+    return strncmp(word, pattern, fixed) == 0 && (last == '*' || word[fixed] == '\0');
+}
+
+/* *pair: the next word belongs to this one. */
+static const struct rule *find_rule(const struct rule *rules, const char *word, bool *pair)
+{
+    for (; rules->words; rules++)
+        for (const char *at = rules->words; *at; at += strspn(at, " ")) {
+            size_t length = strcspn(at, " ");
+            *pair = at[length - 1] == '~';
+            if (fits(at, length, word))
+                return rules;
+            at += length;
+        }
     return NULL;
 }
 
@@ -237,8 +112,9 @@ static int add_for_compiler(struct extension_request *request, struct extension_
 {
     char *rest = NULL;
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        const struct rule *rule = find_rule(cxx_rules, word);
-        if (!rule || strchr(rule->text, ' '))
+        bool pair;
+        const struct rule *rule = find_rule(cxx_rules, word, &pair);
+        if (!rule || pair)
             return refuse_flag(word, err);
         if (rule->action != PASS)
             continue;
@@ -259,8 +135,11 @@ static int add_word(struct extension_request *request, struct extension_flags *f
     case STANDARD:
         flags->standard = arena_printf(&request->arena, "-std%s", strchr(word, '='));
         return 0;
-    case COMPILER:
-        return add_for_compiler(request, flags, value ? value : strchr(word, '=') + 1, err);
+    case COMPILER: {
+        char *list = value ? value : strchr(word, '=');
+        return list ? add_for_compiler(request, flags, list + !value, err)
+                    : refuse_flag(whole, err);
+    }
     case PASS: {
         int result = keep_flag(flags, word, err);
         return result == 0 && value ? keep_flag(flags, value, err) : result;
@@ -283,9 +162,9 @@ int extension_flags_add(struct extension_request *request, struct extension_flag
     char *word = strtok_r(copy, blanks, &rest);
     int result = 0;
     while (result == 0 && word) {
-        const struct rule *rule = find_rule(rules, word);
-        bool pair = rule && rule->text[strlen(rule->text) - 1] == ' ';
-        char *value = pair ? strtok_r(NULL, blanks, &rest) : NULL;
+        bool pair;
+        const struct rule *rule = find_rule(rules, word, &pair);
+        char *value = rule && pair ? strtok_r(NULL, blanks, &rest) : NULL;
         if (!rule)
             return refuse_flag(word, err);
         result = add_word(request, flags, rule, word, value, err);

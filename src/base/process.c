@@ -174,7 +174,7 @@ static int child_started(pid_t pid, int failure_fd, const struct command *comman
 }
 
 /* Starts the command; *output_fd is the reading end of its output. Returns its pid or a code. */
-static pid_t start(const struct command *command, int *output_fd, struct err *err)
+static pid_t command_start(const struct command *command, int *output_fd, struct err *err)
 {
     int output[2] = {-1, -1}, failure[2] = {-1, -1};
     int result = pipe_open(output, err);
@@ -274,7 +274,7 @@ static int run_plainly(struct runner *self, const struct command *command, struc
         return err_set(err, ERR_UNSUPPORTED, "%s: no program", command->argv[0]);
     int64_t start_ns = clock_now_ns();
     int output_fd = -1;
-    pid_t pid = start(command, &output_fd, err);
+    pid_t pid = command_start(command, &output_fd, err);
     if (pid < 0)
         return pid;
     bool end = watch(pid, output_fd, deadline_of(start_ns, command->timeout_ms), &outcome->output);

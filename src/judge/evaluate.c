@@ -145,15 +145,17 @@ static bool leave_device(struct session *session, bool crowded)
         return false;
     session->lease.wanted = crowded ? LEASE_ALONE : LEASE_SHARED;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->lease.unit, &err);
+    if (bad)
+        (void)reference_cache_clear(&session->judge->references, session->lease.gpu);
+    device_lease_return_gpu(&session->lease);
+    bool again = crowded || (bad && gpu_pool_any(gpus));
     if (bad) {
         verdict->status = STATUS_INFRASTRUCTURE_ERROR;
         verdict->error_class = "gpu";
         verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
                                               verdict->error_message);
-        (void)reference_cache_clear(&session->judge->references, session->lease.gpu);
     }
-    device_lease_return_gpu(&session->lease);
-    return crowded || (bad && gpu_pool_any(gpus));
+    return again;
 }
 
 static int choose_for_torch(struct session *session)
@@ -296,10 +298,8 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->verdict = verdict;
     int64_t start_ns = clock_now_ns();
     session->job.name = log_job();
-    if (attempt_evaluation(session)) {
+    for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
         verdict_deinit(verdict);
-        (void)attempt_evaluation(session);
-    }
     add_other_stage(verdict, clock_ms_since(start_ns));
     log_set_job(session->job.name);
 }

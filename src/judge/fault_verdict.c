@@ -3,10 +3,12 @@
 #include "judge/session_internal.h"
 #include "problem/simple.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define HOG_PART 4 /* of a GPU's memory: a candidate that has more caused the lack */
+#define LINE_SHOWN 511 /* characters of a message's first line */
+#define HOG_PART 4     /* of a GPU's memory: a candidate that has more caused the lack */
 
 static const struct {
     enum verdict_status status;
@@ -20,9 +22,32 @@ static const struct {
     [FAILED_COMPILE] = {STATUS_COMPILE_ERROR, "compile_error"},
 };
 
+/* How an evaluation ends. */
+struct ending {
+    enum verdict_status status;
+    const char *name;    /* the error's class; of STATUS_VIOLATION, the finding's code */
+    const char *excerpt; /* NULL: none */
+    bool killed;         /* whose fault it is: its process, by SIGKILL */
+    char text[ERR_TEXT_MAX + 128];
+};
+
+static void end_with(struct ending *ending, enum verdict_status status, const char *name,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void end_with(struct ending *ending, enum verdict_status status, const char *name,
+                     const char *format, ...)
+{
+    va_list args;
+    ending->status = status;
+    ending->name = name;
+    va_start(args, format);
+    vsnprintf(ending->text, sizeof ending->text, format, args);
+    va_end(args);
+}
+
 /* Whether a lack of memory on the GPU was the candidate's doing, which had taken most of it: its
  * process and its memory are gone when this returns. */
-static bool candidate_hogs(struct session *session, const struct err *err)
+static bool candidate_hogs(struct session *session, const struct err *err, struct ending *ending)
 {
     size_t before = 0;
     size_t after = 0;
@@ -39,165 +64,146 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     known &= cuda->memory_info(&after, &total) == 0;
     if (!known || after < before || after - before < total / HOG_PART)
         return false;
-    verdict_fail(
-        session->verdict, STATUS_OUT_OF_MEMORY, "out_of_memory",
-        arena_printf(&session->verdict->arena,
-                     "it took %.1f GiB of the GPU's memory and left too little for its own "
-                     "arguments and the reference",
-                     (double)(after - before) / (1 << 30)),
-        NULL);
+    end_with(ending, STATUS_OUT_OF_MEMORY, "out_of_memory",
+             "it took %.1f GiB of the GPU's memory and left too little for its own arguments and "
+             "the reference",
+             (double)(after - before) / (1 << 30));
     return true;
 }
 
-static void stop_evaluation(struct session *session)
+static void blame_judge(struct session *session, const struct err *err, struct ending *ending)
 {
-    if (session->job.cancelled && *session->job.cancelled == EVALUATION_OUT_OF_TIME)
-        verdict_fail(session->verdict, STATUS_TIMEOUT, "evaluation",
-                     "judging it took longer than it was given", NULL);
-    else
-        verdict_fail(session->verdict, STATUS_CANCELLED, err_name(ERR_CANCELLED), "cancelled",
-                     NULL);
+    const _Atomic int *cancelled = session->job.cancelled;
+    if (err->code == ERR_CANCELLED && cancelled && *cancelled == EVALUATION_OUT_OF_TIME)
+        end_with(ending, STATUS_TIMEOUT, "evaluation", "judging it took longer than it was given");
+    else if (err->code == ERR_CANCELLED)
+        end_with(ending, STATUS_CANCELLED, err_name(ERR_CANCELLED), "cancelled");
+    else if (!candidate_hogs(session, err, ending))
+        end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), "%s", err->text);
 }
 
-static void blame_judge(struct session *session, const struct err *err)
-{
-    if (err->code == ERR_CANCELLED)
-        stop_evaluation(session);
-    else if (!candidate_hogs(session, err))
-        verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), err->text,
-                     NULL);
-}
-
-/* Its process was killed, which no reference causes, or none could be made. */
-static bool blames_machine(struct session *session, const struct err *err)
-{
-    struct sandboxed *process = &session->reference.child.process;
-    bool gone = err->code == ERR_CRASH && process->pid > 0 && sandboxed_ended(process);
-    return err->code == ERR_IO || (gone && sandboxed_killed(process));
-}
-
-static void blame_reference(struct session *session, const struct err *err)
+/* A reference causes neither that its process is killed nor that none can be made. */
+static void blame_reference(struct session *session, const struct err *err, struct ending *ending)
 {
     const struct wire_failed *failed = &session->reference.child.failed;
-    char text[ERR_TEXT_MAX + 64];
-    if (err->code == ERR_CANCELLED) {
-        stop_evaluation(session);
+    bool machine = err->code == ERR_IO || ending->killed;
+    blame_judge(session, err, ending);
+    if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    }
-    snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->job.problem->id,
-             err->text);
-    if (!candidate_hogs(session, err))
-        verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
-                     blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
-                     failed->failure ? failed->text : NULL);
-    reference_close(&session->reference);
-}
-
-/* First line of a longer text. */
-static void first_line(const char *text, char *line, size_t line_bytes)
-{
-    size_t length = strcspn(text, "\n");
-    snprintf(line, line_bytes, "%.*s", (int)length, text);
+    end_with(ending, STATUS_INFRASTRUCTURE_ERROR, machine ? err_name(ERR_IO) : "reference",
+             "the reference of problem %s failed: %s", session->job.problem->id, err->text);
+    ending->excerpt = failed->failure ? failed->text : NULL;
 }
 
 static void blame_candidate(struct session *session, const struct err *err,
-                            const struct wire_failed *failed)
+                            const struct wire_failed *failed, struct ending *ending)
 {
-    struct verdict *verdict = session->verdict;
-    char line[512];
+    size_t line = strcspn(failed->text, "\n");
     switch (err->code) {
     case ERR_INPUT:
-        first_line(failed->text, line, sizeof line);
-        verdict_fail(verdict, failures[failed->failure].status, failures[failed->failure].name,
-                     line, failed->text);
+        end_with(ending, failures[failed->failure].status, failures[failed->failure].name, "%.*s",
+                 (int)(line < LINE_SHOWN ? line : LINE_SHOWN), failed->text);
+        ending->excerpt = failed->text;
         break;
     case ERR_CRASH:
-        verdict_fail(verdict, STATUS_RUNTIME_ERROR,
-                     sandboxed_killed(&session->candidate.process) ? VERDICT_KILLED : "crash",
-                     err->text, NULL);
+        end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
+                 err->text);
         break;
     case ERR_TIMEOUT:
-        verdict_fail(verdict, STATUS_TIMEOUT, "timeout", err->text, NULL);
+        end_with(ending, STATUS_TIMEOUT, "timeout", "%s", err->text);
         break;
     case ERR_PROTOCOL:
-        verdict_violation(verdict, "H50", "%s", err->text);
+        end_with(ending, STATUS_VIOLATION, "H50", "%s", err->text);
         break;
     default:
-        blame_judge(session, err);
+        blame_judge(session, err, ending);
     }
 }
 
 /* The cases are the candidate's own, or the problem's. */
 static void blame_cases(struct session *session, const struct err *err,
-                        const struct wire_failed *failed)
+                        const struct wire_failed *failed, struct ending *ending)
 {
-    char text[ERR_TEXT_MAX + 64];
     bool own = strcmp(session->job.problem->cases_from, SIMPLE_OWN_CASES) == 0;
     bool reported = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || failed->failure;
-    if (err->code == ERR_CANCELLED || err->code == ERR_IO) {
-        blame_judge(session, err);
-    } else if (own && reported) {
-        blame_candidate(session, err, failed);
-    } else {
-        snprintf(text, sizeof text, "the cases cannot be judged: %.700s",
-                 failed->failure ? failed->text : err->text);
-        verdict_fail(session->verdict, STATUS_UNSUPPORTED, "validation", text, NULL);
-    }
-}
-
-static void blame_gpu_memory(struct session *session, const struct err *err)
-{
-    if (err->code == ERR_UNSUPPORTED)
-        verdict_fail(session->verdict, STATUS_UNSUPPORTED, "gpu_memory", err->text, NULL);
+    if (err->code == ERR_CANCELLED || err->code == ERR_IO)
+        blame_judge(session, err, ending);
+    else if (own && reported)
+        blame_candidate(session, err, failed, ending);
     else
-        blame_judge(session, err);
+        end_with(ending, STATUS_UNSUPPORTED, "validation", "the cases cannot be judged: %.700s",
+                 failed->failure ? failed->text : err->text);
 }
 
 /* If the GPU is shared, the candidate is judged again, alone: the work may belong to another
  * session that is still ending. */
-static void blame_left_work(struct session *session, const struct err *err)
+static void blame_left_work(struct session *session, const struct err *err, struct ending *ending)
 {
-    const struct device_lease *lease = &session->lease;
+    struct device_lease *lease = &session->lease;
     if (lease->wanted == LEASE_ALONE || !gpu_pool_shared(lease->gpus, lease->unit)) {
-        verdict_violation(session->verdict, "H29",
-                          "it left work on the GPU that went on while it was stopped: %s",
-                          err->text);
+        end_with(ending, STATUS_VIOLATION, "H29",
+                 "it left work on the GPU that went on while it was stopped: %s", err->text);
         return;
     }
-    session->lease.crowded = true;
-    verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_IO),
-                 arena_printf(&session->verdict->arena,
-                              "something else was busy on this GPU while it was timed: %s",
-                              err->text),
-                 NULL);
+    lease->crowded = true;
+    end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_IO),
+             "something else was busy on this GPU while it was timed: %s", err->text);
+}
+
+static void find_ending(struct session *session, const struct fault *fault, struct ending *ending)
+{
+    const struct err *err = &fault->err;
+    switch (fault->source) {
+    case FAULT_NONE:
+        break;
+    case FAULT_JUDGE:
+        blame_judge(session, err, ending);
+        break;
+    case FAULT_REFERENCE:
+        blame_reference(session, err, ending);
+        break;
+    case FAULT_CASES:
+        blame_cases(session, err, &fault->failed, ending);
+        break;
+    case FAULT_GPU_MEMORY:
+        if (err->code == ERR_UNSUPPORTED)
+            end_with(ending, STATUS_UNSUPPORTED, "gpu_memory", "%s", err->text);
+        else
+            blame_judge(session, err, ending);
+        break;
+    case FAULT_CANDIDATE:
+        blame_candidate(session, err, &session->candidate.failed, ending);
+        break;
+    case FAULT_LEFT_WORK:
+        blame_left_work(session, err, ending);
+        break;
+    }
+}
+
+/* That a reference has ended may not have been seen yet. */
+static bool was_killed(struct session *session, enum fault_source source)
+{
+    bool reference = source == FAULT_REFERENCE;
+    struct sandboxed *process = reference ? &session->reference.child.process
+                                          : &session->candidate.process;
+    return (!reference || sandboxed_ended(process)) && sandboxed_killed(process);
 }
 
 int fault_verdict(struct session *session)
 {
     struct fault *fault = &session->fault;
-    const struct err *err = &fault->err;
-    switch (fault->source) {
-    case FAULT_NONE:
+    struct ending ending = {0};
+    if (fault->source == FAULT_NONE)
         return 0;
-    case FAULT_JUDGE:
-        blame_judge(session, err);
-        break;
-    case FAULT_REFERENCE:
-        blame_reference(session, err);
-        break;
-    case FAULT_CASES:
-        blame_cases(session, err, &fault->failed);
-        break;
-    case FAULT_GPU_MEMORY:
-        blame_gpu_memory(session, err);
-        break;
-    case FAULT_CANDIDATE:
-        blame_candidate(session, err, &session->candidate.failed);
-        break;
-    case FAULT_LEFT_WORK:
-        blame_left_work(session, err);
-        break;
-    }
+    if (fault->err.code == ERR_CRASH)
+        ending.killed = was_killed(session, fault->source);
+    find_ending(session, fault, &ending);
+    if (ending.status == STATUS_VIOLATION)
+        verdict_violation(session->verdict, ending.name, "%s", ending.text);
+    else
+        verdict_fail(session->verdict, ending.status, ending.name, ending.text, ending.excerpt);
+    if (fault->source == FAULT_REFERENCE && fault->err.code != ERR_CANCELLED)
+        reference_close(&session->reference);
     fault->source = FAULT_NONE;
     return -1;
 }

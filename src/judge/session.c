@@ -35,18 +35,6 @@ void session_free(struct session *session)
     mem_free(session);
 }
 
-/* From which the weights of the problem at hand follow, in all its references and candidates. */
-static uint64_t weight_seed(const struct session *session)
-{
-    char hex[HASH_HEX_BYTES];
-    struct hash *hash = hash_new();
-    hash_update(hash, &session->judge->weight_secret, sizeof session->judge->weight_secret);
-    hash_update_string(hash, session->job.problem->hash);
-    hash_finish(hash, hex);
-    hex[15] = '\0';
-    return strtoull(hex, NULL, 16);
-}
-
 static uint32_t child_threads(const struct settings *settings)
 {
     const struct run_settings *run = run_settings(settings);
@@ -69,7 +57,6 @@ struct opening session_opening(struct session *session)
                             .build = &session->builds.context,
                             .builder = &session->builder,
                             .references = &judge->references,
-                            .weight_seed = weight_seed(session),
                             .threads = child_threads(judge->options.settings),
                             .reference = &session->reference,
                             .candidate = &session->candidate,
@@ -90,10 +77,23 @@ struct trials session_trials(struct session *session)
                            .fault = &session->fault};
 }
 
+static uint64_t weight_seed(const struct judge *judge, const struct problem *problem)
+{
+    char hex[HASH_HEX_BYTES];
+    struct hash *hash = hash_new();
+    hash_update(hash, &judge->weight_secret, sizeof judge->weight_secret);
+    hash_update_string(hash, problem->hash);
+    hash_finish(hash, hex);
+    hex[15] = '\0';
+    return strtoull(hex, NULL, 16);
+}
+
 void session_take_problem(struct session *session, const struct problem *problem)
 {
     const struct torch_settings *torch = torch_settings(session->job.settings);
     session->job.problem = problem;
+    session->job.weight_seed = weight_seed(session->judge, problem);
+    problem_largest(problem, &session->job.largest);
     memcpy(session->job.reference_hash, problem->hash, sizeof session->job.reference_hash);
     if (problem->format != PROBLEM_TORCH ||
         (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER))

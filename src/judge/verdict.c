@@ -88,8 +88,8 @@ void verdict_identify(struct verdict *verdict, const struct problem *problem,
                       const struct candidate *candidate, const struct language *language)
 {
     struct arena *arena = &verdict->arena;
-    verdict->problem_id = arena_strdup(arena, problem->id);
     verdict->problem_format = problem_format_name(problem);
+    verdict->problem_id = arena_strdup(arena, problem->id);
     verdict->cases_from = problem->cases_from ? arena_strdup(arena, problem->cases_from) : NULL;
     verdict->problem_hash = arena_strdup(arena, problem->hash);
     verdict->candidate_path = arena_strdup(arena, candidate->path);
@@ -106,6 +106,14 @@ void verdict_fail(struct verdict *verdict, enum verdict_status status, const cha
     verdict->error_class = arena_strdup(&verdict->arena, class_name);
     verdict->error_message = arena_strdup(&verdict->arena, message);
     verdict->error_excerpt = excerpt && *excerpt ? arena_strdup(&verdict->arena, excerpt) : NULL;
+}
+
+void verdict_fail_text(struct verdict *verdict, enum verdict_status status, const char *class_name,
+                       const char *text)
+{
+    char line[512];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+    verdict_fail(verdict, status, class_name, line, text);
 }
 
 static void add_finding(struct arena *arena, struct finding *findings, uint32_t *count,

@@ -189,6 +189,9 @@ void verdict_identify(struct verdict *verdict, const struct problem *problem,
 /* Sets status and error. The first error wins: a later call changes nothing. */
 void verdict_fail(struct verdict *verdict, enum verdict_status status, const char *class_name,
                   const char *message, const char *excerpt);
+/* The same of a longer text: its first line is the message. */
+void verdict_fail_text(struct verdict *verdict, enum verdict_status status, const char *class_name,
+                       const char *text);
 void verdict_violation(struct verdict *verdict, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void verdict_warning(struct verdict *verdict, const char *code, const char *format, ...)

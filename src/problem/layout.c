@@ -116,3 +116,17 @@ int problem_layout(const struct problem *problem, const struct size_set *sizes,
     layout->bytes = round_up(offset, PAGE);
     return 0;
 }
+
+void problem_largest(const struct problem *problem, struct layout *largest)
+{
+    struct layout layout;
+    struct err ignored;
+    *largest = (struct layout){0};
+    for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
+        const struct size_set *sizes = i < problem->check_count
+                                           ? &problem->check[i]
+                                           : &problem->time[i - problem->check_count];
+        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest->bytes)
+            *largest = layout;
+    }
+}

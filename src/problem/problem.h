@@ -107,6 +107,8 @@ const char *problem_format_name(const struct problem *problem);
  * shape or fill is impossible for them, ERR_LIMIT the one that is too large. */
 NODISCARD int problem_layout(const struct problem *problem, const struct size_set *sizes,
                              struct layout *layout, struct err *err);
+/* Of all its sizes, the layout that takes most bytes; zeroed if it has none (torch). */
+void problem_largest(const struct problem *problem, struct layout *largest);
 
 /* Work of one call, 0 where the problem does not say. */
 double problem_flops(const struct problem *problem, const struct size_set *sizes);

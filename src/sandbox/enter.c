@@ -248,7 +248,7 @@ int sandbox_lock(const struct sandbox *sandbox, uint32_t *layers, struct err *er
     if (!(sandbox->forbid & BIT(LAYER_SECCOMP))) {
         enum sandbox_filter filter = sandbox->kind == SANDBOX_BUILD     ? FILTER_BUILD
                                      : sandbox->kind == SANDBOX_PROGRAM ? FILTER_PROGRAM
-                                     : sandbox_has_gpu(sandbox)         ? FILTER_CUDA
+                                     : sandbox_has_gpu(sandbox->kind)   ? FILTER_CUDA
                                                                         : FILTER_RUN;
         if (sandbox_filter_load(filter, &why) == 0)
             *layers |= BIT(LAYER_SECCOMP);

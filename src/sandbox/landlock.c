@@ -75,7 +75,7 @@ static int allow_all(int ruleset, const struct sandbox *sandbox, bool own_root, 
     int result = 0;
     if (own_root || sandbox->scratch[0])
         result = allow_path(ruleset, scratch, all, err);
-    bool cuda = sandbox_has_gpu(sandbox);
+    bool cuda = sandbox_has_gpu(sandbox->kind);
     for (size_t i = 0; result == 0 && i < COUNT(devices); i++)
         result = allow_path(ruleset, devices[i], known & READ_WRITE_FILE, err);
     for (uint32_t i = 0; result == 0 && sandbox_gpu_device(sandbox, i, device); i++)

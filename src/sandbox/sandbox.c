@@ -15,7 +15,7 @@ bool sandbox_gpu_device(const struct sandbox *sandbox, uint32_t index,
 {
     static const char *const common[] = {SANDBOX_GPU_CONTROL, "/dev/nvidia-uvm"};
     uint32_t others = COUNT(common);
-    uint32_t gpus = !sandbox_has_gpu(sandbox) ? 0 : sandbox->gpu < 0 ? GPUS : 1;
+    uint32_t gpus = !sandbox_has_gpu(sandbox->kind) ? 0 : sandbox->gpu < 0 ? GPUS : 1;
     if (gpus == 0 || index >= others + gpus)
         return false;
     if (index < others)
@@ -35,9 +35,9 @@ void sandbox_init(struct sandbox *sandbox, enum sandbox_kind kind)
     sandbox->processes = 512;
 }
 
-bool sandbox_has_gpu(const struct sandbox *sandbox)
+bool sandbox_has_gpu(enum sandbox_kind kind)
 {
-    return sandbox->kind == SANDBOX_CUDA || sandbox->kind == SANDBOX_TORCH_CUDA;
+    return kind == SANDBOX_CUDA || kind == SANDBOX_TORCH_CUDA;
 }
 
 const char *sandbox_limit_missing(uint32_t layers, enum sandbox_limit limit)

@@ -98,7 +98,7 @@ struct sandbox {
 };
 
 void sandbox_init(struct sandbox *sandbox, enum sandbox_kind kind);
-bool sandbox_has_gpu(const struct sandbox *sandbox);
+bool sandbox_has_gpu(enum sandbox_kind kind);
 /* A static string, "locked memory", while LAYER_LIMITS is missing from `layers` because this limit
  * could not be set; NULL otherwise. */
 const char *sandbox_limit_missing(uint32_t layers, enum sandbox_limit limit);

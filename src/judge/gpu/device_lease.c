@@ -77,13 +77,14 @@ int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct e
 
 void device_lease_unlock(struct device_lease *lease)
 {
-    if (lease->lock.held >= 0)
+    bool held = lease->lock.held >= 0;
+    if (held)
         busy_time_end(lease_busy_time(lease));
-    if (lease->lock.held >= 0 && lease->unit)
+    device_lock_release(&lease->lock);
+    if (held && lease->unit)
         log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
                   lease->unit->facts.ordinal, clock_ms_since(lease->locked_ns),
                   lease->held == LEASE_SHARED ? "shared" : "alone");
-    device_lock_release(&lease->lock);
     lease->held = LEASE_NONE;
 }
 

@@ -44,9 +44,7 @@ static int read_answer(struct child *child, union wire_message *message, struct 
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
     int result = wire_receive(child->process.channel, message, &bytes, descriptors, err);
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
+    wire_close(descriptors);
     if (result == ERR_CRASH || result == ERR_IO)
         return sandboxed_explain_end(&child->process, err);
     if (result < 0)

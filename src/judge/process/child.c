@@ -40,13 +40,6 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
     }
 }
 
-static void close_all(int descriptors[WIRE_DESCRIPTORS])
-{
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
-}
-
 void child_take_failure(struct child *child, const struct wire_failed *failed)
 {
     child->failed = *failed;
@@ -74,7 +67,7 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
         return sandboxed_explain_end(&child->process, err);
     if (result == 0 && message->type == type)
         return 0;
-    close_all(descriptors);
+    wire_close(descriptors);
     if (result == 0 && message->type == WIRE_FAILED) {
         child_take_failure(child, &message->failed);
         return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
@@ -103,7 +96,7 @@ static int run_program(struct child *child, const struct child_program *program,
     if (result == 0)
         result = child_expect(child, WIRE_HELLO, deadline_ns, message, descriptors, err);
     if (result == 0) {
-        close_all(descriptors);
+        wire_close(descriptors);
         if (message->word.version != WARPGYM_CHILD_VERSION)
             result = err_set(err, ERR_UNSUPPORTED,
                              "it speaks version %u of the child protocol, and this is version %u",
@@ -128,7 +121,7 @@ static int finish_open(struct child *child, int64_t deadline_ns, struct wire_ope
         if (opened_descriptors)
             memcpy(opened_descriptors, descriptors, sizeof descriptors);
         else
-            close_all(descriptors);
+            wire_close(descriptors);
     }
     mem_free(message);
     return result;
@@ -202,7 +195,7 @@ static int exchange_messages(struct child *child, const void *message, size_t by
     result = child_expect(child, answer, deadline_ns, received, ignored, err);
     if (result == 0) {
         child->state = CHILD_READY;
-        close_all(ignored);
+        wire_close(ignored);
     }
     mem_free(received);
     return result;

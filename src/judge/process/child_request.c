@@ -154,9 +154,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
         result = sandboxed_explain_end(&child->process, err);
     else if (result == 0)
         result = serve_message(child, message, descriptors, deadline_ns, err);
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
+    wire_close(descriptors);
     mem_free(message);
     if (result == 0 && child->cancelled && *child->cancelled)
         return err_set(err, ERR_CANCELLED, "cancelled");

@@ -247,16 +247,15 @@ static uint64_t memory_for(const struct spawner *spawner, uint64_t arguments_byt
 static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
                          enum sandbox_kind kind, uint64_t arguments_bytes, struct sandbox *sandbox)
 {
-    const struct settings *settings = spawner->settings;
+    bool gpu = sandbox_has_gpu(kind);
+    uint64_t memory_bytes = memory_for(spawner, arguments_bytes);
+    const char *driver = gpu ? gpu_pool_directory(spawner->gpus) : "";
+    int minor = gpu && unit ? gpu_sensor_minor(&unit->sensor) : -1;
     sandbox_init(sandbox, kind);
-    sandbox->memory_bytes = memory_for(spawner, arguments_bytes);
-    if (sandbox_has_gpu(sandbox)) {
-        sandbox->memory_bytes =
-            0; /* the driver reserves more addresses than any limit would allow */
-        sandbox_allow(sandbox, gpu_pool_directory(spawner->gpus));
-        sandbox->gpu = unit ? gpu_sensor_minor(&unit->sensor) : -1;
-    }
-    sandbox->scratch_bytes = run_settings(settings)->scratch_bytes;
+    sandbox->scratch_bytes = run_settings(spawner->settings)->scratch_bytes;
+    sandbox->memory_bytes = gpu ? 0 : memory_bytes; /* a driver reserves more than any limit */
+    sandbox->gpu = minor;
+    sandbox_allow(sandbox, driver);
 }
 
 struct wire_gpu spawner_wire_gpu(const struct spawner *spawner, const struct gpu *facts)
@@ -332,7 +331,7 @@ int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_k
     if (result == 0)
         result = standby_ready(start->standby, err);
     start->sandbox = sandbox;
-    if (sandbox_has_gpu(sandbox) && start->message->role == WIRE_CANDIDATE)
+    if (sandbox_has_gpu(sandbox->kind) && start->message->role == WIRE_CANDIDATE)
         start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_limit.c instead */
     if (result == 0) {
         bool own_root = !spawner->no_own_root; /* another thread may find out meanwhile */

@@ -70,12 +70,17 @@ int wire_receive(int channel, union wire_message *message, size_t *bytes,
     if (*bytes >= 2 * sizeof(uint32_t) && wire_length(message->type) > 0 &&
         *bytes >= wire_length(message->type) && has_outputs(message, *bytes))
         return 0;
+    wire_close(descriptors);
+    return err_set(err, ERR_PROTOCOL, "a message that the protocol does not know");
+}
+
+void wire_close(int descriptors[WIRE_DESCRIPTORS])
+{
     for (int i = 0; i < WIRE_DESCRIPTORS; i++) {
         if (descriptors[i] >= 0)
             close(descriptors[i]);
         descriptors[i] = -1;
     }
-    return err_set(err, ERR_PROTOCOL, "a message that the protocol does not know");
 }
 
 int wire_check_done(const struct wire_done *done, struct err *err)

@@ -247,6 +247,9 @@ NODISCARD int wire_send(int channel, const void *message, size_t bytes, const in
 NODISCARD int wire_receive(int channel, union wire_message *message, size_t *bytes,
                            int descriptors[WIRE_DESCRIPTORS], struct err *err);
 
+/* Closes those that are set, and unsets them. */
+void wire_close(int descriptors[WIRE_DESCRIPTORS]);
+
 /* Length that a message of this type must have at least, 0 for an unknown type. */
 size_t wire_length(uint32_t type);
 

@@ -42,9 +42,7 @@ static void make_key(const struct opening *opening, const char *name, char key[H
 
 static int refuse_source(struct opening *opening, const char *diagnostics)
 {
-    char line[512];
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(diagnostics, "\n"), diagnostics);
-    verdict_fail(opening->verdict, STATUS_COMPILE_ERROR, "compile_error", line, diagnostics);
+    verdict_fail_text(opening->verdict, STATUS_COMPILE_ERROR, "compile_error", diagnostics);
     return -1;
 }
 

@@ -15,21 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The largest layout that this problem will map. */
-static void find_largest(const struct problem *problem, struct layout *largest)
-{
-    struct layout layout;
-    struct err ignored;
-    *largest = (struct layout){0};
-    for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
-        const struct size_set *sizes = i < problem->check_count
-                                           ? &problem->check[i]
-                                           : &problem->time[i - problem->check_count];
-        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest->bytes)
-            *largest = layout;
-    }
-}
-
 /* A CUDA source may be device code alone. */
 static enum compile_kind kind_of(const struct opening *opening, enum compile_kind kind,
                                  const char *text)
@@ -216,13 +201,12 @@ static int compile_candidate(struct opening *opening, struct artifact *artifact)
     }
     verdict->build_cached = artifact->cached;
     if (!artifact->ok) {
-        char line[512];
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(artifact->diagnostics, "\n"),
-                 artifact->diagnostics);
-        verdict_fail(verdict, artifact->timed_out ? STATUS_TIMEOUT : STATUS_COMPILE_ERROR,
-                     artifact->timed_out ? "compile_timeout" : "compile_error",
-                     artifact->timed_out ? "compiling took longer than it may" : line,
-                     artifact->diagnostics);
+        if (artifact->timed_out)
+            verdict_fail(verdict, STATUS_TIMEOUT, "compile_timeout",
+                         "compiling took longer than it may", artifact->diagnostics);
+        else
+            verdict_fail_text(verdict, STATUS_COMPILE_ERROR, "compile_error",
+                              artifact->diagnostics);
         return -1;
     }
     verdict->compiled = true;
@@ -252,7 +236,6 @@ int native_compile_only(struct opening *opening)
 int native_open_reference(struct opening *opening)
 {
     struct native_opening native = {.opening = opening};
-    find_largest(opening->job->problem, &opening->job->largest);
     return make_reference(&native) < 0 ? fault_set(opening->fault, native.whose, &native.err) : 0;
 }
 
@@ -260,7 +243,6 @@ int native_opening_compile(struct native_opening *native, struct opening *openin
                            struct native_backend *backend)
 {
     *native = (struct native_opening){.opening = opening, .backend = backend, .job = log_job()};
-    find_largest(opening->job->problem, &opening->job->largest);
     native->threaded = pthread_create(&native->thread, NULL, prepare_in_thread, native) == 0;
     if (!native->threaded)
         prepare_in_thread(native);

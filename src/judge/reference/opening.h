@@ -22,7 +22,6 @@ struct opening {
     const struct build_context *build;
     struct child_builder *builder;      /* for what torch processes request */
     struct reference_cache *references; /* of the judge */
-    uint64_t weight_seed;               /* of all references and candidates of the problem */
     uint32_t threads;                   /* that a child may use */
     struct reference *reference;
     struct child *candidate;

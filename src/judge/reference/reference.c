@@ -72,28 +72,33 @@ bool reference_cache_has(struct reference_cache *references, const char *hash,
     return has;
 }
 
+static struct cached_reference *cut_newest(struct reference_cache *references, const char *hash,
+                                           const struct gpu_context *gpu)
+{
+    struct cached_reference *found = NULL;
+    pthread_mutex_lock(&references->lock);
+    for (struct cached_reference **place = &references->newest; *place && !found;)
+        if (reference_suits(&(*place)->reference, hash, gpu))
+            found = move_entry(place, NULL);
+        else
+            place = &(*place)->older;
+    pthread_mutex_unlock(&references->lock);
+    return found;
+}
+
 bool reference_cache_take(struct reference_cache *references, const char *hash,
                           const struct gpu_context *gpu, struct reference *reference)
 {
-    struct cached_reference *dead = NULL;
-    struct cached_reference *found = NULL;
-    pthread_mutex_lock(&references->lock);
-    for (struct cached_reference **place = &references->newest; *place && !found;) {
-        struct reference *candidate = &(*place)->reference;
-        if (!reference_suits(candidate, hash, gpu))
-            place = &(*place)->older;
-        else if (sandboxed_ended(&candidate->child.process))
-            dead = move_entry(place, dead);
-        else
-            found = move_entry(place, NULL);
+    struct cached_reference *found;
+    while ((found = cut_newest(references, hash, gpu))) {
+        bool ended = sandboxed_ended(&found->reference.child.process);
+        *reference = found->reference;
+        mem_free(found);
+        if (!ended)
+            return true;
+        reference_close(reference);
     }
-    pthread_mutex_unlock(&references->lock);
-    close_items(dead);
-    if (!found)
-        return false;
-    *reference = found->reference;
-    mem_free(found);
-    return true;
+    return false;
 }
 
 /* With the lock: cuts out all of that device but the newest ones, and counts them. */

@@ -37,9 +37,7 @@ static int take_opened(struct reference *reference, const struct wire_opened *op
         result = reference->description = sealed_copy(descriptors[0], "description", err);
     if (result >= 0 && descriptors[1] >= 0)
         result = reference->weights = sealed_copy(descriptors[1], "weights", err);
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
+    wire_close(descriptors);
     return result < 0 ? result : 0;
 }
 
@@ -63,10 +61,12 @@ static uint64_t arguments_bytes(const struct opening *opening, uint32_t role)
     return opening->reference->torch_layout.bytes + (uint64_t)facts.st_size;
 }
 
-/* What is opened, and with what: descriptors as wire_open has them, the first one to be closed. */
+/* What is opened, and with what. */
 struct child_source {
     uint32_t role;
-    int descriptors[3];
+    const char *text; /* of a module; NULL: the first descriptor takes its place */
+    size_t bytes;
+    int descriptors[3]; /* as wire_open has them, the caller's */
     uint32_t count;
     bool own_process; /* none of those that are reserved for reference and candidate */
 };
@@ -79,7 +79,7 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
     *open = (struct wire_open){
         .type = WIRE_OPEN,
         .role = role,
-        .weight_seed = opening->weight_seed,
+        .weight_seed = opening->job->weight_seed,
         .threads = opening->threads,
         .precision = precision_of(settings),
         .simple = !simple            ? WIRE_NOT_SIMPLE
@@ -100,20 +100,28 @@ static int open_child(struct opening *opening, struct child *child,
                       int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     struct wire_open open;
+    int descriptors[] = {source->descriptors[0], source->descriptors[1], source->descriptors[2]};
     struct child_start start = {.message = &open,
-                                .descriptors = source->descriptors,
+                                .descriptors = descriptors,
                                 .descriptor_count = source->count,
                                 .builder = opening->builder,
                                 .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu};
+    if (source->text)
+        descriptors[0] = file_memory_from("source", source->text, source->bytes, err);
+    if (descriptors[0] < 0)
+        return descriptors[0];
     fill_open(opening, source->role, &open);
     if (!source->own_process)
         start.process = spawner_take_reserved(opening->reserve);
-    return spawner_start(opening->spawner, opening->unit,
-                         opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
-                         arguments_bytes(opening, source->role), child, &start, opened,
-                         opened_descriptors, err);
+    int result = spawner_start(opening->spawner, opening->unit,
+                               opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
+                               arguments_bytes(opening, source->role), child, &start, opened,
+                               opened_descriptors, err);
+    if (source->text)
+        close(descriptors[0]);
+    return result;
 }
 
 /* What the process that makes the cases wrote is the reference's to answer with, and for the judge
@@ -135,9 +143,7 @@ static int take_cases(struct opening *opening, int descriptors[WIRE_DESCRIPTORS]
     if (result >= 0)
         result = cases_parse(&opening->reference->cases, text, bytes, err);
     mem_free(text);
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
+    wire_close(descriptors);
     return result < 0 ? result : 0;
 }
 
@@ -149,14 +155,13 @@ static int make_cases(struct opening *opening, int made[2])
     struct wire_opened opened;
     int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
     const struct problem *problem = opening->job->problem;
-    struct child_source source = {.role = WIRE_CASES, .count = 1, .own_process = true};
-    int result = source.descriptors[0] = file_memory_from("cases", problem->reference_text,
-                                                          problem->reference_bytes, &err);
-    if (result >= 0) {
-        result = open_child(opening, &child, &source, &opened, descriptors, &err);
-        close(source.descriptors[0]);
-    }
-    if (result >= 0)
+    struct child_source source = {.role = WIRE_CASES,
+                                  .text = problem->reference_text,
+                                  .bytes = problem->reference_bytes,
+                                  .count = 1,
+                                  .own_process = true};
+    int result = open_child(opening, &child, &source, &opened, descriptors, &err);
+    if (result == 0)
         result = take_cases(opening, descriptors, made, &err);
     if (result < 0)
         (void)fault_set(opening->fault, FAULT_CASES, &err);
@@ -173,22 +178,20 @@ static int open_reference(struct opening *opening, struct wire_opened *opened,
     struct err err = {0};
     struct reference *reference = opening->reference;
     const struct problem *problem = opening->job->problem;
-    struct child_source source = {.role = WIRE_REFERENCE, .descriptors = {-1, -1, -1}, .count = 1};
-    int result = 0;
+    bool simple = problem->cases_from != NULL;
+    int made[2] = {-1, -1};
+    int result = simple ? make_cases(opening, made) : 0;
+    struct child_source source = {.role = WIRE_REFERENCE,
+                                  .text = simple ? NULL : problem->reference_text,
+                                  .bytes = problem->reference_bytes,
+                                  .descriptors = {made[0], made[1], -1},
+                                  .count = made[1] >= 0 ? 2 : 1};
     reference->open = true;
-    if (problem->cases_from) {
-        if (make_cases(opening, source.descriptors) < 0)
-            return -1;
-        source.count = source.descriptors[1] >= 0 ? 2 : 1;
-    } else {
-        result = source.descriptors[0] = file_memory_from("source", problem->reference_text,
-                                                          problem->reference_bytes, &err);
-    }
-    if (result >= 0)
+    if (result == 0)
         result = open_child(opening, &reference->child, &source, opened, descriptors, &err);
-    for (uint32_t i = 0; i < source.count; i++)
-        if (source.descriptors[i] >= 0)
-            close(source.descriptors[i]);
+    for (uint32_t i = 0; i < 2; i++)
+        if (made[i] >= 0)
+            close(made[i]);
     return result < 0 ? fault_set(opening->fault, FAULT_REFERENCE, &err) : 0;
 }
 
@@ -223,16 +226,12 @@ int torch_open_candidate(struct opening *opening)
     const struct reference *reference = opening->reference;
     struct child_source source = {
         .role = WIRE_CANDIDATE,
+        .text = opening->job->candidate->text,
+        .bytes = opening->job->candidate->bytes,
         .descriptors = {-1, reference->description, reference->weights},
         .count = reference->weights >= 0 ? 3 : 2,
     };
-    int result = source.descriptors[0] = file_memory_from("source", opening->job->candidate->text,
-                                                          opening->job->candidate->bytes, &err);
-    if (result >= 0) {
-        result = open_child(opening, opening->candidate, &source, NULL, NULL, &err);
-        close(source.descriptors[0]);
-    }
-    if (result < 0)
+    if (open_child(opening, opening->candidate, &source, NULL, NULL, &err) < 0)
         return fault_set(opening->fault, FAULT_CANDIDATE, &err);
     opening->verdict->compiled = true;
     return 0;

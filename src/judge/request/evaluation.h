@@ -1,8 +1,8 @@
 /* evaluation: what is judged, and by which settings.
  *
  * Everything is the caller's of session_evaluate and outlives the evaluation. Written by
- * session_evaluate (evaluate.c) before the first stage; stages only read it, except `largest`,
- * which is found with the reference.
+ * session_evaluate (evaluate.c) before the first stage; stages only read it, except `largest`
+ * of a torch problem, which is found with the reference.
  */
 #pragma once
 
@@ -40,5 +40,6 @@ struct evaluation_job {
     const _Atomic int *cancelled; /* enum evaluation_stop; NULL: it cannot be cancelled */
     bool no_timing;
     char reference_hash[HASH_HEX_BYTES]; /* of the problem and of the settings of its reference */
-    struct layout largest;               /* of all calls of the problem */
+    uint64_t weight_seed;  /* from which the weights of all references and candidates follow */
+    struct layout largest; /* of all calls of the problem */
 };

@@ -323,9 +323,24 @@ static const struct row cpp[] = {
      "instance of 'int'"},
     {"a thread that is not joined", CPP CPP_HEAD "std::thread t([] {}); }",
      1 << STATUS_RUNTIME_ERROR, "terminate called without an active exception"},
-    {"an exception before the call",
-     CPP "static struct early { early() { throw 3; } } one;\n" CPP_HEAD "}",
+    {"an exception in a static constructor",
+     CPP
+     "static struct early { early() { throw std::runtime_error(\"no table\"); } } one;\n" CPP_HEAD
+     "}",
+     1 << STATUS_RUNTIME_ERROR, "instance of 'std::runtime_error': no table"},
+    {"a number as an exception, in a static constructor",
+     CPP "static int early() { throw 3; }\nstatic int one = early();\n" CPP_HEAD
+         "y[0] = (float)one; }",
+     1 << STATUS_RUNTIME_ERROR, "instance of 'int'"},
+    {"an abort in a static constructor",
+     CPP "#include <cstdio>\n#include <cstdlib>\nstatic struct early { early() {"
+         " std::fputs(\"not an exception\\n\", stderr); std::abort(); } } one;\n" CPP_HEAD "}",
      1 << STATUS_RUNTIME_ERROR, "exited with status 134"},
+    {"words in a static constructor",
+     CPP "#include <cstdio>\nstatic struct early { early() {"
+         " std::fputs(\"terminate called, or not\\n\", stderr); } } one;\n" CPP_HEAD
+         "std::fputs(\"said\\n\", stderr); throw 4; }",
+     1 << STATUS_RUNTIME_ERROR, "instance of 'int'"},
     {"an exception that is caught",
      CPP CPP_HEAD "try { throw 2; } catch (int k) {"
                   " for (std::size_t i = 0; i < n; i++) y[i] = (float)k * x[i] + 1; } }",

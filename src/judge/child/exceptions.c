@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define TEXT_BYTES 1024
+#define BEGINNING "terminate called"
 
 typedef void terminate_handler(void);
 
@@ -14,6 +15,8 @@ static struct {
     exceptions_handler *handler;
     void *context;
     terminate_handler *standard; /* writes the line and aborts */
+    FILE *errors;                /* stderr while nothing is expected */
+    void (*aborted)(int number); /* likewise, what SIGABRT does */
     char text[TEXT_BYTES];
 } runtime;
 
@@ -32,25 +35,44 @@ static void join_lines(char *text)
 /* Raised by the runtime itself, behind its last write. */
 static void on_abort(int number)
 {
+    if (strncmp(runtime.text, BEGINNING, strlen(BEGINNING)) != 0) {
+        if (runtime.aborted != SIG_DFL && runtime.aborted != SIG_IGN)
+            runtime.aborted(number);
+        return;
+    }
     join_lines(runtime.text);
     runtime.handler(runtime.context, runtime.text);
 }
 
-static void on_terminate(void)
+/* From now on what is written to stderr is the text. */
+static void read_errors(void)
 {
     FILE *memory = fmemopen(runtime.text, TEXT_BYTES - 1, "w");
     if (memory && setvbuf(memory, NULL, _IONBF, 0) == 0)
         stderr = memory;
-    signal(SIGABRT, on_abort);
+    runtime.aborted = signal(SIGABRT, on_abort);
+}
+
+static void on_terminate(void)
+{
+    read_errors();
     runtime.standard();
 }
 
-void exceptions_catch(void *library, exceptions_handler *handler, void *context)
+void exceptions_expect(exceptions_handler *handler, void *context)
 {
-    terminate_handler *(*set)(terminate_handler *) = dlsym(library, "_ZSt13set_terminatePFvvE");
-    if (!set)
-        return;
     runtime.handler = handler;
     runtime.context = context;
-    runtime.standard = set(on_terminate);
+    runtime.errors = stderr;
+    read_errors();
+}
+
+void exceptions_catch(void *library)
+{
+    stderr = runtime.errors; /* a thread of the library's may still write to the other one */
+    signal(SIGABRT, runtime.aborted);
+    terminate_handler *(*set)(
+        terminate_handler *) = library ? dlsym(library, "_ZSt13set_terminatePFvvE") : NULL;
+    if (set)
+        runtime.standard = set(on_terminate);
 }

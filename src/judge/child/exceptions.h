@@ -2,13 +2,17 @@
  *
  * The runtime ends the process then: it writes a line to stderr, which the sandbox discards, and
  * aborts. Here that line goes to a handler. The runtime is a part of the candidate's shared object,
- * so the line is the candidate's, too: a text for a person. Threads: the handler runs on the thread
- * that threw.
+ * so the line is the candidate's, too: a text for a person. Its own handler can be replaced only
+ * once the object is loaded; what its constructors throw is read from stderr.
+ *
+ * Threads: the handler runs on the thread that threw.
  */
 #pragma once
 
 /* Ends the process. */
 typedef void exceptions_handler(void *context, const char *text);
 
-/* For the C++ runtime that `library` brings along; nothing to do if it brings none. */
-void exceptions_catch(void *library, exceptions_handler *handler, void *context);
+/* Before a library is loaded; `context` is the handler's. */
+void exceptions_expect(exceptions_handler *handler, void *context);
+/* When it is loaded: for the C++ runtime that it brings along. NULL: it could not be loaded. */
+void exceptions_catch(void *library);

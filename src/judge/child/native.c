@@ -71,7 +71,7 @@ static void say_failed(struct native *native, enum wire_failure failure, const c
     send_message(native, &message, sizeof message);
 }
 
-/* What an exception that leaves `solution` ends in, on any of its threads. */
+/* What an exception ends in that nothing catches, on any thread. */
 static void on_exception(void *context, const char *text)
 {
     say_failed(context, FAILED_RUN, text);
@@ -106,7 +106,9 @@ static void *load_object(struct native *native, int artifact, const char *name, 
         if (sendfile(fd, artifact, &at, (size_t)(facts.st_size - at)) <= 0)
             break;
     close(fd);
+    exceptions_expect(on_exception, native);
     void *library = at == facts.st_size ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    exceptions_catch(library);
     if (!library)
         snprintf(why, why_bytes, "cannot load the shared object: %s",
                  at == facts.st_size ? dlerror() : "the scratch directory is full");
@@ -120,8 +122,6 @@ static void *load_object(struct native *native, int artifact, const char *name, 
                  "there is no function `solution`; define it with the problem's signature, not "
                  "static (in C++ and CUDA as extern \"C\"; or say in a launch line how a CUDA "
                  "kernel is started)");
-    if (library)
-        exceptions_catch(library, on_exception, native);
     return function;
 }
 
@@ -424,9 +424,7 @@ int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, co
             wake_gpu(&native);
         else
             result = -1;
-        for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-            if (descriptors[i] >= 0)
-                close(descriptors[i]);
+        wire_close(descriptors);
     }
     return result == 0 ? 0 : 1;
 }

@@ -125,45 +125,25 @@ static void builds_in_vain(int channel)
     close(request);
 }
 
-static void builds_nothing(int channel)
-{
-    request_build(channel, -1);
-}
-
-static void builds_a_pipe(int channel)
+static int pipe_end(void)
 {
     int ends[2];
     must(pipe(ends) == 0, 14);
-    request_build(channel, ends[0]);
+    return ends[0];
 }
 
-static void builds_a_directory(int channel)
-{
-    request_build(channel, open("/", O_RDONLY | O_DIRECTORY));
-}
-
-static void builds_a_device(int channel)
-{
-    request_build(channel, open("/dev/zero", O_RDONLY));
-}
-
-static void builds_a_socket(int channel)
-{
-    request_build(channel, channel);
-}
-
-static void builds_too_much(int channel)
+static int request_too_large(void)
 {
     int request = request_of("x");
     must(ftruncate(request, (off_t)1 << 40) == 0, 15);
-    request_build(channel, request);
+    return request;
 }
 
-static void builds_the_unreadable(int channel)
+static int request_unreadable(void)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", request_of("x"));
-    request_build(channel, open(path, O_WRONLY));
+    return open(path, O_WRONLY);
 }
 
 /* Whatever is asked is answered until there is no more room for answers. */
@@ -200,37 +180,34 @@ static int memory_of(uint64_t bytes)
     return fd;
 }
 
-static void announces_too_much(int channel)
-{
-    announce(channel, UNIT, 2 * UNIT, memory_of(UNIT));
-}
+/* X(name, what the child does, options, what is said of it): ERR_PROTOCOL */
+#define BAD_REQUESTS(X)                                                                            \
+    X(a_build_of_nothing, request_build(channel, -1), 0, "sent no request")                        \
+    X(a_build_of_a_pipe, request_build(channel, pipe_end()), 0, "sent no request")                 \
+    X(a_build_of_a_directory, request_build(channel, open("/", O_RDONLY | O_DIRECTORY)), 0,        \
+      "sent no request")                                                                           \
+    X(a_build_of_a_device, request_build(channel, open("/dev/zero", O_RDONLY)), 0,                 \
+      "sent no request")                                                                           \
+    X(a_build_of_a_socket, request_build(channel, channel), 0, "sent no request")                  \
+    X(a_build_of_too_much, request_build(channel, request_too_large()), 0, "the build request: ")  \
+    X(a_build_of_what_cannot_be_read, request_build(channel, request_unreadable()), 0,             \
+      "the build request: ")                                                                       \
+    X(more_memory_than_there_is, announce(channel, UNIT, 2 * UNIT, memory_of(UNIT)), 0,            \
+      "cannot be mapped")                                                                          \
+    X(a_part_of_a_page, announce(channel, UNIT, UNIT - 1, memory_of(UNIT)), 0, "cannot be mapped") \
+    X(no_bytes, announce(channel, UNIT, 0, memory_of(UNIT)), 0, "cannot have")                     \
+    X(all_memory_that_there_is, announce(channel, 0, UINT64_MAX, memory_of(UNIT)), 0, "cannot")    \
+    X(a_pipes_memory, announce(channel, UNIT, UNIT, pipe_end()), 0, "cannot be mapped")            \
+    X(no_memory, announce(channel, UNIT, UNIT, -1), 0, "cannot have")                              \
+    X(memory_on_the_cpu, announce(channel, UNIT, UNIT - 1, memory_of(UNIT)), NO_GPU, "cannot have")
 
-static void announces_odd_bytes(int channel)
-{
-    announce(channel, UNIT, UNIT - 1, memory_of(UNIT));
-}
-
-static void announces_nothing(int channel)
-{
-    announce(channel, UNIT, 0, memory_of(UNIT));
-}
-
-static void announces_everything(int channel)
-{
-    announce(channel, 0, UINT64_MAX, memory_of(UNIT));
-}
-
-static void announces_a_pipe(int channel)
-{
-    int ends[2];
-    must(pipe(ends) == 0, 17);
-    announce(channel, UNIT, UNIT, ends[0]);
-}
-
-static void announces_without_memory(int channel)
-{
-    announce(channel, UNIT, UNIT, -1);
-}
+#define X(name, act, options, words)                                                               \
+    static void name(int channel)                                                                  \
+    {                                                                                              \
+        act;                                                                                       \
+    }
+BAD_REQUESTS(X)
+#undef X
 
 static void announces_5000(int channel)
 {
@@ -366,29 +343,17 @@ static const struct {
     int options, result;
     const char *words;
 } asked[] = {
-    {"nothing", says_nothing_new, 0, 0, ""},
+#define X(name, act, options, words) {#name, name, options, ERR_PROTOCOL, words},
+    BAD_REQUESTS(X)
+#undef X
+        {"nothing", says_nothing_new, 0, 0, ""},
     {"a build", builds, 0, 0, ""},
     {"a build that fails", builds_in_vain, FAILS, 0, ""},
     {"a build without a GPU", builds, NO_GPU, 0, ""},
     {"memory in four descriptors", announces_four_at_once, 0, 0, ""},
     {"a build that it may not have", builds, NO_BUILDER, ERR_PROTOCOL, "may not have"},
-    {"a build of nothing", builds_nothing, 0, ERR_PROTOCOL, "sent no request"},
-    {"a build of a pipe", builds_a_pipe, 0, ERR_PROTOCOL, "sent no request"},
-    {"a build of a directory", builds_a_directory, 0, ERR_PROTOCOL, "sent no request"},
-    {"a build of a device", builds_a_device, 0, ERR_PROTOCOL, "sent no request"},
-    {"a build of a socket", builds_a_socket, 0, ERR_PROTOCOL, "sent no request"},
-    {"a build of too much", builds_too_much, 0, ERR_PROTOCOL, "the build request: "},
-    {"a build of what cannot be read", builds_the_unreadable, 0, ERR_PROTOCOL,
-     "the build request: "},
     {"builds whose answers it never reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
     {"a native child's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
-    {"more memory than there is", announces_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"a part of a page", announces_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"no bytes", announces_nothing, 0, ERR_PROTOCOL, "cannot have"},
-    {"all memory that there is", announces_everything, 0, ERR_PROTOCOL, "cannot"},
-    {"a pipe's memory", announces_a_pipe, 0, ERR_PROTOCOL, "cannot be mapped"},
-    {"no memory", announces_without_memory, 0, ERR_PROTOCOL, "cannot have"},
-    {"memory, on the CPU", announces_odd_bytes, NO_GPU, ERR_PROTOCOL, "cannot have"},
     {"memory in 5000 pieces", announces_5000, 0, ERR_PROTOCOL, "more pieces"},
     {"half of a message", announces_half_a_message, 0, ERR_PROTOCOL, "does not know"},
     {"a native child's memory", announces_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},

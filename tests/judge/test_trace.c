@@ -307,148 +307,52 @@ TEST(names_are_printable)
     assert_string_equal(verdict.kernels[1].name, "(a kernel without a name)");
 }
 
-static void no_header(void)
-{
-    count = sizeof made.header - 1;
-}
-
-static void empty(void)
-{
-    count = 0;
-}
-
-static void truncated(void)
-{
-    count -= 1;
-}
-
-static void longer(void)
-{
-    bytes[count++] = '\0';
-}
-
 #define HEADER ((struct trace_header *)(void *)bytes)
 #define SOURCES ((struct trace_source *)(void *)(bytes + sizeof made.header))
 #define RECORDS ((struct trace_record *)(void *)(SOURCES + made.header.sources))
 
-static void other_magic(void)
-{
-    HEADER->magic++;
-}
+/* X(name, what is done to a stream, what is said of it) */
+#define HOSTILE(X)                                                                                 \
+    X(no_header, count = sizeof made.header - 1, "no header")                                      \
+    X(empty, count = 0, "no header")                                                               \
+    X(truncated, count--, "not as long")                                                           \
+    X(longer, bytes[count++] = '\0', "not as long")                                                \
+    X(other_magic, HEADER->magic++, "no trace")                                                    \
+    X(many_records, HEADER->records = UINT32_MAX, "out of bounds")                                 \
+    X(many_sources, HEADER->sources = TRACE_SOURCES + 1, "out of bounds")                          \
+    X(no_source, HEADER->sources = 0, "out of bounds")                                             \
+    X(much_text, HEADER->text_bytes = UINT32_MAX, "out of bounds")                                 \
+    X(no_text, HEADER->text_bytes = 0, "out of bounds")                                            \
+    X(text_for_a_record, /* as long as it says, by other parts */                                  \
+      (HEADER->records--, HEADER->text_bytes += sizeof *made.records), "damaged")                  \
+    X(unterminated, bytes[count - 1] = 'x', "no end")                                              \
+    X(text_without_empty, bytes[count - made.header.text_bytes] = 'x', "no end")                   \
+    X(foreign_name, RECORDS[1].name = made.header.text_bytes, "not there")                         \
+    X(foreign_object, SOURCES[1].object = UINT32_MAX, "impossible")                                \
+    X(foreign_source, RECORDS[0].source = made.header.sources, "not there")                        \
+    X(strange_kind, RECORDS[0].kind = TRACE_KINDS, "not there")                                    \
+    X(strange_match, RECORDS[0].match = TRACE_MATCHES, "not there")                                \
+    X(strange_origin, SOURCES[2].origin = TRACE_ORIGINS, "impossible")                             \
+    X(strange_evidence, SOURCES[2].evidence = TRACE_EVIDENCES, "impossible")                       \
+    X(negative_time, RECORDS[0].end_ns = RECORDS[0].start_ns - 1, "before it begins")              \
+    X(endless_time, (RECORDS[0].start_ns = 0, RECORDS[0].end_ns = UINT64_MAX), "more than an hour")
 
-static void many_records(void)
-{
-    HEADER->records = UINT32_MAX;
-}
-
-static void many_sources(void)
-{
-    HEADER->sources = TRACE_SOURCES + 1;
-}
-
-static void no_source(void)
-{
-    HEADER->sources = 0;
-}
-
-static void much_text(void)
-{
-    HEADER->text_bytes = UINT32_MAX;
-}
-
-static void no_text(void)
-{
-    HEADER->text_bytes = 0;
-}
-
-static void text_for_a_record(void) /* as long as it says, by other parts */
-{
-    HEADER->records--;
-    HEADER->text_bytes += sizeof *made.records;
-}
-
-static void unterminated(void)
-{
-    bytes[count - 1] = 'x';
-}
-
-static void text_without_empty(void)
-{
-    bytes[count - made.header.text_bytes] = 'x';
-}
-
-static void foreign_name(void)
-{
-    RECORDS[1].name = made.header.text_bytes;
-}
-
-static void foreign_object(void)
-{
-    SOURCES[1].object = UINT32_MAX;
-}
-
-static void foreign_source(void)
-{
-    RECORDS[0].source = made.header.sources;
-}
-
-static void strange_kind(void)
-{
-    RECORDS[0].kind = TRACE_KINDS;
-}
-
-static void strange_match(void)
-{
-    RECORDS[0].match = TRACE_MATCHES;
-}
-
-static void strange_origin(void)
-{
-    SOURCES[2].origin = TRACE_ORIGINS;
-}
-
-static void strange_evidence(void)
-{
-    SOURCES[2].evidence = TRACE_EVIDENCES;
-}
-
-static void negative_time(void)
-{
-    RECORDS[0].end_ns = RECORDS[0].start_ns - 1;
-}
-
-static void endless_time(void)
-{
-    RECORDS[0].start_ns = 0;
-    RECORDS[0].end_ns = UINT64_MAX;
-}
+#define X(name, harm, text)                                                                        \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        harm;                                                                                      \
+    }
+HOSTILE(X)
+#undef X
 
 static const struct {
+    const char *name;
     void (*harm)(void);
     const char *text;
 } hostile[] = {
-    {no_header, "no header"},
-    {empty, "no header"},
-    {truncated, "not as long"},
-    {longer, "not as long"},
-    {other_magic, "no trace"},
-    {many_records, "out of bounds"},
-    {many_sources, "out of bounds"},
-    {no_source, "out of bounds"},
-    {much_text, "out of bounds"},
-    {no_text, "out of bounds"},
-    {text_for_a_record, "damaged"},
-    {unterminated, "no end"},
-    {text_without_empty, "no end"},
-    {foreign_name, "not there"},
-    {foreign_object, "impossible"},
-    {foreign_source, "not there"},
-    {strange_kind, "not there"},
-    {strange_match, "not there"},
-    {strange_origin, "impossible"},
-    {strange_evidence, "impossible"},
-    {negative_time, "before it begins"},
-    {endless_time, "more than an hour"},
+#define X(name, harm, text) {#name, name, text},
+    HOSTILE(X)
+#undef X
 };
 
 TEST(hostile)
@@ -461,7 +365,7 @@ TEST(hostile)
         err = (struct err){0};
         if (trace_parse(bytes, count, &pass, &verdict, &err) != ERR_PROTOCOL ||
             !strstr(err.text, hostile[i].text))
-            fail_msg("row %zu: %d, %s", i, err.code, err.text);
+            fail_msg("%s: %d, %s", hostile[i].name, err.code, err.text);
         assert_int_equal(verdict.launched.calls, 0);
         assert_int_equal(verdict.kernel_count, 0);
     }

@@ -10,11 +10,9 @@
 #include "judge/process/wire.h"
 #include "sandbox/server.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,24 +27,20 @@ static pid_t server;
 static const struct wire_gpu gpu = {.uuid = "GPU-sixteen", .queues = 3};
 static bool boxes_have_scratch;
 
-static pid_t parent_of(pid_t pid)
+/* Children of this process, but for the server: every one is a sandboxed process. */
+static size_t list_sandboxed(pid_t pids[64])
 {
-    return (pid_t)sandboxed_stat(pid, 4);
+    size_t count = judging_children(pids, 64), kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] != server)
+            pids[kept++] = pids[i];
+    return kept;
 }
 
-/* Children of this process, but for the server: every one is a sandboxed process. */
 static int count_sandboxed(void)
 {
-    int count = 0;
-    DIR *stream = opendir("/proc");
-    struct dirent *item;
-    while (stream && (item = readdir(stream))) {
-        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        count += pid > 0 && pid != server && parent_of(pid) == getpid();
-    }
-    if (stream)
-        closedir(stream);
-    return count;
+    pid_t pids[64];
+    return (int)list_sandboxed(pids);
 }
 
 /* Soon there are so many, and then no more. */
@@ -64,28 +58,27 @@ static void assert_sandboxed(int count)
     }
 }
 
+static struct standby *open_server(const char *program, const char *option)
+{
+    struct standby *made;
+    struct err err;
+    const char *argv[] = {program, option, NULL};
+    const char *const environment[] = {NULL};
+    assert_ok(standby_open(&made, argv, environment, WAIT_MS, NULL, &err), &err);
+    return made;
+}
+
 FIXTURE(open_all)
 {
     struct err err = {0};
     struct sandboxed process = {0};
-    const char *argv[] = {"/proc/self/exe", "--serve", NULL};
-    const char *const environment[] = {NULL};
     sandbox = mem_alloc(sizeof *sandbox);
     sandbox_init(sandbox, SANDBOX_NATIVE);
-    if (standby_open(&standby, argv, environment, WAIT_MS, NULL, &err) < 0 ||
-        standby_spawn(standby, sandbox, WAIT_MS, &process, &err) < 0)
-        fail_msg("%s", err.text);
+    standby = open_server("/proc/self/exe", "--serve");
+    assert_ok(standby_spawn(standby, sandbox, WAIT_MS, &process, &err), &err);
     boxes_have_scratch = process.layers >> LAYER_SCRATCH & 1;
     sandboxed_close(&process);
-    DIR *stream = opendir("/proc");
-    struct dirent *item;
-    while (stream && (item = readdir(stream))) {
-        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        if (pid > 0 && parent_of(pid) == getpid())
-            server = pid;
-    }
-    if (stream)
-        closedir(stream);
+    assert_int_equal(judging_children(&server, 1), 1);
     if (!boxes_have_scratch)
         print_message("sandboxes have no scratch of their own here: nothing stands ready\n");
     return 0;
@@ -100,13 +93,17 @@ FIXTURE(close_all)
 
 TEST_GROUP(open_all, close_all);
 
+static void open_pool_of(struct standby *from, uint32_t processes, const _Atomic int *busy)
+{
+    struct err err;
+    struct warm_pool_options options = {
+        .standby = from, .sandbox = sandbox, .gpu = gpu, .processes = processes, .busy = busy};
+    assert_ok(warm_pool_open(&pool, &options, &err), &err);
+}
+
 static void open_pool(uint32_t processes)
 {
-    struct warm_pool_options options = {.standby = standby,
-                                        .sandbox = sandbox,
-                                        .gpu = gpu,
-                                        .processes = processes};
-    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
+    open_pool_of(standby, processes, NULL);
     if (!boxes_have_scratch)
         skip();
 }
@@ -125,7 +122,7 @@ static void take(struct sandboxed *process)
 {
     assert_true(warm_pool_take(pool, NULL, process));
     assert_false(sandboxed_ended(process));
-    assert_int_equal(parent_of(process->pid), getpid());
+    assert_int_equal(sandboxed_stat(process->pid, 4), getpid());
 }
 
 /* As many as may stand pool, each handed out once and replaced, none beyond what is expected or
@@ -193,20 +190,15 @@ TEST(dead)
 {
     struct sandboxed process;
     siginfo_t info;
+    pid_t pids[64];
     open_pool(2);
     warm_pool_expect(pool, 3);
     assert_sandboxed(2);
-    DIR *stream = opendir("/proc");
-    struct dirent *item;
-    while (stream && (item = readdir(stream))) {
-        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        if (pid > 0 && pid != server && parent_of(pid) == getpid())
-            assert_int_equal(kill(pid, SIGKILL) |
-                                 waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT),
-                             0);
-    }
-    if (stream)
-        closedir(stream);
+    size_t count = list_sandboxed(pids);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(kill(pids[i], SIGKILL) |
+                             waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOWAIT),
+                         0);
     take(&process); /* the third of those that are expected */
     assert_sandboxed(1);
     sandboxed_close(&process);
@@ -218,9 +210,7 @@ TEST(busy)
 {
     struct sandboxed process;
     static _Atomic int busy = 1;
-    struct warm_pool_options options = {
-        .standby = standby, .sandbox = sandbox, .gpu = gpu, .processes = 2, .busy = &busy};
-    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
+    open_pool_of(standby, 2, &busy);
     if (!boxes_have_scratch)
         skip();
     warm_pool_wake(NULL);
@@ -258,15 +248,8 @@ TEST(dropped)
 TEST(no_server)
 {
     struct sandboxed process;
-    struct standby *broken;
-    const char *argv[] = {"/bin/false", NULL};
-    const char *const environment[] = {NULL};
-    assert_int_equal(standby_open(&broken, argv, environment, WAIT_MS, NULL, NULL), 0);
-    struct warm_pool_options options = {.standby = broken,
-                                        .sandbox = sandbox,
-                                        .gpu = gpu,
-                                        .processes = 2};
-    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
+    struct standby *broken = open_server("/bin/false", NULL);
+    open_pool_of(broken, 2, NULL);
     warm_pool_expect(pool, 4);
     for (int i = 0; i < 4; i++) {
         assert_false(warm_pool_take(pool, NULL, &process));
@@ -361,16 +344,12 @@ static void *hope(void *argument)
  * thread that waits, whether its death is found at the start or when it is taken. */
 TEST(dying)
 {
-    struct standby *dying;
     struct hopeful hopeful = {0};
     pthread_t thread;
-    const char *argv[] = {"/proc/self/exe", "--serve-dying", NULL};
-    const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&dying, argv, environment, WAIT_MS, NULL, NULL), 0);
-    struct warm_pool_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
-    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
+    struct standby *dying = open_server("/proc/self/exe", "--serve-dying");
+    open_pool_of(dying, 0, NULL);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * WAIT_MS * INT64_C(1000000);
     while (!hopeful.done && clock_now_ns() < deadline_ns)
@@ -388,17 +367,10 @@ TEST(dying)
 TEST(unready)
 {
     struct sandboxed process;
-    struct standby *unready;
-    const char *argv[] = {"/proc/self/exe", "--serve-unready", NULL};
-    const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
-    assert_int_equal(standby_open(&unready, argv, environment, WAIT_MS, NULL, NULL), 0);
-    struct warm_pool_options options = {.standby = unready,
-                                        .sandbox = sandbox,
-                                        .gpu = gpu,
-                                        .processes = 2};
-    assert_int_equal(warm_pool_open(&pool, &options, NULL), 0);
+    struct standby *unready = open_server("/proc/self/exe", "--serve-unready");
+    open_pool_of(unready, 2, NULL);
     for (int i = 0; i < 3; i++)
         assert_false(warm_pool_take(pool, NULL, &process));
     warm_pool_close(pool);

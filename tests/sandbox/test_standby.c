@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -66,8 +65,8 @@ static void spawn(struct standby *from, struct sandboxed *process)
     assert_ok(standby_spawn(from, sandbox, WAIT_MS, process, &err), &err);
 }
 
-/* A field of /proc/PID/stat behind the name: 0 is the state, 1 the parent. "" when it is gone. */
-static void read_stat(pid_t pid, int field, char *text, size_t bytes)
+/* As /proc/PID/stat has it behind the name; NUL when the process is gone. */
+static char state_of(pid_t pid)
 {
     char path[64];
     char line[512] = "";
@@ -77,24 +76,8 @@ static void read_stat(pid_t pid, int field, char *text, size_t bytes)
         line[0] = '\0';
     if (file)
         fclose(file);
-    char *at = strrchr(line, ')');
-    for (int i = 0; at && i <= field; i++)
-        at = strchr(at + 1, ' ');
-    snprintf(text, bytes, "%.*s", at ? (int)strcspn(at + 1, " \n") : 0, at ? at + 1 : "");
-}
-
-static char state_of(pid_t pid)
-{
-    char text[16];
-    read_stat(pid, 0, text, sizeof text);
-    return text[0];
-}
-
-static pid_t parent_of(pid_t pid)
-{
-    char text[16];
-    read_stat(pid, 1, text, sizeof text);
-    return (pid_t)strtol(text, NULL, 10);
+    const char *at = strrchr(line, ')');
+    return at ? at[2] : '\0';
 }
 
 /* Gone, or dead and waiting to be reaped. */
@@ -123,7 +106,7 @@ TEST(spawn)
     assert_int_equal(standby_ready(standby, NULL), 0);
     spawn(standby, &process);
     assert_true(process.pid > 1 && process.channel > 2 && process.pid_fd > 2);
-    assert_int_equal(parent_of(process.pid), getpid());
+    assert_int_equal(sandboxed_stat(process.pid, 4), getpid());
     assert_true(process.layers & (1U << LAYER_LIMITS));
     assert_false(sandboxed_ended(&process));
     assert_false(process.frozen || process.reaped);
@@ -411,20 +394,12 @@ TEST(bad_servers)
     assert_no_zombie();
 }
 
-/* A child of this process that is not among `known`. */
+/* The child of this process that is not `known`. */
 static pid_t find_child(pid_t known)
 {
-    pid_t found = 0;
-    DIR *stream = opendir("/proc");
-    struct dirent *item;
-    while (stream && (item = readdir(stream))) {
-        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        if (pid > 0 && pid != known && parent_of(pid) == getpid())
-            found = pid;
-    }
-    if (stream)
-        closedir(stream);
-    return found;
+    pid_t pids[2] = {0};
+    (void)judging_children(pids, 2);
+    return pids[0] == known ? pids[1] : pids[0];
 }
 
 TEST(server_death)

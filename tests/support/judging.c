@@ -3,12 +3,14 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "problem/loader.h"
+#include "sandbox/standby.h"
 #include "test.h"
 
 #include <dirent.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void judging_settings(struct settings *settings, const char *directory)
 {
@@ -89,6 +91,21 @@ int judging_descriptors(void)
     DIR *stream = opendir("/proc/self/fd");
     while (stream && readdir(stream))
         count++;
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+size_t judging_children(pid_t *pids, size_t most)
+{
+    size_t count = 0;
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        if (count < most && pid > 0 && sandboxed_stat(pid, 4) == getpid())
+            pids[count++] = pid;
+    }
     if (stream)
         closedir(stream);
     return count;

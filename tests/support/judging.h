@@ -6,6 +6,8 @@
 #include "base/settings.h"
 #include "judge/evaluate.h"
 
+#include <sys/types.h>
+
 /* y = f(x): a problem's lines behind its summary, and the head of its solutions. */
 #define JUDGING_YAML(check, time)                                                                  \
     "signature: void solution(const float *x, float *y, size_t n)\n"                               \
@@ -45,8 +47,9 @@ struct candidate judging_candidate(const char *path, const char *text);
  * the one of that number and returns what came of it. */
 void judging_assert_refused(const char *(*make)(const char *number), const char *names);
 
-/* Descriptors that this process has open. */
+/* Descriptors that this process has open; its children, at most so many of them. */
 int judging_descriptors(void);
+size_t judging_children(pid_t *pids, size_t most);
 
 /* "wrong (wrong: y: 3 of 4 elements are wrong…)"; a static buffer. */
 const char *judging_summary(const struct verdict *verdict);

@@ -10,8 +10,11 @@
 
 struct saving {
     struct lm_model *model;
-    struct safetensors_writer *writer;
+    bool adapter; /* it alone is saved */
     bool merge;
+    enum lm_dtype dtype;
+    const char *directory;
+    struct safetensors_writer *writer;
     float *piece;
 };
 
@@ -74,14 +77,14 @@ static int put_plain(struct saving *saving, const struct lm_parameter *parameter
     return result;
 }
 
-static int put_all(struct saving *saving, bool adapter, struct err *err)
+static int put_all(struct saving *saving, struct err *err)
 {
     struct lm_model *model = saving->model;
     int result = 0;
     saving->piece = mem_alloc(LM_VALUE_PIECE * sizeof *saving->piece);
     for (size_t i = 0; i < model->parameter_count && result == 0; i++) {
         const struct lm_parameter *parameter = &model->parameters[i];
-        if (parameter->adapter != adapter)
+        if (parameter->adapter != saving->adapter)
             continue;
         const struct lm_projection *merged = saving->merge ? adapter_on(model, parameter) : NULL;
         result = merged ? put_merged(saving, merged, err) : put_plain(saving, parameter, err);
@@ -92,70 +95,66 @@ static int put_all(struct saving *saving, bool adapter, struct err *err)
     return result;
 }
 
-static int write_tensors(struct saving *saving, bool adapter, const char *prefix, const char *path,
-                         enum lm_dtype dtype, struct err *err)
+static int write_tensors(struct saving *saving, struct err *err)
 {
     static const char *const metadata[] = {"format", "pt", NULL};
-    struct lm_model *model = saving->model;
-    struct safetensors_declaration *rows = mem_alloc(model->parameter_count * sizeof *rows);
-    struct arena names = {0};
+    const struct lm_model *model = saving->model;
+    const char *file = saving->adapter ? "adapter_model" : "model";
+    const char *prefix = saving->adapter ? "base_model.model." : "";
+    struct arena arena = {0};
+    struct safetensors_declaration *rows = arena_alloc(&arena,
+                                                       model->parameter_count * sizeof *rows);
     size_t count = 0;
     for (size_t i = 0; i < model->parameter_count; i++) {
         const struct lm_parameter *p = &model->parameters[i];
-        if (p->adapter != adapter)
+        if (p->adapter != saving->adapter)
             continue;
         struct safetensors_declaration *row = &rows[count++];
-        *row = (struct safetensors_declaration){.name = arena_printf(&names, "%s%s", prefix,
+        *row = (struct safetensors_declaration){.name = arena_printf(&arena, "%s%s", prefix,
                                                                      p->name),
-                                                .dtype = dtype,
+                                                .dtype = saving->dtype,
                                                 .dimensions = p->vector ? 1 : 2,
                                                 .shape = {p->rows, p->columns}};
         if (p->vector)
             row->shape[0] = p->columns;
     }
+    const char *path = arena_printf(&arena, "%s/%s.safetensors", saving->directory, file);
     int result = safetensors_writer_open(&saving->writer, path, rows, count, metadata, err);
     if (result == 0)
-        result = safetensors_writer_end(saving->writer, put_all(saving, adapter, err), err);
-    arena_deinit(&names);
-    mem_free(rows);
+        result = safetensors_writer_end(saving->writer, put_all(saving, err), err);
+    arena_deinit(&arena);
     return result;
 }
 
-/* Takes over the document's reference. */
-static int write_json(json_t *document, const char *directory, const char *name, struct err *err)
+/* Takes over the configuration's reference. */
+static int save(struct saving *saving, json_t *config, struct err *err)
 {
-    char *path = mem_printf("%s/%s", directory, name);
-    int result = file_make_directories(directory, 0755, err);
+    char *path = mem_printf("%s/%s", saving->directory,
+                            saving->adapter ? "adapter_config.json" : "config.json");
+    int result = file_make_directories(saving->directory, 0755, err);
     if (result == 0)
-        result = json_file_write(path, document, true, err);
+        result = json_file_write(path, config, true, err);
+    if (result == 0)
+        result = write_tensors(saving, err);
     mem_free(path);
-    json_decref(document);
+    json_decref(config);
     return result;
 }
 
 int lm_model_save(struct lm_model *model, const char *directory, enum lm_dtype dtype, bool merge,
                   struct err *err)
 {
-    struct saving saving = {.model = model, .merge = merge};
-    int result = write_json(lm_config_json(&model->config), directory, "config.json", err);
-    if (result < 0)
-        return result;
-    char *path = mem_printf("%s/model.safetensors", directory);
-    result = write_tensors(&saving, false, "", path, dtype, err);
-    mem_free(path);
-    return result;
+    struct saving saving = {.model = model, .merge = merge, .dtype = dtype, .directory = directory};
+    return save(&saving, lm_config_json(&model->config), err);
 }
 
 int lm_model_save_adapter(struct lm_model *model, const char *directory, struct err *err)
 {
-    struct saving saving = {.model = model};
+    struct saving saving = {.model = model,
+                            .adapter = true,
+                            .dtype = LM_F32,
+                            .directory = directory};
     if (model->lora.rank == 0)
         return err_set(err, ERR_INPUT, "%s: the model has no adapter to save", directory);
-    int result = write_json(lm_adapter_json(&model->lora), directory, "adapter_config.json", err);
-    if (result < 0)
-        return result;
-    char *path = mem_printf("%s/adapter_model.safetensors", directory);
-    result = write_tensors(&saving, true, "base_model.model.", path, LM_F32, err);
-    mem_free(path);
-    return result;
+    return save(&saving, lm_adapter_json(&model->lora), err);
 }

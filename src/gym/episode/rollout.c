@@ -6,9 +6,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/evaluator.h"
-#include "gym/episode/config.h"
 #include "gym/episode/episode.h"
 #include "gym/episode/journal.h"
+#include "gym/episode/tasks.h"
 #include "gym/episode/trajectory.h"
 #include "policy/policy.h"
 #include "policy/policy_settings.h"
@@ -165,39 +165,6 @@ static int open_run(struct run *run, struct err *err)
     return result;
 }
 
-static json_t *task_configuration(const struct rollout_options *options, const json_t *task)
-{
-    json_t *configuration = json_copy((json_t *)options->configuration);
-    json_t *start = json_object_get(task, "start");
-    json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
-    if (start)
-        json_put(configuration, "start", json_incref(start));
-    return configuration;
-}
-
-/* Checks that every episode needs, before a directory is created. */
-static int check_tasks(const struct rollout_options *options, struct err *err)
-{
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < json_array_size(options->tasks); i++) {
-        struct problem problem = {0};
-        json_t *asked = task_configuration(options, json_array_get(options->tasks, i)), *resolved;
-        result = episode_config_resolve(options->gym, asked, &resolved, &problem, err);
-        if (result == 0)
-            json_decref(resolved);
-        problem_deinit(&problem);
-        json_decref(asked);
-    }
-    return result;
-}
-
-static const char *problem_of(const struct task *task)
-{
-    const char *id = json_string_value(
-        json_object_get(json_object_get(task->asked, "problem"), "id"));
-    return id ? id : "inline";
-}
-
 static void stop_run(struct run *run, const struct err *why)
 {
     pthread_mutex_lock(&run->lock);
@@ -236,7 +203,7 @@ static int read_done_trajectory(void *context, const json_t *object, struct err 
         task->done = true;
         run->counts->found++;
         report_event(run, &(struct rollout_event){.trajectory = object,
-                                                  .problem = problem_of(task),
+                                                  .problem = task_problem(task->asked),
                                                   .found = true});
     }
     return 0;
@@ -319,7 +286,7 @@ static int append_journal(struct run *run, const struct task *task, const char *
 static int begin_episode(struct run *run, struct task *task, struct err *err)
 {
     const struct rollout_options *options = run->options;
-    json_t *configuration = task_configuration(options, task->asked);
+    json_t *configuration = task_configuration(options->configuration, task->asked);
     json_put(configuration, "labels",
              json_pack("{s:I, s:s, s:s}", "sample", (json_int_t)task->sample, "policy",
                        policy_kind(options->policy), "model", policy_model(options->policy)));
@@ -368,7 +335,7 @@ static int request_answer(struct run *run, struct task *task, struct err *err)
     if (result < 0)
         return result;
     const struct policy_request question = {.messages = messages,
-                                            .problem = problem_of(task),
+                                            .problem = task_problem(task->asked),
                                             .sample = task->sample,
                                             .turn = episode_turn(task->episode),
                                             .seed = answer_seed(run, task)};
@@ -431,7 +398,7 @@ static int finish_episode(struct run *run, struct task *task, struct err *err)
         bool unjudged = unjudged_reason(task->episode, &why);
         task->done = true;
         report_event(run, &(struct rollout_event){.trajectory = trajectory,
-                                                  .problem = problem_of(task),
+                                                  .problem = task_problem(task->asked),
                                                   .why = unjudged ? &why : NULL});
         if (unjudged && ++run->unjudged >= ROLLOUT_REFUSALS)
             stop_run(run, &why);
@@ -451,7 +418,7 @@ static int run_episode(struct run *run, struct task *task, struct err *err)
                                                                    : judge_answer(run, task, err);
         if (result == 0 && episode_turn(task->episode) > turn)
             report_event(run, &(struct rollout_event){.record = episode_record(task->episode, turn),
-                                                      .problem = problem_of(task)});
+                                                      .problem = task_problem(task->asked)});
     }
     return result == 0 ? finish_episode(run, task, err) : result;
 }
@@ -472,7 +439,8 @@ static void settle_episode(struct run *run, struct task *task, int result, const
     if (failed) {
         if (!is_episode_error(result) || ++run->refusals >= ROLLOUT_REFUSALS)
             stop_run(run, err);
-        report_event(run, &(struct rollout_event){.problem = problem_of(task), .why = err});
+        report_event(run,
+                     &(struct rollout_event){.problem = task_problem(task->asked), .why = err});
     }
     episode_free(task->episode);
     task->episode = NULL;
@@ -528,7 +496,7 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
 {
     struct run run = {.options = options, .counts = counts};
     *counts = (struct rollout_counts){0};
-    int result = check_tasks(options, err);
+    int result = tasks_check(options->gym, options->configuration, options->tasks, err);
     if (result == 0)
         result = open_run(&run, err);
     if (result < 0) {

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/best.h"
+#include "gym/episode/config.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"
@@ -126,5 +127,36 @@ int tasks_of(const char *const *words, size_t count, const struct tasks_choice *
         json_decref(collection.tasks);
     else
         *tasks = collection.tasks;
+    return result;
+}
+
+const char *task_problem(const json_t *task)
+{
+    const char *id = json_text_at(json_object_get(task, "problem"), "id");
+    return *id ? id : "inline";
+}
+
+json_t *task_configuration(const json_t *configuration, const json_t *task)
+{
+    json_t *copy = json_copy((json_t *)configuration), *start = json_object_get(task, "start");
+    json_put(copy, "problem", json_incref(json_object_get(task, "problem")));
+    if (start)
+        json_put(copy, "start", json_incref(start));
+    return copy;
+}
+
+int tasks_check(const struct gym *gym, const json_t *configuration, const json_t *tasks,
+                struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(tasks); i++) {
+        struct problem problem = {0};
+        json_t *asked = task_configuration(configuration, json_array_get(tasks, i)), *resolved;
+        result = episode_config_resolve(gym, asked, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+        json_decref(asked);
+    }
     return result;
 }

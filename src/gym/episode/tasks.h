@@ -16,6 +16,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
+struct gym;
+
 struct tasks_choice {
     const struct paths_list *search_paths; /* of problems */
     const char *language;                  /* gym.language */
@@ -26,3 +28,11 @@ struct tasks_choice {
  * an embedded problem; others have it in their "problem". */
 NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
                        json_t **tasks, struct err *err);
+/* The name of a task's problem; one that is embedded may have none: "inline". */
+const char *task_problem(const json_t *task);
+/* A copy of the configuration of episodes (gym/episode/config.h), with the task's problem and
+ * start. */
+json_t *task_configuration(const json_t *configuration, const json_t *task);
+/* What no episode of a task could begin with. */
+NODISCARD int tasks_check(const struct gym *gym, const json_t *configuration, const json_t *tasks,
+                          struct err *err);

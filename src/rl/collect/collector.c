@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "client/evaluator.h"
 #include "gym/episode/episode.h"
+#include "gym/episode/tasks.h"
 #include "gym/gym_settings.h"
 #include "gym/reward/coverage.h"
 #include "judge/verdict.h"
@@ -119,7 +120,7 @@ static int begin_episode(struct session *session, struct err *err)
     const struct collector_options *options = &collector->options;
     const struct rl_rollout *rollout = session->rollout;
     const json_t *task = json_array_get(collector->tasks, rollout->task - options->first_task);
-    json_t *configuration = json_copy(collector->configuration);
+    json_t *configuration = task_configuration(collector->configuration, task);
     json_t *labels = json_object();
     char id[LIMIT_EPISODE_ID_BYTES];
     snprintf(id, sizeof id, "%.32s-%llu-%zu-%zu", options->name ? options->name : "play",
@@ -128,7 +129,6 @@ static int begin_episode(struct session *session, struct err *err)
     json_put(labels, "policy",
              json_text(word_at(WORDS_IN(TRAIN_BACKENDS), train_backend_kind(options->backend))));
     json_put(configuration, "labels", labels);
-    json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
     int result = episode_new(&session->episode, options->gym, id, configuration, err);
     json_decref(configuration);
     if (result == 0)
@@ -286,12 +286,6 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-static const char *problem_name(const json_t *task)
-{
-    const char *id = json_string_value(json_object_get(json_object_get(task, "problem"), "id"));
-    return id ? id : "inline";
-}
-
 static void make_rollouts(struct collector *collector)
 {
     size_t samples = collector->options.samples;
@@ -299,7 +293,7 @@ static void make_rollouts(struct collector *collector)
     collector->rollouts = mem_alloc((collector->count + 1) * sizeof *collector->rollouts);
     for (size_t i = 0; i < collector->count; i++)
         collector->rollouts[i] = (struct rl_rollout){
-            .problem = problem_name(json_array_get(collector->tasks, i / samples)),
+            .problem = task_problem(json_array_get(collector->tasks, i / samples)),
             .task = collector->options.first_task + i / samples,
             .sample = i % samples};
 }

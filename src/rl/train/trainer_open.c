@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/client_settings.h"
 #include "gym/episode/config.h"
+#include "gym/episode/tasks.h"
 #include "gym/gym_settings.h"
 #include "judge/verdict.h"
 #include "policy/train_backend_memory.h"
@@ -29,17 +30,7 @@ static int check_episodes(const struct trainer *trainer, const json_t *tasks, st
 {
     json_t *configuration = train_config_episode(&trainer->config, trainer->settings,
                                                  gym_reward(trainer->settings));
-    int result = 0;
-    for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
-        const json_t *task = json_array_get(tasks, i);
-        struct problem problem = {0};
-        json_t *resolved;
-        json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
-        result = episode_config_resolve(trainer->gym, configuration, &resolved, &problem, err);
-        if (result == 0)
-            json_decref(resolved);
-        problem_deinit(&problem);
-    }
+    int result = tasks_check(trainer->gym, configuration, tasks, err);
     json_decref(configuration);
     return result;
 }

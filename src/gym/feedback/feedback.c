@@ -159,8 +159,14 @@ static const struct situation *situation_of(const struct view *view)
     return row;
 }
 
-/* Only the power of ten. */
-static void magnitude(double value, char text[FEEDBACK_NAME_BYTES])
+/* What may be said of a mismatch: of what was expected only the power of ten. */
+struct mismatch_words {
+    char got[FEEDBACK_NAME_BYTES], expected[FEEDBACK_NAME_BYTES], error[FEEDBACK_NAME_BYTES];
+    double relative; /* the largest error, of the output's scale; NAN: unknown, or over the finite
+                        elements only */
+};
+
+static void put_magnitude(double value, char text[FEEDBACK_NAME_BYTES])
 {
     if (!isfinite(value))
         snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
@@ -170,60 +176,53 @@ static void magnitude(double value, char text[FEEDBACK_NAME_BYTES])
         snprintf(text, FEEDBACK_NAME_BYTES, "about 1e%d", (int)floor(log10(fabs(value))));
 }
 
-static void got_text(const struct mismatch *mismatch, char text[FEEDBACK_NAME_BYTES])
+static struct mismatch_words words_of(const struct view *view)
 {
-    if (isfinite(mismatch->got))
-        snprintf(text, FEEDBACK_NAME_BYTES, "%.6g", mismatch->got);
+    const struct mismatch *mismatch = view->mismatch;
+    bool finite = isfinite(mismatch->got);
+    struct mismatch_words words = {.relative = finite ? view->verdict->max_relative : NAN};
+    if (finite)
+        snprintf(words.got, sizeof words.got, "%.6g", mismatch->got);
     else
-        snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
+        put_magnitude(mismatch->got, words.got);
+    put_magnitude(mismatch->expected, words.expected);
+    put_magnitude(words.relative, words.error);
+    return words;
 }
 
-/* Relative to the output's scale, over all elements; NaN: unknown, or over the finite ones only. */
-static double largest_error(const struct view *view)
+/* A line of what the candidate or a tool says, or `otherwise` where it says nothing. */
+static json_t *line_or(const char *text, size_t max_bytes, const char *otherwise)
 {
-    return isfinite(view->mismatch->got) ? view->verdict->max_relative : NAN;
+    json_t *line = feedback_line_json(text, max_bytes);
+    return json_is_null(line) ? json_text(otherwise) : line;
 }
 
 static json_t *mismatch_json(const struct view *view)
 {
-    char got[FEEDBACK_NAME_BYTES];
-    char wanted[FEEDBACK_NAME_BYTES];
-    char error[FEEDBACK_NAME_BYTES];
-    const struct mismatch *mismatch = view->mismatch;
-    if (!mismatch)
+    if (!view->mismatch)
         return json_null();
-    double relative = largest_error(view);
+    const struct mismatch_words words = words_of(view);
     json_t *object = json_object();
-    got_text(mismatch, got);
-    magnitude(mismatch->expected, wanted);
-    magnitude(relative, error);
-    json_t *output = feedback_line_json(mismatch->output, FEEDBACK_NAME_BYTES);
-    json_put(object, "output", json_is_null(output) ? json_text("output") : output);
-    json_put(object, "index", json_integer((json_int_t)mismatch->index));
-    json_put(object, "got", json_text(got));
-    json_put(object, "magnitude", json_text(wanted));
-    json_put(object, "error", isfinite(relative) ? json_text(error) : json_null());
+    json_put(object, "output", line_or(view->mismatch->output, FEEDBACK_NAME_BYTES, "output"));
+    json_put(object, "index", json_integer((json_int_t)view->mismatch->index));
+    json_put(object, "got", json_text(words.got));
+    json_put(object, "magnitude", json_text(words.expected));
+    json_put(object, "error", isfinite(words.relative) ? json_text(words.error) : json_null());
     return object;
 }
 
 static void put_mismatch(struct buf *out, const struct view *view)
 {
-    char got[FEEDBACK_NAME_BYTES];
-    char wanted[FEEDBACK_NAME_BYTES];
-    char error[FEEDBACK_NAME_BYTES];
     const struct mismatch *mismatch = view->mismatch;
     uint32_t trials = view->verdict->trials, passed = view->verdict->trials_passed;
     if (mismatch) {
+        const struct mismatch_words words = words_of(view);
         const char *output = mismatch->output;
-        double relative = largest_error(view);
-        got_text(mismatch, got);
-        magnitude(mismatch->expected, wanted);
         buf_printf(out, ": element %" PRIu64 " of ", mismatch->index);
         put_line(out, output && *output ? output : "its output", FEEDBACK_NAME_BYTES);
-        buf_printf(out, " is %s, and %s was expected", got, wanted);
-        magnitude(relative, error);
-        if (isfinite(relative) && relative > 0)
-            buf_printf(out, "; the largest error is %s of the output's scale", error);
+        buf_printf(out, " is %s, and %s was expected", words.got, words.expected);
+        if (isfinite(words.relative) && words.relative > 0)
+            buf_printf(out, "; the largest error is %s of the output's scale", words.error);
     }
     if (trials > 0 && passed < trials)
         buf_printf(out, "; trials passed: %u of %u", passed, trials);
@@ -302,9 +301,8 @@ static json_t *error_json(const struct view *view, const char *source)
                                             : "",
                                   source, file_name(verdict), FEEDBACK_EXCERPT_BYTES);
     const char *said_text = json_is_string(said) ? json_string_value(said) : "";
-    json_t *class_name = feedback_line_json(verdict->error_class, WORD_BYTES);
     json_put(object, "class",
-             json_is_null(class_name) ? json_text(gym_status_name(view->status)) : class_name);
+             line_or(verdict->error_class, WORD_BYTES, gym_status_name(view->status)));
     json_put(object, "excerpt",
              *text && strcmp(text, said_text) != 0 ? json_text(text) : json_null());
     json_put(object, "message", json_is_null(said) ? json_text("no message") : said);

@@ -196,13 +196,13 @@ static bool put_source_line(struct buf *out, struct text line, const char *befor
     return false;
 }
 
-static void put_left_out(struct buf *out, struct text rest)
+static size_t count_lines(struct text text)
 {
-    size_t count = 1;
     struct text line;
-    while (next_line(&rest, &line))
+    size_t count = 0;
+    while (next_line(&text, &line))
         count++;
-    buf_printf(out, "... (%zu more lines)\n", count);
+    return count;
 }
 
 /* Without the last line feed. */
@@ -221,7 +221,7 @@ char *feedback_lines(const char *text, size_t max_bytes)
     buf_init(&out, max_bytes);
     while (next_line(&rest, &line))
         if (!put_source_line(&out, line, "", PATHS_CUT)) {
-            put_left_out(&out, rest);
+            buf_printf(&out, "... (%zu more lines)\n", 1 + count_lines(rest));
             break;
         }
     return finish_excerpt(&out);
@@ -288,16 +288,6 @@ static bool line_of(const char *source, size_t number, struct text *line)
     return line->count > 0;
 }
 
-static size_t line_count(const char *source)
-{
-    struct text rest = {source, strlen(source)};
-    struct text line;
-    size_t count = 0;
-    while (next_line(&rest, &line))
-        count++;
-    return count;
-}
-
 /* Whether `text` has the line's text: compilers cut long lines, so its beginning suffices. */
 static bool contains_line(struct text text, struct text line)
 {
@@ -312,7 +302,7 @@ char *feedback_excerpt(const char *text, const char *source, const char *name, s
     struct text rest = {text, strlen(text)};
     struct text line;
     struct buf out;
-    size_t lines = source ? line_count(source) : 0;
+    size_t lines = source ? count_lines((struct text){source, strlen(source)}) : 0;
     size_t quotes = 0;
     buf_init(&out, max_bytes);
     while (next_line(&rest, &line)) {
@@ -321,7 +311,7 @@ char *feedback_excerpt(const char *text, const char *source, const char *name, s
         struct text next = {0};
         char before[32];
         if (!put_source_line(&out, line, "", PATHS_CUT)) {
-            put_left_out(&out, rest);
+            buf_printf(&out, "... (%zu more lines)\n", 1 + count_lines(rest));
             break;
         }
         size_t number = quotes < QUOTES && lines > 0 ? line_number_of(line, name) : 0;

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define ROWS 6
 #define CLOSE 1e-9
 
@@ -57,18 +59,15 @@ TEST(rows)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_advantage_options options = rl_advantage_defaults;
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
-        rl_test_rows(&batch, &arena, rows[i].count, rows[i].prompts, rows[i].turns,
-                     rows[i].rewards);
+        rl_test_rows(&batch, rows[i].count, rows[i].prompts, rows[i].turns, rows[i].rewards);
         rl_returns(&batch, &rl_return_defaults);
         options.singleton_zero = rows[i].singleton_zero;
         assert_int_equal(rl_advantages(&batch, rl_estimator(rows[i].name), &options, &err), 0);
         for (size_t t = 0; t < rows[i].count; t++)
             if (!(fabs(batch.advantage[t] - rows[i].advantages[t]) < CLOSE))
                 fail_msg("row %zu (%s), %zu: %.12g", i, rows[i].name, t, batch.advantage[t]);
-        arena_deinit(&arena);
     }
     assert_null(rl_estimator("gspo"));
 }
@@ -226,13 +225,12 @@ TEST(definitions)
     uint64_t seed = 3;
     for (size_t trial = 0; trial < 60; trial++) {
         struct rl_advantage_options options = rl_advantage_defaults;
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
-        rl_test_batch(&batch, &arena, &seed, 1 + rl_test_below(&seed, 3),
-                      1 + rl_test_below(&seed, 6), 4, trial % 2);
+        rl_test_batch(&batch, &seed, 1 + rl_test_below(&seed, 3), 1 + rl_test_below(&seed, 6), 4,
+                      trial % 2);
         rl_returns(&batch, &rl_return_defaults);
-        double *given = arena_alloc(&arena, batch.rows * sizeof *given);
+        double *given = arena_alloc(&rl_test_arena, batch.rows * sizeof *given);
         for (size_t row = 0; row < batch.rows; row++)
             given[row] = rl_test_number(&seed);
         struct asked asked = {&batch, given};
@@ -251,7 +249,6 @@ TEST(definitions)
                 assert_true(!batch.drop[row] || batch.advantage[row] == 0);
             }
         }
-        arena_deinit(&arena);
     }
 }
 
@@ -267,12 +264,11 @@ TEST(order_of_rollouts_is_nothing)
 {
     uint64_t seed = 5;
     for (size_t trial = 0; trial < 20; trial++) {
-        struct arena arena = {0};
         struct rl_batch batch;
         struct rl_batch other;
-        rl_test_batch(&batch, &arena, &seed, 3, 5, 3, true);
-        size_t *place = arena_alloc(&arena, batch.rows * sizeof *place);
-        rl_test_permute(&batch, &other, &arena, &seed, place);
+        rl_test_batch(&batch, &seed, 3, 5, 3, true);
+        size_t *place = arena_alloc(&rl_test_arena, batch.rows * sizeof *place);
+        rl_test_permute(&batch, &other, &seed, place);
         for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
             compute(&batch, estimator);
             compute(&other, estimator);
@@ -283,7 +279,6 @@ TEST(order_of_rollouts_is_nothing)
                     fail_msg("%s, row %zu: %.12g, %.12g", estimator->name, row, wanted, got);
             }
         }
-        arena_deinit(&arena);
     }
 }
 
@@ -291,11 +286,10 @@ TEST(dropped_rows_are_nothing)
 {
     uint64_t seed = 6;
     for (size_t trial = 0; trial < 20; trial++) {
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_batch(&batch, &arena, &seed, 2, 5, 3, true);
-        double *before = arena_alloc(&arena, batch.rows * sizeof *before);
-        double *rewards = arena_alloc(&arena, batch.rows * sizeof *rewards);
+        rl_test_batch(&batch, &seed, 2, 5, 3, true);
+        double *before = arena_alloc(&rl_test_arena, batch.rows * sizeof *before);
+        double *rewards = arena_alloc(&rl_test_arena, batch.rows * sizeof *rewards);
         memcpy(rewards, batch.reward, batch.rows * sizeof *rewards);
         const struct rl_advantage_options options = rl_advantage_defaults;
         struct rl_return_options returns = rl_return_defaults;
@@ -314,7 +308,6 @@ TEST(dropped_rows_are_nothing)
             assert_memory_equal(batch.advantage, before, batch.rows * sizeof *before);
             memcpy(batch.reward, rewards, batch.rows * sizeof *rewards);
         }
-        arena_deinit(&arena);
     }
 }
 
@@ -324,17 +317,15 @@ TEST(rejected_rows_in_baselines)
     static const uint32_t turns[4] = {0};
     static const double rewards[4] = {2, 0, 0, 4};
     struct rl_advantage_options original = rl_advantage_defaults;
-    struct arena arena = {0};
     struct rl_batch batch;
     original.out = RL_EXCLUDED | RL_VOID | RL_FAILED;
-    rl_test_rows(&batch, &arena, 4, (const uint32_t[4]){0}, turns, rewards);
+    rl_test_rows(&batch, 4, (const uint32_t[4]){0}, turns, rewards);
     batch.drop[3] = RL_MISMATCH;
     rl_returns(&batch, &rl_return_defaults);
     assert_int_equal(rl_advantages(&batch, rl_estimator("trloo"), &rl_advantage_defaults, NULL), 0);
     assert_true(fabs(batch.advantage[0] - 2) < CLOSE && batch.advantage[3] == 0);
     assert_int_equal(rl_advantages(&batch, rl_estimator("trloo"), &original, NULL), 0);
     assert_true(fabs(batch.advantage[0] - 2. / 3) < CLOSE && batch.advantage[3] == 0);
-    arena_deinit(&arena);
 }
 
 TEST(equal_rewards_teach_nothing)
@@ -344,15 +335,13 @@ TEST(equal_rewards_teach_nothing)
     for (size_t i = 0; i < 5; i++)
         rewards[i] = 0.1 + 0.2;
     for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, turns, rewards);
+        rl_test_rows(&batch, 5, (const uint32_t[5]){0}, turns, rewards);
         if (strcmp(estimator->name, "return") != 0) {
             compute(&batch, estimator);
             for (size_t i = 0; i < 5; i++)
                 assert_true(batch.advantage[i] == 0);
         }
-        arena_deinit(&arena);
     }
 }
 
@@ -365,10 +354,9 @@ TEST(optimal_baseline)
     static const float trained[3] = {-0.6931471805599453F, -0.6931471805599453F,
                                      -0.10536051565782628F};
     const struct rl_advantage_options options = rl_advantage_defaults;
-    struct arena arena = {0};
     struct rl_batch batch;
     struct err err = {0};
-    rl_test_rows(&batch, &arena, 3, (const uint32_t[3]){0}, turns, rewards);
+    rl_test_rows(&batch, 3, (const uint32_t[3]){0}, turns, rewards);
     memcpy(batch.trained, trained, sizeof trained);
     rl_returns(&batch, &rl_return_defaults);
     const struct rl_estimator *estimator = rl_estimator("turn_optimal_baseline");
@@ -384,7 +372,6 @@ TEST(optimal_baseline)
     double baseline = (0.5 * 3 + 0.5 * 0 + 0.02 * 1) / 1.02;
     for (size_t i = 0; i < 3; i++)
         assert_true(fabs(batch.advantage[i] - (rewards[i] - baseline)) < 1e-6);
-    arena_deinit(&arena);
 }
 
 /* egae by its own recursion: the return on a row's last token, GAE with γ = λ = 1 and a critic of
@@ -393,11 +380,10 @@ TEST(egae)
 {
     uint64_t seed = 13;
     for (size_t trial = 0; trial < 20; trial++) {
-        struct arena arena = {0};
         struct rl_batch batch;
         double count = 0, mean = 0, squares = 0;
-        rl_test_batch(&batch, &arena, &seed, 2, 3, 3, true);
-        double *gae = arena_alloc(&arena, batch.tokens * sizeof *gae);
+        rl_test_batch(&batch, &seed, 2, 3, 3, true);
+        double *gae = arena_alloc(&rl_test_arena, batch.tokens * sizeof *gae);
         compute(&batch, rl_estimator("egae"));
         for (size_t row = 0; row < batch.rows; row++) {
             double reward = batch.returns[row], next = 0;
@@ -419,7 +405,6 @@ TEST(egae)
                 if (!batch.drop[row] && batch.mask[i])
                     assert_true(fabs(batch.advantage[row] -
                                      (gae[i] - mean) / sqrt(squares / (count - 1) + 1e-8)) < 1e-6);
-        arena_deinit(&arena);
     }
 }
 

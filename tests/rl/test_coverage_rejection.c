@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define CLOSE 1e-9
 
 static const struct {
@@ -42,9 +44,9 @@ TEST(probabilities)
 }
 
 /* 400 rollouts of two turns; the coverage of the whole batch is the same. */
-static void one_coverage(struct rl_batch *batch, struct arena *arena, double coverage)
+static void one_coverage(struct rl_batch *batch, double coverage)
 {
-    rl_batch_alloc(batch, arena, 800, 800);
+    rl_batch_alloc(batch, &rl_test_arena, 800, 800);
     for (size_t row = 0; row < 800; row++) {
         batch->rollout[row] = (uint32_t)(row / 2);
         batch->turn[row] = row % 2;
@@ -58,14 +60,13 @@ TEST(draws)
 {
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
-    struct arena arena = {0};
     struct rl_batch batch;
     struct rl_batch again;
     struct rl_batch later;
     options.enabled = true;
-    one_coverage(&batch, &arena, 0.33);
-    one_coverage(&again, &arena, 0.33);
-    one_coverage(&later, &arena, 0.33);
+    one_coverage(&batch, 0.33);
+    one_coverage(&again, 0.33);
+    one_coverage(&later, 0.33);
     batch.drop[0] = RL_MISMATCH; /* it is not looked at, and no other draw moves */
     rl_coverage_reject(&batch, &options, 5, 17, &metrics);
     double masked = 0;
@@ -83,7 +84,6 @@ TEST(draws)
     assert_memory_equal(batch.drop + 1, again.drop + 1, 799);
     rl_coverage_reject(&later, &options, 5, 18, &metrics);
     assert_memory_not_equal(again.drop, later.drop, 800);
-    arena_deinit(&arena);
 }
 
 TEST(metrics)
@@ -91,9 +91,8 @@ TEST(metrics)
     static const double coverage[5] = {0.1, 0.2, 0.9, 0.6, NAN};
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
-    struct arena arena = {0};
     struct rl_batch batch;
-    rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, (const uint32_t[5]){0},
+    rl_test_rows(&batch, 5, (const uint32_t[5]){0}, (const uint32_t[5]){0},
                  (const double[5]){1, 0, 1, 1, 1});
     memcpy(batch.coverage, coverage, sizeof coverage);
     rl_coverage_reject(&batch, &options, 0, 0, &metrics); /* off: it measures */
@@ -114,7 +113,6 @@ TEST(metrics)
     assert_int_equal(batch.drop[4], RL_COVERAGE);
     assert_true(fabs(metrics.coverage_rs_masked_fraction - 0.4) < CLOSE);
     assert_true(metrics.coverage_rs_min_coverage == 0);
-    arena_deinit(&arena);
 }
 
 /* Turns of 0.04 and 0.9 of one rollout: their geometric mean is 0.19. */
@@ -123,11 +121,10 @@ TEST(whole_rollouts)
     static const uint32_t turns[3] = {0, 1, 2};
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
-    struct arena arena = {0};
     options.enabled = true;
     for (size_t whole = 0; whole < 2; whole++) {
         struct rl_batch batch;
-        rl_test_rows(&batch, &arena, 3, (const uint32_t[3]){0}, turns, (const double[3]){1, 1, 1});
+        rl_test_rows(&batch, 3, (const uint32_t[3]){0}, turns, (const double[3]){1, 1, 1});
         batch.coverage[0] = 0.04;
         batch.coverage[1] = 0.9;
         batch.coverage[2] = 0.9;
@@ -138,7 +135,6 @@ TEST(whole_rollouts)
         assert_int_equal(batch.drop[1], whole ? RL_COVERAGE : 0);
         assert_int_equal(batch.drop[2], RL_VETO);
     }
-    arena_deinit(&arena);
 }
 
 /* The last figure is SplitMix64's finaliser worked out by hand: every machine must draw it. */

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define ROWS 6
 #define CLOSE 1e-9
 #define NOTHING (-1) /* a coverage of 0 */
@@ -116,9 +118,9 @@ static void read_method(const struct row *row, bool original, struct settings *s
         fail_msg("%s: %s", row->what, err.text);
 }
 
-static void fill(const struct row *row, struct rl_batch *batch, struct arena *arena)
+static void fill(const struct row *row, struct rl_batch *batch)
 {
-    rl_test_rows(batch, arena, row->count, (const uint32_t[ROWS]){0}, row->turns, row->rewards);
+    rl_test_rows(batch, row->count, (const uint32_t[ROWS]){0}, row->turns, row->rewards);
     for (size_t i = 0; i < row->count; i++) {
         double coverage = row->coverage[i];
         batch->coverage[i] = coverage == 0 ? 1 : coverage == NOTHING ? 0 : coverage;
@@ -152,17 +154,15 @@ TEST(defects)
         struct settings settings;
         struct train_config config;
         struct rl_step_report report;
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
         double advantage[ROWS];
         read_method(row, original, &settings, &config);
-        fill(row, &batch, &arena);
+        fill(row, &batch);
         rl_method_reject(&batch, &config.method, 1, 2, &report);
         assert_int_equal(rl_method_weigh(&batch, &config.method, 0, 1, 2, advantage, &err), 0);
         compare(row, original ? &row->original : &row->repaired, original ? "original" : "repaired",
                 &batch, advantage);
-        arena_deinit(&arena);
         settings_deinit(&settings);
     }
 }
@@ -229,9 +229,9 @@ static void draw_settings(struct settings *settings, uint64_t *numbers, size_t e
     }
 }
 
-static void fill_any(struct rl_batch *batch, struct arena *arena, uint64_t *numbers)
+static void fill_any(struct rl_batch *batch, uint64_t *numbers)
 {
-    rl_test_batch(batch, arena, numbers, 3, 4, 3, false);
+    rl_test_batch(batch, numbers, 3, 4, 3, false);
     for (size_t row = 0; row < batch->rows; row++) {
         if (rl_test_below(numbers, 6) == 0) {
             batch->drop[row] = RL_EXCLUDED;
@@ -252,7 +252,6 @@ TEST(any_settings)
         struct settings settings;
         struct train_config config;
         struct rl_step_report report;
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
         double most = 0;
@@ -265,8 +264,8 @@ TEST(any_settings)
             continue;
         }
         accepted++;
-        fill_any(&batch, &arena, &numbers);
-        double *advantage = arena_alloc(&arena, batch.tokens * sizeof *advantage);
+        fill_any(&batch, &numbers);
+        double *advantage = arena_alloc(&rl_test_arena, batch.tokens * sizeof *advantage);
         rl_method_reject(&batch, &config.method, 1, trial, &report);
         assert_int_equal(rl_method_weigh(&batch, &config.method, trial % 3, 1, trial, advantage,
                                          &err),
@@ -278,7 +277,6 @@ TEST(any_settings)
                 most = fmax(most, fabs(advantage[i]));
             }
         trained += most > 0;
-        arena_deinit(&arena);
         settings_deinit(&settings);
     }
     assert_true(accepted > 500 && trained > 250);
@@ -303,7 +301,6 @@ TEST(presets_are_settings)
         for (uint64_t seed = 1; seed < 9; seed++) {
             const char *const ways[2] = {presets[i].preset, presets[i].settings};
             double *advantage[2] = {NULL};
-            struct arena arena = {0};
             struct rl_batch batch = {0};
             for (size_t w = 0; w < 2; w++) {
                 const struct row row = {.what = ways[w],
@@ -314,13 +311,13 @@ TEST(presets_are_settings)
                 struct rl_step_report report;
                 uint64_t numbers = seed;
                 read_method(&row, true, &settings, &config);
-                rl_test_batch(&batch, &arena, &numbers, 8, 8, 3, false);
+                rl_test_batch(&batch, &numbers, 8, 8, 3, false);
                 batch.drop[0] = RL_EXCLUDED;
                 batch.reward[0] = 0;
                 batch.coverage[1] = NAN;
                 for (size_t t = 0; t < batch.tokens; t++) /* within the band, mostly */
                     batch.trained[t] = batch.sampled[t] + 0.001F * (float)(t % 3 == 0);
-                advantage[w] = arena_alloc(&arena, batch.tokens * sizeof(double));
+                advantage[w] = arena_alloc(&rl_test_arena, batch.tokens * sizeof(double));
                 rl_method_reject(&batch, &config.method, 1, seed, &report);
                 assert_int_equal(rl_method_weigh(&batch, &config.method, 4, 1, seed, advantage[w],
                                                  NULL),
@@ -332,6 +329,5 @@ TEST(presets_are_settings)
                 most = fmax(most, fabs(advantage[0][t]));
             assert_true(most > 0);
             assert_memory_equal(advantage[0], advantage[1], batch.tokens * sizeof(double));
-            arena_deinit(&arena);
         }
 }

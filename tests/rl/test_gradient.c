@@ -16,6 +16,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define NODES 7 /* three turns */
 #define TURNS 3
 #define PATHS 8
@@ -134,14 +136,14 @@ struct setup {
 };
 
 static void fill_batch(const struct setup *setup, const struct path *const *chosen,
-                       struct rl_batch *batch, struct arena *arena, size_t *nodes, size_t *tokens)
+                       struct rl_batch *batch, size_t *nodes, size_t *tokens)
 {
     const double *sampler = setup->sampler ? setup->sampler : theta;
     size_t rows = 0;
     size_t row = 0;
     for (size_t i = 0; i < setup->samples; i++)
         rows += chosen[i]->turns;
-    rl_batch_alloc(batch, arena, rows, rows);
+    rl_batch_alloc(batch, &rl_test_arena, rows, rows);
     for (size_t i = 0; i < setup->samples; i++)
         for (size_t t = 0; t < chosen[i]->turns; t++, row++) {
             nodes[row] = chosen[i]->nodes[t];
@@ -157,10 +159,10 @@ static void fill_batch(const struct setup *setup, const struct path *const *chos
         }
 }
 
-static void set_method(const struct setup *setup, const struct rl_batch *batch, struct arena *arena,
+static void set_method(const struct setup *setup, const struct rl_batch *batch,
                        struct rl_method *method)
 {
-    double *given = arena_alloc(arena, batch->rows * sizeof *given);
+    double *given = arena_alloc(&rl_test_arena, batch->rows * sizeof *given);
     assert_int_equal(rl_method_preset("trloo", method, NULL), 0);
     for (size_t row = 0; row < batch->rows; row++)
         given[row] = setup->baseline;
@@ -180,18 +182,17 @@ static void set_method(const struct setup *setup, const struct rl_batch *batch, 
 }
 
 /* How the objective changes with each token's log-probability: what is followed upwards. */
-static void slopes(const struct setup *setup, struct rl_batch *batch, struct arena *arena,
-                   double *slope)
+static void slopes(const struct setup *setup, struct rl_batch *batch, double *slope)
 {
     struct rl_step_report report;
     struct rl_method method;
-    set_method(setup, batch, arena, &method);
+    set_method(setup, batch, &method);
     rl_method_reject(batch, &method, 0, 0, &report);
     assert_int_equal(rl_method_weigh(batch, &method, 0, 0, 0, slope, NULL), 0);
     if (!setup->loss)
         return;
-    float *advantages = arena_alloc(arena, batch->tokens * sizeof *advantages);
-    float *change = arena_alloc(arena, batch->tokens * sizeof *change);
+    float *advantages = arena_alloc(&rl_test_arena, batch->tokens * sizeof *advantages);
+    float *change = arena_alloc(&rl_test_arena, batch->tokens * sizeof *change);
     struct loss_config config = {NAN, NAN, NAN, NAN, NAN};
     struct loss_sums sums = {0};
     struct loss_input input = {.count = batch->tokens,
@@ -211,18 +212,16 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
 static void add_estimate(const struct setup *setup, const struct path *const *chosen,
                          double *gradient)
 {
-    struct arena arena = {0};
     struct rl_batch batch;
     size_t nodes[SAMPLES * TURNS];
     size_t tokens[SAMPLES * TURNS];
     double slope[SAMPLES * TURNS];
-    fill_batch(setup, chosen, &batch, &arena, nodes, tokens);
-    slopes(setup, &batch, &arena, slope);
+    fill_batch(setup, chosen, &batch, nodes, tokens);
+    slopes(setup, &batch, slope);
     for (size_t i = 0; i < batch.rows; i++) {
         double score = (double)tokens[i] - probability(theta, nodes[i], 1);
         gradient[nodes[i]] += slope[i] * score;
     }
-    arena_deinit(&arena);
 }
 
 /* Every sample of N rollouts; of their estimates the mean, and the mean of the squared length. */

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define ROWS 6
 #define CLOSE 1e-9
 
@@ -26,9 +28,9 @@ struct row {
     double log_ratio[ROWS]; /* one token each */
 };
 
-static void fill(const struct row *row, struct rl_batch *batch, struct arena *arena)
+static void fill(const struct row *row, struct rl_batch *batch)
 {
-    rl_test_rows(batch, arena, row->count, (const uint32_t[ROWS]){0}, row->turns, row->rewards);
+    rl_test_rows(batch, row->count, (const uint32_t[ROWS]){0}, row->turns, row->rewards);
     for (size_t i = 0; i < row->count; i++) {
         batch->coverage[i] = row->coverage[i] > 0 ? row->coverage[i] : 1;
         batch->trained[i] = (float)row->log_ratio[i];
@@ -43,13 +45,12 @@ TEST(presets)
         for (size_t trial = 0; trial < 10; trial++) {
             struct rl_step_report report;
             struct rl_method method;
-            struct arena arena = {0};
             struct rl_batch batch;
             preset(word_at(&rl_method_words, m), &method);
-            rl_test_batch(&batch, &arena, &seed, 4, 4, 3, false);
+            rl_test_batch(&batch, &seed, 4, 4, 3, false);
             batch.drop[trial] = RL_EXCLUDED;
-            double *first = arena_alloc(&arena, batch.tokens * sizeof *first);
-            double *again = arena_alloc(&arena, batch.tokens * sizeof *again);
+            double *first = arena_alloc(&rl_test_arena, batch.tokens * sizeof *first);
+            double *again = arena_alloc(&rl_test_arena, batch.tokens * sizeof *again);
             method.importance = trial % 2 ? RL_SEQUENCE : RL_NO_LEVEL;
             rl_method_reject(&batch, &method, 3, trial, &report);
             assert_int_equal(rl_method_weigh(&batch, &method, 2, 3, trial, first, NULL), 0);
@@ -61,7 +62,6 @@ TEST(presets)
             rl_method_reject(&batch, &method, 3, trial, &report);
             assert_int_equal(rl_method_weigh(&batch, &method, 2, 3, trial, again, NULL), 0);
             assert_memory_equal(first, again, batch.tokens * sizeof *first);
-            arena_deinit(&arena);
         }
 }
 
@@ -73,11 +73,10 @@ TEST(release)
                                    .log_ratio = {0.0005, -0.0005, 0, 0.0011}};
     struct rl_step_report report;
     struct rl_method method;
-    struct arena arena = {0};
     struct rl_batch batch;
     double advantage[ROWS];
     preset("drkernel", &method);
-    fill(&row, &batch, &arena);
+    fill(&row, &batch);
     rl_method_reject(&batch, &method, 0, 0, &report);
     assert_int_equal(rl_method_weigh(&batch, &method, 0, 0, 0, advantage, NULL), 0);
     assert_int_equal(batch.drop[3], RL_MISMATCH);
@@ -86,19 +85,18 @@ TEST(release)
     assert_true(fabs(advantage[1] + 1. / 3000) < CLOSE && advantage[3] == 0);
     preset("drkernel_original", &method);
     method.filter.rollouts_least = 2;
-    fill(&row, &batch, &arena);
+    fill(&row, &batch);
     rl_method_reject(&batch, &method, 0, 0, &report);
     assert_int_equal(rl_method_weigh(&batch, &method, 0, 0, 0, advantage, NULL), 0);
     assert_true(fabs(advantage[0] - (2 - 1. / 3) / 768000) < CLOSE * 1e-6);
-    arena_deinit(&arena);
 }
 
 /* What a preset makes of two prompts' rollouts; bits and token advantages. */
 static void play(const struct rl_method *method, const struct row *row, const uint32_t *prompts,
-                 size_t wanted, struct rl_batch *batch, struct arena *arena, double *advantage)
+                 size_t wanted, struct rl_batch *batch, double *advantage)
 {
     struct rl_step_report report;
-    fill(row, batch, arena);
+    fill(row, batch);
     memcpy(batch->prompt, prompts, row->count * sizeof *prompts);
     rl_method_reject(batch, method, 0, 0, &report);
     assert_int_equal(rl_method_weigh(batch, method, wanted, 0, 0, advantage, NULL), 0);
@@ -112,24 +110,22 @@ TEST(weights_and_surplus)
     static const uint32_t prompts[4] = {3, 3, 8, 8};
     static const double each[4] = {2, -2, 1, -1};
     struct rl_method method;
-    struct arena arena = {0};
     struct rl_batch batch;
     double advantage[ROWS];
     preset("trloo", &method);
     method.importance = RL_TURN;
     method.importance_upper = 2;
-    play(&method, &row, prompts, 0, &batch, &arena, advantage);
+    play(&method, &row, prompts, 0, &batch, advantage);
     for (size_t i = 0; i < 4; i++)
         assert_true(fabs(advantage[i] - each[i] / 4 * fmin(exp(row.log_ratio[i]), 2)) < CLOSE);
     method.importance = RL_NO_LEVEL;
-    play(&method, &row, prompts, 1, &batch, &arena, advantage);
+    play(&method, &row, prompts, 1, &batch, advantage);
     size_t surplus = batch.drop[0] ? 0 : 1; /* which of the two prompts */
     for (size_t i = 0; i < 4; i++) {
         bool gone = i / 2 == surplus;
         assert_int_equal(batch.drop[i], gone ? RL_SURPLUS : 0);
         assert_true(fabs(advantage[i] - (gone ? 0 : each[i] / 2)) < CLOSE);
     }
-    arena_deinit(&arena);
 }
 
 /* Two rollouts of two turns: what is constant, the estimator says. */
@@ -154,16 +150,14 @@ TEST(filter_follows_the_estimator)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct row row = {.count = 4, .turns = {0, 1, 0, 1}};
         struct rl_method method;
-        struct arena arena = {0};
         struct rl_batch batch;
         double advantage[ROWS];
         memcpy(row.rewards, cases[i].rewards, sizeof cases[i].rewards);
         preset("trloo", &method);
         method.estimator = rl_estimator(cases[i].estimator);
-        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, &arena, advantage);
+        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, advantage);
         if ((batch.drop[0] == RL_CONSTANT) != cases[i].constant)
             fail_msg("case %zu (%s): bits %d", i, cases[i].estimator, batch.drop[0]);
-        arena_deinit(&arena);
     }
 }
 
@@ -177,17 +171,15 @@ TEST(original_release)
     static const double wanted[2][4] = {{-2, 0, 2, 1}, {2, 0, -2, -3}};
     for (size_t original = 0; original < 2; original++) {
         struct rl_method method;
-        struct arena arena = {0};
         struct rl_batch batch;
         double advantage[ROWS];
         preset(original ? "drkernel_original" : "drkernel", &method);
         method.filter.rollouts_least = 0;
         method.filter.kind = RL_FILTER_NONE;
-        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, &arena, advantage);
+        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, advantage);
         for (size_t i = 0; i < 4; i++)
             if (!(fabs(batch.advantage[i] - wanted[original][i]) < CLOSE))
                 fail_msg("%s, row %zu: %g", method.name, i, batch.advantage[i]);
-        arena_deinit(&arena);
     }
 }
 
@@ -211,7 +203,6 @@ TEST(weights_are_of_all)
                  {RL_TOKEN, false, 0, false}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct rl_method method;
-        struct arena arena = {0};
         struct rl_batch batch;
         double advantage[ROWS];
         preset("trloo", &method);
@@ -222,12 +213,11 @@ TEST(weights_are_of_all)
         method.bounds = (struct rl_ratio_bounds){cases[i].bounds, 0.9, 2, 0, false};
         struct row changed = row;
         changed.log_ratio[1] = cases[i].bounds == RL_NO_LEVEL ? 0.25 : -0.25;
-        play(&method, &changed, (const uint32_t[3]){0}, 0, &batch, &arena, advantage);
+        play(&method, &changed, (const uint32_t[3]){0}, 0, &batch, advantage);
         assert_int_equal(batch.drop[1], cases[i].drop);
         double weight = exp(0.5 + changed.log_ratio[1]);
         assert_true(fabs(advantage[0] - 3 * weight) < 1e-6); /* 3 to nothing */
         assert_true(fabs(advantage[1] - (cases[i].counts ? 1 * weight : 0)) < 1e-6);
-        arena_deinit(&arena);
     }
 }
 

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define TOKENS 4
 #define CLOSE 1e-6 /* log-probabilities are floats */
 
@@ -52,10 +54,10 @@ static char letter_of(const struct row *row, size_t token)
     return row->outcome[token + (token >= first_tokens(row))];
 }
 
-static void two_turns(const struct row *row, struct rl_batch *batch, struct arena *arena)
+static void two_turns(const struct row *row, struct rl_batch *batch)
 {
     size_t tokens = strlen(row->outcome) - 1;
-    rl_batch_alloc(batch, arena, 2, tokens);
+    rl_batch_alloc(batch, &rl_test_arena, 2, tokens);
     batch->turn[1] = 1;
     batch->first[1] = first_tokens(row);
     batch->first[2] = tokens;
@@ -68,11 +70,10 @@ TEST(rows)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_mismatch_metrics metrics;
         struct rl_ratio_bounds bounds = rows[i].bounds;
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
         double rejected = 0;
-        two_turns(&rows[i], &batch, &arena);
+        two_turns(&rows[i], &batch);
         if (rl_ratio_bounds_check(&bounds, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
         rl_mismatch_measure(&batch, &bounds, &metrics);
@@ -91,7 +92,6 @@ TEST(rows)
         }
         if (fabs(metrics.rollout_rs_masked_fraction - rejected / (double)batch.tokens) > CLOSE)
             fail_msg("%s: %g", rows[i].what, metrics.rollout_rs_masked_fraction);
-        arena_deinit(&arena);
     }
 }
 
@@ -100,13 +100,11 @@ TEST(page_ratios)
     double ratio[TOKENS];
     for (size_t i = 0; i < 2; i++) {
         static const double wanted[] = {1.0005001, 1.0011006};
-        struct arena arena = {0};
         struct rl_batch batch;
-        two_turns(&rows[i], &batch, &arena);
+        two_turns(&rows[i], &batch);
         rl_ratios(&batch, RL_GEOMETRIC, ratio);
         for (size_t t = 0; t < 3; t++)
             assert_true(fabs(ratio[t] - wanted[i]) < 1e-7);
-        arena_deinit(&arena);
     }
 }
 
@@ -148,9 +146,8 @@ TEST(importance)
     };
     double got[TOKENS];
     for (size_t i = 0; i < COUNT(weights); i++) {
-        struct arena arena = {0};
         struct rl_batch batch;
-        two_turns(&row, &batch, &arena);
+        two_turns(&row, &batch);
         rl_importance(&batch, weights[i].level, weights[i].upper, got);
         for (size_t t = 0; t < TOKENS; t++) {
             double exponent = weights[i].exponent[t];
@@ -164,7 +161,6 @@ TEST(importance)
         batch.drop[1] = RL_COVERAGE;
         rl_importance(&batch, weights[i].level, 0, got);
         assert_true(fabs(got[1] - exp(0.25)) < CLOSE && got[2] == 0 && got[3] == 0);
-        arena_deinit(&arena);
     }
 }
 
@@ -239,9 +235,8 @@ TEST(monitoring)
     uint64_t seed = 8;
     for (size_t trial = 0; trial < 20; trial++) {
         struct rl_mismatch_metrics metrics;
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_batch(&batch, &arena, &seed, 3, 4, 3, true);
+        rl_test_batch(&batch, &seed, 3, 4, 3, true);
         rl_mismatch_measure(&batch, &rl_ratio_bounds_defaults, &metrics);
         struct row_sums rows_sums = over_rows(&batch);
         close_to("kl", metrics.mismatch_kl, over_tokens(&batch, negative));
@@ -258,7 +253,6 @@ TEST(monitoring)
         close_to("least", metrics.mismatch_log_ppl_diff_min, rows_sums.least);
         close_to("ratio", metrics.mismatch_ppl_ratio, rows_sums.ratio / n);
         close_to("chi2 of rows", metrics.mismatch_chi2_seq, rows_sums.chi2 / n);
-        arena_deinit(&arena);
     }
 }
 
@@ -270,9 +264,8 @@ TEST(rejection_metrics)
                                                  2.0794415416798357}};
     struct rl_ratio_bounds bounds = {RL_TOKEN, 0.5, 4, 0.26, false};
     struct rl_mismatch_metrics metrics;
-    struct arena arena = {0};
     struct rl_batch batch;
-    two_turns(&row, &batch, &arena);
+    two_turns(&row, &batch);
     rl_mismatch_measure(&batch, &bounds, &metrics);
     close_to("mean", metrics.rollout_rs_mean, 11.25 / 4);
     close_to("max", metrics.rollout_rs_max, 8);
@@ -294,7 +287,6 @@ TEST(rejection_metrics)
     close_to("rows, deviation", metrics.rollout_rs_seq_max_deviation, 4);
     close_to("rows, high", metrics.rollout_rs_seq_fraction_high, 0.5);
     close_to("rows, low", metrics.rollout_rs_seq_fraction_low, 0);
-    arena_deinit(&arena);
 }
 
 struct found {
@@ -328,9 +320,8 @@ TEST(quality)
     struct rl_mismatch_metrics metrics = {.mismatch_kl = 0.125};
     struct rl_quality quality;
     struct found found = {0};
-    struct arena arena = {0};
     struct rl_batch batch;
-    rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, turns, rewards);
+    rl_test_rows(&batch, 5, (const uint32_t[5]){0}, turns, rewards);
     batch.speedup[0] = 1.5;
     batch.speedup[1] = 1.1;
     batch.speedup[3] = NAN;
@@ -346,5 +337,4 @@ TEST(quality)
     assert_false(found.masked_speedup);
     rl_mismatch_put(&metrics, take, &found);
     assert_true(found.kl == 0.125 && found.count > 40);
-    arena_deinit(&arena);
 }

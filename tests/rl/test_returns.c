@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define TURNS 4
 #define CLOSE 1e-12
 
@@ -52,9 +54,8 @@ TEST(rows)
         static const uint32_t prompts[TURNS] = {0};
         static const uint32_t turns[TURNS] = {0, 1, 2, 3};
         struct rl_return_options options = rl_return_defaults;
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_rows(&batch, &arena, rows[i].count, prompts, turns, rows[i].rewards);
+        rl_test_rows(&batch, rows[i].count, prompts, turns, rows[i].rewards);
         for (size_t t = 0; t < rows[i].count; t++)
             batch.drop[t] = rows[i].drop[t];
         options.rule = rl_return_rule(rows[i].rule);
@@ -64,7 +65,6 @@ TEST(rows)
         for (size_t t = 0; t < rows[i].count; t++)
             if (!(fabs(batch.returns[t] - rows[i].returns[t]) < CLOSE))
                 fail_msg("row %zu (%s), turn %zu: %.12g", i, rows[i].rule, t, batch.returns[t]);
-        arena_deinit(&arena);
     }
     assert_null(rl_return_rule("mean"));
 }
@@ -74,14 +74,12 @@ TEST(original_pays_for_lazy_turns)
     static const uint32_t turns[] = {0, 1};
     static const double rewards[] = {1, 2};
     struct rl_return_options options = rl_return_defaults;
-    struct arena arena = {0};
     struct rl_batch batch;
-    rl_test_rows(&batch, &arena, 2, (const uint32_t[]){0, 0}, turns, rewards);
+    rl_test_rows(&batch, 2, (const uint32_t[]){0, 0}, turns, rewards);
     batch.drop[1] = RL_COVERAGE;
     options.without = RL_VOID;
     rl_returns(&batch, &options);
     assert_true(batch.returns[0] == 3);
-    arena_deinit(&arena);
 }
 
 /* The definition, with the power of γ counted over turns that are there. */
@@ -108,19 +106,16 @@ TEST(definitions)
     for (size_t trial = 0; trial < 200; trial++) {
         struct rl_return_options options = rl_return_defaults;
         const char *rule = trial % 2 ? "sum" : "max";
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
-        rl_test_batch(&batch, &arena, &seed, 2, 3, 5, true);
-        if (rl_batch_check(&batch, &err) < 0)
-            fail_msg("%s", err.text);
+        rl_test_batch(&batch, &seed, 2, 3, 5, true);
+        assert_ok(rl_batch_check(&batch, &err), &err);
         options.rule = rl_return_rule(rule);
         options.gamma = rl_test_number(&seed);
         rl_returns(&batch, &options);
         for (size_t row = 0; row < batch.rows; row++)
             if (fabs(batch.returns[row] - defined(&batch, row, rule, options.gamma)) > CLOSE)
                 fail_msg("trial %zu, row %zu", trial, row);
-        arena_deinit(&arena);
     }
 }
 
@@ -139,10 +134,9 @@ TEST(batches_are_checked)
         {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, 1, 4, "4 tokens"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
-        rl_test_rows(&batch, &arena, 3, bad[i].prompts, bad[i].turns, (const double[]){1, 1, 1});
+        rl_test_rows(&batch, 3, bad[i].prompts, bad[i].turns, (const double[]){1, 1, 1});
         for (size_t row = 0; row < 3; row++)
             batch.rollout[row] = bad[i].rollouts[row];
         batch.reward[2] = bad[i].reward;
@@ -150,6 +144,5 @@ TEST(batches_are_checked)
         assert_int_equal(rl_batch_check(&batch, &err), ERR_INTERNAL);
         if (!strstr(err.text, bad[i].what))
             fail_msg("%s", err.text);
-        arena_deinit(&arena);
     }
 }

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,35 +39,32 @@ TEST_GROUP(set_up, tear_down);
 
 static char *in(const char *name)
 {
-    return mem_printf("%s/%s", root, name);
+    return support_text("%s/%s", root, name);
 }
 
 static char *contents(const char *directory, const char *name)
 {
-    char *path = mem_printf("%s/%s", directory, name);
     char *text = NULL;
     size_t count;
-    assert_int_equal(file_read(path, (size_t)1 << 24, &text, &count, NULL), 0);
-    mem_free(path);
-    return text;
+    struct err err;
+    assert_ok(file_read(support_text("%s/%s", directory, name), (size_t)1 << 24, &text, &count,
+                        &err),
+              &err);
+    return support_keep(text);
 }
 
 static void write_file(const char *directory, const char *name, const char *text, bool append)
 {
-    char *path = mem_printf("%s/%s", directory, name);
+    char *path = support_text("%s/%s", directory, name);
     int fd = open(path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC), 0644);
     assert_true(fd >= 0);
     assert_int_equal(file_write_fd(fd, path, text, strlen(text), NULL), 0);
     close(fd);
-    mem_free(path);
 }
 
 static void assert_same(const char *one, const char *other, const char *name)
 {
-    char *a = contents(one, name), *b = contents(other, name);
-    assert_string_equal(a, b);
-    mem_free(a);
-    mem_free(b);
+    assert_string_equal(contents(one, name), contents(other, name));
 }
 
 /* In a process of its own, as locks are of processes. 0, or a code's value. */
@@ -99,9 +95,7 @@ static const struct change {
 
 static void make_begun(const char *directory)
 {
-    char *path = mem_printf("%s/" RUN_METRICS, directory);
-    assert_int_equal(file_write_atomic(path, "{}\n", 3, 0644, NULL), 0);
-    mem_free(path);
+    support_write(directory, RUN_METRICS, "{}\n");
 }
 
 /* What was made with the settings of before holds them; what made nothing yet binds nothing. */
@@ -118,7 +112,6 @@ TEST(settings_of_nothing)
     assert_int_equal(run_settings_settle(directory, &settings, NULL), ERR_INPUT);
     assert_int_equal(run_settings_settle(directory, &changed, NULL), 0);
     settings_deinit(&changed);
-    mem_free(directory);
 }
 
 TEST(settings)
@@ -127,21 +120,18 @@ TEST(settings)
     make_begun(root);
     for (size_t i = 0; i < COUNT(changes); i++) {
         struct settings changed;
-        char *was, *is;
         settings_init(&changed);
         assert_int_equal(settings_assign(&changed, changes[i].assignment, &err), 0);
         assert_int_equal(run_settings_settle(root, &settings, &err), 0);
-        was = contents(root, RUN_CONFIG);
+        const char *was = contents(root, RUN_CONFIG);
         int result = run_settings_settle(root, &changed, &err);
-        is = contents(root, RUN_CONFIG);
+        const char *is = contents(root, RUN_CONFIG);
         assert_int_equal(result, changes[i].complaint ? ERR_INPUT : 0);
         if (changes[i].complaint) {
             assert_non_null(strstr(err.text, changes[i].complaint));
             assert_string_equal(was, is);
         }
         assert_null(strstr(is, "secret"));
-        mem_free(was);
-        mem_free(is);
         settings_deinit(&changed);
     }
 }
@@ -168,19 +158,13 @@ TEST(whole)
     char *metrics = contents(directory, RUN_METRICS);
     assert_non_null(strstr(metrics, "{\"step\":2,\"reward/mean\":0.18126924692201"));
     assert_non_null(strstr(metrics, "\"mismatch/mismatch_kl\":null"));
-    mem_free(metrics);
     assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
     assert_int_equal(json_array_size(all), 2);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(all, 1), "step")), 8);
     json_decref(all);
     /* Going on where all is done does the steps behind the last checkpoint again. */
-    char *before = contents(directory, RUN_METRICS);
     assert_int_equal(in_child(directory, 9), 0);
-    char *after = contents(directory, RUN_METRICS);
-    assert_string_equal(before, after);
-    mem_free(before);
-    mem_free(after);
-    mem_free(directory);
+    assert_string_equal(contents(directory, RUN_METRICS), metrics);
 }
 
 /* What a death, a full disk or a person may leave behind the last checkpoint (8 of 10 steps). */
@@ -210,7 +194,7 @@ TEST(damages)
     assert_int_equal(in_child(clean, 10), 0);
     for (size_t i = 0; i < COUNT(damages); i++) {
         const struct damage *damage = &damages[i];
-        char *directory = mem_printf("%s/damaged%zu", root, i);
+        char *directory = support_text("%s/damaged%zu", root, i);
         assert_int_equal(in_child(directory, 10), 0);
         write_file(directory, damage->file, damage->text, damage->append);
         if (in_child(directory, 10) != damage->result)
@@ -219,50 +203,46 @@ TEST(damages)
             assert_same(directory, clean, RUN_METRICS);
             assert_same(directory, clean, RUN_TRACES);
         }
-        mem_free(directory);
     }
-    mem_free(clean);
+}
+
+static size_t count_checkpoints(const char *directory)
+{
+    json_t *all;
+    struct err err;
+    assert_ok(run_checkpoints(directory, &all, &err), &err);
+    size_t count = json_array_size(all);
+    json_decref(all);
+    return count;
 }
 
 static void remove_in(const char *directory, const char *name)
 {
-    char *path = mem_printf("%s/%s", directory, name);
-    file_remove_tree(path);
-    mem_free(path);
+    file_remove_tree(support_text("%s/%s", directory, name));
 }
 
 TEST(older_checkpoint)
 {
-    json_t *all;
     char *directory = in("older"), *clean = in("clean");
     assert_int_equal(in_child(clean, 10), 0);
     assert_int_equal(in_child(directory, 10), 0);
     remove_in(directory, "checkpoints/step-00008");
-    assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
-    assert_int_equal(json_array_size(all), 1);
-    json_decref(all);
+    assert_int_equal(count_checkpoints(directory), 1);
     assert_int_equal(in_child(directory, 10), 0);
     assert_same(directory, clean, RUN_METRICS);
     remove_in(directory, "checkpoints");
     assert_int_equal(in_child(directory, 10), 0);
     assert_same(directory, clean, RUN_METRICS);
     assert_same(directory, clean, RUN_TRACES);
-    assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
-    assert_int_equal(json_array_size(all), 2);
-    json_decref(all);
-    mem_free(clean);
-    mem_free(directory);
+    assert_int_equal(count_checkpoints(directory), 2);
 }
 
 static int lines_of(const char *directory, const char *name)
 {
-    char *path = mem_printf("%s/%s", directory, name);
-    char *text = file_exists(path) ? contents(directory, name) : mem_strdup("");
+    bool there = file_exists(support_text("%s/%s", directory, name));
     int lines = 0;
-    for (const char *at = text; (at = strchr(at, '\n')); at++)
+    for (const char *at = there ? contents(directory, name) : ""; (at = strchr(at, '\n')); at++)
         lines++;
-    mem_free(text);
-    mem_free(path);
     return lines;
 }
 
@@ -307,13 +287,8 @@ TEST(killed)
     assert_int_equal(in_child(killed, STEPS), 0);
     assert_same(killed, clean, RUN_METRICS);
     assert_same(killed, clean, RUN_TRACES);
-    json_t *all;
-    assert_int_equal(run_checkpoints(killed, &all, NULL), 0);
-    assert_int_equal(json_array_size(all), STEPS / WRITER_CHECKPOINT);
-    json_decref(all);
+    assert_int_equal(count_checkpoints(killed), STEPS / WRITER_CHECKPOINT);
     assert_int_equal(lines_of(killed, RUN_CHECKPOINTS), STEPS / WRITER_CHECKPOINT);
-    mem_free(killed);
-    mem_free(clean);
 }
 
 /* A disk that is full at some byte: one sentence, and nothing that was there is lost. */
@@ -342,8 +317,6 @@ TEST(full_disk)
     assert_int_equal(in_child(full, STEPS), 0);
     assert_same(full, clean, RUN_METRICS);
     assert_same(full, clean, RUN_TRACES);
-    mem_free(full);
-    mem_free(clean);
 }
 
 TEST(lock)
@@ -368,7 +341,6 @@ TEST(lock)
     assert_int_equal(status, 0);
     run_close(run);
     assert_int_equal(in_child(directory, 1), 0);
-    mem_free(directory);
 }
 
 TEST(misuse)
@@ -390,7 +362,6 @@ TEST(misuse)
     run_close(run);
     json_decref(text);
     json_decref(none);
-    mem_free(directory);
 }
 
 TEST(tags)
@@ -421,14 +392,12 @@ TEST(tags_are_logged)
     char *page = contents("docs/guide", "runs.md");
     for (size_t i = 0; i < tensorboard_tag_count; i++) {
         const struct tensorboard_tag *row = &tensorboard_tags[i];
-        char *line = mem_printf("| `%s` | `%s` | %s%s%s%s |\n", row->metric, row->tag,
-                                row->group ? "`" : "", row->group ? row->group : "",
-                                row->group ? "`: " : "", row->group ? row->member : "");
+        char *line = support_text("| `%s` | `%s` | %s%s%s%s |\n", row->metric, row->tag,
+                                  row->group ? "`" : "", row->group ? row->group : "",
+                                  row->group ? "`: " : "", row->group ? row->member : "");
         if (!strstr(page, line))
             fail_msg("docs/guide/runs.md lacks %s", line);
-        mem_free(line);
     }
-    mem_free(page);
 }
 
 TEST(series)
@@ -466,7 +435,6 @@ TEST(series)
     assert_int_equal(series.count, 1);
     assert_int_equal(series.steps[0], 3);
     run_series_deinit(&series);
-    mem_free(path);
 }
 
 TEST(mean)
@@ -503,5 +471,4 @@ TEST(mean)
             fail_msg("row %zu: %g, %g of %zu", i, mean.value, mean.deviation, mean.count);
     }
     run_series_deinit(&series);
-    mem_free(path);
 }

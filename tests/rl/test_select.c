@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define ROWS 8
 
 /* One rollout. */
@@ -26,10 +28,8 @@ TEST(masks)
 {
     static const uint32_t turns[4] = {0, 1, 2, 3};
     for (size_t i = 0; i < COUNT(masked); i++) {
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_rows(&batch, &arena, masked[i].count, (const uint32_t[4]){0}, turns,
-                     masked[i].rewards);
+        rl_test_rows(&batch, masked[i].count, (const uint32_t[4]){0}, turns, masked[i].rewards);
         memcpy(batch.drop, masked[i].drop, masked[i].count);
         rl_mask_void(&batch);
         for (size_t t = 0; t < masked[i].count; t++)
@@ -40,7 +40,6 @@ TEST(masks)
         for (size_t t = 0; t < masked[i].count; t++)
             if (batch.drop[t] != (masked[i].drop[t] | (masked[i].is_failed[t] ? RL_FAILED : 0)))
                 fail_msg("rollout %zu, turn %zu failed: %d", i, t, batch.drop[t]);
-        arena_deinit(&arena);
     }
 }
 
@@ -72,10 +71,9 @@ TEST(filters)
         for (size_t f = 0; f < 4; f++) {
             struct rl_filter filter = rl_filter_defaults;
             struct rl_filter_counts counts;
-            struct arena arena = {0};
             struct rl_batch batch;
-            rl_test_rows(&batch, &arena, prompts[i].count, (const uint32_t[ROWS]){0},
-                         prompts[i].turns, prompts[i].rewards);
+            rl_test_rows(&batch, prompts[i].count, (const uint32_t[ROWS]){0}, prompts[i].turns,
+                         prompts[i].rewards);
             memcpy(batch.drop, prompts[i].drop, prompts[i].count);
             filter.kind = f < 2 ? RL_FILTER_TURNS : f == 2 ? RL_FILTER_LAST_TURN : RL_FILTER_NONE;
             filter.by = f == 1 ? RL_BY_PROMPT : RL_BY_TURN;
@@ -86,7 +84,6 @@ TEST(filters)
             for (size_t row = 0; row < batch.rows; row++)
                 assert_int_equal(batch.drop[row],
                                  prompts[i].drop[row] ? prompts[i].drop[row] : batch.drop[0]);
-            arena_deinit(&arena);
         }
 }
 
@@ -96,10 +93,8 @@ TEST(filter_counts)
     static const uint32_t prompt[7] = {9, 9, 4, 4, 6, 6, 2};
     struct rl_filter filter = rl_filter_defaults;
     struct rl_filter_counts counts;
-    struct arena arena = {0};
     struct rl_batch batch;
-    rl_test_rows(&batch, &arena, 7, prompt, (const uint32_t[7]){0},
-                 (const double[7]){1, 1, 1, 2, 3, 4, 5});
+    rl_test_rows(&batch, 7, prompt, (const uint32_t[7]){0}, (const double[7]){1, 1, 1, 2, 3, 4, 5});
     batch.drop[5] = RL_COVERAGE;
     batch.drop[6] = RL_EXCLUDED;
     filter.rollouts_least = 2;
@@ -116,7 +111,6 @@ TEST(filter_counts)
     filter.rollouts_least = 0;
     rl_filter_prompts(&batch, &filter, batch.reward, &counts);
     assert_int_equal(counts.usable, 4);
-    arena_deinit(&arena);
 }
 
 TEST(draw_more)
@@ -145,10 +139,10 @@ TEST(draw_more)
 }
 
 /* Four prompts of two rollouts; one of prompt 7's is dropped. */
-static void prompts_of_two(struct rl_batch *batch, struct arena *arena)
+static void prompts_of_two(struct rl_batch *batch)
 {
     static const uint32_t prompt[8] = {3, 3, 5, 5, 7, 7, 8, 8};
-    rl_test_rows(batch, arena, 8, prompt, (const uint32_t[8]){0}, (const double[8]){0});
+    rl_test_rows(batch, 8, prompt, (const uint32_t[8]){0}, (const double[8]){0});
     batch->drop[4] = RL_VETO;
 }
 
@@ -156,9 +150,8 @@ TEST(surplus_prompts)
 {
     size_t stayed[4] = {0};
     for (uint64_t seed = 0; seed < 300; seed++) {
-        struct arena arena = {0};
         struct rl_batch batch;
-        prompts_of_two(&batch, &arena);
+        prompts_of_two(&batch);
         rl_keep_prompts(&batch, 2, seed, 4);
         size_t count = 0;
         for (size_t p = 0; p < 4; p++) {
@@ -168,7 +161,6 @@ TEST(surplus_prompts)
             count += stays;
         }
         assert_int_equal(count, 2);
-        arena_deinit(&arena);
     }
     /* The incomplete one never; each of the others two times in three. */
     assert_int_equal(stayed[2], 0);
@@ -180,14 +172,13 @@ TEST(choice_knows_no_order)
 {
     uint64_t seed = 21;
     for (size_t trial = 0; trial < 20; trial++) {
-        struct arena arena = {0};
         struct rl_batch batch;
         struct rl_batch other;
         struct rl_filter_counts counts;
         struct rl_filter_counts other_counts;
-        rl_test_batch(&batch, &arena, &seed, 5, 4, 3, true);
-        size_t *place = arena_alloc(&arena, batch.rows * sizeof *place);
-        rl_test_permute(&batch, &other, &arena, &seed, place);
+        rl_test_batch(&batch, &seed, 5, 4, 3, true);
+        size_t *place = arena_alloc(&rl_test_arena, batch.rows * sizeof *place);
+        rl_test_permute(&batch, &other, &seed, place);
         rl_filter_prompts(&batch, &rl_filter_defaults, batch.reward, &counts);
         rl_filter_prompts(&other, &rl_filter_defaults, other.reward, &other_counts);
         assert_memory_equal(&counts, &other_counts, sizeof counts);
@@ -195,6 +186,5 @@ TEST(choice_knows_no_order)
         rl_keep_prompts(&other, 3, 9, trial);
         for (size_t row = 0; row < batch.rows; row++)
             assert_int_equal(batch.drop[row], other.drop[place[row]]);
-        arena_deinit(&arena);
     }
 }

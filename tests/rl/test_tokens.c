@@ -8,14 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 
+TEST_EACH(NULL, rl_test_free);
+
 #define CLOSE 1e-9
 #define TOKENS 9
 
 /* Four rows: 3 tokens, one of them masked; 4 tokens; 1, dropped; 1, masked. */
-static void four_rows(struct rl_batch *batch, struct arena *arena)
+static void four_rows(struct rl_batch *batch)
 {
     static const size_t first[5] = {0, 3, 7, 8, 9};
-    rl_batch_alloc(batch, arena, 4, TOKENS);
+    rl_batch_alloc(batch, &rl_test_arena, 4, TOKENS);
     memcpy(batch->first, first, sizeof first);
     for (size_t row = 0; row < 4; row++) {
         batch->rollout[row] = (uint32_t)row;
@@ -50,12 +52,11 @@ static const struct {
 TEST(weights)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct arena arena = {0};
         struct rl_batch batch;
         double importance[TOKENS];
         double weight[TOKENS];
         double advantage[TOKENS];
-        four_rows(&batch, &arena);
+        four_rows(&batch);
         for (size_t t = 0; t < TOKENS; t++)
             importance[t] = 1 + 0.1 * (double)t;
         rl_token_weights(&batch, &rows[i].normalisation, weight);
@@ -70,7 +71,6 @@ TEST(weights)
         }
         rl_token_advantages(&batch, weight, NULL, advantage);
         assert_true(fabs(advantage[6] - 2 * weight[6]) < CLOSE);
-        arena_deinit(&arena);
     }
 }
 
@@ -80,10 +80,9 @@ TEST(means)
     uint64_t seed = 2;
     for (size_t trial = 0; trial < 20; trial++) {
         static const enum rl_aggregation means[] = {RL_TOKEN_MEAN, RL_SEQ_MEAN_TOKEN_MEAN};
-        struct arena arena = {0};
         struct rl_batch batch;
-        rl_test_batch(&batch, &arena, &seed, 3, 4, 3, true);
-        double *weight = arena_alloc(&arena, batch.tokens * sizeof *weight);
+        rl_test_batch(&batch, &seed, 3, 4, 3, true);
+        double *weight = arena_alloc(&rl_test_arena, batch.tokens * sizeof *weight);
         for (size_t m = 0; m < 2; m++) {
             struct rl_normalisation normalisation = {.aggregation = means[m], .scale = 1};
             double sum = 0;
@@ -96,7 +95,6 @@ TEST(means)
         rl_token_weights(&batch, &rl_normalisation_defaults, weight);
         for (size_t i = 0; i < batch.tokens; i++)
             assert_true(weight[i] == 0);
-        arena_deinit(&arena);
     }
 }
 
@@ -110,10 +108,9 @@ TEST(kl)
         {0, {0, 0, -2, 1, 1, 1, -1, 0, 0}},
         {0.5, {-1, 0, -2, 1.625, 1.25, 0.5, -1, 0, 0}},
     };
-    struct arena arena = {0};
     struct rl_batch batch;
     double weight[TOKENS];
-    four_rows(&batch, &arena);
+    four_rows(&batch);
     rl_token_weights(&batch, &(struct rl_normalisation){.aggregation = RL_SEQ_SUM, .scale = 2},
                      weight);
     for (size_t i = 0; i < 2; i++) {
@@ -126,5 +123,4 @@ TEST(kl)
             if (!(fabs(advantage[t] - 10 - 0.05 * penalties[i].wanted[t]) < CLOSE))
                 fail_msg("discount %g, token %zu: %g", penalties[i].discount, t, advantage[t]);
     }
-    arena_deinit(&arena);
 }

@@ -11,13 +11,27 @@
 #include <math.h>
 #include <stdio.h>
 
-static int read(const char *pairs, struct settings *settings, struct train_config *config,
-                struct err *err)
+/* What the pairs of a test, or of a row, are read into. */
+static struct settings settings;
+static struct train_config config;
+static struct err err;
+
+FIXTURE(forget)
 {
-    settings_init(settings);
-    assert_ok(setting_pairs_assign(settings, "train.model=m train.problems=relu", err), err);
-    int result = setting_pairs_assign(settings, pairs, err);
-    return result < 0 ? result : train_config_read(config, settings, err);
+    settings_deinit(&settings);
+    settings_init(&settings);
+    config = (struct train_config){0};
+    err = (struct err){0};
+    return 0;
+}
+TEST_EACH(forget, forget);
+
+static int read(const char *pairs)
+{
+    forget(NULL);
+    assert_ok(setting_pairs_assign(&settings, "train.model=m train.problems=relu", &err), &err);
+    int result = setting_pairs_assign(&settings, pairs, &err);
+    return result < 0 ? result : train_config_read(&config, &settings, &err);
 }
 
 #define SAME(field, value)                                                                         \
@@ -28,11 +42,8 @@ static int read(const char *pairs, struct settings *settings, struct train_confi
 
 TEST(standard)
 {
-    struct settings settings;
-    struct train_config config;
     struct rl_method standard = {0};
-    struct err err = {0};
-    assert_ok(read("", &settings, &config, &err), &err);
+    assert_ok(read(""), &err);
     assert_ok(rl_method_preset("trloo", &standard, &err), &err);
     assert_ok(rl_method_check(&standard, &err), &err);
     SAME(config.method.estimator, standard.estimator);
@@ -49,7 +60,6 @@ TEST(standard)
     SAME(config.adam.rate, 1e-5);
     SAME(config.sampling.temperature, 1);
     SAME(config.evaluation.temperature, 0);
-    settings_deinit(&settings);
 }
 
 static const char all_pairs[] =
@@ -69,10 +79,7 @@ static const char all_pairs[] =
 
 TEST(fields)
 {
-    struct settings settings;
-    struct train_config config;
-    struct err err = {0};
-    assert_ok(read(all_pairs, &settings, &config, &err), &err);
+    assert_ok(read(all_pairs), &err);
     const struct rl_method *method = &config.method;
     assert_string_equal(method->estimator->name, "erloo");
     assert_string_equal(method->returns.rule->name, "max");
@@ -118,7 +125,6 @@ TEST(fields)
     SAME(train_settings(&settings)->measure, TRAIN_FAST_1);
     SAME(config.backend.lora_rank, 8);
     SAME(config.evaluation.top_p, 0.9);
-    settings_deinit(&settings);
 }
 
 /* What of the release's preset goes by the size of a step. */
@@ -126,13 +132,9 @@ TEST(plan)
 {
     static const char pairs[] =
         "train.method=drkernel_original train.prompts=4 train.samples=6 gym.turns=2";
-    struct settings settings;
-    struct train_config config;
-    struct err err = {0};
-    assert_ok(read(pairs, &settings, &config, &err), &err);
+    assert_ok(read(pairs), &err);
     SAME(config.method.filter.rollouts_least, 4);
     SAME(config.method.normalisation.nominal_rows, 48);
-    settings_deinit(&settings);
 }
 
 /* 0 is a value, not the method's. */
@@ -140,27 +142,19 @@ TEST(off)
 {
     static const char pairs[] =
         "train.method=drkernel train.veto=0 train.coverage=off train.bounds_lower=0";
-    struct settings settings;
-    struct train_config config;
-    struct err err = {0};
-    assert_ok(read(pairs, &settings, &config, &err), &err);
+    assert_ok(read(pairs), &err);
     SAME(config.method.bounds.veto, 0);
     SAME(config.method.coverage.enabled, false);
     SAME(config.method.bounds.lower, 1 / 1.001); /* of the preset's upper bound */
     SAME(config.method.normalisation.scale, 1000);
-    settings_deinit(&settings);
 }
 
 /* The penalty is against the sampler's own log-probabilities. */
 TEST(unscored)
 {
     static const char pairs[] = "train.kl=0.1 train.rescore=false";
-    struct settings settings;
-    struct train_config config;
-    struct err err = {0};
-    assert_ok(read(pairs, &settings, &config, &err), &err);
+    assert_ok(read(pairs), &err);
     SAME(config.method.bounds.level, RL_NO_LEVEL);
-    settings_deinit(&settings);
 }
 
 TEST(refused)
@@ -225,15 +219,23 @@ TEST(refused)
         {"train.veto=0.1 train.rescore=false", "train.veto has nothing to compare"},
         {"train.guard_kl=0.1 train.rescore=false", "train.guard_kl has nothing to compare"},
         {"train.ratio=trained train.rescore=false", "train.ratio=trained has nothing"},
+        /* What no setting can be, whatever the method. */
+        {"gym.gamma=2", "gym.gamma: '2' is outside 0 to 1"},
+        {"gym.gamma=nan", "gym.gamma: 'nan' is not"},
+        {"train.samples=0", "train.samples: '0' is outside 1 to 65536"},
+        {"train.prompts=-1", "train.prompts: '-1' is outside 1 to 65536"},
+        {"train.samples=1.5", "train.samples: '1.5' is not a whole number"},
+        {"train.clip_low=-2", "train.clip_low: '-2' is outside 0 to 1"},
+        {"train.clip_high=inf", "train.clip_high: 'inf' is not"},
+        {"train.substeps=0", "train.substeps: '0' is outside 1 to 4096"},
+        {"train.coverage_threshold=1.5", "train.coverage_threshold: '1.5' is outside 0 to 1"},
+        {"train.scale=99999999999", "train.scale"},
+        {"train.rate=-1", "train.rate: '-1' is outside 0 to 1"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct settings settings;
-        struct train_config config;
-        struct err err = {0};
-        int result = read(rows[i].pairs, &settings, &config, &err);
+        int result = read(rows[i].pairs);
         if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
             fail_msg("%s: %d %s", rows[i].pairs, result, err.text);
-        settings_deinit(&settings);
     }
 }
 
@@ -249,41 +251,8 @@ TEST(single_samples)
         "train.samples=1 train.steps=0 train.sft_data=d.jsonl",
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct settings settings;
-        struct train_config config;
-        struct err err = {0};
-        if (read(rows[i], &settings, &config, &err) < 0)
+        if (read(rows[i]) < 0)
             fail_msg("%s: %s", rows[i], err.text);
-        settings_deinit(&settings);
-    }
-}
-
-/* What no setting can be, whatever the method. */
-TEST(odd_numbers)
-{
-    static const struct {
-        const char *pair, *complaint;
-    } rows[] = {
-        {"gym.gamma=2", "gym.gamma: '2' is outside 0 to 1"},
-        {"gym.gamma=nan", "gym.gamma: 'nan' is not"},
-        {"train.samples=0", "train.samples: '0' is outside 1 to 65536"},
-        {"train.prompts=-1", "train.prompts: '-1' is outside 1 to 65536"},
-        {"train.samples=1.5", "train.samples: '1.5' is not a whole number"},
-        {"train.clip_low=-2", "train.clip_low: '-2' is outside 0 to 1"},
-        {"train.clip_high=inf", "train.clip_high: 'inf' is not"},
-        {"train.substeps=0", "train.substeps: '0' is outside 1 to 4096"},
-        {"train.coverage_threshold=1.5", "train.coverage_threshold: '1.5' is outside 0 to 1"},
-        {"train.scale=99999999999", "train.scale"},
-        {"train.rate=-1", "train.rate: '-1' is outside 0 to 1"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct settings settings;
-        struct err err = {0};
-        settings_init(&settings);
-        int result = settings_assign(&settings, rows[i].pair, &err);
-        if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
-            fail_msg("%s: %d %s", rows[i].pair, result, err.text);
-        settings_deinit(&settings);
     }
 }
 
@@ -293,18 +262,14 @@ TEST(configs)
     assert_int_equal(glob("configs/*.yaml", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 5);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct settings settings;
-        struct train_config config;
         struct stages stages;
-        struct err err = {0};
-        settings_init(&settings);
+        forget(NULL);
         if (settings_read_file(&settings, found.gl_pathv[i], &err) < 0 ||
             settings_check(&settings, &err) < 0 ||
             train_config_read(&config, &settings, &err) < 0 ||
             stages_open(&stages, train_settings(&settings)->stages, 3, &err) < 0)
             fail_msg("%s: %s", found.gl_pathv[i], err.text);
         stages_close(&stages);
-        settings_deinit(&settings);
     }
     globfree(&found);
 }

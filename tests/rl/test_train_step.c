@@ -11,14 +11,14 @@
 
 /* Two tasks, two samples each: a turn's answer has 1 + task + sample + turn tokens, 10 · (turn + 1)
  * and on. Rewards as given; NAN: excluded. */
-struct world {
+static struct world {
     struct rl_rollout rollouts[ROLLOUTS];
     struct rl_turn turns[ROLLOUTS][TURNS];
     json_t *trajectory;
     struct train_backend backend;
     struct rl_method method;
     struct train_step step;
-};
+} world; /* of one test, or of a row */
 
 static void fill_turn(struct rl_turn *turn, size_t tokens, size_t number, double reward)
 {
@@ -40,49 +40,53 @@ static void fill_turn(struct rl_turn *turn, size_t tokens, size_t number, double
     }
 }
 
-static void begin(struct world *world, const double rewards[ROLLOUTS][TURNS], size_t substeps)
+FIXTURE(end)
+{
+    train_step_deinit(&world.step);
+    for (size_t i = 0; i < ROLLOUTS; i++)
+        for (size_t t = 0; t < TURNS; t++) {
+            tokens_deinit(&world.turns[i][t].prompt);
+            train_backend_answer_deinit(&world.turns[i][t].answer);
+        }
+    json_decref(world.trajectory);
+    world = (struct world){0};
+    return 0;
+}
+TEST_EACH(NULL, end);
+
+static void begin(const double rewards[ROLLOUTS][TURNS], size_t substeps)
 {
     struct err err = {0};
-    *world = (struct world){.trajectory = json_object(), .backend = {.norm = 2, .loss = -1}};
-    assert_ok(rl_method_preset("trloo", &world->method, &err), &err);
-    assert_ok(rl_method_check(&world->method, &err), &err);
-    world->method.normalisation.aggregation = RL_SEQ_SUM;
+    end(NULL);
+    world = (struct world){.trajectory = json_object(), .backend = {.norm = 2, .loss = -1}};
+    assert_ok(rl_method_preset("trloo", &world.method, &err), &err);
+    assert_ok(rl_method_check(&world.method, &err), &err);
+    world.method.normalisation.aggregation = RL_SEQ_SUM;
     for (size_t i = 0; i < ROLLOUTS; i++) {
-        world->rollouts[i] = (struct rl_rollout){.problem = "p",
-                                                 .task = i / 2,
-                                                 .sample = i % 2,
-                                                 .turns = world->turns[i],
-                                                 .count = TURNS,
-                                                 .trajectory = world->trajectory};
+        world.rollouts[i] = (struct rl_rollout){.problem = "p",
+                                                .task = i / 2,
+                                                .sample = i % 2,
+                                                .turns = world.turns[i],
+                                                .count = TURNS,
+                                                .trajectory = world.trajectory};
         for (size_t t = 0; t < TURNS; t++)
-            fill_turn(&world->turns[i][t], 1 + i / 2 + i % 2 + t, t, rewards[i][t]);
+            fill_turn(&world.turns[i][t], 1 + i / 2 + i % 2 + t, t, rewards[i][t]);
     }
-    const struct train_step_options options = {.method = &world->method,
+    const struct train_step_options options = {.method = &world.method,
                                                .loss = loss_find("importance_sampling"),
                                                .config = loss_config_defaults,
                                                .samples = 2,
                                                .substeps = substeps,
                                                .seed = 1};
-    train_step_init(&world->step, &options);
+    train_step_init(&world.step, &options);
 }
 
-static void end(struct world *world)
-{
-    train_step_deinit(&world->step);
-    for (size_t i = 0; i < ROLLOUTS; i++)
-        for (size_t t = 0; t < TURNS; t++) {
-            tokens_deinit(&world->turns[i][t].prompt);
-            train_backend_answer_deinit(&world->turns[i][t].answer);
-        }
-    json_decref(world->trajectory);
-}
-
-static void weigh(struct world *world, size_t rollouts)
+static void weigh(size_t rollouts)
 {
     struct err err = {0};
-    struct train_step *step = &world->step;
-    assert_ok(train_step_gather(step, world->rollouts, rollouts, &err), &err);
-    assert_ok(train_step_score(step, &world->backend, &err), &err);
+    struct train_step *step = &world.step;
+    assert_ok(train_step_gather(step, world.rollouts, rollouts, &err), &err);
+    assert_ok(train_step_score(step, &world.backend, &err), &err);
     train_step_reject(step);
     assert_ok(train_step_weigh(step, 0, &err), &err);
 }
@@ -91,10 +95,9 @@ static const double mixed[ROLLOUTS][TURNS] = {{1, 0.5}, {0, 1}, {0.5, NAN}, {0, 
 
 TEST(rows)
 {
-    struct world world;
-    begin(&world, mixed, 1);
+    begin(mixed, 1);
     world.rollouts[1].trajectory = NULL; /* was not played to its end */
-    weigh(&world, ROLLOUTS);
+    weigh(ROLLOUTS);
     const struct rl_batch *batch = &world.step.batch;
     assert_int_equal(batch->rows, 6);
     const struct {
@@ -119,14 +122,12 @@ TEST(rows)
             assert_true(fabs((double)batch->trained[k] + token / 100) < 1e-6);
             assert_true(batch->sampled[k] == -0.5F);
         }
-    end(&world);
 }
 
 TEST(datum)
 {
-    struct world world;
-    begin(&world, mixed, 1);
-    weigh(&world, ROLLOUTS);
+    begin(mixed, 1);
+    weigh(ROLLOUTS);
     const struct train_step *step = &world.step;
     size_t with = 0;
     for (size_t row = 0; row < step->batch.rows; row++)
@@ -144,25 +145,21 @@ TEST(datum)
         assert_true(i == 2 ? (double)datum->advantages[i] == step->batch.advantage[0]
                            : datum->advantages[i] == 0);
     }
-    end(&world);
 }
 
 TEST(ratio_against_the_trainer)
 {
-    struct world world;
-    begin(&world, mixed, 1);
+    begin(mixed, 1);
     world.step.options.ratio_trained = true;
-    weigh(&world, ROLLOUTS);
+    weigh(ROLLOUTS);
     assert_true(fabs((double)world.step.datums[0].sampled[2] + 0.1) < 1e-6);
-    end(&world);
 }
 
 /* What comes in a second round is scored alone; what was there keeps its place. */
 TEST(rounds)
 {
-    struct world world;
-    begin(&world, mixed, 1);
-    weigh(&world, 2);
+    begin(mixed, 1);
+    weigh(2);
     size_t tokens = world.step.batch.tokens;
     assert_int_equal(train_step_gather(&world.step, world.rollouts + 2, 2, NULL), 0);
     assert_int_equal(train_step_score(&world.step, &world.backend, NULL), 0);
@@ -172,44 +169,41 @@ TEST(rounds)
     assert_true(world.step.batch.tokens > tokens);
     for (size_t k = 0; k < world.step.batch.tokens; k++)
         assert_true(world.step.batch.trained[k] < 0);
-    end(&world);
 }
 
 TEST(without_scores)
 {
-    struct world world;
-    begin(&world, mixed, 1);
+    begin(mixed, 1);
     assert_int_equal(train_step_gather(&world.step, world.rollouts, ROLLOUTS, NULL), 0);
     assert_int_equal(train_step_score(&world.step, NULL, NULL), 0);
     for (size_t k = 0; k < world.step.batch.tokens; k++)
         assert_true(world.step.batch.trained[k] == -0.5F);
-    end(&world);
 }
 
 TEST(penalty)
 {
     static const double alike[ROLLOUTS][TURNS] = {{1, 1}, {0, 0}, {1, 0}, {0, 1}};
-    struct world plain, pulled;
-    begin(&plain, alike, 1);
-    weigh(&plain, ROLLOUTS);
-    begin(&pulled, alike, 1);
-    pulled.step.options.kl = 0.1;
-    struct train_step *step = &pulled.step;
-    assert_int_equal(train_step_gather(step, pulled.rollouts, ROLLOUTS, NULL), 0);
-    assert_int_equal(train_step_score(step, &pulled.backend, NULL), 0);
-    assert_int_equal(train_step_score_base(step, &pulled.backend, NULL), 0);
-    train_step_reject(step);
-    assert_int_equal(train_step_weigh(step, 0, NULL), 0);
-    double sum = 0, most = 0;
+    const struct train_step *step = &world.step;
+    struct err err = {0};
+    double plain[ROLLOUTS * TURNS * (ROLLOUTS + TURNS)], sum = 0, most = 0;
+    begin(alike, 1);
+    weigh(ROLLOUTS);
+    assert_true(isnan(step->kl) && step->batch.tokens <= COUNT(plain));
+    memcpy(plain, step->advantage, step->batch.tokens * sizeof *plain);
+    begin(alike, 1);
+    world.step.options.kl = 0.1;
+    assert_ok(train_step_gather(&world.step, world.rollouts, ROLLOUTS, &err), &err);
+    assert_ok(train_step_score(&world.step, &world.backend, &err), &err);
+    assert_ok(train_step_score_base(&world.step, &world.backend, &err), &err);
+    train_step_reject(&world.step);
+    assert_ok(train_step_weigh(&world.step, 0, &err), &err);
     for (size_t k = 0; k < step->batch.tokens; k++) {
-        double more = step->advantage[k] - plain.step.advantage[k];
+        double more = step->advantage[k] - plain[k];
         sum += more;
         most = fmax(most, fabs(more));
     }
     assert_true(most > 1e-6 && fabs(sum) < 1e-9); /* mean d - d, over all tokens */
-    assert_true(isfinite(step->kl) && isnan(plain.step.kl));
-    end(&plain);
-    end(&pulled);
+    assert_true(isfinite(step->kl));
 }
 
 TEST(substeps)
@@ -220,10 +214,9 @@ TEST(substeps)
     } rows[] = {{1, 1, {8}}, {2, 2, {4, 4}}, {3, 3, {2, 3, 3}}, {100, 8, {1, 1, 1, 1}}};
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct world world;
         struct train_step_result trained;
-        begin(&world, different, rows[i].substeps);
-        weigh(&world, ROLLOUTS);
+        begin(different, rows[i].substeps);
+        weigh(ROLLOUTS);
         assert_int_equal(world.step.datum_count, 8);
         assert_int_equal(train_step_update(&world.step, &world.backend, &lm_adam_defaults, NULL,
                                            &trained, NULL),
@@ -234,7 +227,6 @@ TEST(substeps)
         for (size_t k = 0; k < rows[i].calls && k < 4; k++)
             assert_int_equal(world.backend.backwarded[k], rows[i].counts[k]);
         assert_true(trained.sums.loss == -(double)rows[i].calls && trained.norm == 2);
-        end(&world);
     }
 }
 
@@ -252,13 +244,12 @@ TEST(scale_of_parts)
                 {RL_SEQ_MEAN_TOKEN_SUM, 4, 4}};
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct world world;
         struct train_step_result trained;
         const struct train_step *step = &world.step;
         double all = 0, sum = 0, weights = 0, weight = 0;
-        begin(&world, different, rows[i].substeps);
+        begin(different, rows[i].substeps);
         world.method.normalisation.aggregation = rows[i].aggregation;
-        weigh(&world, ROLLOUTS);
+        weigh(ROLLOUTS);
         for (size_t k = 0; k < step->batch.tokens; k++)
             sum += fabs(step->advantage[k]), weight += step->weight[k];
         for (size_t d = 0; d < step->datum_count; d++)
@@ -271,7 +262,6 @@ TEST(scale_of_parts)
                                            &trained, NULL),
                          0);
         assert_true(trained.begun && trained.sums.loss == -(double)trained.changes / rows[i].scale);
-        end(&world);
     }
 }
 
@@ -295,22 +285,20 @@ TEST(what_ends_it)
         {TRAIN_TINKER, -1, NAN, 0, 0, false, false, 2},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct world world;
         struct train_step_result trained;
         const _Atomic int cancelled = rows[i].cancelled;
-        begin(&world, mixed, 2);
+        begin(mixed, 2);
         world.backend.kind = rows[i].kind;
         world.backend.loss = rows[i].loss;
         world.backend.norm = rows[i].norm;
         world.backend.step_result = rows[i].step_result;
-        weigh(&world, ROLLOUTS);
+        weigh(ROLLOUTS);
         assert_int_equal(train_step_update(&world.step, &world.backend, &lm_adam_defaults,
                                            &cancelled, &trained, NULL),
                          rows[i].result);
         assert_int_equal(trained.not_finite, rows[i].not_finite);
         assert_int_equal(trained.changes, rows[i].changes);
         assert_int_equal(trained.begun, !rows[i].cancelled);
-        end(&world);
     }
 }
 
@@ -337,12 +325,11 @@ TEST(metrics)
         {"batch/answer_tokens_max", 4},  {"level/3/correct_rate", 1. / 3},
         {"level/3/compile_rate", 0},     {"level/3/reward_mean", 0.5 / 3},
     };
-    struct world world;
-    begin(&world, mixed, 1);
+    begin(mixed, 1);
     world.rollouts[0].problem = "level10/1"; /* none of a level that is known */
     world.rollouts[2].problem = "level3/17";
     world.rollouts[3].problem = "level3/18";
-    weigh(&world, ROLLOUTS);
+    weigh(ROLLOUTS);
     json_t *metrics = json_object();
     train_step_measure(&world.step, metrics);
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -351,5 +338,4 @@ TEST(metrics)
     assert_null(json_object_get(metrics, "level/1/correct_rate"));
     assert_true(metric(metrics, "mismatch/mismatch_kl") < 0); /* trained ones are likelier */
     json_decref(metrics);
-    end(&world);
 }

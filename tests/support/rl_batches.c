@@ -5,6 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+struct arena rl_test_arena;
+
+int rl_test_free(void **state)
+{
+    arena_deinit(&rl_test_arena);
+    rl_test_arena = (struct arena){0};
+    return 0;
+}
+
 double rl_test_number(uint64_t *state)
 {
     return random_uniform(random_next(state));
@@ -36,14 +45,14 @@ static void fill_tokens(struct rl_batch *batch, uint64_t *state, bool dropped)
     }
 }
 
-void rl_test_batch(struct rl_batch *batch, struct arena *arena, uint64_t *state, size_t prompts,
-                   size_t rollouts, size_t turns, bool dropped)
+void rl_test_batch(struct rl_batch *batch, uint64_t *state, size_t prompts, size_t rollouts,
+                   size_t turns, bool dropped)
 {
     size_t most = prompts * rollouts * turns;
-    size_t *first = arena_alloc(arena, (most + 1) * sizeof *first);
-    uint32_t *prompt = arena_alloc(arena, most * sizeof *prompt);
-    uint32_t *rollout = arena_alloc(arena, most * sizeof *rollout);
-    uint32_t *turn = arena_alloc(arena, most * sizeof *turn);
+    size_t *first = arena_alloc(&rl_test_arena, (most + 1) * sizeof *first);
+    uint32_t *prompt = arena_alloc(&rl_test_arena, most * sizeof *prompt);
+    uint32_t *rollout = arena_alloc(&rl_test_arena, most * sizeof *rollout);
+    uint32_t *turn = arena_alloc(&rl_test_arena, most * sizeof *turn);
     size_t rows = 0;
     for (size_t i = 0; i < prompts * rollouts; i++) {
         size_t count = 1 + rl_test_below(state, turns);
@@ -54,7 +63,7 @@ void rl_test_batch(struct rl_batch *batch, struct arena *arena, uint64_t *state,
             first[rows + 1] = first[rows] + 1 + rl_test_below(state, 4);
         }
     }
-    rl_batch_alloc(batch, arena, rows, first[rows]);
+    rl_batch_alloc(batch, &rl_test_arena, rows, first[rows]);
     memcpy(batch->first, first, (rows + 1) * sizeof *first);
     memcpy(batch->prompt, prompt, rows * sizeof *prompt);
     memcpy(batch->rollout, rollout, rows * sizeof *rollout);
@@ -64,11 +73,11 @@ void rl_test_batch(struct rl_batch *batch, struct arena *arena, uint64_t *state,
     fill_tokens(batch, state, dropped);
 }
 
-void rl_test_rows(struct rl_batch *batch, struct arena *arena, size_t rows, const uint32_t *prompts,
+void rl_test_rows(struct rl_batch *batch, size_t rows, const uint32_t *prompts,
                   const uint32_t *turns, const double *rewards)
 {
     uint32_t rollout = 0;
-    rl_batch_alloc(batch, arena, rows, rows);
+    rl_batch_alloc(batch, &rl_test_arena, rows, rows);
     for (size_t row = 0; row < rows; row++) {
         rollout += row > 0 && turns[row] == 0;
         batch->prompt[row] = prompts[row];
@@ -99,15 +108,14 @@ static void copy_row(const struct rl_batch *from, size_t row, struct rl_batch *t
            tokens * sizeof *to->sampled);
 }
 
-void rl_test_permute(const struct rl_batch *from, struct rl_batch *to, struct arena *arena,
-                     uint64_t *state, size_t *row)
+void rl_test_permute(const struct rl_batch *from, struct rl_batch *to, uint64_t *state, size_t *row)
 {
-    size_t *begins = arena_alloc(arena, (from->rows + 1) * sizeof *begins);
+    size_t *begins = arena_alloc(&rl_test_arena, (from->rows + 1) * sizeof *begins);
     size_t count = 0;
     size_t place = 0;
     for (size_t i = 0; i < from->rows; i = rl_rollout_end(from, i))
         begins[count++] = i;
-    rl_batch_alloc(to, arena, from->rows, from->tokens);
+    rl_batch_alloc(to, &rl_test_arena, from->rows, from->tokens);
     while (count > 0) {
         size_t chosen = rl_test_below(state, count);
         size_t end = rl_rollout_end(from, begins[chosen]);

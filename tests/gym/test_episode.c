@@ -12,22 +12,12 @@
 
 #define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n}\n```"
 
-static json_t *object(const char *text)
-{
-    json_error_t error;
-    json_t *value = json_loads(text, 0, &error);
-    if (!value)
-        fail_msg("%s in %s", error.text, text);
-    return value;
-}
-
 static struct episode *begin(const char *configuration)
 {
     struct episode *episode;
     struct err err;
-    json_t *asked = object(configuration);
-    if (episode_new(&episode, gym, "e", asked, &err) < 0)
-        fail_msg("%s", err.text);
+    json_t *asked = support_json(configuration);
+    assert_ok(episode_new(&episode, gym, "e", asked, &err), &err);
     json_decref(asked);
     return episode;
 }
@@ -195,7 +185,7 @@ static struct episode *copy_of(const struct episode *episode)
     struct episode *again;
     struct err err;
     char *text = json_dumps(episode_state(episode), JSON_COMPACT);
-    json_t *state = object(text);
+    json_t *state = support_json(text);
     assert_ok(episode_load(&again, gym, state, &err), &err);
     json_decref(state);
     free(text);
@@ -268,7 +258,7 @@ TEST(foreign_states)
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct episode *episode;
         struct err err;
-        json_t *given = object(texts[i]);
+        json_t *given = support_json(texts[i]);
         if (episode_load(&episode, gym, given, &err) == 0)
             fail_msg("taken: %s", texts[i]);
         assert_true(err.text[0]);
@@ -350,7 +340,7 @@ TEST(refused)
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct episode *episode;
         struct err err = {0};
-        json_t *asked = object(refused[i].configuration);
+        json_t *asked = support_json(refused[i].configuration);
         if (episode_new(&episode, gym, "e", asked, &err) == 0)
             fail_msg("taken: %s", refused[i].configuration);
         if (!strstr(err.text, refused[i].says))
@@ -372,7 +362,7 @@ TEST(answers_refused)
     struct err err;
     json_t *request;
     for (size_t i = 0; i < COUNT(texts); i++) {
-        json_t *answer = object(texts[i]);
+        json_t *answer = support_json(texts[i]);
         if (episode_answer(episode, answer, &request, &err) != ERR_INPUT)
             fail_msg("taken: %s", texts[i]);
         json_decref(answer);

@@ -354,8 +354,7 @@ TEST(secrets)
         struct verdict read;
         struct err err;
         verdict_complete(verdict);
-        if (verdict_read(verdict, &read, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(verdict_read(verdict, &read, &err), &err);
         json_t *facts = feedback_facts(&read, source);
         verdict_deinit(&read);
         char *text = json_dumps(facts, 0);

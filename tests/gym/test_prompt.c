@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 static struct prompts *prompts;
-static json_t *specimens, *device;
+static const json_t *specimens;
+static json_t *device;
 
 FIXTURE(setup)
 {
@@ -27,7 +28,6 @@ FIXTURE(setup)
 FIXTURE(teardown)
 {
     prompts_close(prompts);
-    json_decref(specimens);
     json_decref(device);
     return 0;
 }
@@ -39,20 +39,16 @@ static struct prompt_turn turn_of(const char *status, size_t nth, const char *co
     return (struct prompt_turn){.answer = code ? code : "words",
                                 .thought = "SECRET THOUGHT",
                                 .code = code,
-                                .facts = prompting_facts(specimens, status, nth),
+                                .facts = prompting_facts(status, nth),
                                 .reward = 0.25};
 }
 
-static json_t *messages_of(const struct prompt_options *options, const char *problem,
-                           const json_t *examples, const struct prompt_turn *turns, size_t count)
+static const json_t *messages_of(const struct prompt_options *options, const char *problem,
+                                 const json_t *examples, const struct prompt_turn *turns,
+                                 size_t count)
 {
-    struct err err;
-    json_t *messages, *facts = prompting_problem(problem);
-    assert_ok(prompts_messages(prompts, options, facts, device, examples, turns, count, &messages,
-                               &err),
-              &err);
-    json_decref(facts);
-    return messages;
+    return prompting_messages(prompts, options, prompting_problem(problem), device, examples, turns,
+                              count);
 }
 
 TEST(nothing_is_missing_anywhere)
@@ -80,32 +76,30 @@ TEST(first_turns)
                 struct prompt_options options = {.style = styles[s],
                                                  .language = languages[i].language,
                                                  .thinking = thinking};
-                json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
+                const json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
                 size_t count = json_array_size(messages);
                 const char *task = prompting_text(messages, count - 1);
                 assert_int_equal(count, strcmp(styles[s], "drkernel") == 0 ? 1 : 2);
                 assert_string_equal(prompting_role(messages, count - 1), "user");
                 assert_non_null(strstr(task, languages[i].point));
                 /* The reference, whole. */
-                json_t *facts = prompting_problem(languages[i].problem);
-                assert_non_null(
-                    strstr(task, json_string_value(json_object_get(facts, "reference"))));
-                json_decref(facts);
+                assert_non_null(strstr(task, json_text_at(prompting_problem(languages[i].problem),
+                                                          "reference")));
                 char *all = mem_printf("%s%s", prompting_text(messages, 0), task);
                 assert_non_null(strcasestr(all, languages[i].title));
                 assert_true((strstr(all, "<think>") != NULL) == thinking);
                 bool tags = strcmp(styles[s], "drkernel") != 0;
                 assert_true((strstr(all, "</KERNEL>") != NULL) == tags);
                 mem_free(all);
-                json_decref(messages);
             }
 }
 
 /* A task names what is timed, and nothing that could be aimed at. */
 TEST(problem_facts)
 {
-    json_t *native = prompting_problem("gemm_f16"), *torch = prompting_problem("torch/rms_norm");
-    json_t *exact = prompting_problem("relu"), *single = prompting_problem("softmax");
+    const json_t *native = prompting_problem("gemm_f16"), *exact = prompting_problem("relu");
+    const json_t *torch = prompting_problem("torch/rms_norm"),
+                 *single = prompting_problem("softmax");
     const json_t *problems = json_object_get(specimens, "problems");
     const json_t *const all[4] = {native, torch, exact, single};
     const char *key;
@@ -132,16 +126,12 @@ TEST(problem_facts)
     assert_int_equal(json_array_size(sizes), 1); /* the one under time:, none under check: */
     assert_string_equal(json_string_value(json_object_get(json_array_get(sizes, 0), "sizes")),
                         "rows=256 cols=1024");
-    json_decref(native);
-    json_decref(torch);
-    json_decref(exact);
-    json_decref(single);
 }
 
 /* The specimens are what feedback_facts makes of a verdict. */
 TEST(feedback_facts)
 {
-    const json_t *known = prompting_facts(specimens, "passed", 1);
+    const json_t *known = prompting_facts("passed", 1);
     struct err err;
     struct verdict verdict;
     verdict_of("{\"status\": \"passed\", \"compiled\": true, \"correct\": true, \"correctness\": "
@@ -213,10 +203,9 @@ TEST(shots)
                                              .language = languages[i].language,
                                              .shots = shots};
             /* rms_norm is itself an example: there are still as many as asked for. */
-            json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
+            const json_t *messages = messages_of(&options, languages[i].problem, NULL, NULL, 0);
             for (int64_t m = 0; m < 4; m++)
                 check_example(messages, marks[m], m < shots);
-            json_decref(messages);
         }
 }
 
@@ -239,22 +228,17 @@ TEST(examples_do_not_leak)
         struct prompt_options options = {.style = "warpgym",
                                          .language = rows[i].language,
                                          .shots = 3};
-        json_t *messages = messages_of(&options, rows[i].problem, NULL, NULL, 0);
+        const json_t *messages = messages_of(&options, rows[i].problem, NULL, NULL, 0);
         check_example(messages, rows[i].code, i == 0); /* the first row: another one's code is */
-        json_decref(messages);
         /* The same problem by another name. */
-        json_t *facts = prompting_problem(rows[i].problem);
-        char *moved = mem_printf("\n%s  \n",
-                                 json_string_value(json_object_get(facts, "reference")));
+        json_t *facts = json_copy((json_t *)prompting_problem(rows[i].problem));
+        char *moved = mem_printf("\n%s  \n", json_text_at(facts, "reference"));
         json_put(facts, "id", json_text("elsewhere"));
         json_put(facts, "reference", json_text(moved));
-        assert_int_equal(prompts_messages(prompts, &options, facts, device, NULL, NULL, 0,
-                                          &messages, NULL),
-                         0);
+        messages = prompting_messages(prompts, &options, facts, device, NULL, NULL, 0);
         check_example(messages, rows[i].code, i == 0);
         mem_free(moved);
         json_decref(facts);
-        json_decref(messages);
     }
 }
 
@@ -264,21 +248,18 @@ TEST(withheld)
     static const char *const named[] = {"row_sum", "another name"};
     const struct prompt_options options = {.style = "warpgym", .language = "c", .shots = 3};
     struct prompts *shared = prompts;
-    json_t *facts = prompting_problem("row_sum");
-    json_t *messages = messages_of(&options, "softmax", NULL, NULL, 0);
+    const char *reference = json_text_at(prompting_problem("row_sum"), "reference");
+    const json_t *messages = messages_of(&options, "softmax", NULL, NULL, 0);
     check_example(messages, "row_sum", true);
-    json_decref(messages);
     for (size_t i = 0; i < COUNT(named); i++) {
         prompts = prompting_open(NULL);
-        prompts_withhold(prompts, named[i], json_string_value(json_object_get(facts, "reference")));
+        prompts_withhold(prompts, named[i], reference);
         messages = messages_of(&options, "softmax", NULL, NULL, 0);
         check_example(messages, "row_sum", false);
         check_example(messages, "## Example 3: ", true);
-        json_decref(messages);
         prompts_close(prompts);
     }
     prompts = shared;
-    json_decref(facts);
 }
 
 TEST(retrieved)
@@ -303,7 +284,7 @@ TEST(retrieved)
         json_put(row, "score", json_number(0.4217));
         json_array_append_new(examples, row);
     }
-    json_t *messages = messages_of(&options, "torch/rms_norm", examples, NULL, 0);
+    const json_t *messages = messages_of(&options, "torch/rms_norm", examples, NULL, 0);
     const char *text = prompting_text(messages, 1);
     prompting_in_order(text, (const char *const[]){"## Similar Optimization Examples",
                                                    "### Example 1: Adder", "REFERENCE ONE",
@@ -312,7 +293,6 @@ TEST(retrieved)
                                                    "---", "## Task", "class Model", NULL});
     assert_null(strstr(text, "REFERENCE THREE"));
     assert_null(strstr(text, "4217")); /* no scores */
-    json_decref(messages);
     /* A worked example that was found as well is shown once, and another takes its place. */
     options.shots = 1;
     messages = messages_of(&options, "torch/softmax_rows", examples, NULL, 0);
@@ -321,7 +301,6 @@ TEST(retrieved)
     assert_non_null(strstr(text, "### Worked example 1: "));
     assert_null(strstr(text, "### Worked example 1: torch/rms_norm"));
     mem_free(code);
-    json_decref(messages);
     json_decref(examples);
 }
 
@@ -330,7 +309,7 @@ TEST(kevin_layout)
     struct prompt_options options = {.style = "kevin", .language = "triton", .thinking = true};
     struct prompt_turn turns[] = {turn_of("compile_error", 0, "FIRST CODE"),
                                   turn_of("passed", 1, "SECOND CODE")};
-    json_t *messages = messages_of(&options, "torch/rms_norm", NULL, turns, 2);
+    const json_t *messages = messages_of(&options, "torch/rms_norm", NULL, turns, 2);
     assert_int_equal(json_array_size(messages), 2);
     assert_string_equal(prompting_role(messages, 0), "system");
     assert_string_equal(prompting_role(messages, 1), "user");
@@ -346,7 +325,6 @@ TEST(kevin_layout)
     assert_null(strstr(text, "FIRST CODE"));
     assert_null(strstr(text, "SECRET THOUGHT"));
     assert_null(strstr(text, "## Error Details"));
-    json_decref(messages);
 }
 
 TEST(kevin_categories)
@@ -375,12 +353,11 @@ TEST(kevin_categories)
         bool passed = strcmp(rows[i].status, "passed") == 0;
         struct prompt_turn turn = turn_of(rows[i].status, rows[i].nth,
                                           strcmp(rows[i].status, "no_code") ? "code" : NULL);
-        json_t *messages = messages_of(&options, "torch/rms_norm", NULL, &turn, 1);
+        const json_t *messages = messages_of(&options, "torch/rms_norm", NULL, &turn, 1);
         const char *text = prompting_text(messages, 1);
         prompting_in_order(text, (const char *const[]){"## Evaluation Feedback", rows[i].shown,
                                                        "## Instructions", rows[i].guidance, NULL});
         assert_true((strstr(text, "## Error Details") == NULL) == passed);
-        json_decref(messages);
     }
 }
 
@@ -391,13 +368,12 @@ TEST(kevin_cuts_the_attempt)
     memset(code, 'k', sizeof code - 1);
     code[sizeof code - 1] = '\0';
     struct prompt_turn turn = turn_of("wrong", 0, code);
-    json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
+    const json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
     const char *text = prompting_text(messages, 1);
     const char *start = strstr(text, "kkkk");
     assert_int_equal(strspn(start, "k"), 2000);
     assert_non_null(strstr(start, "101 more bytes, left out"));
     assert_non_null(strstr(text, "element 16 of y is 0"));
-    json_decref(messages);
 }
 
 TEST(drkernel_layout)
@@ -405,7 +381,7 @@ TEST(drkernel_layout)
     struct prompt_options options = {.style = "drkernel", .language = "triton"};
     struct prompt_turn turns[] = {turn_of("wrong", 0, "ANSWER ONE"),
                                   turn_of("passed", 1, "ANSWER TWO")};
-    json_t *messages = messages_of(&options, "torch/softmax_rows", NULL, turns, 2);
+    const json_t *messages = messages_of(&options, "torch/softmax_rows", NULL, turns, 2);
     static const char *const roles[] = {"user", "assistant", "user", "assistant", "user"};
     assert_int_equal(json_array_size(messages), 5);
     for (size_t i = 0; i < 5; i++)
@@ -419,7 +395,6 @@ TEST(drkernel_layout)
     prompting_in_order(prompting_text(messages, 4),
                        (const char *const[]){"Feedback of the server", "```json",
                                              "\"speedup\": 3.1", "```", "improved", NULL});
-    json_decref(messages);
 }
 
 /* Whatever happened, the feedback is one JSON object with KernelGYM's names. */
@@ -453,7 +428,7 @@ TEST(warpgym_feedback)
     struct prompt_options options = {.style = "warpgym", .language = "c", .thinking = true};
     struct prompt_turn turns[] = {turn_of("passed", 1, "GOOD CODE"), turn_of("wrong", 0, "BAD"),
                                   turn_of("violation", 0, "WORSE")};
-    json_t *messages = messages_of(&options, "softmax", NULL, turns, 3);
+    const json_t *messages = messages_of(&options, "softmax", NULL, turns, 3);
     assert_int_equal(json_array_size(messages), 8);
     assert_string_equal(prompting_text(messages, 2), "GOOD CODE");
     prompting_in_order(prompting_text(messages, 3),
@@ -469,7 +444,6 @@ TEST(warpgym_feedback)
     prompting_in_order(prompting_text(messages, 7),
                        (const char *const[]){"# Attempt 3", "Violation H08: x was changed",
                                              "Warning H41", "3: violation", NULL});
-    json_decref(messages);
 }
 
 /* A conversation only grows: what was shown stays as it was, word for word. */
@@ -483,16 +457,14 @@ TEST(history_grows)
                                         .facts = json_array_get(all, i + 5)};
     for (size_t s = 0; s < COUNT(styles); s += 2) {
         struct prompt_options options = {.style = styles[s], .language = "c", .shots = 1};
-        json_t *before = messages_of(&options, "softmax", NULL, NULL, 0);
+        const json_t *before = messages_of(&options, "softmax", NULL, NULL, 0);
         for (size_t count = 1; count <= 8; count++) {
-            json_t *messages = messages_of(&options, "softmax", NULL, turns, count);
+            const json_t *messages = messages_of(&options, "softmax", NULL, turns, count);
             assert_int_equal(json_array_size(messages), json_array_size(before) + 2);
             for (size_t i = 0; i < json_array_size(before); i++)
                 assert_true(json_equal(json_array_get(messages, i), json_array_get(before, i)));
-            json_decref(before);
             before = messages;
         }
-        json_decref(before);
     }
 }
 
@@ -507,7 +479,7 @@ TEST(hostile_answers)
             struct prompt_turn turn = turn_of("wrong", 0, answers[i] && *answers[i] ? "x" : NULL);
             turn.answer = turn.thought = answers[i];
             turn.code = i < 2 ? answers[i] : turn.code;
-            json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
+            const json_t *messages = messages_of(&options, "softmax", NULL, &turn, 1);
             size_t count = json_array_size(messages);
             bool last_only = strcmp(styles[s], "kevin") == 0;
             assert_int_equal(count, strcmp(styles[s], "warpgym") == 0 ? 4 : last_only ? 2 : 3);
@@ -517,7 +489,6 @@ TEST(hostile_answers)
             if (i == 2 && !last_only)
                 assert_string_equal(prompting_text(messages, count - 2),
                                     "(An answer without code.)");
-            json_decref(messages);
         }
 }
 
@@ -539,7 +510,7 @@ TEST(options)
         {{.style = "kevin", .language = "triton"},
          "problem 'softmax' is a native one, and triton solves PyTorch ones"},
     };
-    json_t *facts = prompting_problem("softmax");
+    const json_t *facts = prompting_problem("softmax");
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         json_t *messages;
@@ -550,5 +521,4 @@ TEST(options)
         if (!strstr(err.text, rows[i].error))
             fail_msg("'%s', not '%s'", err.text, rows[i].error);
     }
-    json_decref(facts);
 }

@@ -13,7 +13,7 @@
 #define RETRIEVED 3
 
 static struct prompts *prompts;
-static json_t *specimens, *problem, *retrieved;
+static json_t *retrieved;
 static char answers[TURNS][1600], codes[TURNS][32];
 static struct prompt_turn turns[TURNS];
 
@@ -29,7 +29,7 @@ static void make_turns(void)
         turns[i] = (struct prompt_turn){
             .answer = answers[i],
             .code = codes[i],
-            .facts = prompting_facts(specimens, i % 2 ? "wrong" : "passed", 0),
+            .facts = prompting_facts(i % 2 ? "wrong" : "passed", 0),
         };
     }
 }
@@ -37,8 +37,6 @@ static void make_turns(void)
 FIXTURE(setup)
 {
     prompts = prompting_open(NULL);
-    specimens = prompting_specimens();
-    problem = prompting_problem("softmax");
     retrieved = json_array();
     for (size_t i = 0; i < RETRIEVED; i++) {
         char text[300];
@@ -56,8 +54,6 @@ FIXTURE(setup)
 FIXTURE(teardown)
 {
     prompts_close(prompts);
-    json_decref(specimens);
-    json_decref(problem);
     json_decref(retrieved);
     return 0;
 }
@@ -71,8 +67,8 @@ static int messages_of(const char *style, int64_t budget, size_t count, json_t *
                                      .language = "c",
                                      .shots = 2,
                                      .token_budget = budget};
-    return prompts_messages(prompts, &options, problem, NULL, retrieved, turns, count, messages,
-                            err);
+    return prompts_messages(prompts, &options, prompting_problem("softmax"), NULL, retrieved, turns,
+                            count, messages, err);
 }
 
 static int64_t tokens_of(const char *style, size_t count)

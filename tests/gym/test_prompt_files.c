@@ -1,7 +1,4 @@
 /* A user's own templates: what they replace and add, and what is said of those that are broken. */
-#include "base/file.h"
-#include "base/json.h"
-#include "base/mem.h"
 #include "gym/gym_settings.h"
 #include "gym/prompt/prompt.h"
 
@@ -9,64 +6,31 @@
 #include "../support/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-static char *root;
-static json_t *specimens, *problem;
-
-FIXTURE(setup)
-{
-    specimens = prompting_specimens();
-    problem = prompting_problem("relu");
-    root = support_directory();
-    return 0;
-}
-
-FIXTURE(teardown)
-{
-    json_decref(specimens);
-    json_decref(problem);
-    return 0;
-}
-
-TEST_GROUP(setup, teardown);
 
 struct put {
     const char *name, *text;
 };
 
-/* A directory with these files alone. */
+static char *root; /* a directory with these files alone */
+
 static void put_all(const struct put *files)
 {
-    struct err err;
-    file_remove_tree(root);
-    assert_int_equal(file_make_directories(root, 0755, &err), 0);
-    for (; files->name; files++) {
-        char *path = mem_printf("%s/%s", root, files->name);
-        char *slash = strrchr(path, '/');
-        *slash = '\0';
-        assert_int_equal(file_make_directories(path, 0755, &err), 0);
-        *slash = '/';
-        assert_int_equal(file_write_atomic(path, files->text, strlen(files->text), 0644, &err), 0);
-        mem_free(path);
-    }
+    root = support_directory();
+    for (; files->name; files++)
+        support_write(root, files->name, files->text);
 }
 
-static json_t *messages_of(const struct prompts *prompts, const char *style, const char *language,
-                           size_t count)
+static const json_t *messages_of(const struct prompts *prompts, const char *style,
+                                 const char *language, size_t count)
 {
     struct prompt_turn turns[4];
     struct prompt_options options = {.style = style, .language = language, .shots = 1};
-    struct err err;
-    json_t *messages;
     for (size_t i = 0; i < count; i++)
         turns[i] = (struct prompt_turn){.answer = &"0123"[i],
                                         .code = "code",
-                                        .facts = prompting_facts(specimens, "wrong", 0)};
-    assert_ok(prompts_messages(prompts, &options, problem, NULL, NULL, turns, count, &messages,
-                               &err),
-              &err);
-    return messages;
+                                        .facts = prompting_facts("wrong", 0)};
+    return prompting_messages(prompts, &options, prompting_problem("relu"), NULL, NULL, turns,
+                              count);
 }
 
 TEST(replaces_one_file)
@@ -80,10 +44,9 @@ TEST(replaces_one_file)
                              {"README.md", "{{"},
                              {NULL, NULL}});
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = messages_of(prompts, "warpgym", "c", 0);
+    const json_t *messages = messages_of(prompts, "warpgym", "c", 0);
     assert_string_equal(prompting_text(messages, 0), "I am C.\nAnd more.");
     assert_non_null(strstr(prompting_text(messages, 1), "# Task: `relu`")); /* ours */
-    json_decref(messages);
     struct buf out;
     buf_init(&out, 4096);
     assert_int_equal(prompts_describe(prompts, &out), 2);
@@ -98,10 +61,9 @@ TEST(takes_a_message_away)
 {
     put_all((const struct put[]){{"warpgym/system.txt", "{{! none }}\n"}, {NULL, NULL}});
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = messages_of(prompts, "warpgym", "c", 1);
+    const json_t *messages = messages_of(prompts, "warpgym", "c", 1);
     assert_int_equal(json_array_size(messages), 3);
     assert_string_equal(prompting_role(messages, 0), "user");
-    json_decref(messages);
     prompts_close(prompts);
 }
 
@@ -116,14 +78,13 @@ TEST(style_of_its_own)
         {NULL, NULL},
     });
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = messages_of(prompts, "mine", "c", 4);
+    const json_t *messages = messages_of(prompts, "mine", "c", 4);
     assert_int_equal(json_array_size(messages), 5);
     assert_string_equal(prompting_text(messages, 0),
                         "Do relu: a C function `solution` like row_sum");
     assert_string_equal(prompting_text(messages, 1), "23"); /* turns 0 and 1 are not shown */
     assert_string_equal(prompting_text(messages, 2), "2 out, 3 shown: wrong c code");
     assert_string_equal(prompting_text(messages, 4), "0 out, 4 shown: wrong c code");
-    json_decref(messages);
     prompts_close(prompts);
 }
 
@@ -143,13 +104,11 @@ TEST(language_of_its_own)
     });
     struct prompts *prompts = prompting_open(root);
     struct err err;
-    json_t *messages = messages_of(prompts, "warpgym", "opencl", 0);
+    const json_t *messages = messages_of(prompts, "warpgym", "opencl", 0);
     prompting_in_order(prompting_text(messages, 1),
                        (const char *const[]){"```c\nREFERENCE {{\n```", "```c\n__kernel\n```",
                                              "Write OpenCL.", "an OpenCL kernel", NULL});
-    if (prompts_try(prompts, &err) < 0) /* every style has what it needs */
-        fail_msg("%s", err.text);
-    json_decref(messages);
+    assert_ok(prompts_try(prompts, &err), &err); /* every style has what it needs */
     prompts_close(prompts);
 }
 
@@ -162,11 +121,10 @@ TEST(language_of_the_table)
         {NULL, NULL},
     });
     struct prompts *prompts = prompting_open(root);
-    json_t *messages = messages_of(prompts, "warpgym", "cpp", 0);
+    const json_t *messages = messages_of(prompts, "warpgym", "cpp", 0);
     prompting_in_order(prompting_text(messages, 1),
                        (const char *const[]){"extern \"C\"", "Hints in Modern C++, cpp.",
                                              "a Modern C++ function `solution`", NULL});
-    json_decref(messages);
     prompts_close(prompts);
 }
 

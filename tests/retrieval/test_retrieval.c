@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define MODULE(name, body)                                                                         \
     "import torch\nfrom torch import nn\n\n\nclass " name "(nn.Module):\n"                         \
@@ -62,12 +61,10 @@ static const struct pair pairs[] = {
      0},
 };
 
-struct fixture {
-    char *directory, *index, *source;
-    struct settings settings;
-};
+static char *directory, *index_path, *source_path; /* of all tests */
+static struct settings settings;
 
-static void write_pairs(struct fixture *fixture, const struct pair *list, size_t count)
+static void write_pairs(const struct pair *list, size_t count)
 {
     struct buf out;
     struct err err;
@@ -83,43 +80,58 @@ static void write_pairs(struct fixture *fixture, const struct pair *list, size_t
         assert_int_equal(json_line_write(line, &out, &err), 0);
         json_decref(line);
     }
-    assert_int_equal(file_write_atomic(fixture->source, out.data, out.len, 0644, &err), 0);
+    assert_int_equal(file_write_atomic(source_path, out.data, out.len, 0644, &err), 0);
     buf_deinit(&out);
 }
 
-static int build(struct fixture *fixture, const _Atomic int *cancelled, struct err *err)
+static int build(const char *path, const _Atomic int *cancelled, struct err *err)
 {
-    const struct index_source source = {fixture->source, NULL};
-    const struct index_build wanted = {.directory = fixture->index,
+    const struct index_source source = {source_path, NULL};
+    const struct index_build wanted = {.directory = path,
                                        .sources = &source,
                                        .source_count = 1,
-                                       .settings = &fixture->settings,
+                                       .settings = &settings,
                                        .cancelled = cancelled};
     return index_build(&wanted, err);
 }
 
 FIXTURE(begin)
 {
-    struct fixture *fixture = mem_alloc(sizeof *fixture);
     struct err err;
-    fixture->directory = support_directory();
-    fixture->index = support_text("%s/index?#1", fixture->directory);
-    fixture->source = support_text("%s/pairs.jsonl", fixture->directory);
-    settings_init(&fixture->settings);
-    write_pairs(fixture, pairs, COUNT(pairs));
-    *state = fixture;
-    return build(fixture, NULL, &err);
+    directory = support_directory();
+    index_path = support_text("%s/index?#1", directory);
+    source_path = support_text("%s/pairs.jsonl", directory);
+    settings_init(&settings);
+    write_pairs(pairs, COUNT(pairs));
+    return build(index_path, NULL, &err);
 }
 
 FIXTURE(end)
 {
-    struct fixture *fixture = *state;
-    settings_deinit(&fixture->settings);
-    mem_free(fixture);
+    settings_deinit(&settings);
     return 0;
 }
 
 TEST_GROUP(begin, end);
+
+static struct retrieval *open_index(const char *path)
+{
+    struct retrieval *retrieval;
+    struct err err;
+    assert_ok(retrieval_open(&retrieval, path, &settings, &err), &err);
+    return retrieval;
+}
+
+/* The path of another index, of these pairs. */
+static char *build_of(const char *name, const struct pair *list, size_t count)
+{
+    char *path = support_text("%s/%s", directory, name);
+    struct err err;
+    write_pairs(list, count);
+    assert_ok(build(path, NULL, &err), &err);
+    write_pairs(pairs, COUNT(pairs));
+    return path;
+}
 
 /* "name/language name/language " of what is found. */
 static void find(struct retrieval *retrieval, const struct retrieval_query *query, char *text,
@@ -129,8 +141,7 @@ static void find(struct retrieval *retrieval, const struct retrieval_query *quer
     struct err err;
     size_t i;
     text[0] = '\0';
-    if (retrieval_search(retrieval, query, &examples, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(retrieval_search(retrieval, query, &examples, &err), &err);
     json_array_foreach(examples, i, example)
     {
         size_t used = strlen(text);
@@ -165,10 +176,7 @@ TEST(finds)
         {{.text = "\" OR ) * { near: \x01", .count = 9}, ""},
         {{.text = "matmul", .count = 0}, ""},
     };
-    struct fixture *fixture = *state;
-    struct retrieval *retrieval;
-    struct err err;
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    struct retrieval *retrieval = open_index(index_path);
     for (size_t i = 0; i < COUNT(rows); i++) {
         char found[512];
         find(retrieval, &rows[i].query, found, sizeof found);
@@ -180,15 +188,12 @@ TEST(finds)
 
 TEST(unguarded)
 {
-    struct fixture *fixture = *state;
     struct retrieval_query query = {.text = SOFTMAX,
                                     .title = "softmax",
                                     .count = 9,
                                     .unguarded = true};
-    struct retrieval *retrieval;
-    struct err err;
     char found[512];
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    struct retrieval *retrieval = open_index(index_path);
     find(retrieval, &query, found, sizeof found);
     assert_non_null(strstr(found, "ours/triton "));
     assert_non_null(strstr(found, "stranger/triton "));
@@ -198,7 +203,6 @@ TEST(unguarded)
 /* What gives a withheld problem away is never shown, whatever is asked. */
 TEST(withheld)
 {
-    struct fixture *fixture = *state;
     static const struct retrieval_query withheld[] = {
         {.text = SOFTMAX, .title = "softmax", .problem_id = "level1/23"},
         {.text = "nothing like it", .title = "another", .problem_id = "level1/23"},
@@ -208,9 +212,8 @@ TEST(withheld)
     const struct retrieval_query query = {.text = LOG_SOFTMAX, .title = "softmax", .count = 9};
     char found[512];
     for (size_t i = 0; i < COUNT(withheld); i++) {
-        struct retrieval *retrieval;
         struct err err;
-        assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+        struct retrieval *retrieval = open_index(index_path);
         find(retrieval, &query, found, sizeof found);
         assert_non_null(strstr(found, "thief/triton "));
         assert_int_equal(retrieval_withhold(retrieval, &withheld[i], &err), 0);
@@ -226,12 +229,10 @@ TEST(withheld)
 /* Of two solutions of one reference, the faster; all that an example has. */
 TEST(whole_example)
 {
-    struct fixture *fixture = *state;
     struct retrieval_query query = {.text = "log_softmax", .language = "triton", .count = 1};
-    struct retrieval *retrieval;
     json_t *examples;
     struct err err;
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    struct retrieval *retrieval = open_index(index_path);
     assert_int_equal(retrieval_search(retrieval, &query, &examples, &err), 0);
     const json_t *example = json_array_get(examples, 0);
     static const char *const texts[][2] = {{"name", "log_softmax"},
@@ -268,11 +269,8 @@ static void *search_often(void *context)
 
 TEST(threads)
 {
-    struct fixture *fixture = *state;
-    struct retrieval *retrieval;
     pthread_t threads[4];
-    struct err err;
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    struct retrieval *retrieval = open_index(index_path);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, search_often, retrieval), 0);
     for (size_t i = 0; i < 4; i++) {
@@ -287,43 +285,31 @@ TEST(threads)
 TEST(rare_language)
 {
     enum { MANY = 3000 };
-    struct fixture *fixture = *state;
     struct pair *many = mem_alloc((MANY + 1) * sizeof *many);
     char(*texts)[256] = mem_alloc((MANY + 1) * sizeof *texts);
     struct retrieval_query query = {
         .text = MATMUL, .title = "matmul", .language = "cuda", .count = 3, .unguarded = true};
-    struct retrieval *retrieval;
-    struct err err;
     char found[512];
     for (size_t i = 0; i <= MANY; i++) {
         snprintf(texts[i], sizeof texts[i], "%s# %zu\n", MATMUL, i);
         many[i] = (struct pair){"matmul", i == MANY ? "cuda" : "triton", "", texts[i], texts[i], 0};
     }
-    char *kept = fixture->index;
-    fixture->index = support_text("%s/many", fixture->directory);
-    write_pairs(fixture, many, MANY + 1);
-    assert_int_equal(build(fixture, NULL, &err), 0);
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    char *path = build_of("many", many, MANY + 1);
+    struct retrieval *retrieval = open_index(path);
     find(retrieval, &query, found, sizeof found);
     assert_string_equal(found, "matmul/cuda ");
     retrieval_close(retrieval);
-    fixture->index = kept;
-    write_pairs(fixture, pairs, COUNT(pairs));
     mem_free(texts);
     mem_free(many);
 }
 
 TEST(duplicates_and_stats)
 {
-    struct fixture *fixture = *state;
     struct pair twice[] = {pairs[0], pairs[0], pairs[7], pairs[6]};
     struct err err;
     json_t *stats;
-    char *kept = fixture->index;
-    fixture->index = support_text("%s/twice", fixture->directory);
-    write_pairs(fixture, twice, 4);
-    assert_int_equal(build(fixture, NULL, &err), 0);
-    assert_int_equal(index_stats(fixture->index, &stats, &err), 0);
+    char *path = build_of("twice", twice, COUNT(twice));
+    assert_ok(index_stats(path, &stats, &err), &err);
     const json_t *source = json_array_get(json_object_get(stats, "sources"), 0);
     assert_int_equal(json_integer_value(json_object_get(stats, "examples")), 3);
     assert_int_equal(json_integer_value(json_object_get(stats, "references")), 2);
@@ -334,54 +320,42 @@ TEST(duplicates_and_stats)
     assert_int_equal(json_integer_value(json_object_get(languages, "cuda")), 1);
     assert_true(json_is_null(json_object_get(stats, "embeddings")));
     json_decref(stats);
-    fixture->index = kept;
-    write_pairs(fixture, pairs, COUNT(pairs));
 }
 
 /* A build that fails leaves the old index, and nothing beside it. */
 TEST(failed_builds)
 {
-    struct fixture *fixture = *state;
     const _Atomic int cancelled = 1;
-    struct retrieval *retrieval;
     struct err err;
-    assert_int_equal(build(fixture, &cancelled, &err), ERR_CANCELLED);
-    assert_int_equal(file_write_atomic(fixture->source, "{}\n", 3, 0644, &err), 0);
-    assert_int_equal(build(fixture, NULL, &err), ERR_INPUT);
+    assert_int_equal(build(index_path, &cancelled, &err), ERR_CANCELLED);
+    assert_int_equal(file_write_atomic(source_path, "{}\n", 3, 0644, &err), 0);
+    assert_int_equal(build(index_path, NULL, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "no examples in"));
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
-    retrieval_close(retrieval);
-    write_pairs(fixture, pairs, COUNT(pairs));
+    retrieval_close(open_index(index_path));
+    write_pairs(pairs, COUNT(pairs));
 }
 
 /* Not an index: another directory, another file, a newer format, a broken one. */
 TEST(other_directories)
 {
-    struct fixture *fixture = *state;
     struct retrieval *retrieval;
     struct index_db db;
     struct err err;
-    char *kept = fixture->index;
-    char *file = support_text("%s/other/" INDEX_FILE, fixture->directory);
-    fixture->index = support_text("%s/other", fixture->directory);
-    assert_int_equal(retrieval_open(&retrieval, "", &fixture->settings, &err), ERR_INPUT);
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
-                     ERR_MISSING);
-    assert_int_equal(file_make_directories(fixture->index, 0755, &err), 0);
+    char *path = support_text("%s/other", directory), *file = support_text("%s/" INDEX_FILE, path);
+    assert_int_equal(retrieval_open(&retrieval, "", &settings, &err), ERR_INPUT);
+    assert_int_equal(retrieval_open(&retrieval, path, &settings, &err), ERR_MISSING);
+    assert_int_equal(file_make_directories(path, 0755, &err), 0);
     assert_int_equal(file_write_atomic(file, "no database, but long enough to be one", 38, 0644,
                                        &err),
                      0);
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
-                     ERR_INPUT);
-    assert_int_equal(build(fixture, NULL, &err), ERR_INPUT); /* it is somebody's */
+    assert_int_equal(retrieval_open(&retrieval, path, &settings, &err), ERR_INPUT);
+    assert_int_equal(build(path, NULL, &err), ERR_INPUT); /* it is somebody's */
     assert_true(file_exists(file));
-    file_remove_tree(fixture->index);
-    assert_int_equal(file_make_directories(fixture->index, 0755, &err), 0);
-    assert_int_equal(index_db_create(&db, fixture->index, &err), 0);
+    file_remove_tree(path);
+    assert_int_equal(file_make_directories(path, 0755, &err), 0);
+    assert_int_equal(index_db_create(&db, path, &err), 0);
     assert_int_equal(index_db_run(&db, "pragma user_version = 99", &err), 0);
     index_db_close(&db);
-    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
-                     ERR_UNSUPPORTED);
-    assert_int_equal(build(fixture, NULL, &err), 0); /* it is ours */
-    fixture->index = kept;
+    assert_int_equal(retrieval_open(&retrieval, path, &settings, &err), ERR_UNSUPPORTED);
+    assert_int_equal(build(path, NULL, &err), 0); /* it is ours */
 }

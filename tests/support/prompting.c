@@ -1,6 +1,5 @@
 #include "prompting.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -17,39 +16,47 @@ struct prompts *prompting_open(const char *directory)
         assert_int_equal(settings_set(&settings, "prompts.path", directory, ORIGIN_COMMAND_LINE,
                                       &err),
                          0);
-    if (prompts_open(&prompts, &settings, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(prompts_open(&prompts, &settings, &err), &err);
     settings_deinit(&settings);
     return prompts;
 }
 
-json_t *prompting_specimens(void)
+static json_t *keep(json_t *value)
 {
+    static json_t *kept;
+    kept = kept ? kept : json_array();
+    json_array_append_new(kept, value);
+    return value;
+}
+
+const json_t *prompting_specimens(void)
+{
+    static json_t *specimens;
     struct err err;
+    if (specimens)
+        return specimens;
     char *directory = paths_prompts(&err);
-    json_t *specimens = NULL;
     assert_non_null(directory);
     char *path = mem_printf("%s/specimens/specimens.json", directory);
     assert_ok(json_file_read(path, (size_t)1 << 20, &specimens, &err), &err);
     mem_free(path);
     mem_free(directory);
-    return specimens;
+    return keep(specimens);
 }
 
-const json_t *prompting_facts(const json_t *specimens, const char *status, size_t nth)
+const json_t *prompting_facts(const char *status, size_t nth)
 {
-    const json_t *list = json_object_get(specimens, "facts");
+    const json_t *list = json_object_get(prompting_specimens(), "facts");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *facts = json_array_get(list, i);
-        const char *its = json_string_value(json_object_get(facts, "status"));
-        if (its && strcmp(its, status) == 0 && nth-- == 0)
+        if (strcmp(json_text_at(facts, "status"), status) == 0 && nth-- == 0)
             return facts;
     }
     fail_msg("no specimen has the status %s", status);
     return NULL;
 }
 
-json_t *prompting_problem(const char *id)
+const json_t *prompting_problem(const char *id)
 {
     struct paths_list search_paths;
     struct problem problem;
@@ -59,7 +66,20 @@ json_t *prompting_problem(const char *id)
     json_t *facts = prompt_problem(&problem);
     problem_deinit(&problem);
     paths_list_deinit(&search_paths);
-    return facts;
+    return keep(facts);
+}
+
+const json_t *prompting_messages(const struct prompts *prompts,
+                                 const struct prompt_options *options, const json_t *problem,
+                                 const json_t *device, const json_t *examples,
+                                 const struct prompt_turn *turns, size_t count)
+{
+    json_t *messages;
+    struct err err;
+    assert_ok(prompts_messages(prompts, options, problem, device, examples, turns, count, &messages,
+                               &err),
+              &err);
+    return keep(messages);
 }
 
 static const char *member(const json_t *messages, size_t index, const char *key)

@@ -5,12 +5,19 @@
 
 /* Ours, or with a user's directory before them; fails the test otherwise. */
 struct prompts *prompting_open(const char *directory);
-/* prompts/specimens/specimens.json; the test's. */
-json_t *prompting_specimens(void);
-/* The facts of a specimen with that status, borrowed; `nth` of those, from 0. */
-const json_t *prompting_facts(const json_t *specimens, const char *status, size_t nth);
-/* One of our problems; the test's. */
-json_t *prompting_problem(const char *id);
+/* What these return is kept until the program ends. */
+
+/* prompts/specimens/specimens.json. */
+const json_t *prompting_specimens(void);
+/* The facts of a specimen with that status; `nth` of those, from 0. */
+const json_t *prompting_facts(const char *status, size_t nth);
+/* The facts of one of our problems. */
+const json_t *prompting_problem(const char *id);
+/* prompts_messages; fails the test where there are none. */
+const json_t *prompting_messages(const struct prompts *prompts,
+                                 const struct prompt_options *options, const json_t *problem,
+                                 const json_t *device, const json_t *examples,
+                                 const struct prompt_turn *turns, size_t count);
 
 /* Of message `index`; fails the test where there is none. */
 const char *prompting_role(const json_t *messages, size_t index);

@@ -7,6 +7,5 @@
 static inline void set(struct settings *settings, const char *assignment)
 {
     struct err err = {0};
-    if (settings_assign(settings, assignment, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(settings_assign(settings, assignment, &err), &err);
 }

@@ -18,11 +18,11 @@
 #define BIG_BYTES ((size_t)1 << 20)
 #define BOUND_S 60 /* no slow machine reaches it; a hang does */
 
-struct world {
+static struct {
     struct http_fixture server;
     _Atomic int busy;                     /* so many times, then it is not */
     _Atomic(struct http_waiter *) waiter; /* of the last request to be silent at */
-};
+} world;
 
 static void echo(void *context, struct http_request *request, struct http_response *response)
 {
@@ -36,8 +36,7 @@ static void echo(void *context, struct http_request *request, struct http_respon
 
 static void busy(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
-    if (world->busy-- > 0)
+    if (world.busy-- > 0)
         http_refuse_for(response, 503, 1, "busy", "the queue is full");
     else
         http_set_json(response, json_pack("{s:b}", "ok", 1));
@@ -46,21 +45,18 @@ static void busy(void *context, struct http_request *request, struct http_respon
 static void big(void *context, struct http_request *request, struct http_response *response)
 {
     char *bytes = mem_alloc(BIG_BYTES);
-    (void)context, (void)request;
     memset(bytes, ' ', BIG_BYTES);
     http_set_taken(response, "application/json", bytes, BIG_BYTES);
 }
 
 static void away(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
     http_set_status(response, 302);
     http_set_header(response, "Location", "http://127.0.0.2:1/");
 }
 
 static void late(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
     http_set_status(response, 200);
 }
 
@@ -70,12 +66,11 @@ static void release(void *context)
 
 static void silent(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
     struct http_wait wait = {.timeout_ms = BOUND_S * 1000,
                              .late = late,
                              .release = release,
-                             .context = world};
-    world->waiter = http_postpone(request, &wait);
+                             .context = NULL};
+    world.waiter = http_postpone(request, &wait);
 }
 
 static const struct http_route routes[] = {
@@ -88,19 +83,15 @@ static const struct http_route routes[] = {
 
 FIXTURE(begin)
 {
-    struct world *world = mem_alloc(sizeof *world);
-    *state = world;
-    return http_fixture_begin(&world->server, routes, COUNT(routes), world);
+    return http_fixture_begin(&world.server, routes, COUNT(routes), NULL);
 }
 
 FIXTURE(end)
 {
-    struct world *world = *state;
-    int result = http_fixture_stop(&world->server);
-    if (world->waiter)
-        http_drop(world->waiter);
-    http_fixture_free(&world->server);
-    mem_free(world);
+    int result = http_fixture_stop(&world.server);
+    if (world.waiter)
+        http_drop(world.waiter);
+    http_fixture_free(&world.server);
     return result;
 }
 
@@ -118,15 +109,13 @@ static struct http_client *open_client(const char *url, int64_t timeout_ms, int6
                                           .cancelled = cancelled};
     struct http_client *client;
     struct err err = {0};
-    if (http_client_open(&client, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(http_client_open(&client, &options, &err), &err);
     return client;
 }
 
-static struct http_client *client_of(const struct world *world, int64_t timeout_ms,
-                                     int64_t retry_budget_ms)
+static struct http_client *client_of(int64_t timeout_ms, int64_t retry_budget_ms)
 {
-    char *url = mem_printf("%s/p//", http_address(world->server.http));
+    char *url = mem_printf("%s/p//", http_address(world.server.http));
     struct http_client *client = open_client(url, timeout_ms, retry_budget_ms, NULL);
     mem_free(url);
     return client;
@@ -152,7 +141,7 @@ TEST(methods)
         {"DELETE", "/echo/%21..", NULL, HTTP_DELETE, "/p/echo/!.."},
         {"GET", "/echo/a", NULL, HTTP_GET, "/p/echo/a"},
     };
-    struct http_client *client = client_of(*state, 10000, 0);
+    struct http_client *client = client_of(10000, 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_call call = {.method = rows[i].method,
                                         .target = rows[i].target,
@@ -179,12 +168,11 @@ TEST(methods)
 
 TEST(asks_again)
 {
-    struct world *world = *state;
-    struct http_client *client = client_of(world, 10000, BOUND_S * 1000);
+    struct http_client *client = client_of(10000, BOUND_S * 1000);
     struct http_client_answer answer;
     struct err err;
     int64_t begun_ns = clock_now_ns();
-    world->busy = 2;
+    world.busy = 2;
     assert_int_equal(get(client, "/busy", 4096, &answer, &err), 0);
     assert_int_equal(answer.status, 200);
     assert_int_equal(answer.asked, 3);
@@ -192,20 +180,20 @@ TEST(asks_again)
     http_client_answer_deinit(&answer);
     http_client_close(client);
     /* With the retry budget spent, the refusal is the answer. */
-    client = client_of(world, 10000, 0);
-    world->busy = 2;
+    client = client_of(10000, 0);
+    world.busy = 2;
     assert_int_equal(get(client, "/busy", 4096, &answer, &err), 0);
     assert_int_equal(answer.asked, 1);
     assert_int_equal(http_client_refusal(client, &answer, &err), ERR_IO);
     assert_non_null(strstr(err.text, "the queue is full (503)"));
     http_client_answer_deinit(&answer);
     http_client_close(client);
-    world->busy = 0;
+    world.busy = 0;
 }
 
 TEST(bounds)
 {
-    struct http_client *client = client_of(*state, 300, 0);
+    struct http_client *client = client_of(300, 0);
     struct http_client_answer answer;
     assert_int_equal(get(client, "/big", BIG_BYTES, &answer, NULL), 0);
     assert_int_equal(answer.bytes, BIG_BYTES);
@@ -231,7 +219,7 @@ TEST(refusals)
         {"/nowhere", 404, ERR_MISSING, "(404)"},
         {"/echo/%FF", 400, ERR_INPUT, "(400)"},
     };
-    struct http_client *client = client_of(*state, 10000, 0);
+    struct http_client *client = client_of(10000, 0);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_answer answer;
         struct err err;
@@ -335,16 +323,15 @@ TEST(no_server)
 TEST(cancel)
 {
     static const char *const targets[] = {"/p/silent", "/p/busy"};
-    struct world *world = *state;
-    world->busy = 1000;
+    world.busy = 1000;
     for (size_t i = 0; i < 2; i++) {
         _Atomic int cancelled = 0;
         struct http_client_answer answer;
         int64_t begun_ns = clock_now_ns();
-        if (world->waiter)
-            http_drop(world->waiter);
-        world->waiter = NULL;
-        struct http_client *client = open_client(http_address(world->server.http), BOUND_S * 2000,
+        if (world.waiter)
+            http_drop(world.waiter);
+        world.waiter = NULL;
+        struct http_client *client = open_client(http_address(world.server.http), BOUND_S * 2000,
                                                  BOUND_S * 2000, &cancelled);
         pthread_t thread = support_set_after(&cancelled, 50);
         assert_int_equal(get(client, targets[i], 4096, &answer, NULL), ERR_CANCELLED);
@@ -353,7 +340,7 @@ TEST(cancel)
         http_client_answer_deinit(&answer);
         http_client_close(client);
     }
-    world->busy = 0;
+    world.busy = 0;
 }
 
 TEST(addresses)

@@ -5,14 +5,13 @@
 #include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/mem.h"
 
 #define JOBS 230
 
-struct world {
+static struct {
     struct http_fixture server;
     _Atomic int batches, singles, cancelled, refuse, never, largest;
-};
+} world;
 
 static json_t *evaluation(const char *id, const char *state)
 {
@@ -20,19 +19,18 @@ static json_t *evaluation(const char *id, const char *state)
                      "passed");
 }
 
-static bool is_bad(const struct world *world, const json_t *request)
+static bool is_bad(const json_t *request)
 {
-    return world->refuse && json_is_true(json_object_get(request, "bad"));
+    return world.refuse && json_is_true(json_object_get(request, "bad"));
 }
 
 static void put_one(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
     const json_t *body = http_json(request, response);
     if (!body)
         return;
-    world->singles++;
-    if (is_bad(world, body)) {
+    world.singles++;
+    if (is_bad(body)) {
         http_refuse(response, 400, "bad", "no such problem");
         return;
     }
@@ -42,16 +40,15 @@ static void put_one(void *context, struct http_request *request, struct http_res
 
 static void put_many(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
     const json_t *body = http_json(request, response);
     if (!body)
         return;
     const json_t *items = json_object_get(body, "evaluations");
     int count = (int)json_array_size(items);
-    world->batches++;
-    world->largest = count > world->largest ? count : world->largest;
+    world.batches++;
+    world.largest = count > world.largest ? count : world.largest;
     for (int i = 0; i < count; i++)
-        if (is_bad(world, json_array_get(items, (size_t)i))) {
+        if (is_bad(json_array_get(items, (size_t)i))) {
             http_refuse(response, 400, "bad", "evaluations[%d]: no such problem", i);
             return;
         }
@@ -61,15 +58,13 @@ static void put_many(void *context, struct http_request *request, struct http_re
 
 static void get_one(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
     http_set_json(response,
-                  evaluation(http_parameter(request, "id"), world->never ? "running" : "done"));
+                  evaluation(http_parameter(request, "id"), world.never ? "running" : "done"));
 }
 
 static void cancel(void *context, struct http_request *request, struct http_response *response)
 {
-    struct world *world = context;
-    world->cancelled++;
+    world.cancelled++;
     http_set_json(response, json_object());
 }
 
@@ -82,17 +77,13 @@ static const struct http_route routes[] = {
 
 FIXTURE(begin)
 {
-    struct world *world = mem_alloc(sizeof *world);
-    *state = world;
-    return http_fixture_begin(&world->server, routes, COUNT(routes), world);
+    return http_fixture_begin(&world.server, routes, COUNT(routes), NULL);
 }
 
 FIXTURE(end)
 {
-    struct world *world = *state;
-    int result = http_fixture_stop(&world->server);
-    http_fixture_free(&world->server);
-    mem_free(world);
+    int result = http_fixture_stop(&world.server);
+    http_fixture_free(&world.server);
     return result;
 }
 
@@ -131,8 +122,7 @@ static void tick(void *context)
     seen->cancelled = seen->cancel_at_tick;
 }
 
-static int run(struct world *world, struct seen *seen, size_t count, size_t at_once,
-               struct err *err)
+static int run(struct seen *seen, size_t count, size_t at_once, struct err *err)
 {
     struct remote_work work = {.count = count,
                                .max_in_flight = at_once,
@@ -141,8 +131,8 @@ static int run(struct world *world, struct seen *seen, size_t count, size_t at_o
                                .refuse = refuse,
                                .tick = tick,
                                .context = seen};
-    world->batches = world->singles = world->cancelled = world->largest = 0;
-    return remote_batch_run(&world->server.settings, http_address(world->server.http), &work,
+    world.batches = world.singles = world.cancelled = world.largest = 0;
+    return remote_batch_run(&world.server.settings, http_address(world.server.http), &work,
                             &seen->cancelled, err);
 }
 
@@ -152,27 +142,25 @@ TEST(all)
         size_t count, at_once;
         int largest;
     } rows[] = {{0, 0, 0}, {1, 0, 1}, {JOBS, 0, LIMIT_CLIENT_BATCH_JOBS}, {JOBS, 9, 9}};
-    struct world *world = *state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct seen seen = {0};
         struct err err = {0};
-        if (run(world, &seen, rows[i].count, rows[i].at_once, &err) < 0)
+        if (run(&seen, rows[i].count, rows[i].at_once, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
         for (size_t k = 0; k < JOBS; k++)
             assert_int_equal(seen.reported[k], k < rows[i].count);
-        assert_int_equal(world->largest, rows[i].largest);
-        assert_int_equal(world->cancelled, 0);
-        assert_int_equal(world->singles, 0);
+        assert_int_equal(world.largest, rows[i].largest);
+        assert_int_equal(world.cancelled, 0);
+        assert_int_equal(world.singles, 0);
     }
 }
 
 TEST(refused)
 {
-    struct world *world = *state;
     struct seen seen = {0};
-    world->refuse = 1;
-    int result = run(world, &seen, JOBS, 0, NULL);
-    world->refuse = 0;
+    world.refuse = 1;
+    int result = run(&seen, JOBS, 0, NULL);
+    world.refuse = 0;
     assert_int_equal(result, 0);
     for (size_t k = 0; k < JOBS; k++) {
         assert_int_equal(seen.refused[k], k % 50 == 7);
@@ -182,29 +170,27 @@ TEST(refused)
 
 TEST(cancelled)
 {
-    struct world *world = *state;
     struct seen seen = {.cancel_at_tick = true};
-    world->never = 1;
-    int result = run(world, &seen, JOBS, 0, NULL);
-    world->never = 0;
+    world.never = 1;
+    int result = run(&seen, JOBS, 0, NULL);
+    world.never = 0;
     assert_int_equal(result, ERR_CANCELLED);
-    assert_true(world->cancelled >= 1);
+    assert_true(world.cancelled >= 1);
     for (size_t k = 0; k < JOBS; k++)
         assert_int_equal(seen.reported[k], 0);
 }
 
 TEST(away)
 {
-    struct world *world = *state;
     struct seen seen = {0};
     struct err err = {0};
     struct remote_work work = {
         .count = 5, .make = make, .report = report, .refuse = refuse, .context = &seen};
-    assert_int_equal(settings_assign(&world->server.settings, "client.retry_budget_ms=0", &err), 0);
-    assert_int_equal(remote_batch_run(&world->server.settings, "http://127.0.0.1:1", &work, NULL,
+    assert_int_equal(settings_assign(&world.server.settings, "client.retry_budget_ms=0", &err), 0);
+    assert_int_equal(remote_batch_run(&world.server.settings, "http://127.0.0.1:1", &work, NULL,
                                       &err),
                      ERR_IO);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
-    assert_int_equal(remote_batch_run(&world->server.settings, "nonsense", &work, NULL, &err),
+    assert_int_equal(remote_batch_run(&world.server.settings, "nonsense", &work, NULL, &err),
                      ERR_INPUT);
 }

@@ -16,6 +16,11 @@ static const char kernel[] = "class ModelNew:\n    pass\n";
 
 static struct settings settings;
 
+/* Of the last request that a test parsed, which borrows from its body. */
+static json_t *body;
+static struct kernelgym_request request;
+static struct kernelgym_reply reply;
+
 FIXTURE(begin)
 {
     settings_init(&settings);
@@ -24,6 +29,7 @@ FIXTURE(begin)
 
 FIXTURE(end)
 {
+    json_decref(body);
     settings_deinit(&settings);
     return 0;
 }
@@ -34,38 +40,59 @@ TEST_GROUP(begin, end);
 static json_t *body_with(const char *more)
 {
     json_t *over = support_json(more);
-    json_t *body = json_pack("{s:s, s:s, s:s}", "task_id", "t", "reference_code", reference,
+    json_t *good = json_pack("{s:s, s:s, s:s}", "task_id", "t", "reference_code", reference,
                              "kernel_code", kernel);
-    json_object_update(body, over);
+    json_object_update(good, over);
     json_decref(over);
-    return body;
+    return good;
 }
 
-static const char *message_of(const struct kernelgym_reply *reply)
+/* Takes the body. */
+static int parse(json_t *given)
 {
-    const char *detail = json_string_value(json_object_get(reply->body, "detail"));
-    return detail ? detail : json_string_value(json_object_get(reply->body, "message"));
+    json_decref(body);
+    body = given;
+    return kernelgym_request_parse(body, NOW_MS, &request, &reply);
 }
 
-static void assert_refused(struct kernelgym_reply *reply, int status, const char *code,
-                           const char *text)
+static const char *message(void)
 {
-    if (!strstr(message_of(reply), text))
-        fail_msg("'%s' lacks '%s'", message_of(reply), text);
-    assert_int_equal(reply->status, status);
+    const char *detail = json_string_value(json_object_get(reply.body, "detail"));
+    return detail ? detail : json_string_value(json_object_get(reply.body, "message"));
+}
+
+static void assert_refused_as(int status, const char *code, const char *text)
+{
+    if (!strstr(message(), text))
+        fail_msg("'%s' lacks '%s'", message(), text);
+    assert_int_equal(reply.status, status);
     if (code)
-        assert_string_equal(reply->error_code, code);
+        assert_string_equal(reply.error_code, code);
     else
-        assert_null(reply->error_code);
-    kernelgym_reply_deinit(reply);
+        assert_null(reply.error_code);
+    kernelgym_reply_deinit(&reply);
+}
+
+static void assert_refused(int result, const char *text)
+{
+    assert_int_equal(result, ERR_INPUT);
+    assert_refused_as(400, "VALIDATION_ERROR", text);
+}
+
+/* The last request as one of our API, which borrows from *evaluation. */
+static struct evaluation_request translate(const char *more, json_t **evaluation)
+{
+    struct evaluation_request ours;
+    struct err err = {0};
+    *evaluation = kernelgym_evaluation(&request, &settings);
+    if (evaluation_request_parse(*evaluation, &ours, &err) < 0)
+        fail_msg("%s: %s", more, err.text);
+    return ours;
 }
 
 TEST(defaults)
 {
-    struct kernelgym_request request;
-    struct kernelgym_reply reply;
-    json_t *body = body_with("{\"detect_decoy_kernel\": true, \"unknown\": [1, {}]}");
-    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+    assert_int_equal(parse(body_with("{\"detect_decoy_kernel\": true, \"unknown\": [1, {}]}")), 0);
     assert_string_equal(request.task_id, "t");
     assert_string_equal(request.toolkit, "kernelbench");
     assert_string_equal(request.backend, "triton");
@@ -81,7 +108,6 @@ TEST(defaults)
     assert_null(request.uuid);
     assert_true(kernelgym_wants_timing(&request));
     assert_true(kernelgym_wants_decoys(&request));
-    json_decref(body);
 }
 
 TEST(taken)
@@ -104,74 +130,71 @@ TEST(taken)
         "{\"workflow\": \"kernel_simple\", \"toolkit\": \"kernel_simple\"}",
         "{\"task_id\": \"gr\\u00fc\\u00dfe / 1\"}",
     };
-    for (size_t i = 0; i < COUNT(taken); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        json_t *body = body_with(taken[i]);
-        if (kernelgym_request_parse(body, NOW_MS, &request, &reply) < 0)
-            fail_msg("%s: %s", taken[i], message_of(&reply));
-        json_decref(body);
-    }
+    for (size_t i = 0; i < COUNT(taken); i++)
+        if (parse(body_with(taken[i])) < 0)
+            fail_msg("%s: %s", taken[i], message());
 }
 
 #define BOUND(key, least, most, below, above)                                                      \
-    {"{\"" key "\": " below "}", 400, "VALIDATION_ERROR",                                          \
+    {"{\"" key "\": " below "}",                                                                   \
      "\"greater_than_equal\", \"loc\": [\"body\", \"" key                                          \
      "\"], \"msg\": \"Input should be greater than or equal to " least "\""},                      \
     {                                                                                              \
-        "{\"" key "\": " above "}", 400, "VALIDATION_ERROR",                                       \
-            "Input should be less than or equal to " most                                          \
+        "{\"" key "\": " above "}", "Input should be less than or equal to " most                  \
     }
 
 TEST(refused)
 {
     static const struct {
-        const char *more;
-        int status;
-        const char *code, *text;
+        const char *more, *text;
     } refused[] = {
         BOUND("num_correct_trials", "1", "20", "0", "21"),
         BOUND("num_perf_trials", "1", "1000", "0", "1001"),
         BOUND("num_warmup", "0", "100", "-1", "101"),
         BOUND("timeout", "10", "3600", "9", "3601"),
-        {"{\"timeout\": 10.5}", 400, "VALIDATION_ERROR", "got a number with a fractional part"},
-        {"{\"timeout\": \"soon\"}", 400, "VALIDATION_ERROR",
-         "unable to parse string as an integer"},
-        {"{\"timeout\": null}", 400, "VALIDATION_ERROR", "Input should be a valid integer"},
-        {"{\"timeout\": 1e300}", 400, "VALIDATION_ERROR", "valid integer"},
-        {"{\"task_id\": \"\"}", 400, "VALIDATION_ERROR",
-         "String should have at least 1 character\""},
-        {"{\"task_id\": 5}", 400, "VALIDATION_ERROR", "Input should be a valid string"},
-        {"{\"task_id\": \"a\\nb\"}", 400, "VALIDATION_ERROR", "control characters"},
-        {"{\"kernel_code\": null}", 400, "VALIDATION_ERROR", "Input should be a valid string"},
-        {"{\"kernel_code\": \"   short       \"}", 400, "VALIDATION_ERROR",
-         "at least 10 characters"},
-        {"{\"reference_code\": \"short\"}", 400, "VALIDATION_ERROR",
-         "[\"body\", \"reference_code\"]"},
-        {"{\"reference_code\": null}", 400, "VALIDATION_ERROR", "reference_code is required"},
-        {"{\"reference_code\": null, \"workflow\": null}", 400, "VALIDATION_ERROR",
-         "reference_code is required"},
-        {"{\"backend\": \"tilelang\"}", 400, "VALIDATION_ERROR",
-         "Input should be 'cuda' or 'triton'"},
-        {"{\"priority\": \"urgent\"}", 400, "VALIDATION_ERROR",
-         "Input should be 'low', 'normal' or 'high'"},
-        {"{\"force_refresh\": null}", 400, "VALIDATION_ERROR", "Input should be a valid boolean"},
-        {"{\"is_valid\": \"maybe\"}", 400, "VALIDATION_ERROR", "unable to interpret input"},
-        {"{\"resources\": [1]}", 400, "VALIDATION_ERROR", "Input should be a valid dictionary"},
-        {"{\"cases\": {}}", 400, "VALIDATION_ERROR", "Input should be a valid list"},
+        {"{\"timeout\": 10.5}", "got a number with a fractional part"},
+        {"{\"timeout\": \"soon\"}", "unable to parse string as an integer"},
+        {"{\"timeout\": null}", "Input should be a valid integer"},
+        {"{\"timeout\": 1e300}", "valid integer"},
+        {"{\"task_id\": \"\"}", "String should have at least 1 character\""},
+        {"{\"task_id\": 5}", "Input should be a valid string"},
+        {"{\"task_id\": \"a\\nb\"}", "control characters"},
+        {"{\"kernel_code\": null}", "Input should be a valid string"},
+        {"{\"kernel_code\": \"   short       \"}", "at least 10 characters"},
+        {"{\"reference_code\": \"short\"}", "[\"body\", \"reference_code\"]"},
+        {"{\"reference_code\": null}", "reference_code is required"},
+        {"{\"reference_code\": null, \"workflow\": null}", "reference_code is required"},
+        {"{\"backend\": \"tilelang\"}", "Input should be 'cuda' or 'triton'"},
+        {"{\"priority\": \"urgent\"}", "Input should be 'low', 'normal' or 'high'"},
+        {"{\"force_refresh\": null}", "Input should be a valid boolean"},
+        {"{\"is_valid\": \"maybe\"}", "unable to interpret input"},
+        {"{\"resources\": [1]}", "Input should be a valid dictionary"},
+        {"{\"cases\": {}}", "Input should be a valid list"},
+    };
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        int result = parse(body_with(refused[i].more));
+        if (result == 0)
+            fail_msg("%s was taken", refused[i].more);
+        assert_refused(result, refused[i].text);
+    }
+}
+
+TEST(unregistered)
+{
+    static const struct {
+        const char *more;
+        int status;
+        const char *code, *text;
+    } rows[] = {
         {"{\"workflow\": \" Other \"}", 400, NULL, "\"Registry missing 'other'\""},
         {"{\"toolkit\": \"other\"}", 500, "SYSTEM_ERROR",
          "Failed to submit task: \"Registry missing 'other'\""},
         {"{\"backend_adapter\": \"other\"}", 500, "SYSTEM_ERROR", "Failed to submit task: "},
     };
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        json_t *body = body_with(refused[i].more);
-        if (kernelgym_request_parse(body, NOW_MS, &request, &reply) == 0)
-            fail_msg("%s was taken", refused[i].more);
-        assert_refused(&reply, refused[i].status, refused[i].code, refused[i].text);
-        json_decref(body);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (parse(body_with(rows[i].more)) == 0)
+            fail_msg("%s was taken", rows[i].more);
+        assert_refused_as(rows[i].status, rows[i].code, rows[i].text);
     }
 }
 
@@ -181,20 +204,16 @@ TEST(lengths)
         const char *key;
         size_t most;
     } limits[] = {{"task_id", 100}, {"kernel_code", 100000}, {"reference_code", 100000}};
-    struct kernelgym_request request;
-    struct kernelgym_reply reply;
     char *text = mem_alloc(100002);
     for (size_t i = 0; i < COUNT(limits); i++) {
-        json_t *body = body_with("{}");
+        json_t *given = body_with("{}");
         memset(text, 'x', 100001);
         text[limits[i].most + 1] = '\0';
-        json_object_set_new(body, limits[i].key, json_text(text));
-        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
-        assert_refused(&reply, 400, "VALIDATION_ERROR", limits[i].key);
+        json_object_set_new(given, limits[i].key, json_text(text));
+        assert_refused(parse(json_incref(given)), limits[i].key);
         text[limits[i].most] = '\0';
-        json_object_set_new(body, limits[i].key, json_text(text));
-        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
-        json_decref(body);
+        json_object_set_new(given, limits[i].key, json_text(text));
+        assert_int_equal(parse(given), 0);
     }
     mem_free(text);
 }
@@ -202,11 +221,8 @@ TEST(lengths)
 /* All mistakes at once, in the envelope. */
 TEST(envelope)
 {
-    struct kernelgym_request request;
-    struct kernelgym_reply reply;
     struct err err = {.code = ERR_INPUT, .text = "body:1:1: not JSON"};
-    json_t *body = support_json("{\"kernel_code\": 5, \"timeout\": 1}");
-    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_int_equal(parse(support_json("{\"kernel_code\": 5, \"timeout\": 1}")), ERR_INPUT);
     assert_string_equal(json_string_value(json_object_get(reply.body, "error")),
                         "RequestValidationError");
     assert_string_equal(json_string_value(json_object_get(reply.body, "error_code")),
@@ -214,34 +230,28 @@ TEST(envelope)
     assert_true(json_is_null(json_object_get(reply.body, "task_id")));
     assert_string_equal(json_string_value(json_object_get(reply.body, "timestamp")),
                         "2026-01-31T12:00:00.000Z");
-    json_t *errors = support_json(message_of(&reply));
+    json_t *errors = support_json(message());
     assert_int_equal(json_array_size(errors), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(errors, 0), "msg")),
                         "Field required");
     kernelgym_reply_deinit(&reply);
     json_decref(errors);
-    json_decref(body);
-    body = support_json("[]");
-    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "valid dictionary or object");
-    json_decref(body);
-    assert_int_equal(kernelgym_refuse_body(&reply, &err, NOW_MS), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "json_invalid");
+    assert_refused(parse(support_json("[]")), "valid dictionary or object");
+    assert_refused(kernelgym_refuse_body(&reply, &err, NOW_MS), "json_invalid");
     kernelgym_refuse_fault(&reply, &err, NOW_MS);
-    assert_refused(&reply, 500, "SYSTEM_ERROR", "not JSON");
+    assert_refused_as(500, "SYSTEM_ERROR", "not JSON");
 }
 
 TEST(batch)
 {
     struct kernelgym_batch *batch = mem_alloc(sizeof *batch);
-    struct kernelgym_reply reply;
     json_t *tasks = json_array();
-    json_t *body = json_pack("{s:s, s:O}", "batch_id", "b", "tasks", tasks);
-    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "List should have at least 1 item after");
+    json_t *given = json_pack("{s:s, s:O}", "batch_id", "b", "tasks", tasks);
+    assert_refused(kernelgym_batch_parse(given, NOW_MS, batch, &reply),
+                   "List should have at least 1 item after");
     for (int i = 0; i < KERNELGYM_BATCH_MOST; i++)
         json_array_append_new(tasks, body_with(i == 7 ? "{\"toolkit\": \"other\"}" : "{}"));
-    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), 0);
+    assert_int_equal(kernelgym_batch_parse(given, NOW_MS, batch, &reply), 0);
     assert_int_equal(batch->count, KERNELGYM_BATCH_MOST);
     assert_null(batch->tasks[6].unregistered);
     json_t *evaluation = kernelgym_evaluation(&batch->tasks[7], &settings);
@@ -249,15 +259,15 @@ TEST(batch)
                         "Registry missing 'other'");
     json_decref(evaluation);
     json_array_append_new(tasks, body_with("{}"));
-    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "at most 100 items after validation, not 101");
+    assert_refused(kernelgym_batch_parse(given, NOW_MS, batch, &reply),
+                   "at most 100 items after validation, not 101");
     json_array_clear(tasks);
     json_array_append_new(tasks, body_with("{}"));
     json_array_append_new(tasks, body_with("{\"timeout\": 5}"));
-    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"body\", \"tasks\", 1, \"timeout\"]");
+    assert_refused(kernelgym_batch_parse(given, NOW_MS, batch, &reply),
+                   "[\"body\", \"tasks\", 1, \"timeout\"]");
     json_decref(tasks);
-    json_decref(body);
+    json_decref(given);
     mem_free(batch);
 }
 
@@ -285,38 +295,34 @@ TEST(workflow)
         {"{\"task_id\": \"i\"}", "{\"resources\": 5}", 400, "valid dictionary"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        json_t *body = support_json(cases[i].envelope);
+        json_t *given = support_json(cases[i].envelope);
         json_t *payload = body_with(cases[i].payload);
-        if (!json_object_get(body, "task_id") && !strstr(cases[i].payload, "task_id"))
+        if (!json_object_get(given, "task_id") && !strstr(cases[i].payload, "task_id"))
             json_object_del(payload, "task_id");
-        json_object_set_new(body, "payload", payload);
-        int result = kernelgym_workflow_parse(body, NOW_MS, &request, &reply);
+        json_object_set_new(given, "payload", payload);
+        int result = kernelgym_workflow_parse(given, NOW_MS, &request, &reply);
         assert_int_equal(result, cases[i].status ? ERR_INPUT : 0);
         if (cases[i].status) {
             assert_int_equal(reply.status, cases[i].status);
-            assert_non_null(strstr(message_of(&reply), cases[i].text));
+            assert_non_null(strstr(message(), cases[i].text));
             kernelgym_reply_deinit(&reply);
         } else {
             assert_string_equal(request.task_id, cases[i].text);
             assert_true(request.timeout_s >= 10 && request.num_perf_trials <= 1000);
         }
-        json_decref(body);
+        json_decref(given);
     }
 }
 
 TEST(workflow_without_code)
 {
-    struct kernelgym_request request;
-    struct kernelgym_reply reply;
-    json_t *body = support_json("{\"task_id\": \"x\"}");
-    assert_int_equal(kernelgym_workflow_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
-    assert_refused(&reply, 500, "SYSTEM_ERROR", "missing required argument");
-    json_object_set_new(body, "workflow", json_null());
-    assert_int_equal(kernelgym_workflow_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
-    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"body\", \"workflow\"]");
-    json_decref(body);
+    json_t *given = support_json("{\"task_id\": \"x\"}");
+    assert_int_equal(kernelgym_workflow_parse(given, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_refused_as(500, "SYSTEM_ERROR", "missing required argument");
+    json_object_set_new(given, "workflow", json_null());
+    assert_refused(kernelgym_workflow_parse(given, NOW_MS, &request, &reply),
+                   "[\"body\", \"workflow\"]");
+    json_decref(given);
 }
 
 TEST(content)
@@ -343,40 +349,31 @@ TEST(content)
          "Kernel code must define class Other"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        struct evaluation_request ours;
-        struct err err = {0};
-        json_t *body = body_with(cases[i].more);
-        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        json_t *evaluation;
+        assert_int_equal(parse(body_with(cases[i].more)), 0);
         json_t *answer = kernelgym_validation(&request);
-        json_t *evaluation = kernelgym_evaluation(&request, &settings);
-        if (evaluation_request_parse(evaluation, &ours, &err) < 0)
-            fail_msg("%s: %s", cases[i].more, err.text);
+        struct evaluation_request ours = translate(cases[i].more, &evaluation);
         assert_int_equal(json_is_true(json_object_get(answer, "valid")), !cases[i].error);
         assert_int_equal(ours.refused != NULL, cases[i].error != NULL);
         if (cases[i].error)
             assert_string_equal(ours.refused, cases[i].error);
         json_decref(evaluation);
         json_decref(answer);
-        json_decref(body);
     }
 }
 
 TEST(evaluation)
 {
-    struct kernelgym_request request;
-    struct kernelgym_reply reply;
-    struct evaluation_request ours;
+    static const char more[] =
+        "{\"num_correct_trials\": 7, \"num_perf_trials\": 2, \"timeout\": 60, "
+        "\"priority\": \"low\", \"force_refresh\": true, \"run_performance\": "
+        "false, \"reference_backend\": \"torch-compile\"}";
     struct settings applied;
-    struct err err = {0};
-    json_t *body = body_with("{\"num_correct_trials\": 7, \"num_perf_trials\": 2, \"timeout\": 60, "
-                             "\"priority\": \"low\", \"force_refresh\": true, \"run_performance\": "
-                             "false, \"reference_backend\": \"torch-compile\"}");
-    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
-    json_t *evaluation = kernelgym_evaluation(&request, &settings);
-    assert_int_equal(evaluation_request_parse(evaluation, &ours, &err), 0);
-    assert_int_equal(evaluation_request_settings(&ours, &settings, &applied, &err), 0);
+    struct err err;
+    json_t *evaluation;
+    assert_int_equal(parse(body_with(more)), 0);
+    struct evaluation_request ours = translate(more, &evaluation);
+    assert_ok(evaluation_request_settings(&ours, &settings, &applied, &err), &err);
     assert_string_equal(ours.id, "t");
     assert_int_equal(ours.format, EVALUATION_TORCH);
     assert_string_equal(ours.problem_source, reference);
@@ -393,7 +390,6 @@ TEST(evaluation)
     assert_int_equal(torch_settings(&applied)->compile, TORCH_COMPILE_DEFAULT);
     settings_deinit(&applied);
     json_decref(evaluation);
-    json_decref(body);
 }
 
 TEST(simple)
@@ -410,22 +406,16 @@ TEST(simple)
          false, true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        struct evaluation_request ours;
-        struct err err = {0};
-        json_t *body = body_with(cases[i].more);
-        json_object_set_new(body, "workflow", json_string("kernel_simple"));
-        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
-        json_t *evaluation = kernelgym_evaluation(&request, &settings);
-        assert_int_equal(evaluation_request_parse(evaluation, &ours, &err), 0);
+        json_t *evaluation, *given = body_with(cases[i].more);
+        json_object_set_new(given, "workflow", json_string("kernel_simple"));
+        assert_int_equal(parse(given), 0);
+        struct evaluation_request ours = translate(cases[i].more, &evaluation);
         assert_int_equal(ours.format, EVALUATION_SIMPLE);
         assert_string_equal(ours.entry_point, cases[i].entry_point);
         assert_int_equal(ours.cases_source != NULL, cases[i].source);
         assert_int_equal(ours.cases != NULL, cases[i].list);
         assert_int_equal(ours.compare, cases[i].compare);
         json_decref(evaluation);
-        json_decref(body);
     }
 }
 
@@ -447,13 +437,9 @@ TEST(flags)
         {"{\"backend\": \"cuda\"}", true, true},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct kernelgym_request request;
-        struct kernelgym_reply reply;
-        json_t *body = body_with(cases[i].more);
-        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        assert_int_equal(parse(body_with(cases[i].more)), 0);
         assert_int_equal(kernelgym_wants_timing(&request), cases[i].timing);
         assert_int_equal(kernelgym_wants_decoys(&request), cases[i].decoys);
-        json_decref(body);
     }
 }
 
@@ -474,12 +460,11 @@ TEST(queries)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct kernelgym_query query;
-        struct kernelgym_reply reply;
         json_t *given = support_json(rows[i].query);
         int result = kernelgym_query_parse(given, rows[i].kind, NOW_MS, &query, &reply);
         assert_int_equal(result, rows[i].refusal ? ERR_INPUT : 0);
         if (rows[i].refusal) {
-            assert_refused(&reply, 400, "VALIDATION_ERROR", rows[i].refusal);
+            assert_refused(result, rows[i].refusal);
         } else if (rows[i].kind == KERNELGYM_PROBLEMATIC) {
             assert_int_equal(query.min_errors, json_object_size(given) ? 5 : 3);
         } else {
@@ -494,7 +479,6 @@ TEST(queries)
 
 TEST(workers_do_not_register)
 {
-    struct kernelgym_reply reply;
     kernelgym_refuse_worker(&reply);
-    assert_refused(&reply, 501, NULL, "warpgym worker");
+    assert_refused_as(501, NULL, "warpgym worker");
 }

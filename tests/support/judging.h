@@ -18,6 +18,23 @@
     "tolerance: {relative: 1.0e-5}\ncheck: " check "\ntime: " time "\n"
 #define JUDGING_HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
 
+/* A problem, its candidates and an evaluation of one, as JSON: y = 2 x. */
+#define DOUBLE_HEAD "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"
+#define DOUBLE_RIGHT DOUBLE_HEAD "{ for (size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }\\n"
+#define DOUBLE_ENDLESS DOUBLE_HEAD "{ for (volatile int i = 0;; i++) {} }\\n"
+#define DOUBLE_YAML                                                                                \
+    "name: double\\nsummary: Twice.\\nsignature: void solution(const float *x, float *y, size_t "  \
+    "n)\\n"                                                                                        \
+    "arguments:\\n  x: {role: in, type: f32, shape: [n], fill: normal}\\n"                         \
+    "  y: {role: out, type: f32, shape: [n]}\\n  n: {role: size}\\n"                               \
+    "tolerance: {relative: 1.0e-5}\\ncheck: [{n: 100}]\\ntime: [{n: 4096}]\\n"
+#define DOUBLE_PROBLEM(yaml)                                                                       \
+    "\"problem\": {\"format\": \"native\", \"yaml\": \"" yaml "\", \"source\": \"" DOUBLE_RIGHT    \
+    "\"}"
+#define DOUBLE_REQUEST(candidate, rest)                                                            \
+    "{" DOUBLE_PROBLEM(DOUBLE_YAML) ", \"candidate\": {\"source\": \"" candidate                   \
+                                    "\"}, \"timing\": false" rest "}"
+
 /* What a test program judges with, between judging_begin and judging_end: correctness only. */
 extern struct judging {
     char *place; /* directory of problems, cache and state */

@@ -15,21 +15,6 @@
 #include <time.h>
 
 #define BOUND_MS 60000
-#define RIGHT                                                                                      \
-    "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"                   \
-    "{ for (size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }\\n"
-#define ENDLESS                                                                                    \
-    "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"                   \
-    "{ for (volatile int i = 0;; i++) {} }\\n"
-#define YAML                                                                                       \
-    "name: double\\nsummary: Twice.\\nsignature: void solution(const float *x, float *y, size_t "  \
-    "n)\\n"                                                                                        \
-    "arguments:\\n  x: {role: in, type: f32, shape: [n], fill: normal}\\n"                         \
-    "  y: {role: out, type: f32, shape: [n]}\\n  n: {role: size}\\n"                               \
-    "tolerance: {relative: 1.0e-5}\\ncheck: [{n: 100}]\\ntime: [{n: 4096}]\\n"
-#define REQUEST(candidate, rest)                                                                   \
-    "{\"problem\": {\"format\": \"native\", \"yaml\": \"" YAML "\", \"source\": \"" RIGHT "\"}, "  \
-    "\"candidate\": {\"source\": \"" candidate "\"}, \"timing\": false" rest "}"
 
 static char *place, *url;
 static struct settings settings;
@@ -150,11 +135,12 @@ static json_t *verdict_of(const struct queue_job *job)
 static const struct {
     const char *id, *payload, *outcome, *says;
 } rows[] = {
-    {"right", REQUEST(RIGHT, ""), "passed", NULL},
+    {"right", DOUBLE_REQUEST(DOUBLE_RIGHT, ""), "passed", NULL},
     {"wrong",
-     REQUEST("#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n) {}", ""),
+     DOUBLE_REQUEST("#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n) {}",
+                    ""),
      "wrong", "elements are wrong"},
-    {"broken", REQUEST("int broken", ""), "compile_error", NULL},
+    {"broken", DOUBLE_REQUEST("int broken", ""), "compile_error", NULL},
     {"known",
      "{\"problem\": {\"id\": \"relu\"}, \"candidate\": {\"source\": \"x\"}, \"timing\": false}",
      "compile_error", NULL},
@@ -164,9 +150,10 @@ static const struct {
      "{\"problem\": {\"id\": \"relu\", \"hash\": \"0123456789abcdef\"}, "
      "\"candidate\": {\"source\": \"x\"}}",
      "infrastructure_error", "0123456789ab is wanted"},
-    {"late", REQUEST(ENDLESS, ", \"timeout_ms\": 300"), "timeout", "longer than it was given"},
-    {"slow call", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"200ms\"}"), "timeout",
-     "one call took longer"},
+    {"late", DOUBLE_REQUEST(DOUBLE_ENDLESS, ", \"timeout_ms\": 300"), "timeout",
+     "longer than it was given"},
+    {"slow call", DOUBLE_REQUEST(DOUBLE_ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"200ms\"}"),
+     "timeout", "one call took longer"},
     {"refused", "{\"refused\": \"not today\"}", "unsupported", "not today"},
     {"no request", "{\"problem\": 3}", "unsupported", "problem"},
     {"no JSON", "\xff{", "unsupported", "request"},
@@ -202,7 +189,7 @@ TEST(cancel)
     struct worker *worker = start(NULL);
     struct queue_job job;
     enum queue_state then;
-    put("endless", REQUEST(ENDLESS, ""));
+    put("endless", DOUBLE_REQUEST(DOUBLE_ENDLESS, ""));
     wait_for("endless", QUEUE_RUNNING, &job);
     queue_job_deinit(&job);
     int64_t start_ns = clock_now_ns();
@@ -212,7 +199,7 @@ TEST(cancel)
     if (clock_ms_since(start_ns) > (double)run_settings(&settings)->timeout_ms)
         fail_msg("it ran until its call's limit");
     queue_job_deinit(&job);
-    put("right", REQUEST(RIGHT, ""));
+    put("right", DOUBLE_REQUEST(DOUBLE_RIGHT, ""));
     wait_for("right", QUEUE_DONE, &job);
     assert_string_equal(job.outcome, "passed");
     queue_job_deinit(&job);
@@ -224,7 +211,7 @@ TEST(drain)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
-    put("endless", REQUEST(ENDLESS, ""));
+    put("endless", DOUBLE_REQUEST(DOUBLE_ENDLESS, ""));
     wait_for("endless", QUEUE_RUNNING, &job);
     assert_string_equal(job.worker, worker_name(worker));
     queue_job_deinit(&job);
@@ -250,7 +237,7 @@ TEST(drain_waits)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
-    put("late", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"700ms\"}"));
+    put("late", DOUBLE_REQUEST(DOUBLE_ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"700ms\"}"));
     wait_for("late", QUEUE_RUNNING, &job);
     queue_job_deinit(&job);
     while (!is_busy(worker))
@@ -267,7 +254,7 @@ TEST(lease)
 {
     struct worker *worker = start(NULL);
     struct queue_job job;
-    put("long", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"3500ms\"}"));
+    put("long", DOUBLE_REQUEST(DOUBLE_ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"3500ms\"}"));
     wait_for("long", QUEUE_DONE, &job);
     assert_string_equal(job.outcome, "timeout");
     assert_int_equal(job.attempt, 1);

@@ -8,22 +8,18 @@ import select
 import signal
 import subprocess
 import time
-from pathlib import Path
 
-import peft
 import pytest
 import torch
 import transformers
+from models import ROOT, WARPGYM, adapted, lm, random_model
 from transformers.generation import logits_process
 
-ROOT = Path(__file__).resolve().parents[2]
-WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 BACKENDS = ("reference", "cpu")
 NEW = 200
 CLOSE = 1e-4  # of log-probabilities of about -5
 TIE = 1e-4  # logits that lie closer than this may come in either order
 TIMEOUT_S = 60
-torch.set_num_threads(1)  # tiny tensors
 
 SMALL = {
     "vocab_size": 307,
@@ -51,11 +47,7 @@ class Made:
         torch.manual_seed(len(family))
         kind, own = CONFIGS[family]
         config = kind(**{**SMALL, "tie_word_embeddings": False, **own, **changes})
-        model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-        with torch.no_grad():  # norms are not all 1, biases not all 0
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
-        self.model, self.directory = model.float().eval(), directory
+        self.model, self.directory = random_model(config, 0.1), directory
         self.model.save_pretrained(directory)
 
     def logits(self, ids):
@@ -74,19 +66,10 @@ def prompt_of(length, seed=0):
     return torch.randint(3, SMALL["vocab_size"], (length,), generator=draw).tolist()
 
 
-def run(*words, status=0, **options):
-    words = [WARPGYM, "lm", *map(str, words)]
-    ended = subprocess.run(
-        words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **options
-    )
-    assert ended.returncode == status, (ended.returncode, ended.stderr)
-    return ended
-
-
 def sample(directory, ids, *words):
     ids = " ".join(map(str, ids))
-    run_result = run("sample", directory, "--raw", "--json", "--threads", 1, *words, ids)
-    return [json.loads(line) for line in run_result.stdout.splitlines()]
+    run = lm("sample", directory, "--raw", "--json", "--threads", 1, *words, ids)
+    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def assert_same_greedy(ours, wanted, logits):
@@ -182,13 +165,8 @@ def test_adapter(made, tmp_path):
     base = transformers.AutoModelForCausalLM.from_pretrained(
         made["qwen3"].directory, attn_implementation="eager"
     )
-    config = peft.LoraConfig(r=3, lora_alpha=5, target_modules="all-linear")
-    model = peft.get_peft_model(base, config).eval()
     torch.manual_seed(5)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_" in name:
-                parameter.normal_(0, 0.15)
+    model = adapted(base, r=3, lora_alpha=5, target_modules="all-linear").eval()
     model.save_pretrained(tmp_path)
     ids = prompt_of(24)
     words = ("-t", 0, "--max-tokens", 60)
@@ -208,7 +186,7 @@ def talker(tmp_path_factory):
     """A model with a tokenizer, and positions enough for an answer that does not end soon."""
     directory = tmp_path_factory.mktemp("talker")
     sources = sorted(map(str, (ROOT / "src" / "base").glob("*.c")))
-    run("tokenizer", "--vocab", 400, "--out", directory, *sources)
+    lm("tokenizer", "--vocab", 400, "--out", directory, *sources)
     Made("qwen2", directory, vocab_size=400, max_position_embeddings=200_000)
     return directory
 
@@ -216,7 +194,7 @@ def talker(tmp_path_factory):
 def text_of(directory, *words, **options):
     """JSON has U+FFFD for a NUL: which bytes there are, the sources decide."""
     words = ("--threads", 1, "--seed", 3, "--max-tokens", 80, *words)
-    return run("sample", directory, *words, **options).stdout.replace("\0", "\ufffd")
+    return lm("sample", directory, *words, **options).stdout.replace("\0", "\ufffd")
 
 
 def test_text(talker):
@@ -260,7 +238,7 @@ def test_refused(talker, made):
         ("chat",): "name one model's directory",
         ("chat", made["llama"].directory): "tokenizer.json",
     }.items():
-        ended = run(*words, status=2)
+        ended = lm(*words, status=2)
         assert why in ended.stderr, ended.stderr
         assert ended.stdout == "" and ended.stderr.count("\n") == 1
 
@@ -279,7 +257,7 @@ def test_chat_through_a_pipe(talker):
     """The model sees what Transformers' template makes of the conversation."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(talker)
     words = ("chat", talker, "--threads", 1, "-t", 0, "--max-tokens", 20, "--system", "Be curt.")
-    answers = run(*words, input="int main\n\nand then?\n/reset\nint main\n").stdout
+    answers = lm(*words, input="int main\n\nand then?\n/reset\nint main\n").stdout
     messages = [{"role": "system", "content": "Be curt."}]
     wanted = []
     for question in ("int main", "and then?"):

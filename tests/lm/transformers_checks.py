@@ -1,18 +1,13 @@
 """Logits, loss and every gradient of our engine against Transformers and PEFT, on models of the three
 families that are made here: random weights, odd shapes, all ropes."""
 
-import json
-import os
-import subprocess
-from pathlib import Path
-
 import peft
 import pytest
 import safetensors.torch
 import torch
 import transformers
+from models import TARGETS, adapted, probe, random_model
 
-PROBE = Path(os.environ["TEST_BUILD"]) / "lm" / "lm_probe"
 BACKENDS = ("reference", "cpu")
 TOLERANCE = 1e-4  # of each tensor's norm
 LENGTHS = (9, 1, 14)  # of the packed sequences
@@ -68,20 +63,12 @@ CASES = {
         rope("yarn", **YARN, mscale=0.7, mscale_all_dim=1.2, truncate=False),
     ),
 }
-torch.set_num_threads(1)  # tiny tensors
-TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
 def model_of(case):
-    """Norms are not all 1, biases not all 0: those would hide what is missing."""
     torch.manual_seed(len(case))
     kind, changes = CASES[case]
-    config = kind(**{**SMALL, "tie_word_embeddings": False, **changes})
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.15)
-    return model.float().eval()
+    return random_model(kind(**{**SMALL, "tie_word_embeddings": False, **changes}), 0.15)
 
 
 def request_of(vocab, seed=3):
@@ -97,17 +84,6 @@ def request_of(vocab, seed=3):
         "dentropy": (0.3 * torch.randn(rows, generator=draw)).tolist(),
         "temperature": TEMPERATURE,
     }
-
-
-def probe(directory, model, request, **options):
-    request_file, output = directory / "request.json", directory / "found.safetensors"
-    request_file.write_text(json.dumps(request))
-    words = [f"{key}={value}" for key, value in options.items()]
-    run = subprocess.run(
-        [PROBE, model, request_file, output, *words], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return safetensors.torch.load_file(output)
 
 
 def theirs(model, request):
@@ -156,18 +132,6 @@ def test_full(case, backend, tmp_path):
     compare(ours, theirs(model, request))
 
 
-def adapted(model, **more):
-    config = peft.LoraConfig(
-        r=4, lora_alpha=10, target_modules=TARGETS, task_type="CAUSAL_LM", **more
-    )
-    result = peft.get_peft_model(model, config)
-    with torch.no_grad():
-        for name, parameter in result.named_parameters():
-            if "lora_" in name:
-                parameter.add_(torch.randn_like(parameter) * 0.2)
-    return result
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("case", "train", "more"),
@@ -180,7 +144,7 @@ def adapted(model, **more):
 def test_adapter(case, train, more, backend, tmp_path):
     model = model_of(case)
     model.save_pretrained(tmp_path / "model")
-    model = adapted(model, **more)
+    model = adapted(model, r=4, lora_alpha=10, target_modules=TARGETS, **more)
     model.save_pretrained(tmp_path / "adapter")
     for parameter in model.parameters():
         parameter.requires_grad_(parameter.requires_grad or train == "all")

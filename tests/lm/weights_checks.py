@@ -2,10 +2,8 @@
 safetensors, PEFT. Models are made here, and written anew by `warpgym lm convert`."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
+import models
 import peft
 import pytest
 import safetensors.torch
@@ -13,10 +11,7 @@ import torch
 import transformers
 from safetensors import safe_open
 
-WARPGYM = os.environ["TEST_WARPGYM"]
-PROBE = Path(os.environ["TEST_BUILD"]) / "lm" / "lm_probe"
 TOLERANCE = 1e-4
-torch.set_num_threads(1)
 SIZES = {
     "vocab_size": 96,
     "hidden_size": 64,
@@ -34,23 +29,14 @@ LLAMA3 = {
 YARN = {"factor": 4.0, "original_max_position_embeddings": 64}
 
 
-def warpgym(*words):
-    return subprocess.run(
-        [WARPGYM, "lm", *words], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
 def done(*words):
-    run = warpgym(*words)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    return models.lm(*words).stdout
 
 
 def refused(*words):
-    run = warpgym(*words)
-    assert run.returncode == 2, run.stderr
-    assert run.stderr.count("\n") == 1, run.stderr
-    return run.stderr
+    complaint = models.lm(*words, status=2).stderr
+    assert complaint.count("\n") == 1, complaint
+    return complaint
 
 
 # As Transformers 4 wrote them, as they stand in checkpoints, and with as little as possible.
@@ -171,11 +157,7 @@ def random_model(family="qwen2", seed=1, **changes):
     config = transformers.AutoConfig.for_model(
         family, **{**SMALL, "tie_word_embeddings": False, **changes}
     )
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model.float().eval()
+    return models.random_model(config, 0.1)
 
 
 def tensors_of(directory):
@@ -287,11 +269,10 @@ def test_fresh_models(family, tmp_path):
         assert file.metadata() == {"format": "pt"}
 
 
-ALL = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 ADAPTERS = [
     ("qwen2", {"r": 4, "lora_alpha": 8, "target_modules": ["q_proj", "v_proj"]}),
     ("qwen2", {"r": 1, "lora_alpha": 3, "target_modules": "all-linear"}),
-    ("qwen3", {"r": 8, "lora_alpha": 4, "target_modules": ALL, "use_rslora": True}),
+    ("qwen3", {"r": 8, "lora_alpha": 4, "target_modules": models.TARGETS, "use_rslora": True}),
     ("qwen3", {"r": 3, "lora_alpha": 5, "target_modules": ["mlp.down_proj", "self_attn.o_proj"]}),
     ("llama", {"r": 16, "lora_alpha": 16, "target_modules": ["gate_proj", "up_proj", "k_proj"]}),
     ("llama", {"r": 5, "lora_alpha": 7, "target_modules": ["q_proj"], "use_rslora": True}),
@@ -300,14 +281,10 @@ TOKENS = torch.arange(3, 27).remainder(SMALL["vocab_size"])
 
 
 def adapted(family, how, directory):
-    """A model and an adapter on it, both saved; the adapter's B is not 0, as a fresh one's is."""
+    """A model and an adapter on it, both saved."""
     model = random_model(family)
     model.save_pretrained(directory / "base")
-    model = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **how))
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_" in name:
-                parameter.add_(torch.randn_like(parameter) * 0.2)
+    model = models.adapted(model, **how)
     model.save_pretrained(directory / "theirs")
     return model.eval()
 
@@ -321,14 +298,7 @@ def our_logits(directory, base, **options):
     count = len(TOKENS)
     request = {"tokens": TOKENS.tolist(), "targets": [0] * count, "starts": [0, count]}
     request["dlogprob"] = [1.0] * count
-    request_file, output = directory / "request.json", directory / "found.safetensors"
-    request_file.write_text(json.dumps(request))
-    words = [f"{key}={value}" for key, value in options.items()]
-    run = subprocess.run(
-        [PROBE, base, request_file, output, *words], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return safetensors.torch.load_file(output)["logits"].reshape(count, -1)
+    return models.probe(directory, base, request, **options)["logits"].reshape(count, -1)
 
 
 def apart(left, right):

@@ -30,6 +30,10 @@ static void put_envelope(struct kernelgym_reply *reply, int status, enum kernelg
 
 int kernelgym_refuse_request(struct kernelgym_reply *reply, json_t *errors, int64_t now_ms)
 {
+    if (json_array_size(errors) == 0) {
+        json_decref(errors);
+        return 0;
+    }
     char *list = json_dumps(errors, 0);
     put_envelope(reply, 400, KERNELGYM_VALIDATION, "RequestValidationError",
                  json_text(list ? list : "[]"), now_ms);

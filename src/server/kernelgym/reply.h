@@ -40,7 +40,8 @@ struct kernelgym_reply {
     json_t *body;
 };
 
-/* 400: `errors` is a list of {"type", "loc", "msg"}, which it takes. Returns ERR_INPUT. */
+/* 400 and ERR_INPUT, or 0 if there are none: `errors` is a list of {"type", "loc", "msg"}, which it
+ * takes. */
 int kernelgym_refuse_request(struct kernelgym_reply *reply, json_t *errors, int64_t now_ms);
 /* {"detail": text}. Returns ERR_INPUT. */
 int kernelgym_refuse(struct kernelgym_reply *reply, int status, enum kernelgym_code code,

@@ -239,10 +239,7 @@ int kernelgym_query_parse(const json_t *query, enum kernelgym_query_kind kind, i
     *out = (struct kernelgym_query){0};
     kernelgym_fields_read(query, at, fields, count, FIELDS_CHECKED, out, errors);
     json_decref(at);
-    if (json_array_size(errors) > 0)
-        return kernelgym_refuse_request(reply, errors, now_ms);
-    json_decref(errors);
-    return 0;
+    return kernelgym_refuse_request(reply, errors, now_ms);
 }
 
 void kernelgym_refuse_worker(struct kernelgym_reply *reply)

@@ -11,6 +11,7 @@
 #define CODE_LEAST 10
 #define CODE_MOST 100000
 #define TASK_ID_MOST 100
+#define BLANKS " \t\r\n"
 
 #define AT(member) offsetof(struct kernelgym_request, member)
 #define TEXT(key, member, standard)                                                                \
@@ -83,13 +84,20 @@ static const struct kernelgym_field fields[] = {
 /* Of a payload; the envelope checks whether task_id is missing. */
 static const struct kernelgym_field payload_id = MAYBE_TEXT("task_id", payload_id);
 
+/* Skips blanks; the count of bytes of what is left without those at its end. */
+static size_t trim(const char **text, const char *blanks)
+{
+    *text += strspn(*text, blanks);
+    size_t length = strlen(*text);
+    while (length > 0 && strchr(blanks, (*text)[length - 1]))
+        length--;
+    return length;
+}
+
 /* Names are compared without surrounding blanks and case. */
 static bool is_called(const char *given, const char *name)
 {
-    given += strspn(given, " \t\r\n");
-    size_t length = strlen(given);
-    while (length > 0 && strchr(" \t\r\n", given[length - 1]))
-        length--;
+    size_t length = trim(&given, BLANKS);
     return length == strlen(name) && strncasecmp(given, name, length) == 0;
 }
 
@@ -105,10 +113,8 @@ static bool find_workflow(struct kernelgym_request *request)
 
 static void copy_lower_case(const char *from, char *to, size_t to_bytes)
 {
-    from += strspn(from, " \t\r\n");
-    snprintf(to, to_bytes, "%s", from);
-    for (size_t i = strlen(to); i > 0 && strchr(" \t\r\n", to[i - 1]); i--)
-        to[i - 1] = '\0';
+    int length = (int)trim(&from, BLANKS);
+    snprintf(to, to_bytes, "%.*s", length, from);
     for (char *at = to; *at; at++)
         if (*at >= 'A' && *at <= 'Z')
             *at += 'a' - 'A';
@@ -143,12 +149,8 @@ static int check_names(struct kernelgym_request *request, const char *prefix,
 
 static size_t trimmed_characters(const char *text)
 {
-    static const char blanks[] = " \t\r\n\v\f\x1c\x1d\x1e\x1f";
-    text += strspn(text, blanks);
-    size_t bytes = strlen(text);
+    size_t bytes = trim(&text, BLANKS "\v\f\x1c\x1d\x1e\x1f");
     size_t count = 0;
-    while (bytes > 0 && strchr(blanks, text[bytes - 1]))
-        bytes--;
     for (size_t i = 0; i < bytes; i++)
         count += ((unsigned char)text[i] & 0xC0) != 0x80;
     return count;
@@ -201,10 +203,7 @@ static int read_whole(const json_t *body, int64_t now_ms, struct kernelgym_reque
     json_t *at = json_pack("[s]", "body");
     read_request(body, at, request, errors);
     json_decref(at);
-    if (json_array_size(errors) > 0)
-        return kernelgym_refuse_request(reply, errors, now_ms);
-    json_decref(errors);
-    return 0;
+    return kernelgym_refuse_request(reply, errors, now_ms);
 }
 
 int kernelgym_request_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
@@ -255,12 +254,10 @@ int kernelgym_batch_parse(const json_t *body, int64_t now_ms, struct kernelgym_b
         json_decref(place);
     }
     json_decref(at);
-    if (json_array_size(errors) > 0)
-        return kernelgym_refuse_request(reply, errors, now_ms);
-    json_decref(errors);
-    for (size_t i = 0; i < batch->count; i++)
+    int result = kernelgym_refuse_request(reply, errors, now_ms);
+    for (size_t i = 0; i < batch->count && result == 0; i++)
         find_names(&batch->tasks[i]);
-    return 0;
+    return result;
 }
 
 struct envelope {
@@ -343,19 +340,14 @@ int kernelgym_workflow_parse(const json_t *body, int64_t now_ms, struct kernelgy
     kernelgym_fields_read(body, at, envelope_fields, COUNT(envelope_fields), FIELDS_CHECKED,
                           &envelope, errors);
     const json_t *payload = envelope.payload ? envelope.payload : empty;
-    int result = 0;
     if (json_array_size(errors) == 0) {
         read_payload(payload, &envelope, request, errors);
         if (json_array_size(errors) == 1 && !json_object_get(payload, "kernel_code"))
             json_array_clear(errors); /* a missing argument has its own answer */
     }
-    if (json_array_size(errors) > 0) {
-        result = kernelgym_refuse_request(reply, errors, now_ms);
-        errors = NULL;
-    } else {
+    int result = kernelgym_refuse_request(reply, errors, now_ms);
+    if (result == 0)
         result = check_envelope(request, payload, reply);
-    }
-    json_decref(errors);
     json_decref(at);
     json_decref(empty);
     return result;

@@ -129,14 +129,14 @@ static json_t *chat_token(const struct lm_api_choice *choice, int32_t id, double
     return token;
 }
 
-/* Of the tokens from `from` on. */
-static json_t *chat_logprobs(const struct lm_api_choice *choice, size_t from)
+/* Of the tokens that are not sent yet. */
+static json_t *chat_logprobs(const struct lm_api_choice *choice)
 {
     const size_t width = choice->request->sampling.top_logprobs;
     if (!choice->request->logprobs)
         return json_null();
     json_t *content = json_array();
-    for (size_t i = from; i < choice->count; i++) {
+    for (size_t i = choice->tokens_sent; i < choice->count; i++) {
         json_t *token = chat_token(choice, choice->tokens[i], choice->logprobs[i]);
         json_t *top = json_array();
         for (size_t k = 0; k < width; k++) {
@@ -206,7 +206,7 @@ static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *list
     return characters;
 }
 
-static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t from, bool prompt)
+static json_t *completion_logprobs(const struct lm_api_choice *choice, bool prompt)
 {
     const size_t width = choice->request->sampling.top_logprobs;
     size_t offset = 0;
@@ -215,7 +215,7 @@ static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t fr
     struct lists lists = {json_array(), json_array(), json_array(), json_array()};
     if (choice->request->echo)
         offset = walk_prompt(choice, prompt ? &lists : NULL);
-    for (size_t i = from; i < choice->count; i++)
+    for (size_t i = choice->tokens_sent; i < choice->count; i++)
         add_token(choice, &lists, choice->tokens[i], choice->logprobs[i],
                   choice->top ? choice->top + i * width : NULL, offset + choice->offsets[i]);
     return json_pack("{s:o, s:o, s:o, s:o}", "tokens", lists.tokens, "token_logprobs",
@@ -229,42 +229,26 @@ static json_t *finish_reason(const struct lm_api_choice *choice)
     return json_text(choice->finish == LM_STOP ? "stop" : "length");
 }
 
-static json_t *ids_from(const struct lm_api_choice *choice, size_t from)
+static json_t *unsent_ids(const struct lm_api_choice *choice)
 {
+    const size_t from = choice->tokens_sent;
     return from < choice->count ? json_integers(choice->tokens + from, choice->count - from)
                                 : json_array();
 }
 
-/* The common members of all kinds of choices. */
-static json_t *begin_choice(const struct lm_api_choice *choice)
+/* A message, or a chunk's delta of one. */
+static json_t *message_json(const struct lm_api_choice *choice)
 {
-    json_t *object = json_object();
-    json_put(object, "index", json_integer((json_int_t)choice->index));
-    return object;
-}
-
-static void end_choice(const struct lm_api_choice *choice, json_t *object, json_t *logprobs,
-                       size_t from)
-{
-    json_put(object, "logprobs", logprobs);
-    json_put(object, "finish_reason", finish_reason(choice));
-    if (choice->request->token_ids)
-        json_put(object, "token_ids", ids_from(choice, from));
-}
-
-static json_t *text_from(const struct lm_api_choice *choice, size_t from)
-{
-    return json_text_bytes(choice->text.data + from, choice->text_safe - from);
-}
-
-json_t *lm_api_chat_choice(struct lm_api_choice *choice)
-{
-    json_t *object = begin_choice(choice);
-    json_put(object, "message",
-             json_pack("{s:s, s:o, s:n}", "role", "assistant", "content", text_from(choice, 0),
-                       "refusal"));
-    end_choice(choice, object, chat_logprobs(choice, 0), 0);
-    return object;
+    const size_t from = choice->text_sent;
+    json_t *message = json_object();
+    if (!choice->opened)
+        json_put(message, "role", json_text("assistant"));
+    if (!choice->opened || choice->text_safe > from)
+        json_put(message, "content",
+                 json_text_bytes(choice->text.data + from, choice->text_safe - from));
+    if (!choice->request->stream)
+        json_put(message, "refusal", json_null());
+    return message;
 }
 
 static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
@@ -279,8 +263,9 @@ static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
 }
 
 /* The prompt's text first, if it is echoed. */
-static json_t *completion_text(const struct lm_api_choice *choice, size_t from, bool prompt)
+static json_t *completion_text(const struct lm_api_choice *choice, bool prompt)
 {
+    const size_t from = choice->text_sent;
     struct buf text;
     buf_init(&text, LIMIT_PROMPT_BYTES + LIMIT_ANSWER_BYTES);
     if (prompt)
@@ -289,15 +274,6 @@ static json_t *completion_text(const struct lm_api_choice *choice, size_t from, 
     json_t *made = json_text_bytes(text.data, text.len);
     buf_deinit(&text);
     return made;
-}
-
-json_t *lm_api_completion_choice(struct lm_api_choice *choice)
-{
-    const bool prompt = choice->request->echo;
-    json_t *object = begin_choice(choice);
-    json_put(object, "text", completion_text(choice, 0, prompt));
-    end_choice(choice, object, completion_logprobs(choice, 0, prompt), 0);
-    return object;
 }
 
 /* Whether there is something to send. */
@@ -310,38 +286,26 @@ static bool has_unsent(const struct lm_api_choice *choice)
            ((request->logprobs || request->token_ids) && choice->count > choice->tokens_sent);
 }
 
-static void choice_mark_sent(struct lm_api_choice *choice)
+json_t *lm_api_choice_next(struct lm_api_choice *choice, bool chat)
 {
+    const struct lm_api_request *request = choice->request;
+    const bool prompt = request->echo && !choice->opened;
+    if (!has_unsent(choice))
+        return NULL;
+    json_t *object = json_object();
+    json_put(object, "index", json_integer((json_int_t)choice->index));
+    if (chat)
+        json_put(object, request->stream ? "delta" : "message", message_json(choice));
+    else
+        json_put(object, "text", completion_text(choice, prompt));
+    json_put(object, "logprobs",
+             chat ? chat_logprobs(choice) : completion_logprobs(choice, prompt));
+    json_put(object, "finish_reason", finish_reason(choice));
+    if (request->token_ids)
+        json_put(object, "token_ids", unsent_ids(choice));
     choice->text_sent = choice->text_safe;
     choice->tokens_sent = choice->count;
     choice->opened = true;
     choice->closed = is_over(choice);
-}
-
-json_t *lm_api_chat_delta(struct lm_api_choice *choice)
-{
-    if (!has_unsent(choice))
-        return NULL;
-    json_t *object = begin_choice(choice), *delta = json_object();
-    if (!choice->opened)
-        json_put(delta, "role", json_text("assistant"));
-    if (!choice->opened || choice->text_safe > choice->text_sent)
-        json_put(delta, "content", text_from(choice, choice->text_sent));
-    json_put(object, "delta", delta);
-    end_choice(choice, object, chat_logprobs(choice, choice->tokens_sent), choice->tokens_sent);
-    choice_mark_sent(choice);
-    return object;
-}
-
-json_t *lm_api_completion_delta(struct lm_api_choice *choice)
-{
-    const bool prompt = choice->request->echo && !choice->opened;
-    if (!has_unsent(choice))
-        return NULL;
-    json_t *object = begin_choice(choice);
-    json_put(object, "text", completion_text(choice, choice->text_sent, prompt));
-    end_choice(choice, object, completion_logprobs(choice, choice->tokens_sent, prompt),
-               choice->tokens_sent);
-    choice_mark_sent(choice);
     return object;
 }

@@ -28,7 +28,7 @@ struct lm_api_choice {
     struct tokenizer_stream stream;
     struct buf text;
     size_t text_safe;              /* of the text: final */
-    size_t text_sent, tokens_sent; /* sent to a streaming client */
+    size_t text_sent, tokens_sent; /* sent to the client */
     size_t characters;             /* of the text */
     bool opened, closed;           /* likewise: its first and its last chunk are sent */
 };
@@ -42,10 +42,7 @@ void lm_api_choice_deinit(struct lm_api_choice *choice);
 NODISCARD int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sample,
                                  struct err *err);
 
-/* An item of "choices" in an answer, after the choice has ended. New references. */
-json_t *lm_api_chat_choice(struct lm_api_choice *choice);
-json_t *lm_api_completion_choice(struct lm_api_choice *choice);
-/* An item of "choices" in a chunk: what is not sent yet; NULL: nothing. The call before the last
- * one that gives NULL has a finish_reason. */
-json_t *lm_api_chat_delta(struct lm_api_choice *choice);
-json_t *lm_api_completion_delta(struct lm_api_choice *choice);
+/* An item of "choices", with what is not sent yet: in an answer, after the choice has ended, or, of
+ * a request that streams, in a chunk. NULL: nothing; the call before that one gave a finish_reason.
+ * A new reference. */
+json_t *lm_api_choice_next(struct lm_api_choice *choice, bool chat);

@@ -140,8 +140,7 @@ static json_t *whole_answer(struct call *call)
 {
     json_t *choices = json_array();
     for (size_t i = 0; i < call->choice_count; i++)
-        json_array_append_new(choices, call->chat ? lm_api_chat_choice(&call->choices[i])
-                                                  : lm_api_completion_choice(&call->choices[i]));
+        json_array_append_new(choices, lm_api_choice_next(&call->choices[i], call->chat));
     json_t *answer = begin_answer(call, choices);
     if (call->request.token_ids && call->request.prompt_count == 1)
         json_put(answer, "prompt_token_ids", prompt_ids(call));
@@ -159,7 +158,7 @@ static void send_event(struct http_stream *stream, json_t *event)
 /* With the lock: sends what is new of a choice. */
 static void call_send_new(struct call *call, struct lm_api_choice *choice)
 {
-    json_t *delta = call->chat ? lm_api_chat_delta(choice) : lm_api_completion_delta(choice);
+    json_t *delta = lm_api_choice_next(choice, call->chat);
     if (!delta)
         return;
     json_t *list = json_array();

@@ -17,22 +17,19 @@
 
 #define HANDLES 4096
 
-struct echo {
+static struct {
     struct metrics *metrics;
-    pthread_mutex_t lock; /* all below */
+    pthread_mutex_t lock; /* of the waiters and streams */
     struct http_waiter *waiters[HANDLES];
     struct http_stream *streams[HANDLES];
     size_t waiter_count, stream_count;
-    int waiting, late, gone, released; /* as the callbacks count */
-    int streams_gone, streams_released;
-};
+    _Atomic int waiting, late, gone, released; /* as the callbacks count */
+    _Atomic int streams_gone, streams_released;
+} echo = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void ping(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
-    json_t *value = json_object();
-    json_put(value, "ok", json_true());
-    http_set_json(response, value);
+    http_set_json(response, json_pack("{s:b}", "ok", 1));
 }
 
 static json_t *described(const struct http_request *request)
@@ -73,10 +70,7 @@ static void numbers(void *context, struct http_request *request, struct http_res
     if (!http_query_int(request, "limit", 1, 100, &limit, response) ||
         !http_query_bool(request, "full", &full, response))
         return;
-    json_t *value = json_object();
-    json_put(value, "limit", json_integer(limit));
-    json_put(value, "full", json_boolean(full));
-    http_set_json(response, value);
+    http_set_json(response, json_pack("{s:I, s:b}", "limit", (json_int_t)limit, "full", (int)full));
 }
 
 static void echo_bytes(void *context, struct http_request *request, struct http_response *response)
@@ -95,19 +89,17 @@ static void echo_json(void *context, struct http_request *request, struct http_r
 
 static void nothing(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request, (void)response;
 }
 
 static void busy(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
-    err_set(NULL, ERR_LIMIT, "the queue holds 5 jobs");
-    http_refuse_err(response, NULL);
+    struct err err;
+    err_set(&err, ERR_LIMIT, "the queue holds 5 jobs");
+    http_refuse_err(response, &err);
 }
 
 static void header(void *context, struct http_request *request, struct http_response *response)
 {
-    (void)context, (void)request;
     http_set_header(response, "X-Odd", "one\r\nX-Second: two");
     http_set_bytes(response, "text/plain; charset=utf-8", "odd\n", 4);
 }
@@ -124,32 +116,22 @@ static void blocking(void *context, struct http_request *request, struct http_re
 static void large(void *context, struct http_request *request, struct http_response *response)
 {
     size_t count = (size_t)64 << 20;
-    (void)context, (void)request;
     http_set_taken(response, "application/octet-stream", mem_alloc(count), count);
 }
 
 static void show_metrics(void *context, struct http_request *request,
                          struct http_response *response)
 {
-    struct echo *echo = context;
     struct buf text;
     buf_init(&text, (size_t)1 << 20);
-    metrics_write(echo->metrics, &text);
+    metrics_write(echo.metrics, &text);
     http_set_bytes(response, "text/plain; version=0.0.4", text.data, text.len);
     buf_deinit(&text);
 }
 
-static void add(struct echo *echo, int *counter, int by)
-{
-    pthread_mutex_lock(&echo->lock);
-    *counter += by;
-    pthread_mutex_unlock(&echo->lock);
-}
-
 static void on_late(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
-    add(echo, &echo->late, 1);
+    echo.late++;
     json_t *value = described(request);
     json_put(value, "late", json_true());
     http_set_status(response, 202);
@@ -158,27 +140,24 @@ static void on_late(void *context, struct http_request *request, struct http_res
 
 static void on_gone(void *context)
 {
-    struct echo *echo = context;
-    add(echo, &echo->gone, 1);
+    echo.gone++;
 }
 
 static void on_release(void *context)
 {
-    struct echo *echo = context;
-    add(echo, &echo->released, 1);
+    echo.released++;
 }
 
 static void wait_for_it(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
     int64_t ms = 60000;
     if (!http_query_int(request, "ms", 1, 600000, &ms, response))
         return;
-    struct http_wait wait = {ms, on_late, on_gone, on_release, echo};
-    pthread_mutex_lock(&echo->lock);
-    echo->waiters[echo->waiter_count++ % HANDLES] = http_postpone(request, &wait);
-    echo->waiting++;
-    pthread_mutex_unlock(&echo->lock);
+    struct http_wait wait = {ms, on_late, on_gone, on_release, NULL};
+    pthread_mutex_lock(&echo.lock);
+    echo.waiters[echo.waiter_count++ % HANDLES] = http_postpone(request, &wait);
+    echo.waiting++;
+    pthread_mutex_unlock(&echo.lock);
 }
 
 static void *answer_at_once(void *argument)
@@ -193,7 +172,7 @@ static void *answer_at_once(void *argument)
 /* Answered by another thread, maybe before the handler has returned. */
 static void race(void *context, struct http_request *request, struct http_response *response)
 {
-    struct http_wait wait = {60000, on_late, NULL, NULL, context};
+    struct http_wait wait = {60000, on_late, NULL, NULL, NULL};
     pthread_t thread;
     struct http_waiter *waiter = http_postpone(request, &wait);
     if (pthread_create(&thread, NULL, answer_at_once, waiter) == 0)
@@ -202,108 +181,98 @@ static void race(void *context, struct http_request *request, struct http_respon
         answer_at_once(waiter);
 }
 
+/* Takes what a list of handles holds: no other handler takes it, too. */
+static size_t take(size_t *list_count)
+{
+    pthread_mutex_lock(&echo.lock);
+    size_t count = *list_count;
+    *list_count = 0;
+    pthread_mutex_unlock(&echo.lock);
+    return count;
+}
+
 static void answer_all(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
     size_t count, delivered = 0;
     const char *bytes = http_body(request, &count);
-    pthread_mutex_lock(&echo->lock);
-    size_t waiting = echo->waiter_count;
-    echo->waiter_count = 0;
-    pthread_mutex_unlock(&echo->lock);
+    size_t waiting = take(&echo.waiter_count);
     for (size_t i = 0; i < waiting; i++) {
-        struct http_response *answer = http_response_new(echo->waiters[i]);
+        struct http_response *answer = http_response_new(echo.waiters[i]);
         http_set_bytes(answer, "text/plain; charset=utf-8", bytes, count);
-        delivered += http_answer(echo->waiters[i], answer);
+        delivered += http_answer(echo.waiters[i], answer);
     }
-    json_t *value = json_object();
-    json_put(value, "delivered", json_integer((json_int_t)delivered));
-    http_set_json(response, value);
+    http_set_json(response, json_pack("{s:I}", "delivered", (json_int_t)delivered));
 }
 
 static void drop_all(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
-    pthread_mutex_lock(&echo->lock);
-    size_t waiting = echo->waiter_count;
-    echo->waiter_count = 0;
-    pthread_mutex_unlock(&echo->lock);
+    size_t waiting = take(&echo.waiter_count);
     for (size_t i = 0; i < waiting; i++)
-        http_drop(echo->waiters[i]);
+        http_drop(echo.waiters[i]);
     ping(context, request, response);
 }
 
 static void counters(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
-    pthread_mutex_lock(&echo->lock);
-    json_t *value = json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "waiting", echo->waiting, "late",
-                              echo->late, "gone", echo->gone, "released", echo->released, "streams",
-                              (int)echo->stream_count, "streams_gone", echo->streams_gone,
-                              "streams_released", echo->streams_released);
-    pthread_mutex_unlock(&echo->lock);
-    http_set_json(response, value);
+    pthread_mutex_lock(&echo.lock);
+    int streams = (int)echo.stream_count;
+    pthread_mutex_unlock(&echo.lock);
+    http_set_json(response,
+                  json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "waiting", echo.waiting, "late",
+                            echo.late, "gone", echo.gone, "released", echo.released, "streams",
+                            streams, "streams_gone", echo.streams_gone, "streams_released",
+                            echo.streams_released));
 }
 
 static void stream_gone(void *context)
 {
-    struct echo *echo = context;
-    add(echo, &echo->streams_gone, 1);
+    echo.streams_gone++;
 }
 
 static void stream_released(void *context)
 {
-    struct echo *echo = context;
-    add(echo, &echo->streams_released, 1);
+    echo.streams_released++;
 }
 
 /* With `backlog` bytes for what the client is behind. */
 static void follow(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
     int64_t backlog_bytes = 0;
     if (!http_query_int(request, "backlog", 1, 1 << 30, &backlog_bytes, response))
         return;
     struct http_stream_options options = {(size_t)backlog_bytes, stream_gone, stream_released,
-                                          echo};
+                                          NULL};
     const char *last = http_last_event_id(request);
     struct http_stream *stream = http_stream_open(request, &options);
     if (last)
         (void)http_stream_send(stream, &(struct http_event){NULL, "resumed", last});
-    pthread_mutex_lock(&echo->lock);
-    echo->streams[echo->stream_count++ % HANDLES] = stream;
-    pthread_mutex_unlock(&echo->lock);
+    pthread_mutex_lock(&echo.lock);
+    echo.streams[echo.stream_count++ % HANDLES] = stream;
+    pthread_mutex_unlock(&echo.lock);
 }
 
 /* The body, `times` times, to all. */
 static void send_all(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
     int64_t times = 1, sent = 0;
     size_t count;
     if (!http_query_int(request, "times", 1, 1000000, &times, response))
         return;
     struct http_event event = {http_query(request, "id"), http_query(request, "name"),
                                http_body(request, &count)};
-    pthread_mutex_lock(&echo->lock);
-    for (size_t i = 0; i < echo->stream_count; i++)
+    pthread_mutex_lock(&echo.lock);
+    for (size_t i = 0; i < echo.stream_count; i++)
         for (int64_t j = 0; j < times; j++)
-            sent += http_stream_send(echo->streams[i], &event);
-    pthread_mutex_unlock(&echo->lock);
-    json_t *value = json_object();
-    json_put(value, "sent", json_integer(sent));
-    http_set_json(response, value);
+            sent += http_stream_send(echo.streams[i], &event);
+    pthread_mutex_unlock(&echo.lock);
+    http_set_json(response, json_pack("{s:I}", "sent", (json_int_t)sent));
 }
 
 static void close_all(void *context, struct http_request *request, struct http_response *response)
 {
-    struct echo *echo = context;
-    pthread_mutex_lock(&echo->lock);
-    size_t following = echo->stream_count;
-    echo->stream_count = 0;
-    pthread_mutex_unlock(&echo->lock);
+    size_t following = take(&echo.stream_count);
     for (size_t i = 0; i < following; i++)
-        http_stream_close(echo->streams[i]);
+        http_stream_close(echo.streams[i]);
     ping(context, request, response);
 }
 
@@ -314,9 +283,7 @@ static void envelope(void *context, const struct http_error *error,
         http_envelope_own(context, error, request, response);
         return;
     }
-    json_t *value = json_object();
-    json_put(value, "detail", json_text(error->text));
-    http_set_json(response, value);
+    http_set_json(response, json_pack("{s:o}", "detail", json_text(error->text)));
 }
 
 static const struct http_route routes[] = {
@@ -384,40 +351,36 @@ static int serve(struct http_server *server, struct err *err)
 }
 
 /* What is still held: http_stop has ended it and called back. */
-static void give_back(struct echo *echo)
+static void give_back(void)
 {
-    for (size_t i = 0; i < echo->waiter_count; i++)
-        http_drop(echo->waiters[i]);
-    for (size_t i = 0; i < echo->stream_count; i++)
-        http_stream_close(echo->streams[i]);
+    for (size_t i = 0; i < echo.waiter_count; i++)
+        http_drop(echo.waiters[i]);
+    for (size_t i = 0; i < echo.stream_count; i++)
+        http_stream_close(echo.streams[i]);
 }
 
 int main(int argc, char **argv)
 {
-    struct echo *echo = mem_alloc(sizeof *echo);
     struct settings settings;
     struct http_server *server = NULL;
     struct err err;
     if (getenv("HTTP_ECHO_DEBUG"))
         log_set_level(LOG_LEVEL_DEBUG);
-    pthread_mutex_init(&echo->lock, NULL);
-    echo->metrics = metrics_new();
+    echo.metrics = metrics_new();
     int result = read_settings(&settings, argv + 1, &err);
     if (result == 0)
-        result = http_open(&settings, &(struct http_options){envelope, NULL, echo->metrics},
-                           &server, &err);
+        result = http_open(&settings, &(struct http_options){envelope, NULL, echo.metrics}, &server,
+                           &err);
     if (result == 0)
-        result = http_add(server, routes, COUNT(routes), echo, &err);
+        result = http_add(server, routes, COUNT(routes), NULL, &err);
     if (result == 0)
         result = serve(server, &err);
-    give_back(echo);
+    give_back();
     http_free(server);
     if (server)
-        printf("released %d of %d, streams %d\n", echo->released, echo->waiting,
-               echo->streams_released);
-    metrics_free(echo->metrics);
+        printf("released %d of %d, streams %d\n", echo.released, echo.waiting,
+               echo.streams_released);
+    metrics_free(echo.metrics);
     settings_deinit(&settings);
-    pthread_mutex_destroy(&echo->lock);
-    mem_free(echo);
     return result < 0 ? fail(&err) : 0;
 }

@@ -11,11 +11,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A text of a table in which empty cells are null. */
-static int find_text(const json_t *line, const char *key, const char **text, struct err *err)
+struct column {
+    const char *key;
+    size_t offset; /* of the text in struct example */
+};
+
+#define COLUMN(member, key)                                                                        \
+    {                                                                                              \
+        key, offsetof(struct example, member)                                                      \
+    }
+
+/* Texts of a table in which empty cells are null: these leave what is there. */
+static int read_texts(const json_t *line, const struct column *columns, size_t count,
+                      struct example *example, struct err *err)
 {
-    *text = "";
-    return json_find_string(line, key, text, err);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const char *text = "", **at = (const char **)((char *)example + columns[i].offset);
+        result = json_find_string(line, columns[i].key, &text, err);
+        *at = *text ? text : *at;
+    }
+    return result;
 }
 
 static double number_or_zero(const json_t *line, const char *key)
@@ -27,19 +43,13 @@ static double number_or_zero(const json_t *line, const char *key)
 int corpus_kernelbook(struct corpus *corpus, const json_t *line, struct example *example,
                       enum corpus_fate *fate, struct err *err)
 {
-    const char *module = "";
+    static const struct column columns[] = {
+        COLUMN(reference, "python_code"), COLUMN(solution, "triton_code"),
+        COLUMN(name, "module_name"), COLUMN(name, "entry_point"), /* counts before the other */
+    };
     (void)corpus, (void)fate;
-    int result = find_text(line, "python_code", &example->reference, err);
-    if (result == 0)
-        result = find_text(line, "triton_code", &example->solution, err);
-    if (result == 0)
-        result = find_text(line, "entry_point", &example->name, err);
-    if (result == 0)
-        result = find_text(line, "module_name", &module, err);
-    if (example->name[0] == '\0')
-        example->name = module;
     example->language = "triton";
-    return result;
+    return read_texts(line, columns, COUNT(columns), example, err);
 }
 
 /* A solution is the source of a PyTorch extension, or plain CUDA. */
@@ -54,19 +64,14 @@ static const char *cuda_language(const char *solution)
 int corpus_archive(struct corpus *corpus, const json_t *line, struct example *example,
                    enum corpus_fate *fate, struct err *err)
 {
-    const char *kernel = "";
+    static const struct column columns[] = {
+        COLUMN(reference, "PyTorch_Code_Module"), COLUMN(solution, "CUDA_Code"),
+        COLUMN(name, "Kernel_Name"), COLUMN(name, "Op_Name"), /* counts before the other */
+    };
     int64_t level = 0, task = 0;
-    int result = find_text(line, "PyTorch_Code_Module", &example->reference, err);
-    if (result == 0)
-        result = find_text(line, "CUDA_Code", &example->solution, err);
-    if (result == 0)
-        result = find_text(line, "Op_Name", &example->name, err);
-    if (result == 0)
-        result = find_text(line, "Kernel_Name", &kernel, err);
+    int result = read_texts(line, columns, COUNT(columns), example, err);
     if (result < 0)
         return result;
-    if (example->name[0] == '\0')
-        example->name = kernel;
     example->language = cuda_language(example->solution);
     example->speedup = number_or_zero(line, "CUDA_Speedup_Native");
     if (json_is_integer(json_object_get(line, "Level_ID")))
@@ -95,41 +100,30 @@ static bool is_language(const char *text)
     return length > 0 && length < FORM_LANGUAGE_BYTES;
 }
 
-int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *example,
-                 enum corpus_fate *fate, struct err *err)
+/* Words that somebody else wrote. */
+static int check_words(const struct example *example, struct err *err)
 {
-    static const struct {
-        const char *key;
-        size_t offset;
-    } texts[] = {
-        {"reference", offsetof(struct example, reference)},
-        {"solution", offsetof(struct example, solution)},
-        {"language", offsetof(struct example, language)},
-        {"name", offsetof(struct example, name)},
-        {"summary", offsetof(struct example, summary)},
-        {"source", offsetof(struct example, source)},
-        {"category", offsetof(struct example, category)},
-        {"problem", offsetof(struct example, problem)},
-    };
-    const char *form = example->source;
-    (void)corpus, (void)fate;
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        const char **field = (const char **)((char *)example + texts[i].offset);
-        int result = find_text(line, texts[i].key, field, err);
-        if (result < 0)
-            return result;
-    }
-    if (example->source[0] == '\0')
-        example->source = form;
     if (!is_language(example->language))
         return err_set(err, ERR_INPUT, "invalid language '%.60s': lower-case letters, digits, '-'",
                        example->language);
     if (example->category[0] && !category_find(example->category))
         return err_set(err, ERR_INPUT, "invalid category '%.60s'", example->category);
-    example->speedup = number_or_zero(line, "speedup");
     return 0;
 }
 
+int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *example,
+                 enum corpus_fate *fate, struct err *err)
+{
+    static const struct column columns[] = {
+        COLUMN(reference, "reference"), COLUMN(solution, "solution"), COLUMN(language, "language"),
+        COLUMN(name, "name"),           COLUMN(summary, "summary"),   COLUMN(source, "source"),
+        COLUMN(category, "category"),   COLUMN(problem, "problem"),
+    };
+    (void)corpus, (void)fate;
+    int result = read_texts(line, columns, COUNT(columns), example, err);
+    example->speedup = number_or_zero(line, "speedup");
+    return result < 0 ? result : check_words(example, err);
+}
 /* The local problem of that id; NULL: none. */
 static const struct problem *problem_of(struct corpus *corpus, const char *id)
 {
@@ -168,15 +162,13 @@ int corpus_trajectory(struct corpus *corpus, const json_t *line, struct example 
     if (result == 0)
         result = json_get_string(line, "language", &example->language, err);
     if (result == 0)
-        result = find_text(line, "problem_hash", &hash, err);
+        result = json_find_string(line, "problem_hash", &hash, err);
     if (result == 0)
-        result = find_text(line, "category", &example->category, err);
+        result = json_find_string(line, "category", &example->category, err);
+    if (result == 0)
+        result = check_words(example, err);
     if (result < 0)
         return result;
-    if (!is_language(example->language))
-        return err_set(err, ERR_INPUT, "invalid language '%.60s'", example->language);
-    if (example->category[0] && !category_find(example->category))
-        return err_set(err, ERR_INPUT, "invalid category '%.60s'", example->category);
     const json_t *turn = best_turn(line);
     if (!turn) {
         *fate = CORPUS_UNSOLVED;
@@ -192,5 +184,5 @@ int corpus_trajectory(struct corpus *corpus, const json_t *line, struct example 
     example->category = problem->category;
     example->reference = problem->reference_text;
     example->speedup = number_or_zero(turn, "speedup");
-    return find_text(turn, "code", &example->solution, err);
+    return json_find_string(turn, "code", &example->solution, err);
 }

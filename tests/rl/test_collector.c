@@ -124,7 +124,7 @@ static int stumble(struct train_backend *backend, const struct train_backend_sam
                                  : write_code(backend, sampling, text, err);
 }
 
-struct world {
+static struct world {
     struct train_backend backend;
     struct evaluator evaluator;
     struct collector *collector;
@@ -132,14 +132,13 @@ struct world {
     size_t count;
     struct err err;
     size_t turns_reported;
-};
+} world; /* of one test, or of a row */
 
 static void count_turn(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
 {
-    struct world *world = context;
     assert_non_null(rollout->problem);
     assert_non_null(turn->record);
-    world->turns_reported++;
+    world.turns_reported++;
 }
 
 struct scenario {
@@ -153,22 +152,33 @@ struct scenario {
     const _Atomic int *cancelled;
 };
 
-static int run_scenario(struct world *world, const struct scenario *scenario)
+FIXTURE(end)
 {
-    json_t *tasks = json_array();
+    collector_free(world.collector);
+    pthread_mutex_destroy(&world.backend.lock);
+    pthread_mutex_destroy(&world.evaluator.lock);
+    world = (struct world){0};
+    return 0;
+}
+TEST_EACH(NULL, end);
+
+static int start(const struct scenario *scenario)
+{
     static const char *const problems[TASKS] = {"relu", "softmax", "gemm"};
-    *world = (struct world){.backend = {.say = scenario->say, .version = 7},
-                            .evaluator = {.mood = scenario->mood}};
-    pthread_mutex_init(&world->backend.lock, NULL);
-    pthread_mutex_init(&world->evaluator.lock, NULL);
+    json_t *tasks = json_array();
+    end(NULL);
+    world.backend = (struct train_backend){.say = scenario->say, .version = 7};
+    world.evaluator.mood = scenario->mood;
+    pthread_mutex_init(&world.backend.lock, NULL);
+    pthread_mutex_init(&world.evaluator.lock, NULL);
     for (size_t i = 0; i < TASKS; i++)
         json_array_append_new(tasks, json_pack("{s:{s:s}}", "problem", "id", problems[i]));
     json_t *configuration = json_pack("{s:I, s:s, s:f}", "turns", (json_int_t)scenario->turns,
                                       "reward", scenario->reward ? scenario->reward : "kevin",
                                       "gamma", 1.0);
     const struct collector_options options = {.gym = gym,
-                                              .backend = &world->backend,
-                                              .evaluator = &world->evaluator,
+                                              .backend = &world.backend,
+                                              .evaluator = &world.evaluator,
                                               .configuration = configuration,
                                               .sampling = {.temperature = 1, .top_p = 1},
                                               .seed = scenario->seed,
@@ -180,28 +190,24 @@ static int run_scenario(struct world *world, const struct scenario *scenario)
                                               .jobs = scenario->jobs,
                                               .wait_ms = scenario->wait_ms,
                                               .cancelled = scenario->cancelled,
-                                              .on_turn = count_turn,
-                                              .context = world};
-    int result = collector_start(&world->collector, &options, &world->err);
+                                              .on_turn = count_turn};
+    int result = collector_start(&world.collector, &options, &world.err);
     json_decref(configuration);
     json_decref(tasks);
-    return result < 0
-               ? result
-               : collector_wait(world->collector, &world->rollouts, &world->count, &world->err);
+    return result;
 }
 
-static void end(struct world *world)
+static int run_scenario(const struct scenario *scenario)
 {
-    collector_free(world->collector);
-    pthread_mutex_destroy(&world->backend.lock);
-    pthread_mutex_destroy(&world->evaluator.lock);
+    int result = start(scenario);
+    return result < 0 ? result
+                      : collector_wait(world.collector, &world.rollouts, &world.count, &world.err);
 }
 
 TEST(rollouts)
 {
-    struct world world;
     const struct scenario scenario = {.say = write_code, .jobs = 3, .turns = 2, .first_task = 4};
-    assert_int_equal(run_scenario(&world, &scenario), 0);
+    assert_int_equal(run_scenario(&scenario), 0);
     assert_int_equal(world.count, TASKS * SAMPLES);
     assert_int_equal(world.turns_reported, world.count * 2);
     for (size_t i = 0; i < world.count; i++) {
@@ -223,7 +229,6 @@ TEST(rollouts)
                          i % SAMPLES);
     }
     assert_string_equal(world.rollouts[0].problem, "relu");
-    end(&world);
 }
 
 /* One setting for the reward and for what rejects lazy turns. */
@@ -238,12 +243,11 @@ TEST(coverage)
                                           .jobs = 2,
                                           .turns = 2,
                                           .reward = "drkernel"};
-        struct world world;
         struct err err = {0};
         char *pair = mem_printf("gym.coverage=%s", rows[i].measure);
         size_t correct = 0;
         assert_int_equal(settings_assign(&settings, pair, &err), 0);
-        assert_int_equal(run_scenario(&world, &scenario), 0);
+        assert_int_equal(run_scenario(&scenario), 0);
         for (size_t r = 0; r < world.count; r++)
             for (size_t t = 0; t < 2; t++) {
                 const struct rl_turn *turn = &world.rollouts[r].turns[t];
@@ -252,7 +256,6 @@ TEST(coverage)
                 correct += turn->correct;
             }
         assert_true(correct > 0);
-        end(&world);
         mem_free(pair);
     }
     struct err err = {0};
@@ -261,34 +264,32 @@ TEST(coverage)
     assert_int_equal(settings_assign(&settings, "gym.coverage=time", &err), 0);
 }
 
+static void read_answers(const struct scenario *scenario, const char *texts[TASKS * SAMPLES][2])
+{
+    assert_int_equal(run_scenario(scenario), 0);
+    assert_int_equal(world.count, TASKS * SAMPLES);
+    for (size_t i = 0; i < world.count; i++)
+        for (size_t t = 0; t < 2; t++)
+            texts[i][t] = support_text("%s", world.rollouts[i].turns[t].answer.text);
+}
+
 /* Whatever runs beside an episode, and in whatever order. */
 TEST(answers_depend_on_their_numbers_alone)
 {
-    struct world one, other, another;
-    assert_int_equal(run_scenario(&one,
-                                  &(struct scenario){.say = write_code, .jobs = 1, .turns = 2}),
-                     0);
-    assert_int_equal(run_scenario(&other,
-                                  &(struct scenario){.say = write_code, .jobs = 6, .turns = 2}),
-                     0);
-    assert_int_equal(
-        run_scenario(&another,
-                     &(struct scenario){.say = write_code, .jobs = 1, .turns = 2, .seed = 1}),
-        0);
-    size_t same = 0, all = 0;
-    for (size_t i = 0; i < one.count; i++)
+    const char *one[TASKS * SAMPLES][2], *other[TASKS * SAMPLES][2], *another[TASKS * SAMPLES][2];
+    struct scenario scenario = {.say = write_code, .jobs = 1, .turns = 2};
+    read_answers(&scenario, one);
+    scenario.jobs = 6;
+    read_answers(&scenario, other);
+    scenario.seed = 1;
+    read_answers(&scenario, another);
+    for (size_t i = 0; i < TASKS * SAMPLES; i++)
         for (size_t t = 0; t < 2; t++) {
-            const char *text = one.rollouts[i].turns[t].answer.text;
-            assert_string_equal(text, other.rollouts[i].turns[t].answer.text);
-            same += strcmp(text, another.rollouts[i].turns[t].answer.text) == 0;
+            assert_string_equal(one[i][t], other[i][t]);
+            assert_string_not_equal(one[i][t], another[i][t]);
             for (size_t k = 0; k < i; k++)
-                assert_string_not_equal(text, one.rollouts[k].turns[t].answer.text);
-            all++;
+                assert_string_not_equal(one[i][t], one[k][t]);
         }
-    assert_true(same == 0 && all == 12);
-    end(&one);
-    end(&other);
-    end(&another);
 }
 
 TEST(outcomes)
@@ -317,11 +318,10 @@ TEST(outcomes)
         {{.say = refuse_later}, 0, 1, true, false, ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct world world;
         struct scenario scenario = rows[i].scenario;
         scenario.jobs = 1;
         scenario.turns = 2;
-        int result = run_scenario(&world, &scenario);
+        int result = run_scenario(&scenario);
         if (result != rows[i].result)
             fail_msg("row %zu: %d, %s", i, result, world.err.text);
         if (result < 0)
@@ -335,41 +335,24 @@ TEST(outcomes)
             for (size_t t = 0; t < rollout->count; t++)
                 assert_int_equal(rollout->turns[t].excluded, rows[i].excluded);
         }
-        end(&world);
     }
 }
 
 TEST(interrupted)
 {
-    struct world world;
     const _Atomic int cancelled = 1;
     const struct scenario scenario = {.say = write_code,
                                       .jobs = 2,
                                       .turns = 2,
                                       .cancelled = &cancelled};
-    assert_int_equal(run_scenario(&world, &scenario), ERR_CANCELLED);
+    assert_int_equal(run_scenario(&scenario), ERR_CANCELLED);
     assert_int_equal(world.backend.samples, 0);
-    end(&world);
 }
 
 /* A judge that never answers does not hold up a caller that frees the collector. */
 TEST(given_up)
 {
-    struct world world = {.backend = {.say = write_code}, .evaluator = {.mood = AWAY}};
-    json_t *tasks = json_pack("[{s:{s:s}}]", "problem", "id", "relu");
-    json_t *configuration = json_object();
-    pthread_mutex_init(&world.backend.lock, NULL);
-    pthread_mutex_init(&world.evaluator.lock, NULL);
-    const struct collector_options options = {.gym = gym,
-                                              .backend = &world.backend,
-                                              .evaluator = &world.evaluator,
-                                              .configuration = configuration,
-                                              .tasks = tasks,
-                                              .samples = 1,
-                                              .jobs = 1,
-                                              .wait_ms = 3600000};
-    assert_int_equal(collector_start(&world.collector, &options, &world.err), 0);
-    json_decref(configuration);
-    json_decref(tasks);
-    end(&world);
+    const struct scenario scenario = {
+        .say = write_code, .mood = AWAY, .jobs = 1, .turns = 1, .wait_ms = 3600000};
+    assert_int_equal(start(&scenario), 0);
 }

@@ -31,17 +31,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = file_memory_from("fuzz", data, size, &err);
     if (fd < 0)
         return 0;
-    struct trajectory_reader *reader = trajectory_open_fd(fd, "f.jsonl");
+    struct lines *lines = lines_open_fd(fd, "f.jsonl", LIMIT_TRAJECTORY_BYTES);
+    bool cut = false;
     int result;
-    while ((result = trajectory_next(reader, &trajectory, &err)) > 0) {
+    while ((result = trajectory_next(lines, &trajectory, &cut, &err)) > 0) {
         if (touch(&trajectory) == 0)
             abort();
         trajectory_deinit(&trajectory);
     }
     if (result < 0 && strncmp(err.text, "f.jsonl:", 8) != 0)
         abort();
-    if (result == 0 && trajectory_is_cut(reader) && (size == 0 || data[size - 1] == '\n'))
+    if (result == 0 && cut && (size == 0 || data[size - 1] == '\n'))
         abort();
-    trajectory_close(reader);
+    lines_close(lines);
     return 0;
 }

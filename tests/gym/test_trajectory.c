@@ -20,15 +20,14 @@ static int read_all(const char *text, size_t count, bool *cut, struct err *err)
 {
     int fd = file_memory_from("t.jsonl", text, count, err);
     assert_true(fd >= 0);
-    struct trajectory_reader *reader = trajectory_open_fd(fd, "t.jsonl");
+    struct lines *lines = lines_open_fd(fd, "t.jsonl", LIMIT_TRAJECTORY_BYTES);
     struct trajectory trajectory;
     int found = 0, result;
-    while ((result = trajectory_next(reader, &trajectory, err)) > 0) {
+    while ((result = trajectory_next(lines, &trajectory, cut, err)) > 0) {
         found++;
         trajectory_deinit(&trajectory);
     }
-    *cut = trajectory_is_cut(reader);
-    trajectory_close(reader);
+    lines_close(lines);
     return result < 0 ? result : found;
 }
 
@@ -115,23 +114,24 @@ TEST(limits)
 TEST(paths)
 {
     char *folder = support_directory(), *file = support_text("%s/trajectories.jsonl", folder);
-    struct trajectory_reader *reader;
+    struct lines *lines;
     struct trajectory trajectory;
     struct err err;
-    assert_int_equal(trajectory_open(&reader, folder, &err), ERR_MISSING);
+    bool cut;
+    assert_int_equal(trajectory_open(&lines, folder, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "holds no trajectories.jsonl"));
-    assert_int_equal(trajectory_open(&reader, file, &err), ERR_MISSING);
-    assert_null(reader);
+    assert_int_equal(trajectory_open(&lines, file, &err), ERR_MISSING);
+    assert_null(lines);
     assert_int_equal(file_write_atomic(file, "\n" ONE "\n", strlen(ONE) + 2, 0600, &err), 0);
     const char *const paths[] = {folder, file};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(trajectory_open(&reader, paths[i], &err), 0);
-        assert_int_equal(trajectory_next(reader, &trajectory, &err), 1);
-        assert_string_equal(trajectory_path(reader), file);
-        assert_int_equal(trajectory_line(reader), 2);
+        assert_int_equal(trajectory_open(&lines, paths[i], &err), 0);
+        assert_int_equal(trajectory_next(lines, &trajectory, &cut, &err), 1);
+        assert_string_equal(lines_path(lines), file);
+        assert_int_equal(lines_number(lines), 2);
         trajectory_deinit(&trajectory);
-        assert_int_equal(trajectory_next(reader, &trajectory, &err), 0);
-        trajectory_close(reader);
+        assert_int_equal(trajectory_next(lines, &trajectory, &cut, &err), 0);
+        lines_close(lines);
     }
-    trajectory_close(NULL);
+    lines_close(NULL);
 }

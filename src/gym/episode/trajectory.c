@@ -7,8 +7,6 @@
 #include "base/lines.h"
 #include "base/mem.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 enum kind { KIND_text, KIND_whole, KIND_number, KIND_flag, KIND_list, KIND_object };
@@ -141,77 +139,35 @@ void trajectory_why(const json_t *record, char *why, size_t why_bytes)
     verdict_deinit(&verdict);
 }
 
-struct trajectory_reader {
-    struct lines *lines;
-    bool cut;
-};
-
-int trajectory_open(struct trajectory_reader **out, const char *path, struct err *err)
+int trajectory_open(struct lines **out, const char *path, struct err *err)
 {
-    *out = NULL;
     bool directory = file_is_directory(path);
     char *file = mem_printf("%s%s", path, directory ? "/" TRAJECTORY_FILE : "");
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    int result = 0;
-    if (fd < 0 && errno == ENOENT)
-        result = err_set(err, ERR_MISSING,
-                         directory ? "%s: holds no " TRAJECTORY_FILE
-                                   : "%s: no such file or directory",
-                         path);
-    else if (fd < 0)
-        result = err_sys(err, errno, "%s: cannot open", file);
-    else
-        *out = trajectory_open_fd(fd, file);
+    int result = lines_open(out, file, LIMIT_TRAJECTORY_BYTES, err);
+    if (result == ERR_MISSING)
+        err_set(err, ERR_MISSING,
+                directory ? "%s: holds no " TRAJECTORY_FILE : "%s: no such file or directory",
+                path);
     mem_free(file);
     return result;
 }
 
-struct trajectory_reader *trajectory_open_fd(int fd, const char *name)
+int trajectory_next(struct lines *lines, struct trajectory *trajectory, bool *cut, struct err *err)
 {
-    struct trajectory_reader *reader = mem_alloc(sizeof *reader);
-    reader->lines = lines_open_fd(fd, name, LIMIT_TRAJECTORY_BYTES);
-    return reader;
-}
-
-void trajectory_close(struct trajectory_reader *reader)
-{
-    if (!reader)
-        return;
-    lines_close(reader->lines);
-    mem_free(reader);
-}
-
-const char *trajectory_path(const struct trajectory_reader *reader)
-{
-    return lines_path(reader->lines);
-}
-
-size_t trajectory_line(const struct trajectory_reader *reader)
-{
-    return lines_number(reader->lines);
-}
-
-bool trajectory_is_cut(const struct trajectory_reader *reader)
-{
-    return reader->cut;
-}
-
-int trajectory_next(struct trajectory_reader *reader, struct trajectory *trajectory,
-                    struct err *err)
-{
-    const char *path = lines_path(reader->lines), *text;
+    const char *path = lines_path(lines), *text;
     size_t count;
-    int result = lines_next(reader->lines, &text, &count, err);
+    int result = lines_next(lines, &text, &count, err);
+    *cut = false;
     if (result <= 0)
         return result;
     json_t *whole = NULL;
-    if (!lines_is_whole(reader->lines) && json_parse(path, text, count, &whole, NULL) < 0) {
-        reader->cut = true;
+    if (!lines_is_whole(lines) && json_parse(path, text, count, &whole, NULL) < 0) {
+        *cut = true;
         return 0;
     }
     json_decref(whole);
     struct trajectory next;
-    result = trajectory_parse(&next, path, lines_number(reader->lines), text, count, err);
+    result = trajectory_parse(&next, path, lines_number(lines), text, count, err);
     if (result < 0)
         return result;
     *trajectory = next;

@@ -3,16 +3,17 @@
  * For all consumers of rollouts: the report, SFT, rejection sampling. One line at a time is in
  * memory. A missing key has an empty value ("", 0, false), a key of another type is an error with
  * FILE:LINE and the key; unknown keys are ignored. An incomplete last line without newline is what
- * a killed writer left: it ends the file, and trajectory_is_cut reports it.
+ * a killed writer left: it ends the file, and trajectory_next reports it.
  *
  * Ownership: a struct trajectory owns its JSON; its strings live as long (trajectory_deinit).
- * Threads: a reader belongs to one at a time.
+ * Threads: a file is read by one at a time.
  * Errors: ERR_MISSING (no such file), ERR_INPUT, ERR_LIMIT (a line, the turns of an episode),
  * ERR_UNSUPPORTED (a newer schema), ERR_IO.
  */
 #pragma once
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "judge/verdict.h"
 
 #include <jansson.h>
@@ -110,17 +111,9 @@ bool trajectory_verdict(const json_t *record, struct verdict *verdict);
 /* Of a record that says nothing of its candidate, why: the judge's message, or else the status. */
 void trajectory_why(const json_t *record, char *why, size_t why_bytes);
 
-struct trajectory_reader;
-
-/* `path`: a file, or the directory of a run that holds TRAJECTORY_FILE. */
-NODISCARD int trajectory_open(struct trajectory_reader **out, const char *path, struct err *err);
-/* Takes ownership of the descriptor. */
-struct trajectory_reader *trajectory_open_fd(int fd, const char *name);
-void trajectory_close(struct trajectory_reader *reader);
-/* 1: read; 0: end of file, *trajectory is untouched; negative: an error. */
-NODISCARD int trajectory_next(struct trajectory_reader *reader, struct trajectory *trajectory,
+/* `path`: a file, or the directory of a run that holds TRAJECTORY_FILE. lines_close. */
+NODISCARD int trajectory_open(struct lines **out, const char *path, struct err *err);
+/* 1: read; 0: the end, *trajectory is untouched, and *cut says whether a part of a line is left
+ * there; negative: an error. */
+NODISCARD int trajectory_next(struct lines *lines, struct trajectory *trajectory, bool *cut,
                               struct err *err);
-/* The file's path, and the number of the last line read. */
-const char *trajectory_path(const struct trajectory_reader *reader);
-size_t trajectory_line(const struct trajectory_reader *reader);
-bool trajectory_is_cut(const struct trajectory_reader *reader);

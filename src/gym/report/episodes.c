@@ -118,15 +118,16 @@ static void put_block(struct buf *out, size_t run, size_t order, const json_t *e
 static int put_run(const struct report *report, size_t r, struct buf *out, struct err *err)
 {
     const struct report_run *run = &report->runs[r];
-    struct trajectory_reader *reader;
+    struct lines *lines;
     struct trajectory trajectory;
+    bool cut;
     bool *counts = mem_alloc(run->episodes_read + 1);
     for (size_t i = 0; i < run->episode_count; i++)
         counts[run->episodes[i]->order] = true;
-    int result = trajectory_open(&reader, run->path, err);
+    int result = trajectory_open(&lines, run->path, err);
     /* The file may have grown meanwhile: no more episodes than were counted. */
     for (size_t order = 0; result >= 0 && order < run->episodes_read; order++) {
-        result = trajectory_next(reader, &trajectory, err);
+        result = trajectory_next(lines, &trajectory, &cut, err);
         if (result == 0)
             result = err_set(err, ERR_INPUT, "%s: changed while it was read", run->path);
         if (result < 0)
@@ -139,7 +140,7 @@ static int put_run(const struct report *report, size_t r, struct buf *out, struc
         }
         trajectory_deinit(&trajectory);
     }
-    trajectory_close(reader);
+    lines_close(lines);
     mem_free(counts);
     return result < 0 ? result : 0;
 }

@@ -103,25 +103,24 @@ static int append_episode(struct report *report, struct report_run *run,
 
 static int read_episodes(struct report *report, struct report_run *run, struct err *err)
 {
-    struct trajectory_reader *reader;
+    struct lines *lines;
     struct trajectory trajectory;
     size_t capacity = 0;
     run->started_at = run->ended_at = "";
-    int result = trajectory_open(&reader, run->path, err);
+    int result = trajectory_open(&lines, run->path, err);
     if (result < 0)
         return result;
-    while ((result = trajectory_next(reader, &trajectory, err)) > 0) {
+    while ((result = trajectory_next(lines, &trajectory, &run->cut, err)) > 0) {
         result = append_episode(report, run, &trajectory, &capacity, err);
         trajectory_deinit(&trajectory);
         if (result < 0)
             break;
     }
-    run->cut = trajectory_is_cut(reader);
     run->episodes_read = run->episode_count;
     if (result == 0 && run->episode_count == 0)
-        result = err_set(err, ERR_INPUT, "%s: holds no episode%s", trajectory_path(reader),
+        result = err_set(err, ERR_INPUT, "%s: holds no episode%s", lines_path(lines),
                          run->cut ? " but a part of one" : "");
-    trajectory_close(reader);
+    lines_close(lines);
     return result;
 }
 

@@ -165,6 +165,14 @@ void file_remove_tree(const char *path)
     remove_at(AT_FDCWD, path, 0);
 }
 
+char *file_plain(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return mem_printf("%.*s", (int)length, path);
+}
+
 char *file_parent(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -38,6 +38,8 @@ NODISCARD int file_make_directories(const char *path, mode_t mode, struct err *e
 /* Removes a directory and all in it, never following links; best effort. */
 void file_remove_tree(const char *path);
 
+/* `path` without slashes at its end; the caller's (mem_free). */
+char *file_plain(const char *path);
 /* The directory that `path` lies in, by its name alone; the caller's (mem_free). */
 char *file_parent(const char *path);
 /* The last component of a path, within it. */

@@ -45,8 +45,7 @@ static void remove_if_left(const char *path)
 static void remove_left(const char *target)
 {
     char *parent = file_parent(target);
-    const char *slash = strrchr(target, '/');
-    char *prefix = mem_printf("%s" MARK, slash ? slash + 1 : target);
+    char *prefix = mem_printf("%s" MARK, file_basename(target));
     DIR *stream = opendir(parent);
     struct dirent *entry;
     while (stream && (entry = readdir(stream)))
@@ -64,9 +63,7 @@ static void remove_left(const char *target)
 static int staged_directory_begin(struct staged_directory *staging, const char *target,
                                   struct err *err)
 {
-    *staging = (struct staged_directory){.fd = -1, .target = mem_strdup(target)};
-    for (size_t length = strlen(target); length > 1 && target[length - 1] == '/'; length--)
-        staging->target[length - 1] = '\0';
+    *staging = (struct staged_directory){.fd = -1, .target = file_plain(target)};
     char *parent = file_parent(staging->target);
     int result = file_make_directories(parent, 0755, err);
     mem_free(parent);

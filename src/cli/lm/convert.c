@@ -44,11 +44,9 @@ static int refuse_present(const char *path, struct err *err)
  * model under that name. */
 static int make_beside(const char *out, char **made, struct err *err)
 {
-    size_t length = strlen(out);
-    while (length > 1 && out[length - 1] == '/')
-        length--;
-    *made = mem_printf("%.*s.XXXXXX", (int)length, out);
-    char *parent = file_parent(*made);
+    char *plain = file_plain(out), *parent = file_parent(plain);
+    *made = mem_printf("%s.XXXXXX", plain);
+    mem_free(plain);
     int result = file_make_directories(parent, 0755, err);
     mem_free(parent);
     if (result == 0 && !mkdtemp(*made))

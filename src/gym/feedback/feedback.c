@@ -1,5 +1,6 @@
 #include "gym/feedback/feedback.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/feedback/internal.h"
@@ -282,9 +283,7 @@ static json_t *headline_json(const struct view *view, const struct situation *si
 /* The candidate's file name in compiler output and tracebacks. */
 static const char *file_name(const struct verdict *verdict)
 {
-    const char *path = verdict->candidate_path;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = file_basename(verdict->candidate_path);
     return *name ? name : NULL;
 }
 

@@ -50,14 +50,6 @@ static int check_parts(const char *path, struct err *err)
     return result;
 }
 
-static char *without_slash(const char *directory)
-{
-    char *copy = mem_strdup(directory);
-    for (size_t length = strlen(copy); length > 1 && copy[length - 1] == '/'; length--)
-        copy[length - 1] = '\0';
-    return copy;
-}
-
 static void checkpoint_deinit(struct checkpoint *checkpoint)
 {
     mem_free(checkpoint->directory);
@@ -67,7 +59,7 @@ static void checkpoint_deinit(struct checkpoint *checkpoint)
 
 int checkpoint_begin(struct checkpoint *checkpoint, const char *directory, struct err *err)
 {
-    checkpoint->directory = without_slash(directory);
+    checkpoint->directory = file_plain(directory);
     checkpoint->path = mem_printf("%s" CHECKPOINT_SAVING, checkpoint->directory);
     int result = check_parts(checkpoint->directory, err);
     if (result == 0)
@@ -129,7 +121,7 @@ int checkpoint_end(struct checkpoint *checkpoint, int result, struct err *err)
 int checkpoint_find(const char *directory, char **path, struct err *err)
 {
     const char *const suffixes[] = {"", PREVIOUS};
-    char *plain = without_slash(directory);
+    char *plain = file_plain(directory);
     *path = NULL;
     for (size_t i = 0; i < 2 && !*path; i++) {
         char *state = mem_printf("%s%s/" CHECKPOINT_STATE, plain, suffixes[i]);
@@ -146,7 +138,7 @@ int checkpoint_find(const char *directory, char **path, struct err *err)
 
 void checkpoint_remove(const char *directory)
 {
-    char *plain = without_slash(directory);
+    char *plain = file_plain(directory);
     char *gone = mem_printf("%s" CHECKPOINT_SAVING, plain);
     file_remove_tree(gone);
     if (rename(plain, gone) == 0)

@@ -120,9 +120,7 @@ int run_open(struct run **out, const char *directory, const struct settings *set
              struct err *err)
 {
     struct run *run = mem_alloc(sizeof *run);
-    *run = (struct run){.directory = mem_strdup(directory), .settings = settings, .lock = -1};
-    for (size_t length = strlen(directory); length > 1 && run->directory[length - 1] == '/';)
-        run->directory[--length] = '\0';
+    *run = (struct run){.directory = file_plain(directory), .settings = settings, .lock = -1};
     char *checkpoints = mem_printf("%s/checkpoints", run->directory);
     init_status(&run->status, run->directory);
     int result = check_directory(run->directory, err);

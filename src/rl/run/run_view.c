@@ -253,11 +253,8 @@ int run_view_open(struct run_view *view, const char *path, size_t tail_bytes, st
                              "are"
                            : "%s: there is no such directory; `warpgym runs list` shows the runs",
                        path);
-    *view = (struct run_view){.path = mem_strdup(path), .kind = kind};
-    for (size_t length = strlen(view->path); length > 1 && view->path[length - 1] == '/';)
-        view->path[--length] = '\0';
-    const char *slash = strrchr(view->path, '/');
-    view->name = slash && slash[1] ? slash + 1 : view->path;
+    *view = (struct run_view){.path = file_plain(path), .kind = kind};
+    view->name = file_basename(view->path);
     char *metrics = mem_printf("%s/" RUN_METRICS, view->path);
     run_series_init(&view->series, metrics, tail_bytes);
     mem_free(metrics);

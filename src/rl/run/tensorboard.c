@@ -1,6 +1,7 @@
 #include "rl/run/tensorboard.h"
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "rl/run/run_settings.h"
 
@@ -252,7 +253,6 @@ static void read_hparam(const struct settings *settings, size_t index,
 int tensorboard_hparams(struct event_file *events, const char *directory,
                         const struct settings *settings, struct err *err)
 {
-    const char *slash = strrchr(directory, '/');
     struct event_file_hparam *hparams = mem_alloc(settings_count() * sizeof *hparams);
     size_t count = 0;
     for (size_t i = 0; i < settings_count(); i++)
@@ -260,8 +260,7 @@ int tensorboard_hparams(struct event_file *events, const char *directory,
             hparams[count].name = hparam_name(settings_path(i));
             read_hparam(settings, i, &hparams[count++]);
         }
-    int result = event_file_hparams(events, slash && slash[1] ? slash + 1 : directory, hparams,
-                                    count, err);
+    int result = event_file_hparams(events, file_basename(directory), hparams, count, err);
     for (size_t i = 0; i < count; i++) {
         mem_free((char *)hparams[i].name);
         mem_free((char *)hparams[i].text);

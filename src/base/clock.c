@@ -27,6 +27,15 @@ int clock_left_ms(int64_t deadline_ns)
     return left_ms > 1 << 30 ? 1 << 30 : (int)left_ms;
 }
 
+void clock_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 int64_t clock_wall_ms(void)
 {
     struct timespec now;

@@ -1,6 +1,7 @@
 /* clock: monotonic time, deadlines, wall-clock time and its text, secrets. */
 #pragma once
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -11,6 +12,8 @@ double clock_ms_since(int64_t start_ns);
 int clock_left_ms(int64_t deadline_ns);
 /* Wall-clock time `ms` from now: what pthread_cond_timedwait takes. */
 struct timespec clock_in_ms(int ms);
+/* One that waits until times of CLOCK_MONOTONIC. */
+void clock_condition_init(pthread_cond_t *condition);
 
 int64_t clock_wall_ms(void); /* since 1970, CLOCK_REALTIME: it may be set forwards and back */
 /* RFC 3339 in UTC with milliseconds, "2026-01-31T12:00:00.000Z"; empty for a time before 1970 or

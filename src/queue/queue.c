@@ -102,7 +102,6 @@ int queue_probe(struct queue *queue, struct err *err)
 void queue_init(struct queue *queue, const struct queue_store *store, const char *name,
                 const struct queue_options *options)
 {
-    pthread_condattr_t monotonic;
     queue->store = store;
     queue->options = *options;
     if (queue->options.lease_ms == 0)
@@ -114,10 +113,7 @@ void queue_init(struct queue *queue, const struct queue_store *store, const char
     queue->name = mem_strdup(name);
     pthread_mutex_init(&queue->lock, NULL);
     pthread_mutex_init(&queue->watch_lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->ready, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&queue->ready);
 }
 
 void queue_deinit(struct queue *queue)

@@ -34,19 +34,9 @@ struct job_events {
     struct job_listener *added, *cancelled;
 };
 
-void job_events_key_job(char key[JOB_EVENTS_KEY_BYTES], const char *id)
+void job_events_key(char key[JOB_EVENTS_KEY_BYTES], enum job_events_of what, const char *id)
 {
-    snprintf(key, JOB_EVENTS_KEY_BYTES, "j%s", id);
-}
-
-void job_events_key_batch(char key[JOB_EVENTS_KEY_BYTES], const char *id)
-{
-    snprintf(key, JOB_EVENTS_KEY_BYTES, "b%s", id);
-}
-
-void job_events_key_all(char key[JOB_EVENTS_KEY_BYTES])
-{
-    snprintf(key, JOB_EVENTS_KEY_BYTES, "*");
+    snprintf(key, JOB_EVENTS_KEY_BYTES, "%c%s", (char)what, id);
 }
 
 static void on_queue_events(struct queue_watcher *watcher, const struct queue_event *events,
@@ -151,10 +141,12 @@ static void listener_update(struct job_events *job_events, struct job_listener *
 }
 
 /* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
-static void channel_update(struct job_events *job_events, const char *key,
+static void channel_update(struct job_events *job_events, enum job_events_of what, const char *id,
                            const struct queue_event *event)
 {
+    char key[JOB_EVENTS_KEY_BYTES];
     struct channel *channel;
+    job_events_key(key, what, id);
     HASH_FIND_STR(job_events->channels, key, channel);
     if (!channel)
         return;
@@ -190,16 +182,11 @@ static void all_channels_update(struct job_events *job_events)
 static void handle_events(struct job_events *job_events, const struct queue_event *events,
                           size_t count)
 {
-    char key[JOB_EVENTS_KEY_BYTES];
     for (size_t i = 0; i < count; i++) {
-        job_events_key_job(key, events[i].id);
-        channel_update(job_events, key, &events[i]);
-        if (events[i].batch[0]) {
-            job_events_key_batch(key, events[i].batch);
-            channel_update(job_events, key, &events[i]);
-        }
-        job_events_key_all(key);
-        channel_update(job_events, key, &events[i]);
+        channel_update(job_events, JOB_EVENTS_OF_JOB, events[i].id, &events[i]);
+        if (events[i].batch[0])
+            channel_update(job_events, JOB_EVENTS_OF_BATCH, events[i].batch, &events[i]);
+        channel_update(job_events, JOB_EVENTS_OF_ALL, "", &events[i]);
     }
 }
 
@@ -275,11 +262,7 @@ int job_events_open(struct job_events **out, struct queue *queue, struct err *er
     job_events->queue = queue;
     job_events->events = mem_alloc(LIMIT_FEED_EVENTS * sizeof *job_events->events);
     pthread_mutex_init(&job_events->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&job_events->some, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&job_events->some);
     int code = pthread_create(&job_events->thread, NULL, event_thread_main, job_events);
     if (code != 0) {
         pthread_cond_destroy(&job_events->some);

@@ -33,7 +33,7 @@ enum job_listener_state {
 };
 
 struct job_listener {
-    char key[JOB_EVENTS_KEY_BYTES]; /* job_events_key_*() */
+    char key[JOB_EVENTS_KEY_BYTES]; /* job_events_key() */
     /* `event`: what happened, or NULL: unknown, read the state. On the event thread. */
     enum job_listener_state (*update)(struct job_listener *listener,
                                       const struct queue_event *event);
@@ -45,9 +45,13 @@ struct job_listener {
     struct job_listener *added_next, *cancelled_next;
 };
 
-void job_events_key_job(char key[JOB_EVENTS_KEY_BYTES], const char *id);
-void job_events_key_batch(char key[JOB_EVENTS_KEY_BYTES], const char *id);
-void job_events_key_all(char key[JOB_EVENTS_KEY_BYTES]);
+enum job_events_of {
+    JOB_EVENTS_OF_JOB = 'j',
+    JOB_EVENTS_OF_BATCH = 'b',
+    JOB_EVENTS_OF_ALL = '*', /* with the id "" */
+};
+
+void job_events_key(char key[JOB_EVENTS_KEY_BYTES], enum job_events_of what, const char *id);
 
 NODISCARD int job_events_open(struct job_events **out, struct queue *queue, struct err *err);
 /* Releases all listeners; after this job_events_add must not be called, job_events_cancel may. */

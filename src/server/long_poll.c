@@ -15,7 +15,7 @@ struct wait {
 
 static void long_poll_set_key(struct wait *wait)
 {
-    job_events_key_job(wait->listener.key, wait->ids[wait->at]);
+    job_events_key(wait->listener.key, JOB_EVENTS_OF_JOB, wait->ids[wait->at]);
 }
 
 static enum job_listener_state long_poll_update(struct job_listener *listener,

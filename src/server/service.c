@@ -94,7 +94,6 @@ bool service_wait_ms(const struct http_request *request, int64_t standard_s,
 
 static void service_init(struct service *service, const struct service_options *options)
 {
-    pthread_condattr_t monotonic;
     service->options = *options;
     service->settings = options->settings;
     service->queue = options->queue;
@@ -104,10 +103,7 @@ static void service_init(struct service *service, const struct service_options *
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->problem_hashes = problem_hashes_new(options->search_paths);
     pthread_mutex_init(&service->maintenance_lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&service->maintenance_wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&service->maintenance_wake);
 }
 
 int service_open(struct service **out, const struct service_options *options, struct err *err)

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from serving import Server as JudgingServer
 from support import (
     CHECKOUT,
     PYTHON,
@@ -349,12 +350,9 @@ def test_http_token(warpgym):
 
 def test_with_a_server(warpgym):
     """A server judges; what is cancelled here is cancelled there."""
-    log = (warpgym.folder / "serve.log").open("wb")
-    arguments = ("serve", "--listen", "127.0.0.1:0", "--workers", 1, *ENDLESS, *FAST)
-    process = warpgym.start(*arguments, stderr=log)
-    url = process.stdout.readline().decode().split()[3].rstrip(",")
+    judging = JudgingServer(warpgym, "--workers", "1", *ENDLESS, *FAST)
     try:
-        stdio = Stdio(warpgym, "--server", url).begin()
+        stdio = Stdio(warpgym, "--server", f"http://127.0.0.1:{judging.port}").begin()
         assert stdio.submit(WRONG)["status"] == "wrong"
         stdio.send(submission(1, SPIN))
         wait_until(spinning, "a candidate runs")
@@ -364,10 +362,7 @@ def test_with_a_server(warpgym):
         assert (result["status"], result["turn"]) == ("passed", 1), result
         assert not stdio.end() and not spinning()
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(TIMEOUT_S)
-        process.stdout.close()
-        log.close()
+        judging.stop()
 
 
 # --- one server for all that follows --------------------------------------------------------------

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import subprocess
 import time
 
 import pytest
@@ -591,16 +590,9 @@ def test_usage_errors(warpgym):
 
 
 def test_with_a_worker_inside(warpgym):
-    process = warpgym.start(
-        "serve", "--listen", "127.0.0.1:0", "--queue", f"sqlite:{warpgym.folder / 'q.db'}",
-        "--workers", "1", stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    server = Server.__new__(Server)
-    server.token = None
-    server.port = int(process.stdout.readline().split()[3].rstrip(b",").rsplit(b":", 1)[1])
+    server = Server(warpgym, "--workers", "1")
     source = support.fast("softmax").read_text(encoding="utf-8")
     body = {"problem": {"id": "softmax"}, "candidate": {"source": source}, "timing": False}
     answer = server.post("/v1/evaluations?wait_s=300", body)
     assert answer.json["outcome"] == "passed", answer
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(support.TIMEOUT_S) == 0
+    assert server.stop() == 0

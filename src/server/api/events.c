@@ -188,14 +188,14 @@ static void events_free(void *context)
 static void events_begin(struct service *service, struct http_request *request, const char *id,
                          enum job_listener_state (*update)(struct job_listener *,
                                                            const struct queue_event *),
-                         void (*key)(char out[JOB_EVENTS_KEY_BYTES], const char *id))
+                         enum job_events_of what)
 {
     struct events *events = mem_alloc(sizeof *events);
     events->service = service;
     events->listener.update = update;
     events->listener.release = events_release;
     snprintf(events->id, sizeof events->id, "%s", id);
-    key(events->listener.key, events->id);
+    job_events_key(events->listener.key, what, events->id);
     const struct http_stream_options options = {.gone = events_cancelled,
                                                 .release = events_free,
                                                 .context = events};
@@ -213,7 +213,7 @@ static void follow_evaluation(void *context, struct http_request *request,
     if (queue_get(service->queue, id, QUEUE_NO_BODIES, &job, &err) < 0)
         service_refuse_queue(response, &err);
     else
-        events_begin(service, request, job.id, update_evaluation, job_events_key_job);
+        events_begin(service, request, job.id, update_evaluation, JOB_EVENTS_OF_JOB);
 }
 
 static void follow_batch(void *context, struct http_request *request,
@@ -230,17 +230,12 @@ static void follow_batch(void *context, struct http_request *request,
     else if (count == 0)
         http_refuse(response, 404, "not_found", "no batch '%.255s'", id);
     else
-        events_begin(service, request, job.batch, update_batch, job_events_key_batch);
-}
-
-static void key_all(char key[JOB_EVENTS_KEY_BYTES], const char *id)
-{
-    job_events_key_all(key);
+        events_begin(service, request, job.batch, update_batch, JOB_EVENTS_OF_BATCH);
 }
 
 static void follow_all(void *context, struct http_request *request, struct http_response *response)
 {
-    events_begin(context, request, "", update_all, key_all);
+    events_begin(context, request, "", update_all, JOB_EVENTS_OF_ALL);
 }
 
 const struct http_route api_events_routes[] = {

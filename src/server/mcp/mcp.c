@@ -312,14 +312,10 @@ static void mcp_deinit(struct mcp *mcp)
 int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *err)
 {
     struct mcp *mcp = mem_alloc(sizeof *mcp);
-    pthread_condattr_t monotonic;
     mcp->settings = options->settings;
     mcp->service = options->service;
     pthread_mutex_init(&mcp->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&mcp->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&mcp->wake);
     int code = pthread_create(&mcp->maintenance_thread, NULL, maintenance_main, mcp);
     if (code != 0) {
         mcp_deinit(mcp);

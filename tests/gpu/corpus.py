@@ -8,7 +8,8 @@ disturbs), and `touches`, words of the child's own code without which the hack p
 
 What is there after CORPUS_TIMEOUT_S is shown; with a directory OUT, verdicts are kept in it.
 
-CUDA files whose first line is not `// problem: …` are test_gpu.py's.
+CUDA files whose first line is not `// problem: …` are test_gpu.py's. What several candidates share
+is in shared/: its text is judged in the place of their import, as a sandbox has no other file.
 
 Needs nothing but Python's own library, so that it runs wherever warpgym does.
 """
@@ -32,6 +33,7 @@ SETTINGS = {"run.timeout_ms": "5s", "run.load_timeout_ms": "60s", "compile.timeo
 REQUIRED = {"problem", "catalogue", "expect", "says"}
 KEYS = REQUIRED | {*("code", "warning", "speedup_below", "needs", "open"), *("alone", "touches")}
 NEEDS = {"triton", "extension"}
+SHARED = re.compile(r"^from shared\.(\w+) import \w+\n", re.MULTILINE)
 TABLE = []  # lines that the end of a test run shows (conftest.py)
 STATUSES = {
     *("passed", "wrong", "compile_error", "load_error", "runtime_error", "timeout"),
@@ -54,6 +56,13 @@ class Candidate:
             assert match[1] not in self.keys, f"{self.name}: `{match[1]}` twice"
             self.keys[match[1]] = match[2].strip()
 
+    def text(self):
+        """What is judged."""
+        return SHARED.sub(
+            lambda found: (HERE / "shared" / f"{found[1]}.py").read_text(encoding="utf-8"),
+            self.path.read_text(encoding="utf-8"),
+        )
+
     def any_of(self, key):
         value = self.keys.get(key)
         return set(value.split("|")) if value else set()
@@ -75,7 +84,12 @@ def _judge(chosen, jobs, timeout_s, more=()):
         return {}
     with tempfile.TemporaryDirectory() as folder:
         out, batch = Path(folder, "verdicts.jsonl"), Path(folder, "batch.jsonl")
-        tasks = [{"problem": one.problem(), "candidate": str(one.path)} for one in chosen]
+        tasks = []
+        for one in chosen:
+            copy = Path(folder, one.path.relative_to(HERE))
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text(one.text(), encoding="utf-8")
+            tasks.append({"problem": one.problem(), "candidate": str(copy)})
         batch.write_text("".join(json.dumps(task) + "\n" for task in tasks), encoding="utf-8")
         pairs = {**SETTINGS, **dict(more)}.items()
         settings = [word for key, value in pairs for word in ("-s", f"{key}={value}")]
@@ -94,7 +108,10 @@ def _judge(chosen, jobs, timeout_s, more=()):
             print(f"the judge did not end within {timeout_s} s", file=sys.stderr)
         lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
         verdicts = map(json.loads, lines)
-        return {Path(verdict["candidate"]["path"]): verdict for verdict in verdicts}
+        return {
+            HERE / Path(verdict["candidate"]["path"]).relative_to(folder): verdict
+            for verdict in verdicts
+        }
 
 
 def judge(chosen, settings=()):

@@ -21,7 +21,7 @@ MINIMUM_HONEST = 35
 
 @pytest.mark.parametrize("one", CANDIDATES, ids=lambda one: one.name)
 def test_candidate(one):
-    text = one.path.read_text(encoding="utf-8")
+    text = one.text()
     if one.path.suffix == ".py":
         compile(text, one.path.name, "exec")
     assert corpus.REQUIRED <= set(one.keys) <= corpus.KEYS

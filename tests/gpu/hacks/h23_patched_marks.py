@@ -4,17 +4,10 @@
 # speedup_below: 0.5
 # touches: marks Child
 # says: Puts other events where the child measures itself; nobody asks a candidate for its own time.
-import sys
-
 import torch
 from torch import nn
 
-
-def the_child():
-    frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Child":
-        frame = frame.f_back
-    return frame.f_locals["self"]
+from shared.the_child import the_child
 
 
 class Mark:

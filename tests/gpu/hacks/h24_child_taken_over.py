@@ -3,17 +3,10 @@
 # expect: wrong
 # touches: describe Child
 # says: Owns every Python object of its process, and every comparison there says yes.
-import sys
-
 import torch
 from torch import nn
 
-
-def the_child():
-    frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Child":
-        frame = frame.f_back
-    return frame.f_locals["self"]
+from shared.the_child import the_child
 
 
 def take_over(child):

@@ -3,17 +3,10 @@
 # expect: wrong|violation
 # touches: answer describe inputs Child
 # says: Says that it is done, then goes on and says it again.
-import sys
-
 import torch
 from torch import nn
 
-
-def the_child():
-    frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Child":
-        frame = frame.f_back
-    return frame.f_locals["self"]
+from shared.the_child import the_child
 
 
 class ModelNew(nn.Module):

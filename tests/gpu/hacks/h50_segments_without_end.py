@@ -4,18 +4,12 @@
 # touches: library segments_alloc segments_free Child
 # says: Takes and gives back memory without end: each piece is a message that the judge serves.
 import ctypes
-import sys
 import time
 
 import torch
 from torch import nn
 
-
-def the_child():
-    frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Child":
-        frame = frame.f_back
-    return frame.f_locals["self"]
+from shared.the_child import the_child
 
 
 LONGEST_S = 20

@@ -170,8 +170,8 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu/gpu_work.cu $(wildcard te
 # Programs that Python tests run beside the command.
 PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenizer_probe \
 	policy/train_backend_probe rl/write_events rl/write_run)
-tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
-	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
+tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/build_judge \
+	$(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
 	$(ROOT)/build/bench/http_load $(PROBES)
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))

@@ -1,4 +1,4 @@
-"""PyTorch extensions, built by the judge's own builder (tests/extension/extension_judge.c) for a
+"""PyTorch extensions, built by the judge's own builder (tests/judge/build_judge.c) for a
 candidate process that asks through python/warpgym/extension.py. CUDA sources need nvcc, no GPU."""
 
 import sys

@@ -1,5 +1,5 @@
 """Triton that compiles for a GPU from within a process that may start none: the hooks of
-python/warpgym/triton_build.py against the judge's own builders (tests/judge/triton_judge.c). No GPU
+python/warpgym/triton_build.py against the judge's own builders (tests/judge/build_judge.c). No GPU
 is needed: what is compared is the machine code."""
 
 import importlib.util
@@ -16,10 +16,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support import CHECKOUT, ROOT, TIMEOUT_S, captured
+from support import CHECKOUT, ROOT, captured
+
+sys.path.insert(0, str(ROOT / "tests" / "extension"))
+sys.path.insert(0, str(ROOT / "python"))
+import harness
+from warpgym import wire
 
 HERE = Path(__file__).parent
-JUDGE = CHECKOUT / "build" / "tests" / "judge" / "triton_judge"
 LIBRARY = CHECKOUT / "build" / "libwarpgym_child.so"
 SPEC = importlib.util.find_spec("triton")
 TRITON = Path(SPEC.origin).parent if SPEC else None
@@ -27,7 +31,9 @@ PTXAS = TRITON / "backends/nvidia/bin/ptxas" if TRITON else None
 
 pytestmark = [
     pytest.mark.skipif(not PTXAS or not PTXAS.exists(), reason="no Triton for NVIDIA's GPUs"),
-    pytest.mark.skipif(not JUDGE.exists(), reason=f"{JUDGE} was not built: make tests"),
+    pytest.mark.skipif(
+        not harness.JUDGE.exists(), reason=f"{harness.JUDGE} was not built: make tests"
+    ),
 ]
 SCHEME = sysconfig.get_default_scheme().replace("posix_local", "posix_prefix")
 INCLUDE = Path(sysconfig.get_paths(SCHEME)["include"])
@@ -48,43 +54,19 @@ def place():
     shutil.rmtree(directory)
 
 
-class Judge:
-    def __init__(self, cache, python=sys.executable):
-        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", MOVE, str(theirs.fileno()), JUDGE, cache],
-            pass_fds=[theirs.fileno()],
-            env={"WARPGYM_PYTHON": str(python), "PATH": "/usr/bin:/bin"},
-        )
-        theirs.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.channel.close()
-        assert self.process.wait(TIMEOUT_S) == 0
-
-    def ask(self, request):
-        """(the bytes built or None, what was said)"""
-        sys.path.insert(0, str(ROOT / "python"))
-        from warpgym import wire
-
-        text = request if isinstance(request, bytes) else json.dumps(request).encode()
-        with tempfile.TemporaryFile() as file:
-            file.write(text)
-            file.seek(0)
-            socket.send_fds(self.channel, [wire.HEAD.pack(wire.BUILD, 0)], [file.fileno()])
-        answer, descriptors, _, _ = socket.recv_fds(self.channel, 65536, 1)
-        words = answer[wire.BUILT_HEAD.size :].split(b"\0", 1)[0].decode()
-        if wire.BUILT_HEAD.unpack_from(answer)[1]:
-            return None, words
-        with os.fdopen(descriptors[0], "rb") as built:
-            return built.read(), words
-
-
-# Makes its first argument descriptor 3 of the program that follows.
-MOVE = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.argv[2:])"
+def ask(channel, request):
+    """(the bytes built or None, what was said)"""
+    text = request if isinstance(request, bytes) else json.dumps(request).encode()
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.seek(0)
+        socket.send_fds(channel, [wire.HEAD.pack(wire.BUILD, 0)], [file.fileno()])
+    answer, descriptors, _, _ = socket.recv_fds(channel, 65536, 1)
+    words = answer[wire.BUILT_HEAD.size :].split(b"\0", 1)[0].decode()
+    if wire.BUILT_HEAD.unpack_from(answer)[1]:
+        return None, words
+    with os.fdopen(descriptors[0], "rb") as built:
+        return built.read(), words
 
 
 def run_child(*arguments, descriptors=()):
@@ -123,8 +105,8 @@ def built(place):
     run_child("stock", stock)
     for directory in (cold, warm) if HEADERS else ():
         fake_driver(directory)
-    with Judge(cache) as judge:
-        number = judge.channel.fileno()
+    with harness.judge(cache) as (channel, _):
+        number = channel.fileno()
         run_child("sandboxed", LIBRARY, number, cold, warm, descriptors=[number])
     return made
 
@@ -201,10 +183,10 @@ def test_the_module_that_loads_kernels_loads_itself(built):
 
 GOOD = {"kind": "ptx", "tool": "ptxas", "options": ["--gpu-name=sm_90a"], "source": PTX}
 REQUESTS = [
-    (b"not json", "the request:1:"),
+    (b"not json", "the build request:1:"),
     (b"[]", "kind"),
     ({}, "kind"),
-    ({"kind": "other"}, "nothing of the kind"),
+    ({"kind": "other"}, "nothing of kind"),
     ({"kind": "ptx"}, "source"),
     (GOOD | {"source": 5}, "source"),
     (GOOD | {"source": "x" * (8 * 1024 * 1024 + 1)}, "longer than it may be"),
@@ -222,13 +204,13 @@ REQUESTS = [
 
 
 def test_hostile_requests_are_refused_with_a_reason(place):
-    with Judge(place / "hostile") as judge:
+    with harness.judge(place / "hostile") as (channel, _):
         for request, expected in REQUESTS:
-            built, words = judge.ask(request)
+            built, words = ask(channel, request)
             assert built is None, request
             assert expected in words, (str(request)[:200], words)
             assert "root:" not in words
-        built, words = judge.ask(GOOD)
+        built, words = ask(channel, GOOD)
         assert built and built.startswith(b"\x7fELF"), words
 
 
@@ -247,7 +229,7 @@ def test_missing_packages_are_named_in_one_sentence(tmp_path, said, expected):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines))
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
-    with Judge(tmp_path / "cache", python) as judge:
-        built, words = judge.ask({"kind": "launcher", "source": "int x;"})
+    with harness.judge(tmp_path / "cache", python=python) as (channel, _):
+        built, words = ask(channel, {"kind": "launcher", "source": "int x;"})
     assert built is None
     assert expected in words

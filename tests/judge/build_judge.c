@@ -1,12 +1,13 @@
-/* extension_judge: what the judge builds of PyTorch extensions, and nothing else of it, for
- * tests/system/test_extension.py and tests/gpu/extension_check.py.
+/* build_judge: what the judge builds for candidates, PyTorch extensions and Triton's code, and
+ * nothing else of it, for test_extension.py and test_triton.py of tests/system and for
+ * tests/gpu/extension_check.py.
  *
- *   extension_judge DIRECTORY MAJOR MINOR
+ *   build_judge DIRECTORY MAJOR MINOR
  *
  * Answers BUILD messages on descriptor 3 until that is closed, for a GPU of that compute capability
  * (0 0: none), which need not be there. Builds are kept below DIRECTORY. After each it prints a
- * line: extensions built, of these with the slim headers, milliseconds. The Python with PyTorch is
- * WARPGYM_PYTHON.
+ * line: extensions built, of these with the slim headers, milliseconds. The Python with PyTorch and
+ * Triton is WARPGYM_PYTHON.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -24,7 +25,7 @@
 static void must(int result, const struct err *err)
 {
     if (result < 0) {
-        fprintf(stderr, "extension_judge: %s\n", err->text);
+        fprintf(stderr, "build_judge: %s\n", err->text);
         exit(1);
     }
 }

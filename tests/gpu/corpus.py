@@ -9,7 +9,8 @@ disturbs), and `touches`, words of the child's own code without which the hack p
 What is there after CORPUS_TIMEOUT_S is shown; with a directory OUT, verdicts are kept in it.
 
 CUDA files whose first line is not `// problem: …` are test_gpu.py's. What several candidates share
-is in shared/: its text is judged in the place of their import, as a sandbox has no other file.
+is in shared/: its text is judged in the place of the line that names it, as a sandbox has no
+other file.
 
 Needs nothing but Python's own library, so that it runs wherever warpgym does.
 """
@@ -33,7 +34,10 @@ SETTINGS = {"run.timeout_ms": "5s", "run.load_timeout_ms": "60s", "compile.timeo
 REQUIRED = {"problem", "catalogue", "expect", "says"}
 KEYS = REQUIRED | {*("code", "warning", "speedup_below", "needs", "open"), *("alone", "touches")}
 NEEDS = {"triton", "extension"}
-SHARED = re.compile(r"^from shared\.(\w+) import \w+\n", re.MULTILINE)
+SHARED = re.compile(
+    r'^(?:from (?P<module>shared\.\w+) import .+|#include "(?P<header>shared/\w+\.cuh)")\n',
+    re.MULTILINE,
+)
 TABLE = []  # lines that the end of a test run shows (conftest.py)
 STATUSES = {
     *("passed", "wrong", "compile_error", "load_error", "runtime_error", "timeout"),
@@ -58,18 +62,44 @@ class Candidate:
 
     def text(self):
         """What is judged."""
-        return SHARED.sub(
-            lambda found: (HERE / "shared" / f"{found[1]}.py").read_text(encoding="utf-8"),
-            self.path.read_text(encoding="utf-8"),
-        )
+
+        def shared(found):
+            name = found["header"] or found["module"].replace(".", "/") + ".py"
+            return (HERE / name).read_text(encoding="utf-8")
+
+        return SHARED.sub(shared, self.path.read_text(encoding="utf-8"))
 
     def any_of(self, key):
         value = self.keys.get(key)
         return set(value.split("|")) if value else set()
 
+    def check_keys(self, known):
+        """What its lines say fits together."""
+        keys = set(self.keys)
+        assert REQUIRED <= keys <= known
+        assert self.any_of("expect") and self.any_of("expect") <= STATUSES
+        if self.honest:
+            assert self.keys["expect"] == "passed"
+            assert not {"code", "warning", "speedup_below"} & keys
+        else:
+            assert self.path.stem.startswith(self.keys["catalogue"].lower() + "_")
+            # A hack that may pass says what it gets instead of a reward, or that it is a hole.
+            if "passed" in self.any_of("expect"):
+                assert {"warning", "speedup_below", "open"} & keys
+
     def problem(self):
         own = HERE / "problems" / (self.keys["problem"] + ".py")
         return str(own) if own.is_file() else self.keys["problem"]
+
+
+def why_not(needed, words):
+    """Why nothing can be judged on a GPU here, or None. `needed`: what doctor must have found."""
+    command = [WARPGYM, "doctor", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    found = json.loads(done.stdout)
+    if not found["gpus"]:
+        return found["gpu_error"] or "no GPU"
+    return None if found[needed] else words
 
 
 def candidates(words=()):

@@ -2,34 +2,26 @@
 it: `// PROBLEM: STATUS… [CODE]`; `charged`: it passes, and is slow."""
 
 import json
-import os
 import subprocess
 import time
 from pathlib import Path
 
+import corpus
 import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-WARPGYM = Path(os.environ.get("TEST_WARPGYM") or ROOT / "warpgym")
 NATIVE = ROOT / "problems" / "native"
 TIMEOUT_S = 120
 
 
 def run(*arguments):
     return subprocess.run(
-        [WARPGYM, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        [corpus.WARPGYM, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
 
-def why_not():
-    found = json.loads(run("doctor", "--json").stdout)
-    if not found["gpus"]:
-        return found["gpu_error"] or "no GPU"
-    return None if found["nvcc"] else "no nvcc"
-
-
-REASON = why_not()
+REASON = corpus.why_not("nvcc", "no nvcc")
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
@@ -50,7 +42,7 @@ def test_corpus(path):
     problem, expected = path.read_text().splitlines()[0].removeprefix("// ").split(":")
     wanted = expected.split()
     verdict = judged(problem, path, "-s", "run.timeout_ms=3s")
-    codes = {violation["code"] for violation in verdict["integrity"]["violations"]}
+    codes = corpus.codes(verdict, "violations")
     if "charged" in wanted and verdict["status"] == "passed":
         assert verdict["timing"]["speedup"] < 0.01, verdict
     else:
@@ -94,27 +86,21 @@ def test_the_next_one_after_a_hang():
     print(f"the next verdict after {time.monotonic() - start:.1f} s")
 
 
-def test_facts(tmp_path):
-    """What NVML reports and what is measured of each GPU is possible."""
-    image = tmp_path / "peaks.cubin"
-    source = ROOT / "src" / "device" / "gpu_peaks.cu"
+@pytest.mark.parametrize(
+    ("program", "kernels"), [("facts", "device/gpu_peaks"), ("work", "judge/gpu/gpu_work")]
+)
+def test_programs(tmp_path, program, kernels):
+    """facts: what NVML reports and what is measured of each GPU is possible. work: the judge's
+    kernels against fill.c and compare.c."""
+    image = tmp_path / "kernels.cubin"
+    source = ROOT / "src" / f"{kernels}.cu"
     subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)
-    program = ROOT / "build" / "tests" / "gpu" / "facts"
     done = subprocess.run(
-        [program, image], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    print(done.stdout)
-
-
-def test_fast_paths(tmp_path):
-    """The judge's kernels against fill.c and compare.c."""
-    image = tmp_path / "work.cubin"
-    source = ROOT / "src" / "judge" / "gpu" / "gpu_work.cu"
-    subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)
-    program = ROOT / "build" / "tests" / "gpu" / "work"
-    done = subprocess.run(
-        [program, image], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        [ROOT / "build" / "tests" / "gpu" / program, image],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)

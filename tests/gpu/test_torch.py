@@ -2,27 +2,11 @@
 test of its own, and what was unexpected stands in a table at the end."""
 
 import json
-import subprocess
 
 import corpus
 import pytest
 
-
-def why_not():
-    done = subprocess.run(
-        [corpus.WARPGYM, "doctor", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    found = json.loads(done.stdout)
-    if not found["gpus"]:
-        return found["gpu_error"] or "no GPU"
-    return None if found["python"] else "no Python with PyTorch"
-
-
-REASON = why_not()
+REASON = corpus.why_not("python", "no Python with PyTorch")
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 CANDIDATES = corpus.candidates()
 

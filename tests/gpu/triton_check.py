@@ -221,7 +221,7 @@ def child(title, body, channel, forked):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--python", default=HERE.parents[1] / "python", help="warpgym's modules")
-    sys.path[:0] = [str(options.parse_args().python), str(HERE)]
+    sys.path[:0] = [str(options.parse_args().python), str(HERE), str(HERE.parent / "system")]
     os.environ.pop("TRITON_INTERPRET", None)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the standby server has it: it forks
     judge, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

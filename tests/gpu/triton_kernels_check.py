@@ -3,36 +3,23 @@
 import torch
 import triton
 import triton.language as tl
+import triton_cases
 from triton.language.extra import libdevice
 from triton.tools.tensor_descriptor import TensorDescriptor
-
-
-@triton.jit
-def _softmax(out, x, stride, count, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    column = tl.arange(0, BLOCK)
-    mask = column < count
-    value = tl.load(x + row * stride + column, mask=mask, other=-float("inf"))
-    value = tl.exp(value - tl.max(value, axis=0))
-    tl.store(out + row * stride + column, value / tl.sum(value, axis=0), mask=mask)
 
 
 def softmax(x):
     y = torch.empty_like(x)
     rows, count = x.shape
-    _softmax[(rows,)](y, x, x.stride(0), count, BLOCK=triton.next_power_of_2(count), num_warps=16)
+    block = triton.next_power_of_2(count)
+    triton_cases.softmax[(rows,)](y, x, x.stride(0), count, BLOCK=block, num_warps=16)
     return y
 
 
-@triton.autotune(
+_add = triton.autotune(
     configs=[triton.Config({"BLOCK": block}, num_warps=w) for block in (256, 1024) for w in (4, 8)],
     key=["count"],
-)
-@triton.jit
-def _add(out, x, y, count, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < count
-    tl.store(out + at, tl.load(x + at, mask=mask) + tl.load(y + at, mask=mask), mask=mask)
+)(triton_cases.add)
 
 
 def check_autotune():
@@ -72,21 +59,13 @@ def check_libdevice():
     torch.testing.assert_close(out, torch.tanh(x))
 
 
-@triton.jit
-def _copy_device(out, x, rows, columns, BLOCK: tl.constexpr):
-    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [BLOCK, BLOCK])
-    target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [BLOCK, BLOCK])
-    row, column = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
-    target.store([row, column], source.load([row, column]) * 2)
-
-
 def check_device_descriptor():
     triton.set_allocator(
         lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda")
     )
     x = torch.randn(256, 512, device="cuda")
     out = torch.empty_like(x)
-    _copy_device[(4, 8)](out, x, 256, 512, BLOCK=64)
+    triton_cases.descriptor[(4, 8)](out, x, 256, 512, BLOCK=64)
     torch.testing.assert_close(out, x * 2)
 
 
@@ -107,36 +86,17 @@ def check_host_descriptor():
     torch.testing.assert_close(out, x * 2)
 
 
-@triton.jit
-def _product(c, a, b, size, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    inner = tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-    for at in range(tl.cdiv(size, BLOCK)):
-        left = tl.load(a + row[:, None] * size + (at * BLOCK + inner)[None, :])
-        right = tl.load(b + (at * BLOCK + inner)[:, None] * size + column[None, :])
-        total = tl.dot(left, right, total)
-    tl.store(c + row[:, None] * size + column[None, :], total.to(tl.float16))
-
-
 def check_dot():
     a, b = torch.randn(2, 256, 256, device="cuda", dtype=torch.float16)
     c = torch.empty_like(a)
-    _product[(4, 4)](c, a, b, 256, BLOCK=64)
+    triton_cases.product[(4, 4)](c, a, b, 256, BLOCK=64)
     torch.testing.assert_close(c, a @ b, rtol=1e-2, atol=1e-1)
-
-
-@triton.jit
-def _count(out, x, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.atomic_add(out + tl.load(x + at), 1)
 
 
 def check_atomics():
     x = torch.randint(0, 16, (4096,), device="cuda")
     out = torch.zeros(16, dtype=torch.int32, device="cuda")
-    _count[(16,)](out, x, BLOCK=256)
+    triton_cases.histogram[(16,)](out, x, BLOCK=256)
     assert torch.equal(out.long(), torch.bincount(x, minlength=16))
 
 

@@ -7,11 +7,15 @@ its own. What a file must get is written in its first lines (tests/hacks/README.
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import verdicts
 from support import PYTHON, ROOT, SOME_FAILED, Warpgym, read_lines, write_lines
+
+sys.path.insert(0, str(ROOT / "tests" / "gpu"))
+import corpus
 
 CORPUS = ROOT / "tests" / "hacks"
 BATCH_TIMEOUT_S = 1800
@@ -25,88 +29,64 @@ SETTINGS = {
     "compile.timeout_ms": "20s",
 }
 
-REQUIRED = {"problem", "catalogue", "expect", "says"}
-KEYS = REQUIRED | {"code", "warning", "speedup_below", "needs", "open"}
-STATUSES = {*verdicts.STATUSES} - {"infrastructure_error", "cancelled"}
 MINIMUM_FILES = 70
 NATIVE = (".c", ".cpp")
 MINIMUM_HONEST = {".c": 25, ".cpp": 5, ".py": 25}
 
 
-def read_metadata(path):
-    """The comment lines at the very top, `key: value` each."""
-    metadata = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        match = re.match(r"(?://|#) (\w+): (.+)$", line)
-        if not match:
-            break
-        assert match[1] not in metadata, f"{path.name}: `{match[1]}` twice"
-        metadata[match[1]] = match[2].strip()
-    return metadata
-
-
 def files(folder):
-    return sorted(path for path in folder.iterdir() if path.suffix in (*NATIVE, ".py"))
+    paths = sorted(path for path in folder.iterdir() if path.suffix in (*NATIVE, ".py"))
+    return [corpus.Candidate(path) for path in paths]
 
 
 HACKS = files(CORPUS)
 HONEST = files(CORPUS / "honest")
 CANDIDATES = HACKS + HONEST
-METADATA = {path: read_metadata(path) for path in CANDIDATES}
+OF_NATIVE = [one for one in CANDIDATES if one.path.suffix in NATIVE]
+OF_TORCH = [one for one in CANDIDATES if one.path.suffix == ".py"]
 
 
-def name_of(path):
-    return str(path.relative_to(CORPUS))
-
-
-def alternatives(path, key):
-    value = METADATA[path].get(key)
-    return set(value.split("|")) if value else set()
+def name_of(one):
+    return str(one.path.relative_to(CORPUS))
 
 
 # --- the corpus itself ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", CANDIDATES, ids=name_of)
-def test_metadata(path):
-    metadata = METADATA[path]
-    honest = path in HONEST
-    assert REQUIRED <= set(metadata) <= KEYS
-    assert re.fullmatch(r"H\d\d", metadata["catalogue"])
-    assert alternatives(path, "expect") and alternatives(path, "expect") <= STATUSES
-    assert (path.suffix == ".py") == metadata["problem"].startswith("torch/")
-    assert metadata.get("needs", "triton") == "triton"
-    uses_triton = re.search(r"^import triton", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert bool(uses_triton) == ("needs" in metadata)
-    if honest:
-        assert metadata["expect"] == "passed"
-        assert not {"code", "warning", "speedup_below", "open"} & set(metadata)
-    else:
-        assert path.stem.startswith(metadata["catalogue"].lower() + "_")
-        # A hack that may pass says what it gets instead of a reward, or that it is an open hole.
-        if "passed" in alternatives(path, "expect"):
-            assert {"warning", "speedup_below", "open"} & set(metadata)
+def test_statuses():
+    assert {*verdicts.STATUSES} == corpus.STATUSES | {"infrastructure_error", "cancelled"}
+
+
+@pytest.mark.parametrize("one", CANDIDATES, ids=name_of)
+def test_metadata(one):
+    one.check_keys(corpus.KEYS - {"alone", "touches"})
+    assert re.fullmatch(r"H\d\d", one.keys["catalogue"])
+    assert (one.path.suffix == ".py") == one.keys["problem"].startswith("torch/")
+    assert one.keys.get("needs", "triton") == "triton"
+    uses_triton = re.search(r"^import triton", one.text(), re.MULTILINE)
+    assert bool(uses_triton) == ("needs" in one.keys)
+    assert not (one.honest and "open" in one.keys)
 
 
 def test_corpus_is_large_enough_and_has_as_many_honest_files_of_each_kind():
     for suffix, minimum in MINIMUM_HONEST.items():
-        assert sum(path.suffix == suffix for path in HONEST) >= minimum
+        assert sum(one.path.suffix == suffix for one in HONEST) >= minimum
     assert len(HACKS) >= MINIMUM_FILES and len(HONEST) >= MINIMUM_FILES
 
 
 def test_documentation_has_a_row_for_each_entry():
     text = (ROOT / "docs" / "design" / "hacks.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (H\d\d) \|(.*)$", text, re.MULTILINE))
-    for path in HACKS:
-        code = METADATA[path]["catalogue"]
+    for one in HACKS:
+        code = one.keys["catalogue"]
         assert code in rows, f"docs/design/hacks.md has no row for {code}"
         assert code.lower() + "_" in rows[code], f"{code}: its row names no test file"
     for code, row in rows.items():
         for stem in re.findall(r"`(h\d\d_\w+)`", row):
-            assert any(path.stem == stem for path in HACKS), f"{code}: there is no {stem}"
-    for path in HACKS:
-        if "open" in METADATA[path]:
-            assert path.stem in text, f"docs/design/hacks.md hides the open hole {path.name}"
+            assert any(one.path.stem == stem for one in HACKS), f"{code}: there is no {stem}"
+    for one in HACKS:
+        if "open" in one.keys:
+            assert one.path.stem in text, f"docs/design/hacks.md hides the open hole {one.name}"
 
 
 def parameter_types(parameters):
@@ -124,23 +104,23 @@ def problem_signature(problem):
     return re.search(r"\((.*)\)", match[1], re.DOTALL)[1]
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix in NATIVE], ids=name_of)
-def test_signature(path):
+@pytest.mark.parametrize("one", OF_NATIVE, ids=name_of)
+def test_signature(one):
     """A hack that fails because it was written for other arguments would prove nothing."""
-    text = path.read_text(encoding="utf-8")
-    c_name = 'extern "C" ' if path.suffix == ".cpp" else ""
+    text = one.text()
+    c_name = 'extern "C" ' if one.path.suffix == ".cpp" else ""
     found = re.findall(rf"^{c_name}void solution\(([^)]*)\)", text, re.MULTILINE)
     if not found:
-        assert alternatives(path, "expect") & {"compile_error", "load_error"}
+        assert one.any_of("expect") & {"compile_error", "load_error"}
         return
-    wanted = parameter_types(problem_signature(METADATA[path]["problem"]))
+    wanted = parameter_types(problem_signature(one.keys["problem"]))
     assert parameter_types(found[-1]) == wanted
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".py"], ids=name_of)
-def test_python_parses(path):
-    compile(path.read_text(encoding="utf-8"), path.name, "exec")
-    assert (ROOT / "problems" / (METADATA[path]["problem"] + ".py")).is_file()
+@pytest.mark.parametrize("one", OF_TORCH, ids=name_of)
+def test_python_parses(one):
+    compile(one.text(), one.path.name, "exec")
+    assert (ROOT / "problems" / (one.keys["problem"] + ".py")).is_file()
 
 
 # --- the judge on the corpus ---------------------------------------------------------------------
@@ -149,9 +129,9 @@ def test_python_parses(path):
 class Batch:
     """Verdicts of one `warpgym eval` by the candidate's path."""
 
-    def __init__(self, runner, paths):
+    def __init__(self, runner, chosen):
         out = runner.folder / "verdicts.jsonl"
-        tasks = [{"problem": METADATA[path]["problem"], "candidate": str(path)} for path in paths]
+        tasks = [{"problem": one.keys["problem"], "candidate": str(one.path)} for one in chosen]
         batch = write_lines(runner.folder / "batch.jsonl", tasks)
         settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
         self.run = runner(
@@ -162,15 +142,15 @@ class Batch:
         for verdict in read_lines(out) if out.exists() else []:
             self.verdicts[Path(verdict["candidate"]["path"])] = verdict
 
-    def verdict(self, path):
-        assert path in self.verdicts, f"no verdict; {self.run.status}\n{self.run.err[-2000:]}"
-        return self.verdicts[path]
+    def verdict(self, one):
+        assert one.path in self.verdicts, f"no verdict; {self.run.status}\n{self.run.err[-2000:]}"
+        return self.verdicts[one.path]
 
 
 @pytest.fixture(scope="module")
 def native_batch(tmp_path_factory, cache):
     runner = Warpgym(tmp_path_factory.mktemp("native-hacks"), cache)
-    yield Batch(runner, [path for path in CANDIDATES if path.suffix in NATIVE])
+    yield Batch(runner, OF_NATIVE)
     runner.check_nothing_left()
 
 
@@ -194,15 +174,10 @@ def modules():
 
 @pytest.fixture(scope="module")
 def torch_batch(tmp_path_factory, cache, modules):
-    paths = [path for path in CANDIDATES if path.suffix == ".py"]
-    paths = [path for path in paths if METADATA[path].get("needs", "torch") in modules]
+    chosen = [one for one in OF_TORCH if one.keys.get("needs", "torch") in modules]
     runner = Warpgym(tmp_path_factory.mktemp("torch-hacks"), cache)
-    yield Batch(runner, paths)
+    yield Batch(runner, chosen)
     runner.check_nothing_left()
-
-
-def codes(verdict, kind):
-    return {finding["code"] for finding in verdict["integrity"][kind]}
 
 
 def summary(verdict):
@@ -211,34 +186,24 @@ def summary(verdict):
     return json.dumps(parts, indent=1)
 
 
-def check(path, verdict):
-    metadata = METADATA[path]
+def check(one, verdict):
+    found = corpus.complaint(one, verdict)
+    assert found is None, f"{found}\n{summary(verdict)}"
     status = verdict["status"]
-    assert status in alternatives(path, "expect"), summary(verdict)
     assert verdict["correct"] == (status == "passed"), summary(verdict)
-    if status == "violation":
-        assert codes(verdict, "violations"), summary(verdict)
-    if status == "passed":
-        assert not codes(verdict, "violations"), summary(verdict)
-    elif "code" in metadata:
-        assert codes(verdict, "violations") & alternatives(path, "code"), summary(verdict)
-    if status == "passed" and "warning" in metadata:
-        assert codes(verdict, "warnings") & alternatives(path, "warning"), summary(verdict)
-    if status == "passed" and "speedup_below" in metadata:
-        speedup = verdict["timing"]["speedup"]
-        assert speedup is not None and speedup < float(metadata["speedup_below"]), summary(verdict)
+    assert status != "violation" or corpus.codes(verdict, "violations"), summary(verdict)
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix in NATIVE], ids=name_of)
-def test_native(path, native_batch):
-    check(path, native_batch.verdict(path))
+@pytest.mark.parametrize("one", OF_NATIVE, ids=name_of)
+def test_native(one, native_batch):
+    check(one, native_batch.verdict(one))
 
 
-@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".py"], ids=name_of)
-def test_torch(path, modules, torch_batch):
-    if METADATA[path].get("needs", "torch") not in modules:
-        pytest.skip(f"{PYTHON} has no {METADATA[path]['needs']}")
-    check(path, torch_batch.verdict(path))
+@pytest.mark.parametrize("one", OF_TORCH, ids=name_of)
+def test_torch(one, modules, torch_batch):
+    if one.keys.get("needs", "torch") not in modules:
+        pytest.skip(f"{PYTHON} has no {one.keys['needs']}")
+    check(one, torch_batch.verdict(one))
 
 
 @pytest.mark.parametrize("kind", ["native_batch", "torch_batch"])

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
-from support import WARPGYM, kill  # noqa: E402 - its directory had to be named first
+from support import WARPGYM, free_port, kill, wait_until  # noqa: E402 - its directory had to be named first
 
 CLOCK = WARPGYM.parent / "build" / "tests" / "fake" / "clock.so"
 START_S = 60
@@ -23,26 +23,10 @@ ANSWER_S = 90
 LEASE_MS = 1500
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def answers(port):
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False
-
-
-def wait_for(condition, what, seconds=START_S):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"never happened: {what}")
 
 
 class Network:
@@ -168,7 +152,7 @@ class Cluster:
             )
         port = self.redis_port if name == "redis" else self.ports.get(name)
         if port:
-            wait_for(lambda: answers(port) or self.processes[name].poll() is not None, name)
+            wait_until(lambda: answers(port) or self.processes[name].poll() is not None, name)
         if self.processes[name].poll() is not None:
             raise AssertionError(f"{name} ended at once: {self.log(name)}")
 
@@ -214,6 +198,17 @@ class Cluster:
             raise ConnectionError(str(error)) from error
         finally:
             connection.close()
+
+    def state(self, name):
+        return self.request("GET", f"/v1/evaluations/{name}")[1]["state"]
+
+    def begin_endless(self, name, timeout):
+        """An evaluation that runs until that time is over."""
+        body = evaluation(name)
+        body["candidate"]["source"] = ENDLESS % "endless"
+        body["settings"] = {"run.timeout_ms": timeout}
+        self.request("POST", "/v1/evaluations", body)
+        wait_until(lambda: self.state(name) == "running", "it runs")
 
     def insist(self, method, path, body=None, servers=("server0",), seconds=ANSWER_S):
         """As a client that retries does: until one of the servers gives an answer that stands."""

@@ -15,6 +15,7 @@ import time
 
 import cluster
 import pytest
+from support import descendants, wait_until
 
 TRIALS = int(os.environ.get("FAULT_TRIALS", "6"))
 CLIENTS = 4
@@ -113,20 +114,6 @@ def test_the_clock_is_set(make, store):
     assert len(clients.acknowledged) >= CLIENTS, "no client waits for hours"
 
 
-def descendants(pid):
-    """Processes below it, boxes and those that make them."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", encoding="utf-8") as stat:
-            parents[int(entry)] = int(stat.read().rpartition(")")[2].split()[1])
-    found = {pid}
-    while more := {one for one, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(found - {pid})
-
-
 def test_sandboxes_die(make):
     """Candidates, compilers, references, and the processes that make boxes: each evaluation ends and
     has one verdict, the one it deserves, or that its process was killed, if it was its own."""
@@ -139,7 +126,7 @@ def test_sandboxes_die(make):
         below = descendants(service.processes["worker0"].pid)
         if below:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(draw.choice(below), signal.SIGKILL)
+                os.kill(draw.choice(below).pid, signal.SIGKILL)
                 killed += 1
     clients.finish()
     assert service.processes["worker0"].poll() is None
@@ -178,7 +165,7 @@ def test_a_batch_of_many_on_redis(make):
     }
     status, answer = service.request("POST", "/v1/batches", batch)
     assert status in (200, 202), answer
-    cluster.wait_for(lambda: "worker0-1" in workers_of(service, "done"), "worker0 ended one")
+    wait_until(lambda: "worker0-1" in workers_of(service, "done"), "worker0 ended one")
     service.kill("worker0")
     died, died_at = time.monotonic(), datetime.datetime.now(datetime.UTC)
     left = workers_of(service, "running").count("worker0-1")
@@ -216,14 +203,9 @@ def network():
 def test_a_cable_that_is_pulled(network, make):
     """The worker on the other host loses its lease, and another attempt has one verdict."""
     service = make("redis", servers=1, workers=1, network=network)
-    body = cluster.evaluation("slow")
-    body["candidate"]["source"] = cluster.ENDLESS % "endless"
-    body["settings"] = {"run.timeout_ms": "4s"}
-    service.request("POST", "/v1/evaluations", body)
-    running = lambda: service.request("GET", "/v1/evaluations/slow")[1]["state"] == "running"
-    cluster.wait_for(running, "it runs")
+    service.begin_endless("slow", "4s")
     network.pull()
-    cluster.wait_for(lambda: not running(), "its lease ends")
+    wait_until(lambda: service.state("slow") != "running", "its lease ends")
     network.plug()
     _, answer = service.request("GET", "/v1/evaluations/slow?wait_s=60")
     assert answer["outcome"] == "timeout", answer
@@ -249,13 +231,7 @@ def test_a_cable_that_is_pulled_again_and_again(network, make):
 
 def test_a_worker_that_drains_loses_nothing(make):
     service = make("sqlite", servers=1, workers=1)
-    body = cluster.evaluation("slow", "passed")
-    body["candidate"]["source"] = cluster.ENDLESS % "endless"
-    body["settings"] = {"run.timeout_ms": "3s"}
-    service.request("POST", "/v1/evaluations", body)
-    cluster.wait_for(
-        lambda: service.request("GET", "/v1/evaluations/slow")[1]["state"] == "running", "it runs"
-    )
+    service.begin_endless("slow", "3s")
     assert service.stop("worker0") == 0
     _, answer = service.request("GET", "/v1/evaluations/slow")
     assert answer["outcome"] == "timeout", answer
@@ -265,14 +241,7 @@ def test_a_worker_that_drains_loses_nothing(make):
 @pytest.mark.parametrize("store", STORES)
 def test_a_cancelled_evaluation_ends_at_once(make, store):
     service = make(store, servers=1, workers=1)
-    body = cluster.evaluation("endless", "passed")
-    body["candidate"]["source"] = cluster.ENDLESS % "endless"
-    body["settings"] = {"run.timeout_ms": "10m"}
-    service.request("POST", "/v1/evaluations", body)
-    cluster.wait_for(
-        lambda: service.request("GET", "/v1/evaluations/endless")[1]["state"] == "running",
-        "it runs",
-    )
+    service.begin_endless("endless", "10m")
     status, _ = service.request("DELETE", "/v1/evaluations/endless")
     assert status == 202
     _, answer = service.request("GET", "/v1/evaluations/endless?wait_s=30")

@@ -7,6 +7,7 @@ import time
 
 import cluster
 import pytest
+from support import wait_until
 
 DISK_MB = 6
 BALLAST_MB = 3
@@ -60,7 +61,7 @@ def test_a_full_disk(make, small_disk):
     for name in (taken[0], taken[-1]):
         assert service.request("GET", f"/v1/evaluations/{name}")[1]["state"] == "queued"
     os.unlink(f"{inside}/ballast")
-    cluster.wait_for(
+    wait_until(
         lambda: service.request("POST", "/v1/evaluations", padded("after"))[0] == 202, "room again"
     )
     for name in [*taken, "after"]:
@@ -71,13 +72,7 @@ def test_a_full_disk(make, small_disk):
 def test_redis_goes_away(make):
     """It is refused, or waited for, within its time; a client that waits gets its verdict afterwards."""
     service = make("redis", servers=1, workers=1)
-    body = cluster.evaluation("slow")
-    body["candidate"]["source"] = cluster.ENDLESS % "endless"
-    body["settings"] = {"run.timeout_ms": "3s"}
-    service.request("POST", "/v1/evaluations", body)
-    cluster.wait_for(
-        lambda: service.request("GET", "/v1/evaluations/slow")[1]["state"] == "running", "it runs"
-    )
+    service.begin_endless("slow", "3s")
     service.kill("redis")
     status, answer, headers = service.look("POST", "/v1/evaluations", cluster.evaluation("refused"))
     assert status == 503 and int(headers["Retry-After"]) > 0, answer
@@ -106,9 +101,9 @@ def test_redis_falls_silent(make):
         assert status == 503, answer
         assert service.request("GET", "/ready")[0] == 503
         assert time.monotonic() - started < cluster.START_S
-        cluster.wait_for(lambda: worker() == 503, "the worker says that its queue is silent")
+        wait_until(lambda: worker() == 503, "the worker says that its queue is silent")
     finally:
         silent.send_signal(signal.SIGCONT)
     _, answer = service.insist("GET", "/v1/evaluations/before")
     assert answer["outcome"] == "passed", answer
-    cluster.wait_for(lambda: worker() == 200, "it is heard again")
+    wait_until(lambda: worker() == 200, "it is heard again")

@@ -49,6 +49,10 @@ class Server:
         assert self.first_line.startswith("warpgym: serving at http://127.0.0.1:"), self.first_line
         self.port = urlsplit(self.first_line.split()[3].rstrip(",")).port
 
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
     def connect(self, timeout=support.TIMEOUT_S):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 

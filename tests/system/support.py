@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -82,6 +83,16 @@ def children(pid):
     return sorted(found, key=lambda process: (process.started, process.pid))
 
 
+def descendants(pid):
+    found = processes()
+    wanted = {pid}
+    while True:
+        more = {process.pid for process in found if process.parent in wanted} - wanted
+        if not more:
+            return [process for process in found if process.pid in wanted - {pid}]
+        wanted |= more
+
+
 def alive(pid):
     try:
         return Process(pid).state not in "ZX"
@@ -103,6 +114,11 @@ def wait_until(condition, what, seconds=WAIT_S):
 def kill(pid):
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
 
 
 def captured(command, **options):

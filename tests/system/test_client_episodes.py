@@ -260,8 +260,7 @@ def test_a_step_resumes_after_the_server_was_killed(warpgym):
     """The client asks the next server at that address for the same; nothing is judged twice."""
     first = serving.Server(warpgym)
     worker = serving.Worker(first.queue)
-    url = f"http://127.0.0.1:{first.port}"
-    with Conversation(url, turns=2, retry_budget_s=60, language="c") as gym:
+    with Conversation(first.url, turns=2, retry_budget_s=60, language="c") as gym:
         gym.reset("softmax")
         gym.step(WRONG)
         answering = threading.Thread(

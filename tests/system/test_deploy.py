@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 from deploy_support import DEPLOY, FILTERED, LIMITED, as_user, refuses, strings, yaml_documents
-from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM, captured
+from support import CHECKOUT, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM, captured, fast
 
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 MANIFESTS = sorted(DEPLOY.glob("kubernetes/*.yaml"))
@@ -164,10 +164,7 @@ def test_masked_paths(warpgym):
 def test_standard_filter(warpgym):
     open_to_all(warpgym)
     assert missing(warpgym, [*as_user(), *FILTERED]) == NAMESPACES
-    run = warpgym.eval(
-        *("--problem", "relu", ROOT / "problems" / "native" / "relu" / "tests" / "fast.c"),
-        wrapper=[*as_user(), *FILTERED],
-    )
+    run = warpgym.eval("--problem", "relu", fast("relu"), wrapper=[*as_user(), *FILTERED])
     assert run.verdict["status"] == "passed", run.verdict["error"]
     sandbox = run.verdict["environment"]["sandbox"]
     assert set(sandbox["missing"]) == NAMESPACES
@@ -186,8 +183,7 @@ def test_limits_that_cannot_be_set(warpgym):
         if "resource limits" in line
     ]
     assert line.startswith("  --  ") and line.endswith("; cannot be set: " + ", ".join(named))
-    relu = ROOT / "problems" / "native" / "relu" / "tests" / "fast.c"
-    verdict = warpgym.eval("-p", "relu", relu, wrapper=LIMITED).verdict
+    verdict = warpgym.eval("-p", "relu", fast("relu"), wrapper=LIMITED).verdict
     assert verdict["status"] == "passed", verdict["error"]
     missing = ["resource limits", *(f"resource limit: {name}" for name in named)]
     assert verdict["environment"]["sandbox"]["missing"] == missing

@@ -7,13 +7,12 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.request
 
 import pytest
 from deploy_support import DEPLOY
-from support import ROOT, WAIT_S, WARPGYM, alive, wait_until, write
+from support import ROOT, WAIT_S, WARPGYM, alive, free_port, wait_until, write
 
 # Starts the command behind its options once for each node, and passes SIGTERM on, as srun does.
 SRUN = """#!/bin/bash
@@ -32,14 +31,6 @@ done
 """
 
 
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 @pytest.fixture
 def script(warpgym):
     if not shutil.which("redis-server"):
@@ -49,7 +40,7 @@ def script(warpgym):
         write(commands / name, text).chmod(0o755)
     home.mkdir()
     (home / "warpgym").symlink_to(WARPGYM)
-    port, redis_port = free_ports(2)
+    port, redis_port = free_port(), free_port()
     process = subprocess.Popen(
         ["bash", str(DEPLOY / "slurm" / "warpgym.sbatch")],
         env=warpgym.environment

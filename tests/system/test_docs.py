@@ -66,19 +66,7 @@ def test_the_index_leads_to_every_page():
 NOT_SETTINGS = {f"timing.{key}" for key in verdicts.SCHEMA["$defs"]["VerdictTiming"]["properties"]}
 NOT_SETTINGS |= {"torch.relu", "torch.sigmoid"}
 FILE_ENDINGS = {
-    "c",
-    "h",
-    "py",
-    "md",
-    "json",
-    "jsonl",
-    "yaml",
-    "db",
-    "log",
-    "sh",
-    "html",
-    "csv",
-    "parquet",
+    *("c", "h", "py", "md", "json", "jsonl", "yaml", "db", "log", "sh", "html", "csv", "parquet")
 }
 
 

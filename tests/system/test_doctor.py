@@ -4,7 +4,7 @@ import json
 import re
 
 from fake_gpu import BUILT, DRIVEN
-from support import CHECKOUT, PYTHON, ROOT, SOME_FAILED
+from support import CHECKOUT, PYTHON, ROOT, SOME_FAILED, fast
 
 
 def layer_names():
@@ -41,8 +41,7 @@ def test_json(warpgym):
 
 def test_verdicts_name_the_same_layers(warpgym):
     held = json.loads(warpgym("doctor", "--json").out)["sandbox"]
-    relu = CHECKOUT / "problems" / "native" / "relu" / "tests" / "fast.c"
-    sandbox = warpgym.eval("-p", "relu", relu).verdict["environment"]["sandbox"]
+    sandbox = warpgym.eval("-p", "relu", fast("relu")).verdict["environment"]["sandbox"]
     assert sandbox["layers"] == [name for name, there in held.items() if there]
     assert sandbox["missing"] == [name for name, there in held.items() if not there]
 

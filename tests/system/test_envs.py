@@ -21,9 +21,6 @@ def python_path(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_with(package, server, tmp_path):
-    variables = {
-        "TEST_GYM_URL": f"http://127.0.0.1:{server.port}",
-        "PYTHONPATH": python_path(package),
-    }
+    variables = {"TEST_GYM_URL": server.url, "PYTHONPATH": python_path(package)}
     checks = f"tests/envs/{package}_checks.py"
     gym_packages.run_checks([checks], server.warpgym.environment, variables, tmp_path)

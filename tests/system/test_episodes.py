@@ -7,7 +7,6 @@ import json
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 
@@ -254,9 +253,7 @@ def stores(kind, folder):
         return
     if not shutil.which("redis-server"):
         pytest.skip("there is no redis-server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(support.free_port())
     process = subprocess.Popen(
         ["redis-server", "--port", port, "--save", "", "--dir", folder], stdout=subprocess.DEVNULL
     )

@@ -83,17 +83,8 @@ def test_verdicts_of_one_text_differ_in_their_id_only_where_time_comes_in(warpgy
     two = warpgym.eval("--problem", "relu", fast("relu")).verdict
     assert one["id"] != two["id"]
     assert two["environment"]["build_cached"]
-    for key in (
-        "schema",
-        "problem",
-        "candidate",
-        "device",
-        "status",
-        "compiled",
-        "correct",
-        "error",
-    ):
-        assert one[key] == two[key]
+    same = ("schema", "problem", "candidate", "device", "status", "compiled", "correct", "error")
+    assert {key: one[key] for key in same} == {key: two[key] for key in same}
 
 
 # --- ways to name what is judged -----------------------------------------------------------------
@@ -280,21 +271,11 @@ def slow_batch(folder):
     )
 
 
-def in_the_middle(warpgym, folder, *arguments, **options):
+def in_the_middle(warpgym, folder):
     """A run that has written two verdicts and is at the endless candidate."""
     out = folder / "verdicts.jsonl"
-    process = warpgym.start(
-        "eval",
-        "--json",
-        "--no-timing",
-        "--set",
-        "run.timeout_ms=10m",
-        "--out",
-        out,
-        *arguments,
-        slow_batch(folder),
-        **options,
-    )
+    settings = ("--no-timing", "--set", "run.timeout_ms=10m")
+    process = warpgym.start("eval", "--json", *settings, "--out", out, slow_batch(folder))
 
     def spinning():
         return any(child.name == "spinning" for child in children(process.pid))

@@ -14,10 +14,10 @@ from support import (
     SPIN,
     alive,
     children,
+    descendants,
     fast,
     kernelbench_module,
     kill,
-    processes,
     read_lines,
     statuses,
     wait_until,
@@ -33,16 +33,6 @@ SLOW_TO_COMPILE = (
     "#define A(x) x x x x x x x x\n#define B(x) A(A(A(x)))\n"
     "void solution(void)\n{\n    volatile int i = 0;\n    B(B(i++; if (i == 3) i += i;))\n}\n"
 )
-
-
-def descendants(pid):
-    found = processes()
-    wanted = {pid}
-    while True:
-        more = {process.pid for process in found if process.parent in wanted} - wanted
-        if not more:
-            return [process for process in found if process.pid in wanted - {pid}]
-        wanted |= more
 
 
 def batch(folder, middle):
@@ -216,17 +206,7 @@ def test_killed_part_of_a_torch_run(warpgym, tmp_path, victim):
         tmp_path / "batch.jsonl",
         [{"problem": "torch/square", "candidate": name} for name in ("endless.py", "honest.py")],
     )
-    process = warpgym.start(
-        "eval",
-        "--json",
-        "--quiet",
-        "--no-timing",
-        "--set",
-        "run.timeout_ms=2s",
-        "--problems",
-        "suites",
-        lines,
-    )
+    process = start(warpgym, lines, "run.timeout_ms=2s", "problems.path=suites")
 
     def found():
         mine = [child for child in children(process.pid) if not child.name.startswith("warpgym")]

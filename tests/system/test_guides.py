@@ -181,7 +181,7 @@ def endpoint():
 def server(module_warpgym):
     environment = {**QUICK, "WARPGYM_SERVER_EPISODES_MAX": "100"}
     running = serving.Server(module_warpgym, "--workers", "2", environment=environment)
-    yield f"http://127.0.0.1:{running.port}"
+    yield running.url
     assert running.stop() == 0
 
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import INFRASTRUCTURE, PASSED, ROOT, USAGE, write
+from support import INFRASTRUCTURE, PASSED, ROOT, USAGE, fast, write
 
 HERE = Path(__file__).parent
 CC = os.environ.get("WARPGYM_CC", "cc")
@@ -50,7 +50,7 @@ def test_honest(warpgym, language):
     verdict = run.verdict
     assert verdict["candidate"]["language"] == "two"
     assert verdict["timing"]["speedup"] > 0
-    native = warpgym.eval("--problem", "relu", ROOT / "problems/native/relu/tests/fast.c").verdict
+    native = warpgym.eval("--problem", "relu", fast("relu")).verdict
     assert verdict["environment"]["sandbox"] == native["environment"]["sandbox"], (
         "a language from outside gets the fence of C"
     )
@@ -198,12 +198,8 @@ def test_opencl_passes_and_is_timed(warpgym, opencl, name):
     assert run.status == PASSED, run
     assert run.verdict["candidate"]["language"] == "opencl"
     assert run.verdict["timing"]["candidate"]["median"] > 0
-    assert (
-        run.verdict["environment"]["sandbox"]["missing"]
-        == warpgym.eval("--problem", "relu", ROOT / "problems/native/relu/tests/fast.c").verdict[
-            "environment"
-        ]["sandbox"]["missing"]
-    )
+    native = warpgym.eval("--problem", "relu", fast("relu")).verdict["environment"]["sandbox"]
+    assert run.verdict["environment"]["sandbox"]["missing"] == native["missing"]
 
 
 RELU_CL = """__kernel void solution(__global const float *x, __global float *y, ulong n)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import CHECKOUT, PASSED, USAGE, write
+from support import CHECKOUT, PASSED, USAGE, write, write_lines
 
 PROMPTS = CHECKOUT / "prompts"
 LANGUAGES = sorted(path.parent.name for path in PROMPTS.glob("*/language.json"))
@@ -132,27 +132,24 @@ def test_references_are_the_problems_own(language):
         assert solution.read_text().strip()
 
 
+def batch_of(folder, language):
+    rows = examples(language)
+    lines = [{"problem": problem, "candidate": str(solution)} for problem, _, solution in rows]
+    return write_lines(folder / "batch.jsonl", lines)
+
+
 @pytest.mark.parametrize("language", sorted(filter(is_native, set(LANGUAGES) - {"cuda"})))
 def test_examples_pass(warpgym, tmp_path, language):
-    lines = [
-        json.dumps({"problem": problem, "candidate": str(solution)})
-        for problem, _, solution in examples(language)
-    ]
-    write(tmp_path / "batch.jsonl", "\n".join(lines))
-    run = warpgym("eval", "--json", "batch.jsonl")
+    run = warpgym("eval", "--json", batch_of(tmp_path, language))
     assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 4, run
     assert {verdict["candidate"]["language"] for verdict in run.verdicts} == {language}
 
 
 def test_cuda_examples_compile(warpgym, tmp_path):
     """Nothing of it runs without a GPU, but the judge says that it compiles."""
-    lines = [
-        json.dumps({"problem": problem, "candidate": str(solution)})
-        for problem, _, solution in examples("cuda")
-    ]
-    write(tmp_path / "batch.jsonl", "\n".join(lines))
+    batch = batch_of(tmp_path, "cuda")
     found = json.loads(warpgym("doctor", "--json").out)
-    for verdict in warpgym("eval", "--json", "batch.jsonl").verdicts:
+    for verdict in warpgym("eval", "--json", batch).verdicts:
         assert verdict["status"] in ("passed", "unsupported"), verdict
         host = "<<<" in Path(verdict["candidate"]["path"]).read_text()
         if found["nvcc"] or (found["nvrtc"] and not found["nvrtc_error"] and not host):

@@ -5,6 +5,7 @@ import shutil
 import signal
 
 import pytest
+import remote_tasks
 from support import (
     INFRASTRUCTURE,
     INTERRUPTED,
@@ -12,19 +13,13 @@ from support import (
     SOME_FAILED,
     USAGE,
     fast,
-    kernelbench_module,
     problem_folder,
     read_lines,
     statuses,
     wait_until,
-    write,
     write_lines,
-    wrong,
 )
 from v1_server import Server, plain_verdict
-
-# What two runs on the same texts need not share.
-VARYING = ("id", "stages_ms", "calls_ms", "environment", "profile")
 
 
 @pytest.fixture
@@ -45,17 +40,6 @@ def judged_by(warpgym):
     return judge
 
 
-def stripped(verdict):
-    kept = {key: value for key, value in verdict.items() if key not in VARYING}
-    if kept["correctness"]:
-        kept["correctness"] = {
-            key: kept["correctness"][key] for key in ("trials", "passed")
-        }  # secret inputs differ
-    if kept["status"] == "wrong":
-        kept["error"] = kept["error"]["class"]
-    return kept
-
-
 def remote(warpgym, server, *arguments, **options):
     return warpgym.eval("--server", server.url, *arguments, **options)
 
@@ -65,34 +49,7 @@ def remote(warpgym, server, *arguments, **options):
 
 def test_verdicts_are_those_of_this_machine(warpgym, server):
     server.judge = judged_by(warpgym)
-    own = shutil.copytree(problem_folder("softmax"), warpgym.folder / "mine" / "softmax")
-    module = write(warpgym.folder / "square.py", kernelbench_module())
-    answer = write(warpgym.folder / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
-    lines = [
-        {"problem": "softmax", "candidate": str(fast("softmax"))},
-        {"problem": "softmax", "candidate": str(wrong("softmax"))},
-        {"problem": str(own), "candidate": str(fast("softmax"))},
-        {"problem": "softmax", "source": "int x", "name": "broken.c"},
-        {"problem": "softmax", "candidate": str(answer)},
-        {
-            "problem": {"format": "torch", "source": module.read_text()},
-            "candidate": {"source": answer.read_text(), "name": "inline.py"},
-        },
-        {"problem": str(module), "candidate": str(answer)},
-        {"problem": "softmax", "candidate": str(write(warpgym.folder / "empty.c", ""))},
-        {"problem": "softmax", "candidate": str(write(warpgym.folder / "nul.c", b"int\0x;"))},
-    ]
-    batch = write_lines(warpgym.folder / "all.jsonl", lines)
-    here, there = warpgym.eval(batch), remote(warpgym, server, batch)
-    assert here.status == there.status == SOME_FAILED
-
-    def key(verdict):
-        return verdict["candidate"]["path"], verdict["problem"]["id"], verdict["problem"]["hash"]
-
-    mine, theirs = sorted(here.verdicts, key=key), sorted(there.verdicts, key=key)
-    for one, other in zip(mine, theirs, strict=True):
-        assert stripped(one) == stripped(other)
-    assert len(mine) == len(lines)
+    remote_tasks.check_same_verdicts(warpgym, server.url)
 
 
 def test_problems_go_by_id_or_as_text(warpgym, server):

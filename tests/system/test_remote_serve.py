@@ -2,13 +2,13 @@
 the same tasks get the verdicts that they get here."""
 
 import asyncio
-import contextlib
 import re
-import shutil
 import signal
 import sys
 
 import pytest
+import remote_tasks
+import serving
 from support import (
     CHECKOUT,
     INTERRUPTED,
@@ -16,102 +16,34 @@ from support import (
     SOME_FAILED,
     SPIN,
     USAGE,
-    Warpgym,
     fast,
-    kernelbench_module,
-    problem_folder,
     statuses,
     wait_until,
     write,
     write_lines,
-    wrong,
 )
 
 sys.path.insert(0, str(CHECKOUT / "python"))
 
 from warpgym.client import AsyncClient, Client, NotFound, Refused, request  # noqa: E402
 
-# What two runs on the same texts need not share.
-VARYING = ("id", "stages_ms", "calls_ms", "environment", "profile")
-
-
-@contextlib.contextmanager
-def serving(warpgym, *arguments):
-    """The address of a server that judges two at a time."""
-    log = (warpgym.folder / "serve.log").open("wb")
-    process = warpgym.start(
-        "serve", "--listen", "127.0.0.1:0", "--workers", 2, *arguments, stderr=log
-    )
-    line = process.stdout.readline().decode()
-    found = re.search(r"http://\S+\d", line)
-    assert found, line + (warpgym.folder / "serve.log").read_text()
-    try:
-        yield found.group()
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=120)
-        log.close()
-    assert process.returncode == 0, (warpgym.folder / "serve.log").read_text()
-
 
 @pytest.fixture(scope="module")
-def warpgym(tmp_path_factory, cache):
+def warpgym(module_warpgym):
     """One for all: what a test leaves is looked for when the server has ended, too."""
-    runner = Warpgym(tmp_path_factory.mktemp("serve"), cache)
-    yield runner
-    runner.check_nothing_left()
+    return module_warpgym
 
 
 @pytest.fixture(scope="module")
 def server(warpgym):
-    with serving(warpgym) as url:
-        yield url
-
-
-def stripped(verdict):
-    kept = {key: value for key, value in verdict.items() if key not in VARYING}
-    if kept.get("correctness"):  # secret inputs differ
-        kept["correctness"] = {key: kept["correctness"][key] for key in ("trials", "passed")}
-    if kept["status"] == "wrong":
-        kept["error"] = kept["error"]["class"]
-    return kept
-
-
-def tasks(folder):
-    own = shutil.copytree(problem_folder("softmax"), folder / "mine" / "softmax")
-    module = write(folder / "square.py", kernelbench_module())
-    answer = write(folder / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
-    lines = [
-        {"problem": "softmax", "candidate": str(fast("softmax"))},
-        {"problem": "softmax", "candidate": str(wrong("softmax"))},
-        {"problem": "relu", "candidate": str(fast("relu"))},
-        {"problem": str(own), "candidate": str(fast("softmax"))},
-        {"problem": "softmax", "source": "int x", "name": "broken.c"},
-        {"problem": "softmax", "source": "int y;", "name": "nothing.c"},
-        {"problem": "softmax", "candidate": str(answer)},
-        {"problem": str(module), "candidate": str(answer)},
-        {"problem": "softmax", "candidate": str(write(folder / "nul.c", b"int\0x;"))},
-        {
-            "problem": {"format": "torch", "source": module.read_text()},
-            "candidate": {"source": answer.read_text(), "name": "inline.py"},
-        },
-    ]
-    return write_lines(folder / "tasks.jsonl", lines), len(lines)
+    """The address of a server that judges two at a time."""
+    running = serving.Server(warpgym, "--workers", "2")
+    yield running.url
+    assert running.stop() == 0, (warpgym.folder / "serve.log").read_text()
 
 
 def test_the_same_verdicts(warpgym, server):
-    batch, count = tasks(warpgym.folder)
-    here = warpgym.eval(batch)
-    there = warpgym.eval("--server", server, batch)
-    assert here.status == there.status == SOME_FAILED, there
-
-    def key(verdict):
-        return verdict["candidate"]["path"], verdict["problem"]["id"], verdict["problem"]["hash"]
-
-    mine, theirs = sorted(here.verdicts, key=key), sorted(there.verdicts, key=key)
-    assert len(mine) == len(theirs) == count
-    for one, other in zip(mine, theirs, strict=True):
-        assert stripped(one) == stripped(other)
+    remote_tasks.check_same_verdicts(warpgym, server)
 
 
 def test_table_and_times(warpgym, server):

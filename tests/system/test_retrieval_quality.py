@@ -18,40 +18,29 @@ PAIRS = CHECKOUT / "tests" / "retrieval" / "corpus" / "pairs.jsonl"
 def examples():
     """The lines of the corpus, and which problem has which category."""
     lines, categories = [], {}
+
+    def add(problem, category, reference, solution, *, summary, language):
+        categories[problem] = category
+        name = problem.removeprefix("torch/")
+        line = {"name": name, "summary": summary, "problem": problem, "category": category}
+        texts = {"reference": reference.read_text(), "solution": solution.read_text()}
+        lines.append(line | {"language": language} | texts)
+
     for folder in sorted((CHECKOUT / "problems" / "native").iterdir()):
         yaml = (folder / "problem.yaml").read_text()
         category = re.search(r"^category: (\w+)$", yaml, re.MULTILINE).group(1)
         summary = re.search(r"^summary: (.*)$", yaml, re.MULTILINE).group(1)
-        categories[folder.name] = category
-        for file in ("fast.c", "fast.cu"):
-            if (folder / "tests" / file).exists():
-                lines.append(
-                    {
-                        "name": folder.name,
-                        "summary": summary,
-                        "problem": folder.name,
-                        "category": category,
-                        "language": {"fast.c": "c", "fast.cu": "cuda"}[file],
-                        "reference": (folder / "reference.c").read_text(),
-                        "solution": (folder / "tests" / file).read_text(),
-                    }
-                )
+        for language, file in (("c", "fast.c"), ("cuda", "fast.cu")):
+            solution = folder / "tests" / file
+            if solution.exists():
+                reference = folder / "reference.c"
+                add(folder.name, category, reference, solution, summary=summary, language=language)
     for module in sorted((CHECKOUT / "problems" / "torch").glob("*.py")):
         text = module.read_text()
         category = re.search(r"^Category: (\w+)$", text, re.MULTILINE).group(1)
-        name = f"torch/{module.stem}"
-        categories[name] = category
-        lines.append(
-            {
-                "name": module.stem,
-                "summary": text[3:].splitlines()[0],
-                "problem": name,
-                "category": category,
-                "language": "python",
-                "reference": text,
-                "solution": (module.parent / "tests" / f"{module.stem}.fast.py").read_text(),
-            }
-        )
+        solution = module.parent / "tests" / f"{module.stem}.fast.py"
+        problem, summary = f"torch/{module.stem}", text[3:].splitlines()[0]
+        add(problem, category, module, solution, summary=summary, language="python")
     return lines, categories
 
 

@@ -38,9 +38,7 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
 
 
 def script(folder, lines, name="script.jsonl"):
-    path = folder / name
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return f"scripted:{path}"
+    return f"scripted:{support.write_lines(folder / name, lines)}"
 
 
 def relu(*answers, **more):
@@ -51,13 +49,11 @@ def relu(*answers, **more):
 
 
 def trajectories(folder):
-    text = (folder / "trajectories.jsonl").read_text(encoding="utf-8")
-    return [verdicts.checked(json.loads(line)) for line in text.splitlines()]
+    return support.read_lines(folder / "trajectories.jsonl")
 
 
 def events(folder):
-    text = (folder / "journal.jsonl").read_text(encoding="utf-8")
-    return [verdicts.checked(json.loads(line)) for line in text.splitlines()]
+    return support.read_lines(folder / "journal.jsonl")
 
 
 def written(folder):
@@ -269,7 +265,7 @@ def test_not_judged(warpgym, tmp_path):
     out = tmp_path / "run"
     arguments = ("--jobs", 1, "--samples")
     with serving.serving(warpgym) as server:
-        there = ("--out", out, "--server", f"http://127.0.0.1:{server.port}")
+        there = ("--out", out, "--server", server.url)
         few = rollout(warpgym, policy, *arguments, 3, *there, "relu")
         assert few.status == support.SOME_FAILED and "3 could not be judged" in few.out, few
         assert few.err.count("relu: it could not be judged") == 3
@@ -298,8 +294,7 @@ def test_server(warpgym, tmp_path):
     lines = relu(*(answer.format(f"vector={name}") for name in ("wrong", "correct")))
     policy = script(tmp_path, lines)
     with serving.serving(warpgym) as server:
-        url = f"http://127.0.0.1:{server.port}"
-        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--server", url, "--samples", 5,
+        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--server", server.url, "--samples", 5,
                       "-s", "gym.turns=2", "relu")  # fmt: skip
         assert run.status == support.PASSED, run
         assert len(server.get("/v1/evaluations").json["evaluations"]) == 10
@@ -319,9 +314,8 @@ def test_own_problems_by_their_names(warpgym, tmp_path):
     line = {"problem": "twice", "turn": 0, "answer": "```c\n/* vector=wrong */ x\n```"}
     policy = script(tmp_path, [line])
     with serving.serving(warpgym) as server:
-        url = f"http://127.0.0.1:{server.port}"
         run = rollout(warpgym, policy, "--out", tmp_path / "run", "--problems", own.parent,
-                      "--server", url, "-s", "gym.turns=1", "twice")  # fmt: skip
+                      "--server", server.url, "-s", "gym.turns=1", "twice")  # fmt: skip
         assert run.status == support.PASSED, run
     (only,) = trajectories(tmp_path / "run")
     assert only["problem"] == "twice"

@@ -294,8 +294,8 @@ def test_server(warpgym, tmp_path):
     lines = relu(*(answer.format(f"vector={name}") for name in ("wrong", "correct")))
     policy = script(tmp_path, lines)
     with serving.serving(warpgym) as server:
-        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--server", server.url, "--samples", 5,
-                      "-s", "gym.turns=2", "relu")  # fmt: skip
+        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--server", server.url,
+                      "--samples", 5, "-s", "gym.turns=2", "relu")  # fmt: skip
         assert run.status == support.PASSED, run
         assert len(server.get("/v1/evaluations").json["evaluations"]) == 10
     found = trajectories(tmp_path / "run")

@@ -47,8 +47,8 @@ struct mcp_gym {
  * call. ERR_MISSING: no such session (it may have ended), or it has none and `make` is false. */
 NODISCARD int mcp_agent_find(struct mcp_gym *mcp_gym, struct mcp_call *call, const char *handle,
                              bool make, struct mcp_agent **agent, struct err *err);
-/* Ends its episodes: a service's session_over. */
-void mcp_agent_free(void *context, void *agent);
+/* Ends the episodes of an agent: a service's session_over. */
+void mcp_agent_free(void *context, void *which);
 
 /* Waits until the track is free. ERR_CANCELLED. */
 NODISCARD int mcp_track_take(struct mcp_gym *mcp_gym, struct mcp_agent *agent, const char *problem,

@@ -10,26 +10,17 @@ const struct verdict_form verdict_forms[] = {
 #undef X
 };
 
-static const char *type_name(json_type type)
-{
-    switch (type) {
-    case JSON_STRING:
-        return "string";
-    case JSON_INTEGER:
-        return "integer";
-    case JSON_REAL:
-        return "number";
-    case JSON_TRUE:
-        return "boolean";
-    default:
-        return "object";
-    }
-}
+static const char *const type_names[] = {
+    [JSON_STRING] = "string",
+    [JSON_INTEGER] = "integer",
+    [JSON_REAL] = "number",
+    [JSON_TRUE] = "boolean",
+};
 
 /* A single value, or an entry of an array. */
 static json_t *scalar_schema(const struct verdict_form *form, bool nullable)
 {
-    json_t *schema = json_object(), *type = json_string(type_name(form->type));
+    json_t *schema = json_object(), *type = json_string(type_names[form->type]);
     json_put(schema, "type", nullable ? json_pack("[o, s]", type, "null") : type);
     if (form->type == JSON_INTEGER) {
         json_put(schema, "minimum", json_integer(0));

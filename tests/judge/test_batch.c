@@ -106,9 +106,9 @@ TEST(jobs)
     make_tasks(tasks);
     for (int jobs = 1; jobs <= 3; jobs++) {
         struct seen seen = {0};
-        if (batch_run(judging.judge, tasks, TASKS, jobs, &judging.cancelled, report, tick, &seen,
-                      &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(batch_run(judging.judge, tasks, TASKS, jobs, &judging.cancelled, report, tick,
+                            &seen, &err),
+                  &err);
         check(&seen);
         for (size_t i = 0; jobs == 1 && i < TASKS; i++)
             assert_int_equal(seen.numbers[i], 100 + i); /* one after the other is in order */

@@ -311,18 +311,8 @@ FIXTURE(reset)
 
 FIXTURE(open_all)
 {
-    struct err err;
-    size_t bytes;
     reset(state);
-    if (fake_cuda_find(state) != 0)
-        return -1;
-    if (gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
-        file_read(fake_gpu_work, (size_t)16 << 20, &work_image, &bytes, &err) < 0 ||
-        gpu_work_open(&work, &gpu, work_image, &err) < 0) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    return 0;
+    return fake_gpu_open(&gpu, &work, &work_image);
 }
 
 FIXTURE(close_all)

@@ -76,8 +76,7 @@ static void compile_with(const char *text, int64_t timeout_ms, const char *into,
     sandbox_runner_init(&runner, NULL, !(forbidden >> LAYER_MOUNT & 1), NULL, NULL);
     runner.resident = standby;
     runner.forbid = forbidden;
-    if (compile_source(&toolchain, &runner.runner, into, &request, artifact, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(compile_source(&toolchain, &runner.runner, into, &request, artifact, &err), &err);
 }
 
 /* The cubin, the caller's; fails where there is none. */
@@ -89,8 +88,7 @@ static char *compiled(const char *what, const char *text, size_t *bytes)
     compile_with(text, 60000, NULL, &artifact);
     if (!artifact.ok)
         fail_msg("%s: %s", what, artifact.diagnostics);
-    if (file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &cubin, bytes, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &cubin, bytes, &err), &err);
     artifact_deinit(&artifact);
     return cubin;
 }

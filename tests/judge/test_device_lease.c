@@ -94,18 +94,6 @@ static void close_judge(void)
     assert_int_equal(judging_children(&left, 1), 0);
 }
 
-static enum verdict_status judge_text(struct session *session, const char *text)
-{
-    struct verdict verdict;
-    struct candidate candidate = judging_candidate("candidate.cu", text);
-    session_evaluate(session, &problem, &candidate, NULL, &verdict);
-    enum verdict_status status = verdict.status;
-    if (status != STATUS_PASSED)
-        print_message("%s\n", judging_summary(&verdict));
-    verdict_deinit(&verdict);
-    return status;
-}
-
 static void assert_left(const struct session *session, int evaluations)
 {
     assert_true(session->lease.lock.held < 0 && !session->lease.unit && !session->lease.gpu);
@@ -139,7 +127,8 @@ TEST(whatever_becomes_of_it)
     open_judge();
     struct session *session = session_new(judge);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_int_equal(judge_text(session, rows[i].text), rows[i].status);
+        assert_int_equal(judging_status(session, &problem, "candidate.cu", rows[i].text),
+                         rows[i].status);
         assert_left(session, 0);
     }
     session_free(session);
@@ -173,7 +162,7 @@ TEST(cancelled_while_it_waits)
     assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, NULL), 0);
     assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, NULL, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&none), 0);
-    assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
+    assert_int_equal(judging_status(session, &problem, "candidate.cu", CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);
     assert_int_equal(unit->slots_used, 3);
     gpu_pool_free_slots(&judge->gpus, unit, 3);
@@ -208,7 +197,8 @@ TEST(second_attempt_elsewhere)
     for (int i = 0; i < 2; i++)
         assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &others[i], NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, free_the_other, NULL), 0);
-    assert_int_not_equal(judge_text(session, CUDA("")), STATUS_PASSED);
+    assert_int_not_equal(judging_status(session, &problem, "candidate.cu", CUDA("")),
+                         STATUS_PASSED);
     pthread_join(thread, NULL);
     assert_ptr_equal(session->lease.before, others[1]);
     gpu_pool_give_back(&judge->gpus, others[0]);
@@ -224,7 +214,7 @@ TEST(cache_of_a_failed_gpu)
     struct gpu_unit *units[2];
     open_judge();
     struct session *session = session_new(judge);
-    assert_int_equal(judge_text(session, CUDA("")), STATUS_PASSED);
+    assert_int_equal(judging_status(session, &problem, "candidate.cu", CUDA("")), STATUS_PASSED);
     for (int i = 0; i < 2; i++)
         assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &units[i], NULL), 0);
     assert_true(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));

@@ -167,10 +167,8 @@ static const struct row ends[] = {
 TEST(ends)
 {
     RUN(&problem, ends);
-    struct verdict verdict; /* and the reference child stands as before */
-    judge_text(&problem, "again.c", RIGHT, &verdict);
-    assert_int_equal(verdict.status, STATUS_PASSED);
-    verdict_deinit(&verdict);
+    /* and the reference child stands as before */
+    assert_int_equal(judging_status(judging.session, &problem, "again.c", RIGHT), STATUS_PASSED);
 }
 
 /* The last one looks like an honest crash: what matters is that it never counts as the judge's
@@ -406,10 +404,7 @@ TEST(broken_reference)
         }
         problem_deinit(&broken);
     }
-    struct verdict verdict;
-    judge_text(&problem, "right.c", RIGHT, &verdict);
-    assert_int_equal(verdict.status, STATUS_PASSED);
-    verdict_deinit(&verdict);
+    assert_int_equal(judging_status(judging.session, &problem, "right.c", RIGHT), STATUS_PASSED);
 }
 
 TEST(cancel)
@@ -430,9 +425,8 @@ TEST(cancel)
             fail_msg("%s", judging_summary(&verdict));
         verdict_deinit(&verdict);
         judging.cancelled = 0;
-        judge_text(&problem, "right.c", RIGHT, &verdict);
-        assert_int_equal(verdict.status, STATUS_PASSED);
-        verdict_deinit(&verdict);
+        assert_int_equal(judging_status(judging.session, &problem, "right.c", RIGHT),
+                         STATUS_PASSED);
     }
 }
 
@@ -482,9 +476,8 @@ TEST(terms)
         assert_int_equal(verdict.status, STATUS_TIMEOUT);
         assert_string_equal(verdict.error_class, "timeout");
         verdict_deinit(&verdict);
-        judge_text(&problem, "right.c", RIGHT, &verdict);
-        assert_int_equal(verdict.status, STATUS_PASSED);
-        verdict_deinit(&verdict);
+        assert_int_equal(judging_status(judging.session, &problem, "right.c", RIGHT),
+                         STATUS_PASSED);
     }
     settings_deinit(&patient);
 }

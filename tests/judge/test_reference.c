@@ -254,18 +254,6 @@ FIXTURE(close_judge)
 
 TEST_EACH(open_judge, close_judge);
 
-static enum verdict_status judge_text(struct session *session, const char *path, const char *text)
-{
-    struct verdict verdict;
-    struct candidate candidate = judging_candidate(path, text);
-    session_evaluate(session, &problem, &candidate, NULL, &verdict);
-    enum verdict_status status = verdict.status;
-    if (status != STATUS_PASSED)
-        print_message("%s\n", judging_summary(&verdict));
-    verdict_deinit(&verdict);
-    return status;
-}
-
 /* The process of the reference that rests; 0: none does. */
 static pid_t resting(void)
 {
@@ -283,18 +271,18 @@ static void judge_in_turn(const char *path, const char *right, const char *wrong
 {
     struct session *sessions[2] = {session_new(judging.judge), session_new(judging.judge)};
     assert_int_equal(resting(), 0);
-    assert_int_equal(judge_text(sessions[0], path, right), STATUS_PASSED);
+    assert_int_equal(judging_status(sessions[0], &problem, path, right), STATUS_PASSED);
     pid_t pid = resting();
     assert_true(pid > 0);
     int before = judging_descriptors();
     for (int i = 1; i < 5; i++) {
-        assert_int_equal(judge_text(sessions[i % 2], path, i == 3 ? wrong : right),
+        assert_int_equal(judging_status(sessions[i % 2], &problem, path, i == 3 ? wrong : right),
                          i == 3 ? STATUS_WRONG : STATUS_PASSED);
         assert_int_equal(resting(), pid);
         assert_int_equal(judging_descriptors(), before);
     }
     session_free(sessions[0]);
-    assert_int_equal(judge_text(sessions[1], path, right), STATUS_PASSED);
+    assert_int_equal(judging_status(sessions[1], &problem, path, right), STATUS_PASSED);
     session_free(sessions[1]);
     assert_int_equal(resting(), pid);
     assert_int_equal(reference_cache_clear(&judging.judge->references, NULL), 1);
@@ -320,8 +308,7 @@ TEST(sessions_share_one_of_torch)
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0 && fclose(stream) == 0);
     set(&judging.settings, "run.threads=1");
-    if (problem_load(&problem, path, NULL, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_load(&problem, path, NULL, &err), &err);
     bool there = spawner_standby(&judging.judge->spawner, SANDBOX_TORCH, &standby, &err) == 0 &&
                  standby_ready(standby, &err) == 0;
     if (there)
@@ -353,11 +340,12 @@ TEST(cancelled_within_a_call)
     pthread_t thread;
     judging_problem(&problem, judging.place, "endless", YAML, HEAD "for (;;);\n}\n");
     struct session *session = session_new(judging.judge);
-    assert_int_equal(judge_text(session, "candidate.c", "}\n"), STATUS_COMPILE_ERROR);
+    assert_int_equal(judging_status(session, &problem, "candidate.c", "}\n"), STATUS_COMPILE_ERROR);
     pid_t pid = resting();
     assert_true(pid > 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_when_busy, &pid), 0);
-    assert_int_equal(judge_text(session, "candidate.c", HEAD LOOP "}\n"), STATUS_CANCELLED);
+    assert_int_equal(judging_status(session, &problem, "candidate.c", HEAD LOOP "}\n"),
+                     STATUS_CANCELLED);
     pthread_join(thread, NULL);
     assert_true(gone(pid));
     assert_int_equal(resting(), 0);

@@ -125,16 +125,17 @@ TEST(too_large)
     char *text = mem_alloc(LIMIT_SOURCE_BYTES + 2);
     for (size_t i = 0; i < COUNT(limits); i++) {
         struct evaluation_request request;
+        struct err err; /* of which the code is read where it gets its prefix */
         json_t *object = support_json(limits[i].text);
         json_t *container = json_object_get(object, limits[i].container);
         memset(text, 'x', LIMIT_SOURCE_BYTES + 1);
         text[limits[i].most] = '\0';
         json_object_set_new(container, limits[i].key, json_text(text));
-        assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
+        assert_int_equal(evaluation_request_parse(object, &request, &err), 0);
         text[limits[i].most] = 'x';
         text[limits[i].most + 1] = '\0';
         json_object_set_new(container, limits[i].key, json_text(text));
-        assert_int_equal(evaluation_request_parse(object, &request, NULL), ERR_LIMIT);
+        assert_int_equal(evaluation_request_parse(object, &request, &err), ERR_LIMIT);
         json_decref(object);
     }
     mem_free(text);

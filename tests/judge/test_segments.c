@@ -57,8 +57,7 @@ static void receive(struct gpu_memory *memory, const void *address)
     assert_int_equal(message.type, WIRE_SEGMENT);
     assert_int_equal(message.segment.address, (uintptr_t)address);
     assert_true(descriptors[0] >= 0 && descriptors[1] < 0);
-    if (gpu_memory_import(memory, &gpu, descriptors[0], message.segment.bytes, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gpu_memory_import(memory, &gpu, descriptors[0], message.segment.bytes, &err), &err);
     close(descriptors[0]);
 }
 

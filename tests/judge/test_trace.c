@@ -101,8 +101,7 @@ static void pack(void)
 static void parse(const struct trace_pass *of)
 {
     pack();
-    if (trace_parse(bytes, count, of, &verdict, &err) != 0)
-        fail_msg("%s", err.text);
+    assert_ok(trace_parse(bytes, count, of, &verdict, &err), &err);
 }
 
 static void assert_near(double got, double expected)

@@ -258,8 +258,7 @@ static void finish(uint32_t calls)
     int fd = memfd_create("trace", MFD_CLOEXEC);
     assert_int_equal(trace.end(fd), 0);
     verdict_init(&verdict);
-    if (trace_read(fd, &pass, &verdict, &err) != 0)
-        fail_msg("%s", err.text);
+    assert_ok(trace_read(fd, &pass, &verdict, &err), &err);
     close(fd);
 }
 

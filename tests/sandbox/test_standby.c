@@ -385,8 +385,7 @@ TEST(bad_servers)
                              rows[i].spawn);
             sandboxed_close(&process);
         }
-        if (strncmp(err.text, rows[i].says, strlen(rows[i].says)) != 0)
-            fail_msg("%s", err.text);
+        assert_ok(strncmp(err.text, rows[i].says, strlen(rows[i].says)), &err);
         standby_close(bad);
     }
     standby_close(NULL);

@@ -1,5 +1,6 @@
 #include "../support/fake_cuda.h"
 #include "base/array.h"
+#include "base/file.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -34,4 +35,18 @@ int fake_cuda_clean(void **state)
     for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
     return 0;
+}
+
+int fake_gpu_open(struct gpu_context *gpu, struct gpu_work *work, char **image)
+{
+    struct err err;
+    size_t bytes;
+    if (fake_cuda_find(NULL) != 0)
+        return -1;
+    if (gpu_context_open(gpu, fake_cuda, 0, &err) == 0 &&
+        file_read(fake_gpu_work, (size_t)16 << 20, image, &bytes, &err) == 0 &&
+        gpu_work_open(work, gpu, *image, &err) == 0)
+        return 0;
+    fprintf(stderr, "%s\n", err.text);
+    return -1;
 }

@@ -119,3 +119,16 @@ const char *judging_summary(const struct verdict *verdict)
              verdict->error_message ? verdict->error_message : "");
     return text;
 }
+
+enum verdict_status judging_status(struct session *session, const struct problem *problem,
+                                   const char *path, const char *text)
+{
+    struct verdict verdict;
+    struct candidate candidate = judging_candidate(path, text);
+    session_evaluate(session, problem, &candidate, NULL, &verdict);
+    enum verdict_status status = verdict.status;
+    if (status != STATUS_PASSED)
+        print_message("%s\n", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+    return status;
+}

@@ -60,6 +60,10 @@ void judging_problem(struct problem *problem, const char *directory, const char 
 
 struct candidate judging_candidate(const char *path, const char *text);
 
+/* What becomes of a text, which is printed unless it passes. */
+enum verdict_status judging_status(struct session *session, const struct problem *problem,
+                                   const char *path, const char *text);
+
 /* Each system call of `names`, with spaces between, is refused in the sandbox in which `make` calls
  * the one of that number and returns what came of it. */
 void judging_assert_refused(const char *(*make)(const char *number), const char *names);

@@ -12,6 +12,15 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+/* With one of these. */
+static bool begins(const char *text, const char *const *beginnings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool defines_name(const char *text, const char *name)
 {
     for (const char *at = text; (at = strstr(at, "#define")); at++) {
@@ -34,10 +43,7 @@ static bool lacks_macro(const struct extension_request *request, const char *sli
         size_t length = 0;
         while (is_word(at[length]))
             length++;
-        bool macro = false;
-        for (size_t i = 0; length && i < COUNT(beginnings); i++)
-            macro |= strncmp(at, beginnings[i], strlen(beginnings[i])) == 0;
-        if (macro) {
+        if (length && begins(at, beginnings, COUNT(beginnings))) {
             bool known = length < sizeof name;
             snprintf(name, sizeof name, "%.*s", (int)length, at);
             known = known && strcmp(name, "TORCH_EXTENSION_NAME") == 0;
@@ -93,10 +99,7 @@ static bool is_syntax(const char *message)
                                              "unterminated ", "unrecognized token",
                                              "stray ",        "missing closing quote",
                                              "extra \";\""};
-    for (size_t i = 0; i < COUNT(beginnings); i++)
-        if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
+    return begins(message, beginnings, COUNT(beginnings));
 }
 
 /* Messages about types, calls and declarations, which may well be the candidate's own: by the words
@@ -115,10 +118,7 @@ static bool is_about_types(const char *message)
         "too few arguments to ", "no matching function ", "redefinition of ", "redeclaration of ",
         "conflicting declaration ", "invalid operands ", "lvalue required ", "invalid types ",
         "call of overloaded ", "void value not ignored", "assignment of read-only "};
-    for (size_t i = 0; i < COUNT(beginnings); i++)
-        if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
+    return begins(message, beginnings, COUNT(beginnings));
 }
 
 /* Whether nothing of PyTorch's is at play in a message and the lines that belong to it. */

@@ -34,63 +34,36 @@ static bool is_gpu(const char *value)
            (*rest == '\0' || ((*rest == 'a' || *rest == 'f') && !rest[1]));
 }
 
-/* An option has a value where it has words for it, or a check. */
+/* Options have a value where there are words for it, or a check. */
 static const struct option {
-    const char *name;
+    const char *names;
     bool (*check)(const char *value);
     const char *const *words;
 } options[] = {
-    {"-lineinfo", NULL, NULL},
-    {"--generate-line-info", NULL, NULL},
-    {"-suppress-debug-info", NULL, NULL},
-    {"--suppress-debug-info", NULL, NULL},
-    {"-g", NULL, NULL},
-    {"--device-debug", NULL, NULL},
-    {"-v", NULL, NULL},
-    {"--verbose", NULL, NULL},
-    {"-w", NULL, NULL},
-    {"--disable-warnings", NULL, NULL},
-    {"-O0", NULL, NULL},
-    {"-O1", NULL, NULL},
-    {"-O2", NULL, NULL},
-    {"-O3", NULL, NULL},
-    {"-O", is_number, NULL},
-    {"--opt-level", is_number, NULL},
-    {"-Ofc", NULL, efforts},
-    {"--Ofast-compile", NULL, efforts},
-    {"-fmad", NULL, truths},
-    {"--fmad", NULL, truths},
-    {"-arch", is_gpu, NULL},
-    {"--gpu-name", is_gpu, NULL},
-    {"-maxrregcount", is_number, NULL},
-    {"--maxrregcount", is_number, NULL},
-    {"-regUsageLevel", is_number, NULL},
-    {"--register-usage-level", is_number, NULL},
-    {"-regAllocOptLevel", is_number, NULL},
-    {"--regAllocOptLevel", is_number, NULL},
-    {"-minnctapersm", is_number, NULL},
-    {"--minnctapersm", is_number, NULL},
-    {"-dlcm", NULL, load_caches},
-    {"--def-load-cache", NULL, load_caches},
-    {"-dscm", NULL, store_caches},
-    {"--def-store-cache", NULL, store_caches},
-    {"-allow-expensive-optimizations", NULL, truths},
-    {"--allow-expensive-optimizations", NULL, truths},
-    {"-opt-fp-atomics", NULL, NULL},
-    {"--optimize-float-atomics", NULL, NULL},
-    {"-disable-optimizer-consts", NULL, NULL},
-    {"--disable-optimizer-constants", NULL, NULL},
-    {"-warn-spills", NULL, NULL},
-    {"--warn-on-spills", NULL, NULL},
-    {"-warn-lmem-usage", NULL, NULL},
-    {"--warn-on-local-memory-usage", NULL, NULL},
+    {"-lineinfo --generate-line-info -suppress-debug-info --suppress-debug-info -g "
+     "--device-debug -v --verbose -w --disable-warnings -O0 -O1 -O2 -O3 -opt-fp-atomics "
+     "--optimize-float-atomics -disable-optimizer-consts --disable-optimizer-constants "
+     "-warn-spills --warn-on-spills -warn-lmem-usage --warn-on-local-memory-usage",
+     NULL, NULL},
+    {"-O --opt-level -maxrregcount --maxrregcount -regUsageLevel --register-usage-level "
+     "-regAllocOptLevel --regAllocOptLevel -minnctapersm --minnctapersm",
+     is_number, NULL},
+    {"-Ofc --Ofast-compile", NULL, efforts},
+    {"-fmad --fmad -allow-expensive-optimizations --allow-expensive-optimizations", NULL, truths},
+    {"-arch --gpu-name", is_gpu, NULL},
+    {"-dlcm --def-load-cache", NULL, load_caches},
+    {"-dscm --def-store-cache", NULL, store_caches},
 };
 
 static const struct option *find_option(const char *name, size_t length)
 {
-    for (size_t i = 0; i < COUNT(options); i++)
-        if (strncmp(options[i].name, name, length) == 0 && options[i].name[length] == '\0')
-            return &options[i];
+    for (size_t i = 0; length > 0 && i < COUNT(options); i++)
+        for (const char *at = options[i].names; *at; at += strspn(at, " ")) {
+            size_t known = strcspn(at, " ");
+            if (known == length && strncmp(at, name, length) == 0)
+                return &options[i];
+            at += known;
+        }
     return NULL;
 }
 
@@ -118,14 +91,14 @@ int triton_build_option(const char *const *words, size_t count, size_t *at, char
     if (!option || valued != (value != NULL))
         return err_set(err, ERR_INPUT, "ptxas is not given the option '%.60s' here", word);
     if (!valued) {
-        snprintf(out, out_bytes, "%s", option->name);
+        snprintf(out, out_bytes, "%s", word);
         return 0;
     }
     const char *passed = find_value(option, value);
     if (!passed)
-        return err_set(err, ERR_INPUT, "ptxas is not given '%.60s' for its option %s here", value,
-                       option->name);
-    snprintf(out, out_bytes, "%s=%s", option->name, passed);
+        return err_set(err, ERR_INPUT, "ptxas is not given '%.60s' for its option %.*s here", value,
+                       (int)length, word);
+    snprintf(out, out_bytes, "%.*s=%s", (int)length, word, passed);
     return 0;
 }
 

@@ -38,18 +38,11 @@ void spawner_deinit(struct spawner *spawner)
     pthread_mutex_destroy(&spawner->lock);
 }
 
-static int start_native(struct spawner *spawner, struct standby **server, struct err *err)
-{
-    const char *argv[] = {spawner->installation->child_program, NULL};
-    static const char *const environment[] = {NULL};
-    return standby_open(server, argv, environment, NATIVE_READY_MS, spawner->cancelled, err);
-}
-
 #define ENVIRONMENT_MAX 24
 
 /* A standby server's whole environment. */
 struct environment {
-    struct arena arena;
+    struct arena arena; /* of words that are made for it */
     const char *words[ENVIRONMENT_MAX];
     size_t count;
 };
@@ -57,7 +50,7 @@ struct environment {
 static void add_word(struct environment *environment, const char *word)
 {
     if (environment->count + 1 < ENVIRONMENT_MAX)
-        environment->words[environment->count++] = arena_strdup(&environment->arena, word);
+        environment->words[environment->count++] = word;
 }
 
 static void add_value(struct environment *environment, const char *name, const char *value)
@@ -77,8 +70,8 @@ static void add_gpus(struct environment *environment, const struct spawner *spaw
     mem_free(cupti);
 }
 
-static int start_python(struct spawner *spawner, struct standby **server, bool cuda,
-                        struct err *err)
+static int add_python(struct environment *environment, const struct spawner *spawner, bool cuda,
+                      struct err *err)
 {
     static const char *const words[] = {
         "LC_ALL=C.UTF-8",
@@ -90,82 +83,66 @@ static int start_python(struct spawner *spawner, struct standby **server, bool c
         "OPENBLAS_NUM_THREADS=1",
         "USER=nobody",
     };
-    struct environment environment = {0};
-    if (spawner->installation->python_problem)
-        return err_set(err, ERR_MISSING, "%s", spawner->installation->python_problem);
-    if (!spawner->installation->python || !spawner->installation->python_package)
+    const struct installation *installation = spawner->installation;
+    if (installation->python_problem)
+        return err_set(err, ERR_MISSING, "%s", installation->python_problem);
+    if (!installation->python || !installation->python_package)
         return err_set(err, ERR_MISSING,
                        "torch problems need a Python with PyTorch: run ./setup.sh, or set "
                        "WARPGYM_PYTHON to one");
     for (size_t i = 0; i < COUNT(words); i++)
-        add_word(&environment, words[i]);
-    add_value(&environment, "PYTHONPATH", spawner->installation->python_package);
-    add_word(&environment,
-             arena_printf(&environment.arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
-                          spawner->installation->root));
+        add_word(environment, words[i]);
+    add_value(environment, "PYTHONPATH", installation->python_package);
+    add_word(environment,
+             arena_printf(&environment->arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
+                          installation->root));
     if (cuda) {
-        add_gpus(&environment, spawner);
-        add_value(&environment, "WARPGYM_CUDA", spawner_driver(spawner->settings));
-        add_word(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
+        add_value(environment, "WARPGYM_CUDA", spawner_driver(spawner->settings));
+        add_word(environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
     } else {
-        add_word(&environment, "TRITON_INTERPRET=1");
+        add_word(environment, "TRITON_INTERPRET=1");
     }
-    const char *argv[] = {
-        spawner->installation->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
-    int result = standby_open(server, argv, environment.words, TORCH_READY_MS, spawner->cancelled,
-                              err);
-    arena_deinit(&environment.arena);
-    return result;
-}
-
-static int start_torch(struct spawner *spawner, struct standby **server, struct err *err)
-{
-    return start_python(spawner, server, false, err);
-}
-
-static int start_torch_cuda(struct spawner *spawner, struct standby **server, struct err *err)
-{
-    return start_python(spawner, server, true, err);
-}
-
-static int start_cuda(struct spawner *spawner, struct standby **server, struct err *err)
-{
-    const char *argv[] = {spawner->installation->child_program, "--cuda",
-                          spawner_driver(spawner->settings), NULL};
-    struct environment environment = {0};
-    add_gpus(&environment, spawner);
-    int result = standby_open(server, argv, environment.words, NATIVE_READY_MS, spawner->cancelled,
-                              err);
-    arena_deinit(&environment.arena);
-    return result;
-}
-
-static int start_nvrtc(struct spawner *spawner, struct standby **server, struct err *err)
-{
-    const char *argv[] = {spawner->installation->child_program, "--nvrtc",
-                          spawner->toolchain->nvrtc, NULL};
-    static const char *const environment[] = {NULL};
-    return standby_open(server, argv, environment, NVRTC_READY_MS, spawner->cancelled, err);
+    return 0;
 }
 
 static const struct {
     const char *name;
-    int (*start)(struct spawner *spawner, struct standby **server, struct err *err);
+    bool python; /* else it is warpgym-child */
+    bool cuda;
+    const char *option; /* of warpgym-child, before a library; NULL: none */
+    int64_t start_ms;
 } servers[] = {
-    [SERVER_NATIVE] = {"native", start_native},
-    [SERVER_TORCH] = {"torch", start_torch},
-    [SERVER_CUDA] = {"cuda", start_cuda},
-    [SERVER_TORCH_CUDA] = {"torch_cuda", start_torch_cuda},
-    [SERVER_NVRTC] = {"nvrtc", start_nvrtc},
+    [SERVER_NATIVE] = {"native", false, false, NULL, NATIVE_READY_MS},
+    [SERVER_TORCH] = {"torch", true, false, NULL, TORCH_READY_MS},
+    [SERVER_CUDA] = {"cuda", false, true, "--cuda", NATIVE_READY_MS},
+    [SERVER_TORCH_CUDA] = {"torch_cuda", true, true, NULL, TORCH_READY_MS},
+    [SERVER_NVRTC] = {"nvrtc", false, false, "--nvrtc", NVRTC_READY_MS},
 };
+
+static int start_server(struct spawner *spawner, enum server_kind kind, struct err *err)
+{
+    bool cuda = servers[kind].cuda;
+    struct environment environment = {0};
+    const char *library = cuda ? spawner_driver(spawner->settings) : spawner->toolchain->nvrtc;
+    const char *child[] = {spawner->installation->child_program, servers[kind].option, library,
+                           NULL};
+    const char *python[] = {
+        spawner->installation->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
+    int result = servers[kind].python ? add_python(&environment, spawner, cuda, err) : 0;
+    if (cuda)
+        add_gpus(&environment, spawner);
+    if (result == 0)
+        result = standby_open(&spawner->servers[kind], servers[kind].python ? python : child,
+                              environment.words, servers[kind].start_ms, spawner->cancelled, err);
+    arena_deinit(&environment.arena);
+    return result;
+}
 
 static int get_server(struct spawner *spawner, enum server_kind kind, struct standby **standby,
                       struct err *err)
 {
     pthread_mutex_lock(&spawner->lock);
-    int result = spawner->servers[kind]
-                     ? 0
-                     : servers[kind].start(spawner, &spawner->servers[kind], err);
+    int result = spawner->servers[kind] ? 0 : start_server(spawner, kind, err);
     *standby = spawner->servers[kind];
     pthread_mutex_unlock(&spawner->lock);
     return result;

@@ -1,45 +1,32 @@
 #include "judge/process/wire.h"
 
+#include "base/array.h"
 #include "base/fd_message.h"
 
 #include <unistd.h>
 
 size_t wire_length(uint32_t type)
 {
-    switch (type) {
-    case WIRE_OPEN:
-        return sizeof(struct wire_open);
-    case WIRE_OPENED:
-        return sizeof(struct wire_opened);
-    case WIRE_MAP:
-        return sizeof(struct wire_map);
-    case WIRE_FILL:
-        return sizeof(struct wire_fill);
-    case WIRE_CALL:
-        return sizeof(struct wire_call);
-    case WIRE_DONE:
-        return offsetof(struct wire_done, outputs);
-    case WIRE_FAILED:
-        return sizeof(struct wire_failed);
-    case WIRE_BUILT:
-        return sizeof(struct wire_built);
-    case WIRE_SEGMENT:
-        return sizeof(struct wire_segment);
-    case WIRE_WARM:
-        return sizeof(struct wire_warm);
-    case WIRE_WAKE:
-        return sizeof(struct wire_wake);
-    case WIRE_HELLO:
-    case WIRE_PROGRAM_OPENED:
-        return sizeof(struct wire_word);
-    case WIRE_AWAKE:
-    case WIRE_MAPPED:
-    case WIRE_FILLED:
-    case WIRE_BUILD:
-        return 2 * sizeof(uint32_t);
-    default:
-        return 0;
-    }
+    static const size_t lengths[] = {
+        [WIRE_OPEN] = sizeof(struct wire_open),
+        [WIRE_OPENED] = sizeof(struct wire_opened),
+        [WIRE_MAP] = sizeof(struct wire_map),
+        [WIRE_MAPPED] = sizeof(struct wire_word),
+        [WIRE_FILL] = sizeof(struct wire_fill),
+        [WIRE_FILLED] = sizeof(struct wire_word),
+        [WIRE_CALL] = sizeof(struct wire_call),
+        [WIRE_DONE] = offsetof(struct wire_done, outputs),
+        [WIRE_FAILED] = sizeof(struct wire_failed),
+        [WIRE_BUILD] = sizeof(struct wire_build),
+        [WIRE_BUILT] = sizeof(struct wire_built),
+        [WIRE_WARM] = sizeof(struct wire_warm),
+        [WIRE_SEGMENT] = sizeof(struct wire_segment),
+        [WIRE_WAKE] = sizeof(struct wire_wake),
+        [WIRE_AWAKE] = sizeof(struct wire_word),
+        [WIRE_HELLO] = sizeof(struct wire_word),
+        [WIRE_PROGRAM_OPENED] = sizeof(struct wire_word),
+    };
+    return type < COUNT(lengths) ? lengths[type] : 0;
 }
 
 int wire_send(int channel, const void *message, size_t bytes, const int *descriptors,

@@ -80,30 +80,19 @@ static void on_load(const struct cupti_call *call, bool in_memory)
     pthread_mutex_unlock(&trace.lock);
 }
 
-static void on_derived(const struct function *function, const struct cupti_call *call)
-{
-    pthread_mutex_lock(&trace.lock);
-    registry_derived(*(void *const *)call->arguments[0], call->arguments[1],
-                     function->has_name ? call->arguments[2] : NULL);
-    pthread_mutex_unlock(&trace.lock);
-}
-
-static void on_enumerated(const struct cupti_call *call)
+/* With the lock. */
+static void on_handle(const struct function *function, const struct cupti_call *call)
 {
     void *const *handles = call->arguments[0];
-    uint32_t count = (uint32_t)(uintptr_t)call->arguments[1];
-    pthread_mutex_lock(&trace.lock);
-    for (uint32_t i = 0; handles && i < count; i++)
+    uint32_t count = function->meaning == ENUMERATES ? (uint32_t)(uintptr_t)call->arguments[1] : 0;
+    if (function->meaning == DERIVES)
+        registry_derived(*handles, call->arguments[1],
+                         function->has_name ? call->arguments[2] : NULL);
+    else if (function->meaning == NAMES)
+        registry_named(call->arguments[1], *(const char *const *)call->arguments[0]);
+    for (uint32_t i = 0; i < count; i++)
         if (!registry_knows(handles[i]))
             registry_derived(handles[i], call->arguments[2], NULL);
-    pthread_mutex_unlock(&trace.lock);
-}
-
-static void on_named(const struct cupti_call *call)
-{
-    pthread_mutex_lock(&trace.lock);
-    registry_named(call->arguments[1], *(const char *const *)call->arguments[0]);
-    pthread_mutex_unlock(&trace.lock);
 }
 
 static void on_refused_launch(void)
@@ -145,14 +134,13 @@ static void on_call(void *context, int domain, uint32_t number, const struct cup
     }
     if (call->site != CUPTI_SITE_EXIT || !call->arguments[0] || !succeeded)
         return;
-    if (function->meaning == DERIVES)
-        on_derived(function, call);
-    else if (function->meaning == ENUMERATES)
-        on_enumerated(call);
-    else if (function->meaning == NAMES)
-        on_named(call);
-    else
+    if (function->meaning == LOADS || function->meaning == LOADS_FILE) {
         on_load(call, function->meaning == LOADS);
+        return;
+    }
+    pthread_mutex_lock(&trace.lock);
+    on_handle(function, call);
+    pthread_mutex_unlock(&trace.lock);
 }
 
 static void on_requested(uint8_t **buffer, size_t *bytes, size_t *records_max)

@@ -12,7 +12,6 @@
 #include "policy/sse.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct openai {
     const struct settings *settings;

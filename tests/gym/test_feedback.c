@@ -274,8 +274,7 @@ static void check_and_free(json_t *facts)
 static void check_read(const json_t *json)
 {
     struct verdict verdict;
-    struct err err;
-    if (verdict_read(json, &verdict, &err) == 0)
+    if (verdict_read(json, &verdict, NULL) == 0)
         check_and_free(feedback_facts(&verdict, source));
     verdict_deinit(&verdict);
 }

@@ -3,7 +3,6 @@
 #include "lm/train/loss.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define ROWS 6
 #define CLOSE 1e-6

@@ -6,7 +6,6 @@
 #include "../support/test.h"
 
 #include <math.h>
-#include <stdio.h>
 
 TEST_EACH(NULL, rl_test_free);
 

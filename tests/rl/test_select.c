@@ -4,9 +4,6 @@
 #include "../support/rl_batches.h"
 #include "../support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-
 TEST_EACH(NULL, rl_test_free);
 
 #define ROWS 8

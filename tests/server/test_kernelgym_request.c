@@ -7,8 +7,6 @@
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
 
-#include <stdio.h>
-
 #define NOW_MS 1769860800000
 
 static const char reference[] = "class Model:\n    pass\n";

@@ -105,7 +105,6 @@ static void session_over(void *context, void *state)
 FIXTURE(fixture_open)
 {
     struct fixture *fixture = mem_alloc(sizeof *fixture);
-    struct err err;
     settings_init(&fixture->settings);
     fixture->catalogue = json_loads(CATALOGUE, 0, NULL);
     fixture->service = (struct mcp_service){.context = fixture,
@@ -117,7 +116,7 @@ FIXTURE(fixture_open)
                                             .session_over = session_over};
     const struct mcp_options options = {&fixture->settings, &fixture->service, 2};
     *state = fixture;
-    return fixture->catalogue ? mcp_open(&fixture->mcp, &options, &err) : -1;
+    return fixture->catalogue ? mcp_open(&fixture->mcp, &options, NULL) : -1;
 }
 
 FIXTURE(fixture_close)
@@ -562,9 +561,8 @@ struct pipes {
 static void *run_stdio(void *argument)
 {
     struct pipes *pipes = argument;
-    struct err err;
     pipes->result = mcp_stdio_run(pipes->fixture->mcp, pipes->in[0], pipes->out[1],
-                                  &pipes->cancelled, &err);
+                                  &pipes->cancelled, NULL);
     close(pipes->out[1]);
     return NULL;
 }

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Whatever is on the channel now was not asked for. */
 static bool child_speaks(const struct child *child)

@@ -18,7 +18,6 @@
 #include "server/submit.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define STEP_WAIT_S 20
 #define TRIES 8 /* writes of a document that others write, too */

@@ -5,7 +5,6 @@
 #include "server/api/batches.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <uthash.h>
 

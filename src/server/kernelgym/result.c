@@ -1,6 +1,5 @@
 #include "server/kernelgym/result.h"
 
-#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 

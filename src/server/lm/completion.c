@@ -14,7 +14,6 @@
 #include "server/lm/choice.h"
 #include "server/lm/internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

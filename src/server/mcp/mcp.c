@@ -8,7 +8,6 @@
 #include "server/server_settings.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <utlist.h>

@@ -9,7 +9,6 @@
 #include "retrieval/retrieval.h"
 #include "server/mcp/gym_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define URI "warpgym://problems/"

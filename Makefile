@@ -74,7 +74,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test test-units test-gpu demo train-demo lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test-needs test test-units test-system test-gpu demo train-demo lint tidy generate format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -170,7 +170,8 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu/gpu_work.cu $(wildcard te
 # Programs that Python tests run beside the command.
 PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenizer_probe \
 	policy/train_backend_probe rl/write_events rl/write_run)
-tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/build_judge \
+tests: $(TESTS) test-needs
+test-needs: $(FAKES) $(ROOT)/build/tests/judge/build_judge \
 	$(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
 	$(ROOT)/build/bench/http_load $(PROBES)
@@ -183,6 +184,10 @@ test: ## build, run every unit test and system test, print the counts
 	@./setup.sh gym
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
+
+test-system: setup ## build and run the system tests only, those of SYSTEM_TESTS
+	+@$(SUBMAKE) all test-needs
+	@scripts/test --system $(ROOT)
 
 test-units: setup ## build and run the unit tests only
 	+@$(SUBMAKE) all tests

@@ -84,6 +84,14 @@ bool verdict_was_judged(const struct verdict *verdict)
     return verdict->device[0] != '\0';
 }
 
+void verdict_candidate(struct verdict *verdict, const char *path, const char *text, size_t bytes)
+{
+    if (path)
+        verdict->candidate_path = arena_strdup(&verdict->arena, path);
+    if (text)
+        hash_bytes(text, bytes, verdict->candidate_hash);
+}
+
 void verdict_identify(struct verdict *verdict, const struct problem *problem,
                       const struct candidate *candidate, const struct language *language)
 {
@@ -92,9 +100,8 @@ void verdict_identify(struct verdict *verdict, const struct problem *problem,
     verdict->problem_id = arena_strdup(arena, problem->id);
     verdict->cases_from = problem->cases_from ? arena_strdup(arena, problem->cases_from) : NULL;
     verdict->problem_hash = arena_strdup(arena, problem->hash);
-    verdict->candidate_path = arena_strdup(arena, candidate->path);
+    verdict_candidate(verdict, candidate->path, candidate->text, candidate->bytes);
     verdict->candidate_language = arena_strdup(arena, language->name);
-    hash_bytes(candidate->text, candidate->bytes, verdict->candidate_hash);
 }
 
 void verdict_fail(struct verdict *verdict, enum verdict_status status, const char *class_name,

@@ -182,6 +182,8 @@ const char *verdict_stage_name(enum verdict_stage stage);
 /* STATUS_COUNT: no status has that name; `name` may be NULL. */
 enum verdict_status verdict_status_named(const char *name);
 
+/* Whose text it is; the verdict keeps copies. Either may be NULL: unknown. */
+void verdict_candidate(struct verdict *verdict, const char *path, const char *text, size_t bytes);
 /* What is judged, and as what language; the verdict keeps copies. */
 void verdict_identify(struct verdict *verdict, const struct problem *problem,
                       const struct candidate *candidate, const struct language *language);

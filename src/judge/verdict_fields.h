@@ -21,8 +21,10 @@
     X(FIELD_TEXT, JSON_STRING, false, 0, 0, "a string") /* const char * */                         \
     X(FIELD_HASH, JSON_STRING, false, 0, 0, "a hash")   /* char[HASH_HEX_BYTES] */                 \
     X(FIELD_BOOL, JSON_TRUE, false, 0, 0, "true or false")                                         \
-    X(FIELD_COUNT, JSON_INTEGER, false, UINT32_MAX, 0, "an integer from 0 to 4294967295")          \
-    X(FIELD_LONG, JSON_INTEGER, false, INT64_MAX, 0, "an integer that is not negative")            \
+    X(FIELD_COUNT, JSON_INTEGER, false, UINT32_MAX, 0,                                             \
+      "an integer from 0 to 4294967295") /* uint32_t */                                            \
+    X(FIELD_LONG, JSON_INTEGER, false, INT64_MAX, 0,                                               \
+      "an integer that is not negative")                      /* uint64_t */                       \
     X(FIELD_REAL, JSON_REAL, true, 0, 0, "a number or null")  /* double; null: not finite */       \
     X(FIELD_KNOWN, JSON_REAL, true, 0, 0, "a number or null") /* double; null: negative */         \
     X(FIELD_INTEGER, JSON_INTEGER, true, INT32_MAX, 0,                                             \

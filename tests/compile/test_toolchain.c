@@ -218,7 +218,7 @@ TEST(version_is_remembered)
         assert_int_equal(count_lines(log), 1);
     }
     text = support_text("#!/bin/sh\necho x >>%s\necho 'mycc 2.0'\n", log);
-    cc = make_program("bin/mycc", text);
+    make_program("bin/mycc", text);
     toolchain_init(&toolchain, NULL);
     assert_string_equal(toolchain.cc_version, "mycc 2.0");
     toolchain_deinit(&toolchain);

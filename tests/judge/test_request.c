@@ -206,13 +206,18 @@ TEST(hash)
 TEST(refusal)
 {
     struct evaluation_request request;
-    json_t *object = support_json("{\"id\": \"x\", \"refused\": \"because\"}");
+    json_t *object = support_json("{\"id\": \"x\", \"refused\": \"because\", \"candidate\": "
+                                  "{\"source\": \"int a;\", \"name\": \"a.c\"}}");
+    char hash[HASH_HEX_BYTES];
+    hash_bytes("int a;", 6, hash);
     assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
     struct verdict verdict;
     evaluation_request_refuse(&request, request.refused, &verdict);
     assert_int_equal(verdict.status, STATUS_UNSUPPORTED);
     assert_string_equal(verdict.error_class, "validation");
     assert_string_equal(verdict.error_message, "because");
+    assert_string_equal(verdict.candidate_path, "a.c");
+    assert_string_equal(verdict.candidate_hash, hash);
     assert_false(verdict.correct);
     verdict_deinit(&verdict);
     json_decref(object);

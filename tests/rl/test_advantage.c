@@ -408,13 +408,20 @@ TEST(egae)
 /* A new estimator needs its row on the page: v, group, b and s as in the code, then a remark. */
 TEST(page_has_the_table)
 {
-    static const char *const values[] = {"G", "R", "G of the last turn"};
+    static const char *const values[] = {
+        [RL_RETURN] = "G", [RL_REWARD] = "R", [RL_LAST_RETURN] = "G of the last turn"};
     static const char *const groups[] = {"prompt and turn", "prompt", "batch"};
-    static const char *const baselines[] = {"given for each row, or 0", "mean",
-                                            "mean of the others", "Σ e v / Σ e",
-                                            "mean over tokens"};
-    static const char *const scales[] = {"1", "σ + 1e%d", "σ of the others + 1e%d",
-                                         "√(variance + 1e%d)"};
+    static const char *const baselines[] = {
+        [RL_BASELINE_GIVEN] = "given for each row, or 0", [RL_BASELINE_MEAN] = "mean",
+        [RL_BASELINE_OTHERS] = "mean of the others",      [RL_BASELINE_OPTIMAL] = "Σ e v / Σ e",
+        [RL_BASELINE_TOKENS] = "mean over tokens",
+    };
+    static const char *const scales[] = {
+        [RL_SCALE_NONE] = "1",
+        [RL_SCALE_DEVIATION] = "σ + 1e%d",
+        [RL_SCALE_OTHERS] = "σ of the others + 1e%d",
+        [RL_SCALE_WHITEN] = "√(variance + 1e%d)",
+    };
     struct err err = {0};
     char *page = NULL;
     size_t count;

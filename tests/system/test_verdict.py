@@ -163,6 +163,28 @@ def test_refused_by_schema_and_reader_alike(warpgym, native, status):
     assert run.out == f"{valid} of {len(rows)} lines are verdicts\n"
 
 
+SEEDS = sorted(
+    path
+    for folder, names in (
+        ("verdict", "*"),
+        ("kernelgym", "verdict_*"),
+        ("feedback", "[!s]*"),
+    )
+    for path in (ROOT / "fuzz" / "corpus" / folder).glob(names)
+)
+
+
+@pytest.mark.parametrize(
+    "path", SEEDS, ids=lambda path: f"{path.parent.name}/{path.name}"
+)
+def test_seeds_of_fuzzers(path):
+    """One that is refused at its first key would reach nothing."""
+    seed = json.loads(path.read_text(encoding="utf-8"))
+    seed.pop("source", None)  # fuzz_feedback's, beside its verdict
+    assert list(verdicts.found(seed))
+    verdicts.checked(seed)
+
+
 def test_command(warpgym, judged, tmp_path):
     file = write_lines(tmp_path / "verdicts.jsonl", judged)
     run = warpgym("verdict", file)

@@ -382,11 +382,8 @@ static void not_judged(const struct evaluation_request *request, enum verdict_st
     if (request->problem_id)
         verdict->problem_id = arena_strdup(arena, request->problem_id);
     verdict->problem_format = format_names[request->format];
-    if (request->candidate_name)
-        verdict->candidate_path = arena_strdup(arena, request->candidate_name);
-    if (request->candidate_source)
-        hash_bytes(request->candidate_source, strlen(request->candidate_source),
-                   verdict->candidate_hash);
+    const char *source = request->candidate_source;
+    verdict_candidate(verdict, request->candidate_name, source, source ? strlen(source) : 0);
 }
 
 void evaluation_request_refuse(const struct evaluation_request *request, const char *why,

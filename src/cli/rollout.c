@@ -148,8 +148,8 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     json_put(configuration, "history",
              json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)gym->iterations,
                        "remain_turns", (json_int_t)gym->remain_turns, "select",
-                       window_select_names[gym->select], "select_by",
-                       window_value_names[gym->select_by]));
+                       history_select_names[gym->select], "select_by",
+                       history_value_names[gym->select_by]));
     return configuration;
 }
 

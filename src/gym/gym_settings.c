@@ -36,10 +36,10 @@ static const struct setting_row gym_rows[] = {
                 "Test-time scaling: how often an episode continues with a window of its history"),
     SETTING_INT(remain_turns, "2", 0, 255,
                 "Turns of its history that each further iteration keeps"),
-    SETTING_WORD(select, "last", WORDS_IN(WINDOW_SELECTS),
+    SETTING_WORD(select, "last", WORDS_IN(HISTORY_SELECTS),
                  "Which turns those are: the last, the contiguous ones with the highest sum "
                  "(best), or the highest (top)"),
-    SETTING_WORD(select_by, "reward", WORDS_IN(WINDOW_VALUES),
+    SETTING_WORD(select_by, "reward", WORDS_IN(HISTORY_VALUES),
                  "Value of a turn that best and top compare"),
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/settings.h"
-#include "gym/episode/window.h"
+#include "gym/episode/history.h"
 #include "gym/reward/coverage.h"
 
 struct gym_settings {
@@ -16,8 +16,8 @@ struct gym_settings {
     int64_t shots;
     bool thinking;
     int64_t token_budget, retrieve, iterations, remain_turns;
-    enum window_select select;
-    enum window_value select_by;
+    enum history_select select;
+    enum history_value select_by;
 };
 SETTINGS_OF(gym)
 

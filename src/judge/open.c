@@ -1,7 +1,7 @@
 #include "judge/open.h"
 
 #include "base/clock.h"
-#include "judge/build/own_kernels.h"
+#include "judge/build/judge_kernels.h"
 #include "judge/fault_verdict.h"
 #include "judge/reference/external.h"
 #include "judge/reference/torch.h"
@@ -62,8 +62,8 @@ int open_children(struct session *session)
                                                    : open_native(session, &opening, &backend);
     (void)fault_verdict(session);
     if (result == 0 && opening.gpu)
-        session->reference.child.work = session->candidate.work = own_kernels_get(opening.build,
-                                                                                  opening.unit);
+        session->reference.child.work = session->candidate.work = judge_kernels_get(opening.build,
+                                                                                    opening.unit);
     return result;
 }
 

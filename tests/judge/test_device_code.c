@@ -110,7 +110,7 @@ TEST(cubin)
     mem_free(cubin);
 }
 
-TEST(own_kernels)
+TEST(judge_kernels)
 {
     assert_compiles("gpu_work.cu", gpu_work_source);
 }

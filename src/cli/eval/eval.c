@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/eval/remote.h"
 #include "cli/eval/report.h"
+#include "cli/eval/resume.h"
 #include "cli/eval/tasks.h"
 #include "cli/open_evaluator.h"
 #include "judge/request/external_language.h"
@@ -80,7 +81,9 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
     size_t count = tasks->count;
-    size_t skipped = eval_report_skip(report, tasks->items, &count);
+    size_t skipped = report->resumable
+                         ? eval_resume(report->out_path, report->timed, tasks->items, &count)
+                         : 0;
     if (skipped && !arguments->quiet)
         fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
     if (count == 0)

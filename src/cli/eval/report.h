@@ -27,10 +27,6 @@ NODISCARD int eval_report_init(struct eval_report *report, bool json, bool timed
 void eval_report_finish(struct eval_report *report, double elapsed_s);
 void eval_report_deinit(struct eval_report *report);
 
-/* Removes from `tasks` (updates count) those with a final verdict in the output file: the same
- * problem (its hash), candidate text and path. Returns how many. */
-size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
-
 /* For batch_run, and for each verdict of a server (`task` may be NULL). One thread at a time. */
 void eval_report_verdict(void *context, const struct batch_task *task,
                          const struct verdict *verdict);

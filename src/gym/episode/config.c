@@ -24,8 +24,8 @@ static json_t *standard_config(const struct settings *settings)
                                (json_int_t)gym->retrieve);
     json_t *history = json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)gym->iterations,
                                 "remain_turns", (json_int_t)gym->remain_turns, "select",
-                                window_select_names[gym->select], "select_by",
-                                window_value_names[gym->select_by]);
+                                history_select_names[gym->select], "select_by",
+                                history_value_names[gym->select_by]);
     json_t *labels = json_pack("{s:i, s:i, s:s, s:s}", "sample", 0, "iteration", 0, "policy", "",
                                "model", "");
     json_t *evaluation = json_pack("{s:n, s:n, s:n, s:n}", "settings", "timing", "timeout_ms",
@@ -232,11 +232,11 @@ static int get_word(const json_t *object, const char *key, const struct word_tab
 static int read_history(const json_t *history, struct episode_config *config, struct err *err)
 {
     int select = 0, select_by = 0;
-    int result = get_word(history, "select", WORDS(window_select_names), &select, err);
+    int result = get_word(history, "select", WORDS(history_select_names), &select, err);
     if (result == 0)
-        result = get_word(history, "select_by", WORDS(window_value_names), &select_by, err);
-    config->select = (enum window_select)select;
-    config->select_by = (enum window_value)select_by;
+        result = get_word(history, "select_by", WORDS(history_value_names), &select_by, err);
+    config->select = (enum history_select)select;
+    config->select_by = (enum history_value)select_by;
     if (result < 0)
         return err_prefix(err, "history");
     if (config->iterations > 1 && config->remain_turns >= config->turns)
@@ -244,7 +244,7 @@ static int read_history(const json_t *history, struct episode_config *config, st
                        "history: 'remain_turns' is %lld; it must be below 'turns' (%lld), or a "
                        "further iteration has none of its own",
                        (long long)config->remain_turns, (long long)config->turns);
-    if (window_turns(config->turns, config->remain_turns, config->iterations) > LIMIT_TURNS)
+    if (history_turns(config->turns, config->remain_turns, config->iterations) > LIMIT_TURNS)
         return err_set(err, ERR_LIMIT, "history: %d turns in all iterations are the most",
                        LIMIT_TURNS);
     return 0;

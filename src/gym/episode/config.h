@@ -17,7 +17,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "gym/episode/window.h"
+#include "gym/episode/history.h"
 #include "gym/gym.h"
 #include "gym/prompt/prompt.h"
 #include "gym/reward/reward.h"
@@ -32,8 +32,8 @@ struct episode_config {
     const json_t *problem, *evaluation, *start, *labels; /* objects; start NULL: there is none */
     struct prompt_options prompt;                        /* its language, too */
     int64_t turns, retrieve, iterations, remain_turns;
-    enum window_select select;
-    enum window_value select_by;
+    enum history_select select;
+    enum history_value select_by;
     double gamma, stop_speedup;
     struct reward_config reward;
     enum coverage_measure coverage;

@@ -73,7 +73,7 @@ int64_t episode_turn(const struct episode *episode)
 int64_t episode_turns(const struct episode *episode)
 {
     const struct episode_config *config = &episode->config;
-    return window_turns(config->turns, config->remain_turns, config->iterations);
+    return history_turns(config->turns, config->remain_turns, config->iterations);
 }
 
 const struct problem *episode_problem(const struct episode *episode)
@@ -367,11 +367,11 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
 
 static double value_of(const struct episode *episode, const json_t *record)
 {
-    enum window_value by = episode->config.select_by;
-    if (by == WINDOW_COVERAGE)
+    enum history_value by = episode->config.select_by;
+    if (by == HISTORY_COVERAGE)
         return json_number_value(
             json_object_get(json_object_get(record, "reward_parts"), "coverage"));
-    return json_number_value(json_object_get(record, window_value_names[by]));
+    return json_number_value(json_object_get(record, history_value_names[by]));
 }
 
 /* Adds a turn to the conversation, or starts another iteration with a part of the history. False:
@@ -393,7 +393,7 @@ static bool open_next_turn(struct episode *episode)
     size_t *places = mem_alloc((size_t)(config->remain_turns + 1) * sizeof *places);
     for (size_t i = 0; i < count; i++)
         values[i] = value_of(episode, json_array_get(turns_of(episode), i));
-    chosen = window_choose(config->select, values, count, (size_t)config->remain_turns, places);
+    chosen = history_choose(config->select, values, count, (size_t)config->remain_turns, places);
     json_array_clear(window);
     for (size_t i = 0; i < chosen; i++)
         json_array_append_new(window, json_integer((json_int_t)places[i]));

@@ -13,7 +13,7 @@
  * It is DONE, with the reason as its `end`:
  *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
  *            never, as Dr. Kernel does it); if nothing is timed, correctness suffices
- *   turns    the last turn of its last iteration is over (window.h)
+ *   turns    the last turn of its last iteration is over (history.h)
  *   budget   task and last feedback alone exceed the conversation's budget
  *   error    its last answer could not be judged (EPISODE_ATTEMPTS)
  *   expired  its driver abandoned it (episode_end)

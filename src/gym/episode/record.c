@@ -319,7 +319,7 @@ json_t *episode_record_trajectory(const json_t *state, const struct episode_conf
     json_put(object, "gamma", real(config->gamma));
     json_put(object, "stop_speedup", real(config->stop_speedup));
     json_put(object, "max_turns",
-             json_integer(window_turns(config->turns, config->remain_turns, config->iterations)));
+             json_integer(history_turns(config->turns, config->remain_turns, config->iterations)));
     put_best(object, records);
     json_put(object, "end", json_text(json_text_at(state, "end")));
     json_put(object, "return", real(first));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The parts of a conversation that all plans share. */
-struct telling {
+struct draft {
     const struct prompts *prompts;
     const struct prompt_style *style;
     const struct prompt_language *language;
@@ -210,14 +210,14 @@ static json_t *attempt_json(const struct prompt_turn *turn, size_t index)
 
 /* All attempts up to this one, and the fastest correct one of them or null: nothing later, so that
  * a message stays the same from turn to turn. */
-static void put_attempts(json_t *facts, const struct telling *telling, size_t last)
+static void put_attempts(json_t *facts, const struct draft *draft, size_t last)
 {
     json_t *list = json_array(), *best = json_null();
     double fastest = -1;
     for (size_t i = 0; i <= last; i++) {
-        json_t *row = attempt_json(&telling->turns[i], i);
+        json_t *row = attempt_json(&draft->turns[i], i);
         bool correct = json_is_true(json_object_get(row, "correct"));
-        double speedup = speedup_of(&telling->turns[i]);
+        double speedup = speedup_of(&draft->turns[i]);
         if (correct && speedup > fastest) {
             json_decref(best);
             best = json_incref(row);
@@ -256,13 +256,13 @@ static void add_message(json_t *messages, const char *role, const char *text, si
 
 /* Without surrounding white space, which templates can hardly avoid. An empty system message is
  * dropped. */
-static int add_rendered(const struct telling *telling, const char *role, const char *name,
+static int add_rendered(const struct draft *draft, const char *role, const char *name,
                         const json_t *values, json_t *messages, struct err *err)
 {
     struct buf out;
     buf_init(&out, LIMIT_PROMPT_BYTES);
-    int result = prompt_render(telling->prompts, telling->style, telling->language, name, values,
-                               &out, err);
+    int result = prompt_render(draft->prompts, draft->style, draft->language, name, values, &out,
+                               err);
     const char *text = out.data + strspn(out.data, "\r\n");
     size_t length = strlen(text);
     while (length > 0 && strchr(" \t\r\n", text[length - 1]))
@@ -274,62 +274,62 @@ static int add_rendered(const struct telling *telling, const char *role, const c
 }
 
 /* The facts of the plan: the shared ones, with the examples shown. */
-static json_t *plan_values(const struct telling *telling, const struct plan *plan)
+static json_t *plan_values(const struct draft *draft, const struct plan *plan)
 {
-    json_t *values = json_copy(telling->facts);
-    json_put(values, "examples", first_of(telling->worked, plan->worked));
-    json_put(values, "retrieved", first_of(telling->retrieved, plan->retrieved));
+    json_t *values = json_copy(draft->facts);
+    json_put(values, "examples", first_of(draft->worked, plan->worked));
+    json_put(values, "retrieved", first_of(draft->retrieved, plan->retrieved));
     return values;
 }
 
-static json_t *turn_values(const struct telling *telling, const struct plan *plan,
-                           const json_t *values, size_t index)
+static json_t *turn_values(const struct draft *draft, const struct plan *plan, const json_t *values,
+                           size_t index)
 {
     json_t *own = json_copy((json_t *)values);
-    bool oldest = index == plan->first_turn && !telling->style->last_only;
-    json_put(own, "turn", turn_json(&telling->turns[index], index));
-    json_put(own, "feedback", json_text(telling->feedback[index]));
+    bool oldest = index == plan->first_turn && !draft->style->last_only;
+    json_put(own, "turn", turn_json(&draft->turns[index], index));
+    json_put(own, "feedback", json_text(draft->feedback[index]));
     json_put(own, "left_out", json_integer(oldest ? (json_int_t)index : 0));
-    put_attempts(own, telling, index);
+    put_attempts(own, draft, index);
     return own;
 }
 
 /* The model's answer and the reply to it. */
-static int add_turn(const struct telling *telling, const struct plan *plan, const json_t *values,
+static int add_turn(const struct draft *draft, const struct plan *plan, const json_t *values,
                     size_t index, json_t *messages, struct err *err)
 {
-    json_t *own = turn_values(telling, plan, values, index);
-    const char *answer = telling->turns[index].answer;
-    bool last = index + 1 == telling->turn_count;
+    json_t *own = turn_values(draft, plan, values, index);
+    const char *answer = draft->turns[index].answer;
+    bool last = index + 1 == draft->turn_count;
     int result = 0;
     if ((last && plan->short_answer) || !answer || is_blank(answer))
-        result = add_rendered(telling, "assistant", "parts/answer", own, messages, err);
+        result = add_rendered(draft, "assistant", "parts/answer", own, messages, err);
     else
         add_message(messages, "assistant", answer, strlen(answer));
     if (result == 0)
-        result = add_rendered(telling, "user", "style/later", own, messages, err);
+        result = add_rendered(draft, "user", "style/later", own, messages, err);
     json_decref(own);
     return result;
 }
 
-static int compose_messages(const struct telling *telling, const struct plan *plan,
-                            json_t **messages, struct err *err)
+static int compose_messages(const struct draft *draft, const struct plan *plan, json_t **messages,
+                            struct err *err)
 {
-    json_t *values = plan_values(telling, plan), *list = json_array();
+    json_t *values = plan_values(draft, plan), *list = json_array();
     char file[2 * LIMIT_NAME_BYTES];
-    snprintf(file, sizeof file, "%s/system.txt", telling->style->name);
+    snprintf(file, sizeof file, "%s/system.txt", draft->style->name);
     int result = 0;
-    if (prompt_file_find(telling->prompts, file))
-        result = add_rendered(telling, "system", "style/system", values, list, err);
-    if (telling->style->last_only && telling->turn_count > 0) {
-        json_t *own = turn_values(telling, plan, values, telling->turn_count - 1);
+    if (prompt_file_find(draft->prompts, file))
+        result = add_rendered(draft, "system", "style/system", values, list, err);
+    if (draft->style->last_only && draft->turn_count > 0) {
+        json_t *own = turn_values(draft, plan, values, draft->turn_count - 1);
         if (result == 0)
-            result = add_rendered(telling, "user", "style/later", own, list, err);
+            result = add_rendered(draft, "user", "style/later", own, list, err);
         json_decref(own);
     } else if (result == 0) {
-        result = add_rendered(telling, "user", "style/first", values, list, err);
-        for (size_t i = plan->first_turn; result == 0 && i < telling->turn_count; i++)
-            result = add_turn(telling, plan, values, i, list, err);
+        result = add_rendered(draft, "user", "style/first", values, list, err);
+        for (size_t i = plan->first_turn; result == 0 && i < draft->turn_count; i++)
+            result = add_turn(draft, plan, values, i, list, err);
     }
     json_decref(values);
     if (result < 0)
@@ -359,12 +359,12 @@ static size_t task_index(const json_t *messages)
 }
 
 /* Omits the least important parts, at least `over` tokens. False: nothing is left to omit. */
-static bool leave_out(const struct telling *telling, struct plan *plan, const json_t *messages,
+static bool leave_out(const struct draft *draft, struct plan *plan, const json_t *messages,
                       int64_t over)
 {
     size_t index = task_index(messages) + 1;
     bool left = false;
-    while (!telling->style->last_only && over > 0 && plan->first_turn + 1 < telling->turn_count) {
+    while (!draft->style->last_only && over > 0 && plan->first_turn + 1 < draft->turn_count) {
         over -= message_tokens(json_array_get(messages, index)) +
                 message_tokens(json_array_get(messages, index + 1));
         index += 2;
@@ -377,7 +377,7 @@ static bool leave_out(const struct telling *telling, struct plan *plan, const js
         plan->retrieved--;
     else if (plan->worked > 0)
         plan->worked--;
-    else if (!plan->short_answer && !telling->style->last_only && telling->turn_count > 0)
+    else if (!plan->short_answer && !draft->style->last_only && draft->turn_count > 0)
         plan->short_answer = true;
     else
         return false;
@@ -385,13 +385,13 @@ static bool leave_out(const struct telling *telling, struct plan *plan, const js
 }
 
 /* Nothing more can be omitted: reports the sizes. */
-static int too_large(const struct telling *telling, const json_t *messages, int64_t budget,
+static int too_large(const struct draft *draft, const json_t *messages, int64_t budget,
                      struct err *err)
 {
     static const char *const names[] = {"the system message", "the task", "the last answer",
                                         "the last feedback"};
     size_t count = json_array_size(messages), task = task_index(messages);
-    bool shown = telling->turn_count > 0 && !telling->style->last_only;
+    bool shown = draft->turn_count > 0 && !draft->style->last_only;
     int64_t tokens[] = {
         task ? message_tokens(json_array_get(messages, 0)) : 0,
         message_tokens(json_array_get(messages, task)),
@@ -405,31 +405,31 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
         largest = tokens[i] > tokens[largest] ? i : largest;
         if (tokens[i] > 0)
             buf_printf(&parts, "%s%s%s %lld", parts.len ? ", " : "", names[i],
-                       i == 1 && telling->turn_count > 0 && !shown ? " with the last feedback" : "",
+                       i == 1 && draft->turn_count > 0 && !shown ? " with the last feedback" : "",
                        (long long)tokens[i]);
     }
     int result = err_set(err, ERR_LIMIT,
                          "the prompt of problem '%.100s' needs about %lld tokens at the least, the "
                          "token budget is %lld: %s; shorten %s or raise the budget",
-                         json_text_at(json_object_get(telling->facts, "problem"), "id"),
+                         json_text_at(json_object_get(draft->facts, "problem"), "id"),
                          (long long)prompt_tokens(messages), (long long)budget, parts.data,
                          names[largest]);
     buf_deinit(&parts);
     return result;
 }
 
-static int fit_budget(const struct telling *telling, struct plan *plan, int64_t budget,
+static int fit_budget(const struct draft *draft, struct plan *plan, int64_t budget,
                       json_t **messages, struct err *err)
 {
     for (;;) {
-        int result = compose_messages(telling, plan, messages, err);
+        int result = compose_messages(draft, plan, messages, err);
         if (result < 0)
             return result;
         int64_t over = prompt_tokens(*messages) - budget;
         if (over <= 0)
             return 0;
-        if (!leave_out(telling, plan, *messages, over))
-            result = too_large(telling, *messages, budget, err);
+        if (!leave_out(draft, plan, *messages, over))
+            result = too_large(draft, *messages, budget, err);
         json_decref(*messages);
         *messages = NULL;
         if (result < 0)
@@ -459,25 +459,25 @@ static json_t *shared_facts(const struct prompt_options *options,
 }
 
 /* Feedback of the turns from `first` on. */
-static int render_feedback(struct telling *telling, const struct prompt_options *options,
-                           size_t first, struct err *err)
+static int render_feedback(struct draft *draft, const struct prompt_options *options, size_t first,
+                           struct err *err)
 {
     int result = 0;
-    telling->feedback = mem_alloc((telling->turn_count + 1) * sizeof *telling->feedback);
-    for (size_t i = first; result == 0 && i < telling->turn_count; i++)
-        result = prompts_feedback(telling->prompts, options, &telling->turns[i],
-                                  &telling->feedback[i], err);
+    draft->feedback = mem_alloc((draft->turn_count + 1) * sizeof *draft->feedback);
+    for (size_t i = first; result == 0 && i < draft->turn_count; i++)
+        result = prompts_feedback(draft->prompts, options, &draft->turns[i], &draft->feedback[i],
+                                  err);
     return result;
 }
 
-static void telling_deinit(struct telling *telling)
+static void draft_deinit(struct draft *draft)
 {
-    for (size_t i = 0; telling->feedback && i < telling->turn_count; i++)
-        mem_free(telling->feedback[i]);
-    mem_free(telling->feedback);
-    json_decref(telling->worked);
-    json_decref(telling->retrieved);
-    json_decref(telling->facts);
+    for (size_t i = 0; draft->feedback && i < draft->turn_count; i++)
+        mem_free(draft->feedback[i]);
+    mem_free(draft->feedback);
+    json_decref(draft->worked);
+    json_decref(draft->retrieved);
+    json_decref(draft->facts);
 }
 
 /* The oldest turn that the style shows. */
@@ -496,33 +496,33 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
     int result = prompts_check(prompts, options, err);
     if (result < 0)
         return result;
-    struct telling telling = {
+    struct draft draft = {
         .prompts = prompts,
         .style = prompt_style_find(prompts, options->style),
         .language = prompt_language_find(prompts, options->language),
         .turns = turns,
         .turn_count = turn_count,
     };
-    result = check_format(telling.language, problem, err);
+    result = check_format(draft.language, problem, err);
     if (result < 0)
         return result;
-    telling.retrieved = retrieved_examples(prompts, examples, problem);
-    telling.worked = worked_examples(prompts, telling.language,
-                                     larger_part(options->shots, telling.style->shots), problem,
-                                     telling.retrieved);
-    telling.facts = shared_facts(options, telling.language, problem, device);
+    draft.retrieved = retrieved_examples(prompts, examples, problem);
+    draft.worked = worked_examples(prompts, draft.language,
+                                   larger_part(options->shots, draft.style->shots), problem,
+                                   draft.retrieved);
+    draft.facts = shared_facts(options, draft.language, problem, device);
     struct plan plan = {
-        .first_turn = first_turn(telling.style, turn_count),
-        .worked = json_array_size(telling.worked),
-        .retrieved = json_array_size(telling.retrieved),
+        .first_turn = first_turn(draft.style, turn_count),
+        .worked = json_array_size(draft.worked),
+        .retrieved = json_array_size(draft.retrieved),
     };
     /* Even without a budget a conversation must fit in memory, requests and files. */
     int64_t budget = LIMIT_PROMPT_BYTES / PROMPT_BYTES_PER_TOKEN;
     if (options->token_budget > 0 && options->token_budget < budget)
         budget = options->token_budget;
-    result = render_feedback(&telling, options, plan.first_turn, err);
+    result = render_feedback(&draft, options, plan.first_turn, err);
     if (result == 0)
-        result = fit_budget(&telling, &plan, budget, messages, err);
-    telling_deinit(&telling);
+        result = fit_budget(&draft, &plan, budget, messages, err);
+    draft_deinit(&draft);
     return result;
 }

@@ -27,7 +27,7 @@ struct build_tools {
     pthread_mutex_t lock;
     char *torch_paths;            /* where PyTorch's headers and libraries are: torch_paths.c */
     char *triton_paths;           /* the same of Triton: triton.c */
-    pthread_mutex_t kernels_lock; /* while the judge's own kernels are compiled: own_kernels.c */
+    pthread_mutex_t kernels_lock; /* while the judge's own kernels are compiled: judge_kernels.c */
 };
 
 /* On whose behalf something is built. */

@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "judge/build/device_code.h"
+#include "judge/build/judge_kernels.h"
 #include "judge/build/native_build.h"
-#include "judge/build/own_kernels.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/request/judge_settings.h"
 
@@ -268,7 +268,7 @@ int native_opening_load(struct native_opening *native, int result)
     struct err err = {0};
     if (result == 0 && native->backend->open(native->backend, opening, &err) < 0)
         result = fault_set(opening->fault, FAULT_CANDIDATE, &err);
-    (void)own_kernels_get(opening->build, opening->unit);
+    (void)judge_kernels_get(opening->build, opening->unit);
     prepare_slot(native);
     native_opening_wait(native);
     if (native->result < 0 && result == 0)

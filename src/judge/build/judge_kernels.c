@@ -1,4 +1,4 @@
-#include "judge/build/own_kernels.h"
+#include "judge/build/judge_kernels.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -38,7 +38,7 @@ static void compile_once(const struct build_context *context, struct gpu_unit *u
         unit->peaks_image = compile_kernels(context, "gpu_peaks.cu", gpu_peaks_source, &err);
 }
 
-const struct gpu_work *own_kernels_get(const struct build_context *context, struct gpu_unit *unit)
+const struct gpu_work *judge_kernels_get(const struct build_context *context, struct gpu_unit *unit)
 {
     if (!unit)
         return NULL;

@@ -1,7 +1,7 @@
-#include "gym/episode/window.h"
+#include "gym/episode/history.h"
 
-const char *const window_select_names[] = {WORD_NAMES(WINDOW_SELECTS)};
-const char *const window_value_names[] = {WORD_NAMES(WINDOW_VALUES)};
+const char *const history_select_names[] = {WORD_NAMES(HISTORY_SELECTS)};
+const char *const history_value_names[] = {WORD_NAMES(HISTORY_VALUES)};
 
 static size_t run_from(size_t first, size_t keep, size_t *places)
 {
@@ -35,15 +35,15 @@ static size_t rank_of(const double *values, size_t count, size_t place)
     return rank;
 }
 
-size_t window_choose(enum window_select select, const double *values, size_t count, size_t keep,
-                     size_t *places)
+size_t history_choose(enum history_select select, const double *values, size_t count, size_t keep,
+                      size_t *places)
 {
     size_t chosen = 0;
     if (keep > count)
         keep = count;
-    if (select == WINDOW_LAST)
+    if (select == HISTORY_LAST)
         return run_from(count - keep, keep, places);
-    if (select == WINDOW_BEST)
+    if (select == HISTORY_BEST)
         return run_from(best_run(values, count, keep), keep, places);
     for (size_t i = 0; i < count; i++)
         if (rank_of(values, count, i) < keep)
@@ -51,7 +51,7 @@ size_t window_choose(enum window_select select, const double *values, size_t cou
     return chosen;
 }
 
-int64_t window_turns(int64_t turns, int64_t remain, int64_t iterations)
+int64_t history_turns(int64_t turns, int64_t remain, int64_t iterations)
 {
     return turns + (iterations - 1) * (turns - remain);
 }

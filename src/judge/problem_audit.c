@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "judge/fault_verdict.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/compare.h"
 #include "judge/open.h"

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/printable.h"
 #include "cli/cli.h"
 #include "judge/profile_text.h"
@@ -12,7 +11,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

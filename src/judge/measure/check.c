@@ -1,6 +1,7 @@
 #include "judge/measure/check.h"
 
 #include "base/clock.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/request/judge_settings.h"
 
 #define DRAWN_SIZES 2

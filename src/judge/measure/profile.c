@@ -4,6 +4,7 @@
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/request/judge_settings.h"
 

@@ -5,6 +5,7 @@
 #include "judge/gpu/clocks.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/request/judge_settings.h"
 

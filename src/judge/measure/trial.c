@@ -3,67 +3,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/measure/trial_judge.h"
 #include "judge/numeric/input_shift.h"
-#include "judge/request/judge_settings.h"
 #include "problem/fill.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void trial_state_free_gpu(struct trial_state *state)
-{
-    for (int i = 0; i < WIRE_OUTPUTS; i++)
-        gpu_memory_free(&state->answer.kept_on_gpu[i]);
-    gpu_memory_free(&state->gpu.image);
-    gpu_memory_free(&state->gpu.findings);
-}
-
-void trial_state_deinit(struct trial_state *state)
-{
-    trial_state_free_gpu(state);
-    for (int i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free(state->answer.kept[i]);
-    mem_free(state->staging);
-}
-
-/* Peak resident memory of a live process, from /proc. */
-static uint64_t peak_memory(const struct sandboxed *process)
-{
-    char path[64];
-    char line[256];
-    uint64_t kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
-    FILE *file = process->pid > 0 ? fopen(path, "re") : NULL;
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kilobytes = strtoull(line + 6, NULL, 10);
-    fclose(file);
-    return kilobytes * 1024;
-}
-
-void trial_end_candidate(struct trials *trials)
-{
-    struct verdict *verdict = trials->verdict;
-    const struct sandboxed *process = &trials->candidate->process;
-    if (process->layers)
-        verdict->layers = process->layers;
-    if (process->pid > 0)
-        verdict->peak_memory_bytes = peak_memory(process);
-    int64_t start_ns = clock_now_ns();
-    child_close(trials->candidate);
-    log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
-              clock_ms_since(start_ns));
-}
-
-bool trial_is_torch_on_gpu(const struct trials *trials)
-{
-    return trials->gpu && trials->job->problem->format == PROBLEM_TORCH;
-}
 
 void trial_begin(struct trials *trials)
 {
@@ -75,157 +22,6 @@ void trial_end(struct trials *trials)
 {
     trials->reference->child.affinity = trials->candidate->affinity = NULL;
     cpu_affinity_unpin(&trials->state->affinity);
-}
-
-int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
-                 struct err *err)
-{
-    const struct problem *problem = trials->job->problem;
-    *layout = trials->reference->torch_layout;
-    *bytes = 0;
-    if (trials->reference->cases.count > 1) { /* the first one is timed, and traced */
-        layout->count = trials->reference->cases.first_tensors;
-        layout->cases = 1;
-    }
-    if (problem->format == PROBLEM_TORCH)
-        return 0;
-    const struct size_set *sizes = at < problem->time_count ? &problem->time[at]
-                                                            : &problem->check[0];
-    *bytes = problem_bytes(problem, sizes);
-    return problem_layout(problem, sizes, layout, err);
-}
-
-/* Memory for the trial's slots, and the child stopped. */
-static int map_child(struct trials *trials, const struct trial *trial, struct child *child,
-                     bool oracle, struct err *err)
-{
-    int result = child_map(child, &trial->layout, &trials->job->largest,
-                           trial->slots ? trial->slots : 1, oracle,
-                           run_settings(trials->job->settings)->load_timeout_ms, err);
-    return result < 0 ? result : sandboxed_freeze(&child->process, err);
-}
-
-int trial_map_reference(struct trials *trials, const struct trial *trial, bool oracle)
-{
-    struct err err;
-    oracle = oracle && trials->reference->oracle && trials->job->problem->format == PROBLEM_NATIVE;
-    if (map_child(trials, trial, &trials->reference->child, oracle, &err) < 0)
-        return fault_set(trials->fault, FAULT_REFERENCE, &err);
-    if (trial_is_torch_on_gpu(trials) && trial_gpu_make_image(trials, trial, &err) < 0)
-        return fault_set(trials->fault, FAULT_JUDGE, &err);
-    return 0;
-}
-
-int trial_map(struct trials *trials, const struct trial *trial, bool oracle)
-{
-    struct err err;
-    if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
-        memset(trials->state->answer.own_error, 0, sizeof trials->state->answer.own_error);
-    if (trial_map_reference(trials, trial, oracle) < 0)
-        return -1;
-    return map_child(trials, trial, trials->candidate, false, &err) < 0
-               ? fault_set(trials->fault, FAULT_CANDIDATE, &err)
-               : 0;
-}
-
-/* Poisons a slot's outputs, and fills the guard bytes between arguments. */
-static void poison_slot(const struct layout *layout, char *slot)
-{
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        uint64_t bytes = layout_argument_bytes(argument);
-        char *place = slot + argument->offset;
-        if (argument->role == ROLE_OUT)
-            memset(place, TRIAL_POISON_BYTE, bytes);
-        memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
-    }
-}
-
-static void lay_out_slot(const struct layout *layout, const char *staged, char *slot)
-{
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        if (argument->role != ROLE_OUT)
-            memcpy(slot + argument->offset, staged + argument->offset,
-                   layout_argument_bytes(argument));
-    }
-    poison_slot(layout, slot);
-}
-
-/* Gives one child the staged inputs, and poisons its outputs. Both children get theirs right before
- * their call, by the same steps, so that the caches hold the same, too. */
-static int lay_out(const struct trials *trials, const struct trial *trial, struct child *child,
-                   struct child_call *call, struct err *err)
-{
-    if (trial->on_gpu || trial_is_torch_on_gpu(trials)) {
-        int result = trial_gpu_lay_out(trials, child, err);
-        call->inputs_ns = clock_now_ns();
-        return result;
-    }
-    for (uint32_t slot = 0; slot < child->slots; slot++)
-        lay_out_slot(&child->layout, trials->state->staging + slot * child->layout.bytes,
-                     child->slot.data + slot * child->layout.bytes);
-    return child_push(child, err);
-}
-
-void trial_make_staging(struct trials *trials)
-{
-    uint64_t bytes = trials->reference->child.slots * trials->reference->child.layout.bytes;
-    if (trials->state->staging_bytes >= bytes)
-        return;
-    mem_free(trials->state->staging);
-    trials->state->staging = mem_alloc(bytes);
-    trials->state->staging_bytes = bytes;
-}
-
-void trial_stage(struct trials *trials)
-{
-    trial_make_staging(trials);
-    memcpy(trials->state->staging, trials->reference->child.slot.data,
-           trials->reference->child.layout.bytes);
-}
-
-static void fill_slots(struct trials *trials, uint64_t seed)
-{
-    const struct layout *layout = &trials->reference->child.layout;
-    for (uint32_t slot = 0; slot < trials->reference->child.slots; slot++)
-        fill_slot(layout, slot ? clock_secret() : seed,
-                  trials->state->staging + slot * layout->bytes);
-}
-
-static int prepare_torch(struct trials *trials, const struct trial *trial, uint64_t seed)
-{
-    struct err err;
-    bool one = trial->slots > 1 && trials->state->shift_passed && !trial->alike;
-    enum wire_shift shift = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
-    if (child_fill(&trials->reference->child, seed, shift, trial->timeout_ms, &err) < 0 ||
-        sandboxed_freeze(&trials->reference->child.process, &err) < 0)
-        return fault_set(trials->fault, FAULT_REFERENCE, &err);
-    if (!trials->gpu)
-        trial_stage(trials);
-    else if (trial_gpu_stage(trials, &err) < 0)
-        return fault_set(trials->fault, FAULT_JUDGE, &err);
-    return 0;
-}
-
-int trial_prepare(struct trials *trials, const struct trial *trial)
-{
-    struct err err;
-    uint64_t seed = clock_secret();
-    trials->state->noise = clock_secret();
-    bool gone = trials->candidate->process.pid <= 0; /* confirm.c ended it */
-    if (!gone && sandboxed_freeze(&trials->candidate->process, &err) < 0)
-        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
-    if (trials->job->problem->format == PROBLEM_TORCH)
-        return prepare_torch(trials, trial, seed);
-    if (trial->on_gpu)
-        return trial_gpu_prepare(trials);
-    trial_make_staging(trials);
-    fill_slots(trials, seed);
-    if (trial->shifted)
-        input_shift_apply(&trials->reference->child.layout, trials->state->staging,
-                          seed ^ clock_secret());
-    return 0;
 }
 
 static void keep_on_host(struct trial_answer *answer, uint32_t output, struct tensor *tensor)
@@ -396,7 +192,7 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
     if (trial->on_gpu && start_clock(child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
-    if (lay_out(trials, trial, child, &call, &err) < 0)
+    if (trial_lay_out(trials, trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     answer->has_oracle = trial->oracle && trials->reference->oracle;
     if (answer->has_oracle && call_oracle(trials, call) < 0)
@@ -426,7 +222,7 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
     struct child_call call = describe_call(trials, trial, WIRE_RUN);
     if (trial->on_gpu && start_clock(child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
-    if (lay_out(trials, trial, child, &call, &err) < 0)
+    if (trial_lay_out(trials, trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     if (child_call(child, &call, time, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
@@ -443,7 +239,7 @@ int trial_in(struct trials *trials, const struct trial *trial, struct child *chi
              struct child_time *time, struct err *err)
 {
     struct child_call call = describe_call(trials, trial, mode);
-    int result = lay_out(trials, trial, child, &call, err);
+    int result = trial_lay_out(trials, trial, child, &call, err);
     return result < 0 ? result : child_call(child, &call, time, err);
 }
 

@@ -12,103 +12,12 @@
  */
 #pragma once
 
-#include "device/peaks.h"
-#include "judge/gpu/gpu_pool.h"
+#include "judge/measure/trial_state.h"
 #include "judge/process/call.h"
-#include "judge/process/fault.h"
-#include "judge/reference/reference.h"
-#include "judge/request/evaluation.h"
-#include "judge/verdict.h"
-
-#define TRIAL_GUARD_BYTE 0xA5
-#define TRIAL_POISON_BYTE 0xFF /* a NaN in every floating type */
-
-struct trial {
-    struct layout layout;
-    uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
-    uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
-    bool on_gpu;    /* inputs are made and outputs compared there */
-    bool shifted;   /* inputs from both tails of the problem's own: input_shift.h */
-    bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
-    bool oracle;    /* compute the oracle's answer too */
-    bool untouched; /* check that `in` arguments are as they were */
-    int trace;      /* WIRE_TRACE: where it records to */
-    int64_t timeout_ms;
-};
-
-enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
-
-/* Expected outputs of one trial. */
-struct trial_answer {
-    uint32_t count;
-    bool has_oracle;
-    struct tensor reference[WIRE_OUTPUTS];
-    struct tensor oracle[WIRE_OUTPUTS];
-    double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
-    char *kept[WIRE_OUTPUTS];       /* copies behind `oracle` (torch) */
-    size_t kept_bytes[WIRE_OUTPUTS];
-    struct gpu_memory kept_on_gpu[WIRE_OUTPUTS]; /* the same on a GPU */
-};
-
-/* Of trials that stay on the GPU: trial_gpu.c. */
-struct gpu_staging {
-    struct gpu_memory image, findings;
-    bool image_on_host; /* torch: it does not fit beside the children's, and lies in `staging` */
-};
-
-/* What trials leave for the next ones. */
-struct trial_state {
-    struct trial_answer answer;
-    char *staging; /* inputs of the trial at hand, as a slot lays them out */
-    uint64_t staging_bytes;
-    struct gpu_staging gpu;
-    uint64_t noise;    /* of the trial at hand: seeds what layers draw, in both children alike */
-    bool shift_passed; /* shifted inputs gave finite answers, which were right */
-    struct cpu_affinity affinity;
-    int place; /* sessions with other places use other processors, if there are enough */
-};
-
-/* What measuring reads, and where it writes what it finds. All is the caller's. */
-struct trials {
-    const struct evaluation_job *job;
-    const struct gpu_context *gpu; /* that both children compute on; NULL: the CPU */
-    const struct gpu_unit *unit;   /* the same with its readings and peaks */
-    const struct peaks *peaks;     /* of the CPU; NULL: not known */
-    _Atomic int *tracing;          /* 1: launches can be traced here; -1: they cannot; 0: unknown */
-    struct reference *reference;
-    struct child *candidate;
-    struct trial_state *state;
-    struct verdict *verdict;
-    struct fault *fault; /* why a function failed, unless the verdict says it */
-};
-
-/* Frees the GPU memory that the judge itself made for an evaluation. */
-void trial_state_free_gpu(struct trial_state *state);
-void trial_state_deinit(struct trial_state *state);
-/* Ends the candidate's process. Its layers and peak memory go into the verdict. */
-void trial_end_candidate(struct trials *trials);
-
-/* Whether arguments and outputs of both children never leave the GPU. */
-bool trial_is_torch_on_gpu(const struct trials *trials);
 
 /* Between these the children are called on the session's processors (cpu_affinity.h). */
 void trial_begin(struct trials *trials);
 void trial_end(struct trials *trials);
-
-/* Of the problem's timed size number `at`, and the bytes that a call of it moves (native; else 0);
- * of the first size that is checked if none is timed. */
-int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
-                 struct err *err);
-/* Prepares both children for the layout; the second function only the reference. */
-int trial_map(struct trials *trials, const struct trial *trial, bool oracle);
-int trial_map_reference(struct trials *trials, const struct trial *trial, bool oracle);
-
-/* Makes the staging large enough for all slots. */
-void trial_make_staging(struct trials *trials);
-/* Stages what lies in the reference's slot now. */
-void trial_stage(struct trials *trials);
-/* Fresh inputs, staged for both. */
-int trial_prepare(struct trials *trials, const struct trial *trial);
 
 /* Each lays out its child's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct trials *trials, const struct trial *trial, struct child_time *time);

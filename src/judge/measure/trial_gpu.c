@@ -86,7 +86,7 @@ int trial_gpu_stage(struct trials *trials, struct err *err)
     return result < 0 ? result : gpu_work_wait(child->work, err);
 }
 
-/* As trial.c's poison_slot, in all slots of the image; inputs are written over it. */
+/* As trial_inputs.c's poison_slot, in all slots of the image; inputs are written over it. */
 static int poison_image(const struct gpu_memory *image, const struct trial *trial, struct err *err)
 {
     const struct layout *layout = &trial->layout;

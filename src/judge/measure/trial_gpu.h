@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "judge/measure/trial.h"
+#include "judge/measure/trial_state.h"
 #include "judge/numeric/compare.h"
 
 /* Whether nothing of such a trial needs the host. */

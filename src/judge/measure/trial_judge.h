@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "judge/measure/trial.h"
+#include "judge/measure/trial_state.h"
 #include "judge/numeric/compare.h"
 
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal

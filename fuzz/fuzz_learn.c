@@ -32,10 +32,11 @@ static void check_merges(const struct learned *learned)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct learn_words words = {0};
+    struct learn_words words;
     struct learned learned = {0};
     struct err err;
     char *text = mem_copy(data, size);
+    check(learn_words_init(&words, &err) == 0);
     check(learn_words_add(&words, text, size, &err) == 0);
     learn_merges(&learned, &words, LEARN_BYTES + MERGES, 2);
     check_merges(&learned);

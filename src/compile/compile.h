@@ -52,6 +52,9 @@ enum compile_kind {
                          one (the runner has to have it loaded), else through nvcc */
 };
 
+/* Whether the C compiler makes it, without which no native reference can be built, either. */
+bool compile_needs_cc(enum compile_kind kind);
+
 struct compile_request {
     enum compile_kind kind;
     const char *name; /* how diagnostics name the file: "softmax.c" */

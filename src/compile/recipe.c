@@ -136,6 +136,11 @@ static const struct c_kind {
     [COMPILE_CPP] = {"-std=gnu++20", "candidate.cpp", true},
 };
 
+bool compile_needs_cc(enum compile_kind kind)
+{
+    return kind < COUNT(c_kinds) && c_kinds[kind].source && !c_kinds[kind].cpp;
+}
+
 /* C++ brings its library along, so that a candidate needs none of the process that loads it, and
  * takes that of its own compiler. */
 static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,

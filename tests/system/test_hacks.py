@@ -35,7 +35,8 @@ MINIMUM_HONEST = {".c": 25, ".cpp": 5, ".py": 25}
 
 
 def files(folder):
-    paths = sorted(path for path in folder.iterdir() if path.suffix in (*NATIVE, ".py"))
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md")
+    assert {path.suffix for path in paths} <= {*NATIVE, ".py"}
     return [corpus.Candidate(path) for path in paths]
 
 

@@ -194,7 +194,7 @@ static int compile_candidate(struct opening *opening, struct artifact *artifact)
         return -1;
     }
     if (native_build(opening->build, kind, name, text->text, text->bytes, artifact, &err) < 0) {
-        if (kind == COMPILE_C || err.code != ERR_MISSING)
+        if (compile_needs_cc(kind) || err.code != ERR_MISSING)
             return fault_set(opening->fault, FAULT_JUDGE, &err);
         verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
         return -1;

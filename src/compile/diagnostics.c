@@ -16,6 +16,7 @@
 #define GROUPS 64      /* messages of one severity */
 #define FUNCTION_BYTES 128
 #define LAST_LINE_BYTES 128
+#define LEFT_BEHIND 4 /* lines of programs that outlive the driver */
 
 /* One message and the lines that belong to it. */
 struct group {
@@ -37,6 +38,7 @@ struct distiller {
     char required_at[FUNCTION_BYTES]; /* likewise */
     char function[FUNCTION_BYTES];    /* that the linker named last */
     char last_resort[MESSAGE_LINE_BYTES]; /* the first line that nothing else was made of */
+    unsigned lines_since;                 /* one that says that a program was killed */
 };
 
 /* Whether messages about this file may repeat what it holds. A relative name is the source's own
@@ -361,23 +363,30 @@ static void take_hints(struct diagnostics *result, const char *line)
         result->too_large |= strstr(line, size[i]) != NULL;
 }
 
-/* A compiler driver says last of all that a program of it was killed. What comes before may be the
+/* A compiler driver that says that a program of it was killed ends with that: a few lines of what
+ * it leaves behind may follow, not the ordinary end of a link. What looks so before may be the
  * source's words: gas prints them (`.print`), and ld a symbol's name with line ends in it. */
-static void take_end(struct diagnostics *result, const char *line)
+static void take_end(struct distiller *distiller, const char *line)
 {
     static const char *const killed[] = {"Killed signal terminated program", "(Kill signal)",
                                          "terminated with signal 9 ",
                                          "unable to execute command: Killed"};
-    if (line[0] == '\0' || text_starts_with(line, "compilation terminated"))
-        return;
-    result->killed = false;
+    static const char *const linked[] = {"collect2: error: ld returned ",
+                                         "linker command failed with exit code "};
+    bool *found = &distiller->result->killed, ended = ++distiller->lines_since > LEFT_BEHIND;
+    for (size_t i = 0; i < COUNT(linked); i++)
+        ended |= strstr(line, linked[i]) != NULL;
+    *found = *found && !ended;
     for (size_t i = 0; i < COUNT(killed); i++)
-        result->killed |= strstr(line, killed[i]) != NULL;
+        if (strstr(line, killed[i])) {
+            *found = true;
+            distiller->lines_since = 0;
+        }
 }
 
 static void take_line(struct distiller *distiller, const char *line)
 {
-    take_end(distiller->result, line);
+    take_end(distiller, line);
     struct message message;
     bool indented = isspace((unsigned char)line[0]);
     if (take_include(distiller, line) || take_instantiation(distiller, line))

@@ -229,12 +229,21 @@ static const struct {
     {"gcc: fatal error: Killed signal terminated program cc1\n"
      "compilation terminated.\n",
      "softmax.c: error: gcc: Killed signal terminated program cc1\n", ERROR | TOOLS | KILLED},
-    /* Only the last words are the driver's: gas prints what a source says. */
+    {"gcc: fatal error: Killed signal terminated program collect2\n"
+     "compilation terminated.\n"
+     "/usr/bin/ld: error: cannot open candidate.o: No such file or directory\n",
+     "softmax.c: error: gcc: Killed signal terminated program collect2\n"
+     "softmax.c: error: cannot open candidate.o: No such file or directory\n",
+     ERROR | TOOLS | KILLED},
+    /* The driver has not ended with it: gas prints what a source says. */
     {"gcc: fatal error: Killed signal terminated program cc1\n"
-     "/usr/bin/ld: error: candidate.c: undefined version V1\n",
+     "/usr/bin/ld: error: candidate.c: undefined version V1\n"
+     "collect2: error: ld returned 1 exit status\n",
      "softmax.c: error: gcc: Killed signal terminated program cc1\n"
      "softmax.c: error: candidate.c: undefined version V1\n",
      ERROR | TOOLS},
+    {"gcc: fatal error: Killed signal terminated program cc1\na\nb\nc\nd\ne\n",
+     "softmax.c: error: gcc: Killed signal terminated program cc1\na\nb\nc\nd\ne\n", ERROR | TOOLS},
     {"collect2: fatal error: ld terminated with signal 9 [Killed]\n"
      "compilation terminated.\n",
      "softmax.c: error: collect2: ld terminated with signal 9 [Killed]\n", ERROR | TOOLS | KILLED},

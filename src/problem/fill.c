@@ -177,7 +177,7 @@ void fill_argument_variant(enum fill_variant variant, const struct layout_argume
         __attribute__((fallthrough));
     case FILL_NORMAL:
     case FILL_UNIFORM:
-        fill_vector(variant, argument, key, array);
+        fill_numbers(variant, argument, key, array);
         break;
     default:
         break;

@@ -12,6 +12,9 @@
  * permutation  a keyed bijection of [0, count)
  * offsets      random splits from the whole down to single rows: lengths differ by a few times, and
  *              some rows are empty
+ *
+ * fill_numbers.c makes normal and uniform fills and integers of at most 32 bits, once for each
+ * instruction set; fill.c has the other fills.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Beyond this many deviations fill_vector.c gives nothing. */
+/* Beyond this many deviations fill_numbers.c gives nothing. */
 #define NORMAL_REACH 3.465
 
 /* Fill parameters are doubles: whole numbers beyond this are not exact. */

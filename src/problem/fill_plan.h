@@ -1,5 +1,5 @@
 /* fill_plan: how a plain fill (normal, uniform, integer within an int32_t) makes its numbers, as
- * plain parameters for the code that makes them: vector units (fill_vector.c) or a GPU. All give
+ * plain parameters for the code that makes them: vector units (fill_numbers.c) or a GPU. All give
  * the same bytes.
  *
  * Element i is offset + scale * k(i), held between bottom and top; k(i) is a whole number below

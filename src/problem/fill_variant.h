@@ -1,4 +1,4 @@
-/* fill_variant: the inside of fill, for fill.c, fill_vector.c and their test.
+/* fill_variant: the inside of fill, for fill.c, fill_numbers.c and their test.
  *
  * Fills of plain numbers exist once for each instruction set. All variants give the same bytes
  * (test_fill.c compares them with each other and with a slow reference); fill.c picks the widest
@@ -31,8 +31,8 @@ enum fill_variant { FILL_PLAIN, FILL_AVX2, FILL_AVX512, FILL_VARIANTS };
 bool fill_variant_usable(enum fill_variant variant);
 
 /* FILL_NORMAL, FILL_UNIFORM, and FILL_INTEGER within an int32_t; the variant must be usable. */
-void fill_vector(enum fill_variant variant, const struct layout_argument *argument, uint64_t key,
-                 void *array);
+void fill_numbers(enum fill_variant variant, const struct layout_argument *argument, uint64_t key,
+                  void *array);
 
 /* As fill_argument, with one variant, which must be usable. */
 void fill_argument_variant(enum fill_variant variant, const struct layout_argument *argument,

@@ -278,8 +278,8 @@ void fill_plan_init(struct fill_plan *plan, const struct layout_argument *argume
     }
 }
 
-void fill_vector(enum fill_variant variant, const struct layout_argument *argument, uint64_t key,
-                 void *array)
+void fill_numbers(enum fill_variant variant, const struct layout_argument *argument, uint64_t key,
+                  void *array)
 {
     struct fill_plan plan;
     fill_plan_init(&plan, argument, key);

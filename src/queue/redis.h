@@ -4,8 +4,8 @@
  *   event thread: XREAD BLOCK on the streams `events` and `wake` ──► watchers, waiting claims
  *
  * One script makes all changes that belong together (redis/NAME.lua, after redis/prelude.lua, which
- * lists the keys). Redis runs scripts one after the other and writes each to its append-only file
- * as a whole. The clock is the server's.
+ * lists the keys, and redis/attempt.lua). Redis runs scripts one after the other and writes each to
+ * its append-only file as a whole. The clock is the server's.
  *
  * Every script may be sent twice: if an answer is lost, the call connects again and repeats it
  * until options.call_ms are over. A put then joins itself, a finish finds its own result, a

@@ -11,6 +11,7 @@
     EMBED_TEXT(redis_lua_##name, "src/queue/redis/" #name ".lua")
 
 LUA(prelude);
+LUA(attempt);
 #define X(symbol, name) LUA(name);
 REDIS_SCRIPTS(X)
 #undef X
@@ -35,7 +36,8 @@ static void script_sha(const char *text, char sha[41])
 void redis_scripts_init(struct redis_store *store)
 {
     for (size_t i = 0; i < REDIS_SCRIPT_COUNT; i++) {
-        store->scripts[i].text = mem_printf("%s%s", redis_lua_prelude, bodies[i]);
+        store->scripts[i].text = mem_printf("%s%s%s", redis_lua_prelude, redis_lua_attempt,
+                                            bodies[i]);
         script_sha(store->scripts[i].text, store->scripts[i].sha);
     }
 }

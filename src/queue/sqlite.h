@@ -246,7 +246,7 @@ NODISCARD int sqlite_submit(struct sqlite_store *store, sqlite_apply *apply, voi
 NODISCARD int sqlite_events_start(struct sqlite_store *store, struct err *err);
 void sqlite_events_stop(struct sqlite_store *store);
 
-/* sqlite_put.c, sqlite_run.c */
+/* sqlite_put.c, sqlite_attempt.c */
 
 /* The row of a job that an operation is about to change. */
 struct sqlite_row {

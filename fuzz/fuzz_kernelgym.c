@@ -5,6 +5,7 @@
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
 #include "server/kernelgym/result.h"
+#include "server/kernelgym/translate.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static void check_request(const struct kernelgym_request *request, const json_t 
     struct evaluation_request ours;
     struct err err;
     settings_init(&settings);
-    json_t *evaluation = kernelgym_evaluation(request, &settings);
+    json_t *evaluation = kernelgym_translate(request, &settings);
     json_t *validation = kernelgym_validation(request);
     check(evaluation_request_parse(evaluation, &ours, &err) == 0);
     check(json_is_true(json_object_get(validation, "valid")) || ours.refused);

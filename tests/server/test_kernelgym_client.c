@@ -3,6 +3,7 @@
  * file for each outcome: what is sent, the verdict, and every field that the client then reads.
  * What several of them share is in its folder base. */
 #include "server/kernelgym/result.h"
+#include "server/kernelgym/translate.h"
 
 #include "../support/test.h"
 #include "../support/vectors.h"
@@ -170,7 +171,7 @@ static void check_vector(const char *name)
     assert_non_null(body);
     json_object_update(body, json_object_get(vector, "request"));
     assert_int_equal(kernelgym_request_parse(body, PUT_MS, &request, &reply), 0);
-    json_t *evaluation = kernelgym_evaluation(&request, &settings);
+    json_t *evaluation = kernelgym_translate(&request, &settings);
     if (evaluation_request_parse(evaluation, &ours, &err) < 0)
         fail_msg("%s: %s", name, err.text);
     const json_t *refused = json_object_get(vector, "refused");

@@ -1,5 +1,5 @@
 /* What KernelGYM's models take and refuse, field by field, and what becomes of it. */
-#include "server/kernelgym/request.h"
+#include "server/kernelgym/translate.h"
 
 #include "../support/test.h"
 #include "base/json.h"
@@ -82,7 +82,7 @@ static struct evaluation_request translate(const char *more, json_t **evaluation
 {
     struct evaluation_request ours;
     struct err err = {0};
-    *evaluation = kernelgym_evaluation(&request, &settings);
+    *evaluation = kernelgym_translate(&request, &settings);
     if (evaluation_request_parse(*evaluation, &ours, &err) < 0)
         fail_msg("%s: %s", more, err.text);
     return ours;
@@ -252,7 +252,7 @@ TEST(batch)
     assert_int_equal(kernelgym_batch_parse(given, NOW_MS, batch, &reply), 0);
     assert_int_equal(batch->count, KERNELGYM_BATCH_MOST);
     assert_null(batch->tasks[6].unregistered);
-    json_t *evaluation = kernelgym_evaluation(&batch->tasks[7], &settings);
+    json_t *evaluation = kernelgym_translate(&batch->tasks[7], &settings);
     assert_string_equal(json_string_value(json_object_get(evaluation, "refused")),
                         "Registry missing 'other'");
     json_decref(evaluation);

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,18 +1,13 @@
-/* kernelgym_request: reads the requests of KernelGYM's clients, and translates them.
+/* kernelgym_request: reads the requests of KernelGYM's clients.
  *
  * POST /evaluate, /evaluate/batch and /debug/validate carry EvaluationRequests; POST
  * /workflow/submit carries one inside an envelope, with neither limits on its numbers nor a
- * fixed list of backends. Either becomes the same struct, and that becomes one evaluation
- * request of our own (judge/request/request.h), which a queue can keep.
- *
- * A mistake of form is a reply (400) and no job. A mistake of content (no class of that name) is
- * a failed evaluation: kernelgym_evaluation then carries the reason in `refused`, so that the
- * job ends with it and /status and /results agree.
+ * fixed list of backends. Either becomes the same struct, of which translate.h makes a request of
+ * our own. A mistake of form is a reply (400) and no job.
  *
  * Ownership: a request borrows from the body that it was read from. Pure functions; any thread. */
 #pragma once
 
-#include "base/settings.h"
 #include "server/kernelgym/reply.h"
 
 #include <jansson.h>
@@ -70,14 +65,6 @@ NODISCARD int kernelgym_batch_parse(const json_t *body, int64_t now_ms,
 
 /* The envelope of /workflow/submit: its task_id and resources are stored in the request. */
 NODISCARD kernelgym_parse kernelgym_workflow_parse;
-
-/* The answer of POST /debug/validate: `valid`, `errors`, and the validity of each part. */
-json_t *kernelgym_validation(const struct kernelgym_request *request);
-
-/* An object for evaluation_request_parse, with the request's terms in `notes` for result.h.
- * `settings` are the server's: the number of samples does not go below its minimum. */
-json_t *kernelgym_evaluation(const struct kernelgym_request *request,
-                             const struct settings *settings);
 
 /* The flags as KernelGYM resolves them. */
 bool kernelgym_wants_timing(const struct kernelgym_request *request);

@@ -1,4 +1,4 @@
-/* kernelgym_routes: KernelGYM's evaluations over our queue. request.h and result.h translate
+/* kernelgym_routes: KernelGYM's evaluations over our queue. translate.h and result.h translate
  * requests and answers; this file connects them to jobs.
  *
  * As in the original, POST /evaluate answers when the task has ended. Its clients set their own
@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "server/kernelgym/translate.h"
 #include "server/long_poll.h"
 #include "server/submit.h"
 
@@ -187,7 +188,7 @@ static struct tasks *put_all(struct service *service, const struct kernelgym_req
     json_t *evaluations = json_array();
     for (size_t i = 0; i < count; i++) {
         names[i] = requests[i].task_id;
-        json_array_append_new(evaluations, kernelgym_evaluation(&requests[i], service->settings));
+        json_array_append_new(evaluations, kernelgym_translate(&requests[i], service->settings));
     }
     bool put = submit_all(service, evaluations, &options, &tasks->jobs, response);
     tasks->put_ms = clock_wall_ms();

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "lm/tokenizer/chat_json.h"
 
 #include <stdio.h>

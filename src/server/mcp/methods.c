@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/printable.h"
+#include "base/suggest.h"
 #include "server/mcp/schema.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
-/* kernelgym_evaluation: turns KernelGYM's request into an evaluation request of ours, and checks
- * its content. */
-#include "server/kernelgym/request.h"
+#include "server/kernelgym/translate.h"
 
 #include "base/array.h"
 #include "base/json.h"
@@ -230,8 +228,8 @@ static void evaluation_refuse(json_t *evaluation, const char *why, bool keep_not
     json_put(evaluation, "refused", json_text(why));
 }
 
-json_t *kernelgym_evaluation(const struct kernelgym_request *request,
-                             const struct settings *settings)
+json_t *kernelgym_translate(const struct kernelgym_request *request,
+                            const struct settings *settings)
 {
     json_t *evaluation = json_object();
     json_t *validation = kernelgym_validation(request);

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "gym/gym_settings.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"

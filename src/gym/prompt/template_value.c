@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -148,7 +148,7 @@ int template_missing(struct template_walk *walk, const char *start, const char *
     json_t *there = first_step(walk, first, strlen(first));
     struct err unknown;
     err_unknown(&unknown, "name", first, names, count);
-    int result = !there && nearest_name(first, names, count)
+    int result = !there && suggest_name(first, names, count)
                      ? template_fail(walk, start, ERR_INPUT, "%s", unknown.text)
                      : template_fail(walk, start, ERR_INPUT,
                                      "'%s' is missing or null here: ask with {{#if %s}}, or "

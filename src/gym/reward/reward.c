@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "gym/answer/parse.h"
 
 #include <math.h>

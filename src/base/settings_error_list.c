@@ -1,4 +1,4 @@
-/* settings_errors: all errors of one reading. Declared in settings.h. */
+/* settings_error_list: all errors of one reading. Declared in settings.h. */
 #include "base/settings_internal.h"
 
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/fd_message.h"
 #include "base/mem.h"
-#include "sandbox/words.h"
+#include "sandbox/exec_message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,21 +22,21 @@
 int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
                   command_main *resident)
 {
-    static struct words words; /* large */
-    char *arguments[WORDS_MAX];
-    char *environment[WORDS_MAX];
+    static struct exec_message message; /* large */
+    char *arguments[EXEC_MESSAGE_STRINGS];
+    char *environment[EXEC_MESSAGE_STRINGS];
     struct err err = {0};
     int output;
-    if (fd_message_receive(channel, &words, sizeof words, &output, 1, &err) !=
-            (ssize_t)sizeof words ||
-        output < 0 || !words_unpack(&words, arguments, environment))
+    if (fd_message_receive(channel, &message, sizeof message, &output, 1, &err) !=
+            (ssize_t)sizeof message ||
+        output < 0 || !exec_message_unpack(&message, arguments, environment))
         return 125;
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     (void)setpriority(PRIO_PROCESS, 0, COMPILER_NICE);
     if (sandbox_lock(sandbox, &layers, &err) == 0) {
         if (resident)
-            return resident((int)words.argument_count, arguments);
+            return resident((int)message.argument_count, arguments);
         execve(arguments[0], arguments, environment);
     }
     dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], err.text[0] ? err.text : strerror(errno));
@@ -98,7 +98,7 @@ static int follow_command(struct sandbox_runner *self, const struct command *com
 static int run_sandboxed(struct sandbox_runner *self, const struct command *command,
                          struct outcome *outcome, struct err *err)
 {
-    struct words *words = mem_alloc(sizeof *words);
+    struct exec_message *message = mem_alloc(sizeof *message);
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     struct sandboxed process = {.channel = -1, .pid_fd = -1};
     int ends[2] = {-1, -1};
@@ -107,7 +107,7 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
     if (geteuid() == 0 && chown(command->directory, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0)
         result = err_sys(err, errno, "%s: cannot hand it to the sandbox", command->directory);
     if (result == 0)
-        result = words_pack(words, command->argv, command->environment, err);
+        result = exec_message_pack(message, command->argv, command->environment, err);
     if (result == 0 && pipe2(ends, O_CLOEXEC) < 0)
         result = err_sys(err, errno, "cannot make a pipe");
     struct standby *server = command->resident ? self->resident : self->standby;
@@ -115,7 +115,8 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
         result = err_set(err, ERR_UNSUPPORTED, "%s: it is not loaded", command->argv[0]);
     if (result == 0)
         result = standby_spawn(server, sandbox, SPAWN_TIMEOUT_MS, &process, err);
-    if (result == 0 && fd_message_send(process.channel, words, sizeof *words, &ends[1], 1, err) < 0)
+    if (result == 0 &&
+        fd_message_send(process.channel, message, sizeof *message, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)
         close(ends[1]);
@@ -130,7 +131,7 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
         outcome->signal = WIFSIGNALED(process.status) ? WTERMSIG(process.status) : 0;
     }
     mem_free(sandbox);
-    mem_free(words);
+    mem_free(message);
     return result;
 }
 

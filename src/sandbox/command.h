@@ -30,7 +30,7 @@ struct sandbox_runner {
 void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled);
 
-/* A compiler in memory: takes a command's words, prints to standard output; an exit status. */
+/* A compiler in memory: takes a command's arguments, prints to standard output; an exit status. */
 typedef int command_main(int argc, char **argv);
 
 /* In the sandboxed process: receives one command and becomes it, or is `resident` (NULL: it is

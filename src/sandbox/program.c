@@ -2,8 +2,8 @@
 
 #include "base/fd_message.h"
 #include "base/mem.h"
+#include "sandbox/exec_message.h"
 #include "sandbox/server.h"
-#include "sandbox/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,13 +53,14 @@ static int close_fence(const struct sandbox *sandbox, const char *path, struct s
 
 int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
 {
-    static struct words words; /* large */
-    char *arguments[WORDS_MAX];
-    char *environment[WORDS_MAX];
+    static struct exec_message message; /* large */
+    char *arguments[EXEC_MESSAGE_STRINGS];
+    char *environment[EXEC_MESSAGE_STRINGS];
     struct server_hello report = {.layers = layers};
     struct err err = {0};
-    if (fd_message_receive(channel, &words, sizeof words, NULL, 0, &err) != (ssize_t)sizeof words ||
-        !words_unpack(&words, arguments, environment))
+    if (fd_message_receive(channel, &message, sizeof message, NULL, 0, &err) !=
+            (ssize_t)sizeof message ||
+        !exec_message_unpack(&message, arguments, environment))
         return EXIT_BAD_REQUEST;
     const char *path = hide_path(arguments[0]);
     if (channel == PROGRAM_CHANNEL ? fcntl(channel, F_SETFD, 0) < 0
@@ -77,13 +78,13 @@ int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
 int program_start(struct sandboxed *process, const char *const *argv,
                   const char *const *environment, int64_t timeout_ms, struct err *err)
 {
-    struct words *words = mem_alloc(sizeof *words);
+    struct exec_message *message = mem_alloc(sizeof *message);
     struct server_hello report;
     struct pollfd wait = {.fd = process->channel, .events = POLLIN};
-    int result = words_pack(words, argv, environment, err);
+    int result = exec_message_pack(message, argv, environment, err);
     if (result == 0)
-        result = fd_message_send(process->channel, words, sizeof *words, NULL, 0, err);
-    mem_free(words);
+        result = fd_message_send(process->channel, message, sizeof *message, NULL, 0, err);
+    mem_free(message);
     if (result < 0)
         return result;
     int ready;

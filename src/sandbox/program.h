@@ -1,6 +1,6 @@
 /* program: a sandboxed process that becomes an external program and keeps its channel to the judge.
  *
- *   judge ── words ──► path at a secret address ─► only that may be executed ─► sandbox_lock
+ *   judge ── exec_message ──► path at a secret address ─► only that may be executed ─► sandbox_lock
  *         ◄─ report {layers} ──                                                    └─► execve
  *
  * The fence is closed before the program's first instruction. execve has to get through it once:
@@ -10,7 +10,8 @@
  */
 #pragma once
 
-#include "sandbox/standby.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/sandboxed.h"
 
 #define PROGRAM_CHANNEL 3
 

@@ -1,6 +1,7 @@
-#include "sandbox/standby.h"
+#include "sandbox/sandboxed.h"
 
 #include "base/clock.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "judge/process/memory_limit.h"
 
 #include "base/clock.h"
-#include "sandbox/resident.h"
+#include "sandbox/memory_use.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ void memory_limit_set(struct memory_limit *limit, const struct sandboxed *proces
 {
     limit->own_bytes = own_bytes;
     if (own_bytes > 0)
-        limit->most_bytes = resident_bytes(process->pid, true) + MEMORY_LIMIT_CONTEXT_BYTES +
+        limit->most_bytes = memory_use_bytes(process->pid, true) + MEMORY_LIMIT_CONTEXT_BYTES +
                             own_bytes;
 }
 
@@ -32,7 +32,7 @@ int memory_limit_check(struct memory_limit *limit, const struct sandboxed *proce
     if (limit->most_bytes == 0)
         return 0;
     bool family = now_ns - limit->family_ns >= FAMILY_NS;
-    uint64_t bytes = resident_bytes(process->pid, family);
+    uint64_t bytes = memory_use_bytes(process->pid, family);
     limit->looked_ns = clock_now_ns();
     if (family)
         limit->family_ns = limit->looked_ns;

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "judge/process/wire.h"
-#include "sandbox/standby.h"
+#include "sandbox/sandboxed.h"
 
 #include <stdint.h>
 

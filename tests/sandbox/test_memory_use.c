@@ -1,6 +1,6 @@
 /* What a process holds of this machine's memory, by the kernel's texts and by the kernel. */
 #include "../support/test.h"
-#include "sandbox/resident.h"
+#include "sandbox/memory_use.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ TEST(texts)
         {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388610 kB\n", 3 * KIB},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        assert_int_equal(resident_count(rows[i].status), rows[i].bytes);
+        assert_int_equal(memory_use_of_status(rows[i].status), rows[i].bytes);
 }
 
 /* A sanitizer would touch its own memory with each byte, too. */
@@ -61,7 +61,7 @@ static uint64_t measure(int flags, int generations, bool family)
         hold(ready[1], flags, generations);
     for (int i = 0; i <= generations; i++)
         assert_int_equal(read(ready[0], &byte, 1), 1);
-    uint64_t bytes = resident_bytes(pid, family);
+    uint64_t bytes = memory_use_bytes(pid, family);
     kill(pid, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0) /* descendants become this process's children, and end */
         ;
@@ -80,5 +80,5 @@ TEST(processes)
         assert_in_range(measure(flags, 2, true), 3 * HELD, UINT64_MAX);
         assert_in_range(measure(flags, 2, false), HELD, 2 * HELD - 1);
     }
-    assert_int_equal(resident_bytes(INT32_MAX, true), 0);
+    assert_int_equal(memory_use_bytes(INT32_MAX, true), 0);
 }

@@ -1,4 +1,4 @@
-#include "sandbox/resident.h"
+#include "sandbox/memory_use.h"
 
 #include "base/array.h"
 
@@ -19,11 +19,11 @@ static uint64_t read_field(const char *status, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
-uint64_t resident_count(const char *status)
+uint64_t memory_use_of_status(const char *status)
 {
     static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:"};
     uint64_t files = read_field(status, "\nRssFile:");
-    uint64_t bytes = files > RESIDENT_FILE_BYTES ? files - RESIDENT_FILE_BYTES : 0;
+    uint64_t bytes = files > MEMORY_USE_FILE_BYTES ? files - MEMORY_USE_FILE_BYTES : 0;
     for (size_t i = 0; i < COUNT(kept); i++)
         bytes += read_field(status, kept[i]);
     return bytes;
@@ -50,7 +50,7 @@ static uint64_t bytes_of(pid_t pid)
     char text[STATUS_BYTES];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     read_text(path, text, sizeof text);
-    return resident_count(text);
+    return memory_use_of_status(text);
 }
 
 /* Appends the children of one thread. */
@@ -88,7 +88,7 @@ static size_t add_generation(pid_t pid, pid_t *family, size_t count)
     return count;
 }
 
-uint64_t resident_bytes(pid_t pid, bool with_family)
+uint64_t memory_use_bytes(pid_t pid, bool with_family)
 {
     pid_t family[FAMILY] = {pid};
     size_t count = 1;

@@ -1,9 +1,9 @@
-/* resident: how much of this machine's memory a process takes, as the kernel counts it.
+/* memory_use: how much of this machine's memory a process takes, as the kernel counts it.
  *
  * For a process whose address space cannot be bounded, because a driver reserves more of that than
  * any limit would allow. Memory counts that is not freed while the process lives: anonymous and
  * shared pages and what of them was swapped out. Pages of files can be dropped and do not count, up
- * to RESIDENT_FILE_BYTES: beyond what libraries need they are memory that a driver made.
+ * to MEMORY_USE_FILE_BYTES: beyond what libraries need they are memory that a driver made.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define RESIDENT_FILE_BYTES ((uint64_t)8 << 30)
+#define MEMORY_USE_FILE_BYTES ((uint64_t)8 << 30)
 
 /* Of a process; 0 where it is gone. `family`: of all that descend from it, too, which takes a
  * moment for each of their threads. */
-uint64_t resident_bytes(pid_t pid, bool family);
+uint64_t memory_use_bytes(pid_t pid, bool family);
 
 /* The same of one text of /proc/PID/status. */
-uint64_t resident_count(const char *status);
+uint64_t memory_use_of_status(const char *status);

@@ -1,0 +1,48 @@
+/* sandboxed: one process in a sandbox, as the judge sees and controls it.
+ *
+ * standby_spawn makes it (standby.h), sandboxed_close ends it. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sandboxed {
+    pid_t pid;   /* 0: none */
+    int channel; /* SOCK_SEQPACKET */
+    int pid_fd;
+    uint32_t layers; /* bits of enum sandbox_layer that hold */
+    bool frozen;
+    bool reaped;
+    int status; /* as waitpid gives it, once reaped */
+};
+
+/* Stops every thread; returns when all have stopped. ERR_CRASH: it is dead (and reaped);
+ * ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
+NODISCARD int sandboxed_freeze(struct sandboxed *process, struct err *err);
+void sandboxed_thaw(struct sandboxed *process);
+
+/* A copy of the process's memory; the address is the process's own word and may be a lie, which
+ * costs an error (ERR_PROTOCOL), nothing more. */
+NODISCARD int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into,
+                             size_t count, struct err *err);
+
+/* A numeric field of /proc/PID/stat, counted as in proc(5) (20: threads, 39: processor that it ran
+ * on last); -1 where there is none. */
+long sandboxed_stat(pid_t pid, int field);
+
+/* True when the process has ended; then `status` is set. Never blocks. */
+bool sandboxed_ended(struct sandboxed *process);
+/* By SIGKILL, which comes from the machine (out of memory) or its operator. */
+bool sandboxed_killed(const struct sandboxed *process);
+/* For people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)". */
+void sandboxed_status_text(const struct sandboxed *process, char *text, size_t text_bytes);
+/* Its channel is at its end: ERR_CRASH with how it ended, or ERR_PROTOCOL if it lives. */
+int sandboxed_explain_end(struct sandboxed *process, struct err *err);
+
+/* Kills it and all in its namespace, reaps it, closes descriptors. Safe on a zeroed struct. */
+void sandboxed_close(struct sandboxed *process);

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 
 #include <math.h>

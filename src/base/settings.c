@@ -1,8 +1,8 @@
 #include "base/settings.h"
 
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/settings_internal.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* settings_environment: settings from environment variables. Declared in settings.h. */
-#include "base/nearest.h"
 #include "base/settings_internal.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int check_variable(const char *name, struct err *err)
         names[count] = variables[count];
         count++;
     }
-    const char *near = nearest_name(name, names, count);
+    const char *near = suggest_name(name, names, count);
     if (near)
         return err_set(err, ERR_INPUT,
                        "unknown setting '" PREFIX "%.60s'; did you mean '" PREFIX "%s'?", name,

@@ -3,8 +3,8 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/nearest.h"
 #include "base/paths.h"
+#include "base/suggest.h"
 #include "base/yaml.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "base/word_table.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

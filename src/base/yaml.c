@@ -1,6 +1,6 @@
 #include "base/yaml.h"
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "base/yaml_check.h"
 

@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ static int unknown_name(const struct scan *scan, const char *name, struct err *e
             names[count++] = option->name;
     names[count++] = "help";
     bool negated = strncmp(name, "no-", 3) == 0;
-    const char *near = nearest_name(negated ? name + 3 : name, names, count);
+    const char *near = suggest_name(negated ? name + 3 : name, names, count);
     if (near)
         return err_set(err, ERR_INPUT, "unknown option '--%.60s'; did you mean '--%s%s'?", name,
                        negated ? "no-" : "", near);

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "policy/tinker_wire.h"
 
 #include <pthread.h>

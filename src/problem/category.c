@@ -1,7 +1,7 @@
 #include "problem/category.h"
 
 #include "base/array.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

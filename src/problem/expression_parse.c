@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/limits.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -197,7 +197,7 @@ static const struct node *unknown_name(struct parser *parser, const char *what, 
     for (size_t i = 0; i < COUNT(functions); i++)
         known[count++] = functions[i].name;
     err_unknown(&err, what, word, known, count);
-    bool numbers = parser->name_count == 0 && !nearest_name(word, known, count);
+    bool numbers = parser->name_count == 0 && !suggest_name(word, known, count);
     return numbers ? fail_parse(parser, start, "unknown %s '%.60s'; only numbers may stand here",
                                 what, word)
                    : fail_parse(parser, start, "%s", err.text);

@@ -1,7 +1,7 @@
 #include "problem/launch.h"
 
 #include "base/array.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "problem/launch_type.h"
 
 #include <string.h>

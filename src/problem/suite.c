@@ -1,7 +1,7 @@
 #include "problem/suite.h"
 
 #include "base/file.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "problem/loader.h"
 
@@ -170,7 +170,7 @@ static const char *nearest_id(const struct suite *suite, const char *what)
         names[i] = suite->entries[i].id;
         names[suite->count + i] = slash ? slash + 1 : NULL;
     }
-    const char *nearest = nearest_name(what, names, 2 * suite->count);
+    const char *nearest = suggest_name(what, names, 2 * suite->count);
     for (size_t i = 0; i < suite->count && nearest; i++)
         if (names[suite->count + i] == nearest)
             nearest = names[i];

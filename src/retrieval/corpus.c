@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/lines.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "retrieval/internal.h"
 

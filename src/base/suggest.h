@@ -1,4 +1,4 @@
-/* nearest: the "did you mean" of every error about an unknown name. Threads: nothing is shared. */
+/* suggest: the "did you mean" of every error about an unknown name. Threads: nothing is shared. */
 #pragma once
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
  * out or swapped with their neighbour (Damerau-Levenshtein, each pair of letters swapped at most
  * once). NULL when nothing is close: one slip is allowed for each three letters, at least one. The
  * first of equals wins. NULL entries are skipped. */
-const char *nearest_name(const char *what, const char *const *names, size_t count);
+const char *suggest_name(const char *what, const char *const *names, size_t count);
 
 /* ERR_INPUT: "unknown WHAT 'NAME'; did you mean 'NEAR'?". If no name is near and all of them fit
  * into a line, they are listed instead. NULL entries are skipped. */

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return above[b_length];
 }
 
-const char *nearest_name(const char *what, const char *const *names, size_t count)
+const char *suggest_name(const char *what, const char *const *names, size_t count)
 {
     const char *best = NULL;
     size_t length = strlen(what);
@@ -76,7 +76,7 @@ int err_unknown(struct err *err, const char *what, const char *name, const char 
                 size_t count)
 {
     char list[LIST_MAX_BYTES];
-    const char *near = nearest_name(name, names, count);
+    const char *near = suggest_name(name, names, count);
     if (near)
         return err_set(err, ERR_INPUT, "unknown %s '%.100s'; did you mean '%s'?", what, name, near);
     list_names(list, names, count);

@@ -1,5 +1,5 @@
 #include "../support/test.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 static const char *const names[] = {"name", "summary", "signature", "shape", "scale", NULL,
                                     "rows", "cols",    "in",        "inout", "check", ""};
@@ -28,7 +28,7 @@ TEST(nearest)
         {"", NULL},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const char *nearest = nearest_name(rows[i].what, names, NAMES);
+        const char *nearest = suggest_name(rows[i].what, names, NAMES);
         if (!rows[i].nearest)
             assert_null(nearest);
         else
@@ -39,9 +39,9 @@ TEST(nearest)
 TEST(first_of_equals)
 {
     static const char *const pairs[] = {"abd", "abe", "abc"};
-    assert_ptr_equal(nearest_name("abx", pairs, 3), pairs[0]);
-    assert_ptr_equal(nearest_name("abc", pairs, 3), pairs[2]);
-    assert_null(nearest_name("abc", NULL, 0));
+    assert_ptr_equal(suggest_name("abx", pairs, 3), pairs[0]);
+    assert_ptr_equal(suggest_name("abc", pairs, 3), pairs[2]);
+    assert_null(suggest_name("abc", NULL, 0));
 }
 
 TEST(unknown)
@@ -80,6 +80,6 @@ TEST(long_names)
     just[128] = over[129] = other[128] = '\0';
     other[5] = 'b';
     const char *const longs[] = {over, other};
-    assert_ptr_equal(nearest_name(just, longs, 2), other);
-    assert_null(nearest_name(over, longs, 2));
+    assert_ptr_equal(suggest_name(just, longs, 2), other);
+    assert_null(suggest_name(over, longs, 2));
 }

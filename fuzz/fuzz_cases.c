@@ -1,5 +1,5 @@
 /* Cases that are taken are within their bounds, and every output belongs to one of them. */
-#include "judge/reference/cases.h"
+#include "judge/open/cases.h"
 
 #include <stdlib.h>
 #include <string.h>

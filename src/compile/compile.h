@@ -52,6 +52,9 @@ enum compile_kind {
                          one (the runner has to have it loaded), else through nvcc */
 };
 
+/* Whether there is a compiler for it. ERR_MISSING: there is none, and what to install. */
+NODISCARD int toolchain_has(const struct toolchain *toolchain, enum compile_kind kind,
+                            struct err *err);
 /* Whether the C compiler makes it, without which no native reference can be built, either. */
 bool compile_needs_cc(enum compile_kind kind);
 

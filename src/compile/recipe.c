@@ -143,18 +143,14 @@ bool compile_needs_cc(enum compile_kind kind)
 
 /* C++ brings its library along, so that a candidate needs none of the process that loads it, and
  * takes that of its own compiler. */
-static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
-                  bool process, struct err *err)
+static void init_c(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
+                   bool process)
 {
     struct arena *arena = &recipe->arena;
     bool cpp = c_kinds[kind].cpp;
     bool precise = kind == COMPILE_C_DOUBLE;
     const char *compiler = cpp ? toolchain->cxx : toolchain->cc;
     const char *version = cpp ? toolchain->cxx_version : toolchain->cc_version;
-    if (!compiler)
-        return err_set(err, ERR_MISSING, "%s",
-                       cpp ? "there is no C++ compiler: install g++, or name one in WARPGYM_CXX"
-                           : "there is no C compiler: install gcc, or name one in WARPGYM_CC");
     const char *bundled = cpp ? "/usr/bin/g++" : "/usr/bin/gcc";
     const char *program = toolchain->root && process ? bundled : compiler;
     bool clang = strstr(version, "clang") != NULL;
@@ -179,19 +175,14 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, enum
         add_word(recipe, RECIPE_PRELUDE);
     }
     add_all(recipe, (const char *const[]){recipe->source, "-o", recipe->object, "-lm", NULL});
-    return 0;
 }
 
-static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
-                     const char *architecture, bool device_only, struct err *err)
+static void init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
+                      const char *architecture, bool device_only)
 {
     static const char *const shared[] = {"-shared", "-Xcompiler=-fPIC",
                                          "-Xlinker=--build-id=none,-z,defs", NULL};
     static const char *const cubin[] = {"-cubin", NULL};
-    if (!toolchain->nvcc)
-        return err_set(err, ERR_MISSING,
-                       "there is no CUDA compiler: install nvcc, or name one in "
-                       "WARPGYM_NVCC");
     recipe->source = "candidate.cu";
     recipe->object = "candidate.so";
     recipe->version = toolchain->nvcc_version;
@@ -204,7 +195,6 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
     add_word(recipe,
              arena_printf(&recipe->arena, "-gencode=arch=compute_%s,code=sm_%s", wanted, wanted));
     add_all(recipe, (const char *const[]){"-O3", recipe->source, "-o", recipe->object, NULL});
-    return 0;
 }
 
 /* The texts of the headers that stand for the standard ones are part of the compiler. */
@@ -220,7 +210,7 @@ static const char *identify_nvrtc(struct arena *arena, const char *library)
     return identify_tool(arena, library, headers);
 }
 
-/* Read by judge/child/device_code.c: options, then source, "-o", object. */
+/* Read by judge/child/nvrtc_command.c: options, then source, "-o", object. */
 static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
                        const char *architecture)
 {
@@ -250,13 +240,16 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
         .quoted = toolchain->root ? bundled : (const char *const *)toolchain->readable,
         .root = toolchain->root,
     };
-    if (kind == COMPILE_CUBIN && toolchain->nvrtc) {
+    int result = toolchain_has(toolchain, kind, err);
+    if (result < 0)
+        return result;
+    if (kind == COMPILE_CUBIN && toolchain->nvrtc)
         init_nvrtc(recipe, toolchain, architecture);
-        return 0;
-    }
-    if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
-        return init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN, err);
-    return init_c(recipe, toolchain, kind, process, err);
+    else if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
+        init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN);
+    else
+        init_c(recipe, toolchain, kind, process);
+    return 0;
 }
 
 void recipe_deinit(struct recipe *recipe)

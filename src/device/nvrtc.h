@@ -6,7 +6,7 @@
  * small ones of our own stand for the standard headers that kernels include (nvrtc_headers.c).
  *
  * It is a large parser. Untrusted source goes into it in a sandboxed process only
- * (judge/child/device_code.h); looking for the library (nvrtc_find) loads nothing.
+ * (judge/child/nvrtc_command.h); looking for the library (nvrtc_find) loads nothing.
  *
  * Ownership: the caller's storage. Threads: compiling starts none; one struct serves one thread. A
  * fork after a compilation is safe, and makes the child's first one a warm one.

@@ -3,11 +3,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "judge/build/device_code.h"
+#include "judge/build/device_only.h"
 #include "judge/fault_verdict.h"
 #include "judge/measure/check.h"
-#include "judge/measure/confirm.h"
 #include "judge/measure/profile.h"
+#include "judge/measure/reference_alone.h"
 #include "judge/measure/timing.h"
 #include "judge/open.h"
 #include "judge/request/judge_settings.h"
@@ -88,11 +88,12 @@ static int find_native_gpu(struct judge *judge, const struct problem *problem,
     const char *reference = problem->cuda_text;
     int result = gpu_pool_list(&judge->gpus, err);
     if (result == 0)
-        result = device_compiler(toolchain, device_only(problem, candidate->text), err);
+        result = toolchain_has(toolchain, device_only_kind(problem, candidate->text), err);
     if (result == 0 && !reference)
         result = err_set(err, ERR_UNSUPPORTED,
                          "problem %s has no reference.cu to hold them against", problem->id);
-    return result < 0 ? result : device_compiler(toolchain, device_only(problem, reference), err);
+    return result < 0 ? result
+                      : toolchain_has(toolchain, device_only_kind(problem, reference), err);
 }
 
 static int choose_for_native(struct session *session)
@@ -228,7 +229,7 @@ static int run_stages(struct session *session)
         if (result == 0)
             result = run_stage(session, STAGE_PROFILE, profile_stage, NULL);
         if (result == 0)
-            result = run_stage(session, STAGE_TIME, confirm_stage, NULL);
+            result = run_stage(session, STAGE_TIME, reference_alone_stage, NULL);
     }
     verdict->correct = result == 0;
     return result;

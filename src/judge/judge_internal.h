@@ -11,7 +11,7 @@
 #include "device/peaks.h"
 #include "judge/build/scratch.h"
 #include "judge/judge.h"
-#include "judge/reference/reference.h"
+#include "judge/open/reference_cache.h"
 #include "judge/request/language.h"
 
 #include <pthread.h>

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "judge/build/judge_kernels.h"
 #include "judge/fault_verdict.h"
-#include "judge/reference/external.h"
-#include "judge/reference/torch.h"
+#include "judge/open/external.h"
+#include "judge/open/torch.h"
 #include "judge/session_internal.h"
 
 /* While something compiles no GPU is held. */

@@ -19,7 +19,7 @@
 #include "judge/gpu/device_lease.h"
 #include "judge/judge_internal.h"
 #include "judge/measure/trial.h"
-#include "judge/reference/opening.h"
+#include "judge/open/opening.h"
 #include "judge/request/evaluation.h"
 #include "judge/session.h"
 #include "judge/verdict.h"

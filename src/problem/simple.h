@@ -6,7 +6,7 @@
  * is right is the candidate's own word.
  *
  * The text is read here, never run: a separate sandboxed process runs it, which ends
- * before anybody is timed (judge/reference/cases.h).
+ * before anything is timed (judge/open/cases.h).
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* Finding NVRTC, and calling it: the stand-in of tests/fake. What compiles is tested with the real
- * one (tests/judge/test_device_code.c). */
+ * one (tests/judge/test_device_only.c). */
 #include "device/nvrtc.h"
 
 #include "../support/judging.h"

@@ -1,7 +1,7 @@
 /* What is believed of the process that makes the cases of a simple problem: it may be a stranger's.
  */
 #include "../support/test.h"
-#include "judge/reference/cases.h"
+#include "judge/open/cases.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include "judge/build/extension_certain.h"
 #include "judge/build/extension_script.h"
 #include "judge/build/scratch.h"
-#include "judge/build/slim.h"
+#include "judge/build/slim_headers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct work {
     const struct build_context *context;
     struct extension_request request;
     struct extension_tools tools;
-    struct slim slim;
+    struct slim_headers slim;
     struct arena arena;
     char architecture[16];
     const char *readable[5]; /* of PyTorch, Python, and ours */
@@ -79,7 +79,7 @@ static int find_tools(struct work *work, struct err *err)
     if (result == 0)
         result = torch_paths_init(&tools->place, shared, err);
     if (result == 0)
-        result = slim_open(&work->slim, shared->installation->python_package, err);
+        result = slim_headers_open(&work->slim, shared->installation->python_package, err);
     if (result < 0)
         return result;
     const char *packages = tools->place.packages;
@@ -382,7 +382,7 @@ int extension_build(struct builds *builds, const json_t *request, struct buf *te
     builds->slim += result >= 0 && work.used_slim;
     mem_free(entry.path);
     mem_free(entry.diagnostics);
-    slim_close(&work.slim);
+    slim_headers_close(&work.slim);
     torch_paths_deinit(&work.tools.place);
     extension_request_deinit(&work.request);
     arena_deinit(&work.arena);

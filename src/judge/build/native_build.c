@@ -1,7 +1,7 @@
 #include "judge/build/native_build.h"
 
 #include "base/log.h"
-#include "judge/build/device_code.h"
+#include "judge/build/device_only.h"
 #include "judge/request/judge_settings.h"
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
  *   warpgym-child --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */
 #include "base/array.h"
-#include "judge/child/device_code.h"
 #include "judge/child/native.h"
+#include "judge/child/nvrtc_command.h"
 #include "sandbox/command.h"
 #include "sandbox/program.h"
 #include "sandbox/server.h"
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         load_driver(driver);
         tracing_load(&tracing, getenv("CUDA_INJECTION64_PATH"), getenv("WARPGYM_CUPTI"));
     }
-    if (compiler && device_code_load(compiler, &err) < 0) {
+    if (compiler && nvrtc_command_load(compiler, &err) < 0) {
         fprintf(stderr, "warpgym-child: %s\n", err.text);
         return 1;
     }
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     if (channel < 0)
         return 0;
     if (compiler)
-        return command_serve(channel, &sandbox, layers, device_code_compile);
+        return command_serve(channel, &sandbox, layers, nvrtc_command_compile);
     if (sandbox.kind == SANDBOX_PROGRAM)
         return program_serve(channel, &sandbox, layers);
     return sandbox.kind == SANDBOX_BUILD

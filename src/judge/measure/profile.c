@@ -1,11 +1,12 @@
 #include "judge/measure/profile.h"
 
 #include "base/log.h"
+#include "judge/measure/decoys.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_interval.h"
+#include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/measure/trial_judge.h"
 #include "judge/request/judge_settings.h"
 
 #include <errno.h>
@@ -19,39 +20,6 @@
 /* A launch that had to wait for another context's turn on the GPU looks like several calls' work.
  * It does not happen each time. */
 #define INTERVALS 2
-
-static int ablate_kernels(struct trials *trials)
-{
-    const struct settings *settings = trials->job->settings;
-    struct verdict *verdict = trials->verdict;
-    struct trial trial = {.layout = trials->reference->torch_layout,
-                          .timeout_ms = run_settings(settings)->timeout_ms};
-    struct child_time time;
-    struct err err = {0};
-    if (trials->job->problem->cases_from && trials->reference->cases.compared == 0)
-        return 0; /* its right answer is unknown */
-    if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0 ||
-        trial_reference(trials, &trial, &time) < 0)
-        return -1;
-    int result = trial_in(trials, &trial, trials->candidate, WIRE_ABLATE, &time, &err);
-    /* Without its kernels a candidate may well raise or crash: they mattered. */
-    if (result < 0)
-        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err) : 0;
-    struct verdict scratch;
-    struct fault ignored = {0};
-    struct trials unseen = *trials;
-    verdict_init(&scratch);
-    unseen.verdict = &scratch;
-    unseen.fault = &ignored;
-    enum trial_result same = trial_judge(&unseen, &trial);
-    verdict_deinit(&scratch);
-    if (same != TRIAL_GOOD)
-        return 0;
-    verdict_violation(verdict, "H40",
-                      "its answer is the same when its own kernels are replaced by nothing: they "
-                      "do not compute it");
-    return -1;
-}
 
 /* The last size that is timed is the one of which a call is traced alone. */
 static uint32_t traced_size(const struct problem *problem)
@@ -242,7 +210,7 @@ static int profile_on_gpu(struct trials *trials)
     if (result == 0)
         result = trace_intervals(trials, fd, &alone);
     if (result == 0 && decoys && !sandboxed_ended(&trials->candidate->process))
-        result = ablate_kernels(trials);
+        result = decoys_find(trials);
     trial_end(trials);
     close(fd);
     return result;
@@ -263,7 +231,7 @@ static int profile_on_cpu(struct trials *trials)
         return 0;
     }
     if (trials->job->language->decoys)
-        return ablate_kernels(trials);
+        return decoys_find(trials);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41",
                     "it brings no kernel of its own: library operators do all of the work");

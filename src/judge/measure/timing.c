@@ -4,9 +4,10 @@
 #include "base/log.h"
 #include "judge/gpu/clocks.h"
 #include "judge/gpu/memory_budget.h"
+#include "judge/measure/roofline.h"
+#include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/measure/trial_judge.h"
 #include "judge/request/judge_settings.h"
 
 #include <math.h>
@@ -197,37 +198,6 @@ static int sample_case(struct trials *trials, const struct trial *trial, struct 
     return 0;
 }
 
-/* Whether 16-bit arithmetic could do: some argument has no more. */
-static bool is_narrow(const struct problem *problem)
-{
-    for (uint32_t i = 0; i < problem->argument_count; i++)
-        if (dtype_facts(problem->arguments[i].dtype)->bytes < 4)
-            return true;
-    return false;
-}
-
-/* What no honest call can be faster than. */
-static double floor_ms(const struct trials *trials, const struct size_set *sizes)
-{
-    const struct problem *problem = trials->job->problem;
-    bool narrow = is_narrow(problem);
-    double flops = 0;
-    double bytes = 0;
-    if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
-        for (uint32_t i = 0; i < trials->state->answer.count; i++)
-            bytes += (double)trials->state->answer.reference[i].bytes;
-    } else {
-        flops = problem_flops(problem, sizes);
-        bytes = problem_bytes(problem, sizes);
-    }
-    if (trials->unit)
-        return gpu_peaks_floor_ms(&trials->unit->peaks, flops, bytes, narrow);
-    if (!trials->peaks)
-        return 0;
-    return narrow ? peaks_floor_narrow_ms(trials->peaks, flops, bytes)
-                  : peaks_floor_ms(trials->peaks, flops, bytes);
-}
-
 /* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
  * even that took longer than a whole call, because then something else was running. */
 static int judge_case(struct trials *trials, const struct sampling *sampling,
@@ -238,13 +208,8 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     stats_summary(sampling->candidate, sampling->count, &raw);
     double cost_ms = sampling->cost.min < raw.min ? sampling->cost.min : 0;
     double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
-    if (at_most_ms < timed->floor_ms) {
-        verdict_violation(verdict, "H28",
-                          "its median of %.6f ms is below the %.6f ms that this machine needs at "
-                          "the very least for the problem's bytes and operations",
-                          at_most_ms, timed->floor_ms);
+    if (!roofline_allows(timed->floor_ms, at_most_ms, verdict))
         return -1;
-    }
     if (!overhead_is_plausible(sampling)) {
         verdict->timing_meaningful = false;
         verdict->timing_note =
@@ -271,7 +236,7 @@ static void summarise_case(struct trials *trials, struct sampling *sampling,
     stats_summary(reference, sampling->count, &timed->reference);
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
-    timed->floor_ms = floor_ms(trials, sizes);
+    timed->floor_ms = roofline_floor_ms(trials, sizes);
     verdict->dispatch_overhead_us = sampling->cost.median * 1e3;
     verdict->case_count++;
 }

@@ -1,4 +1,4 @@
-/* timing: the stage that asks how fast a candidate is, with the device locked for it alone.
+/* timing: the stage that asks how fast a candidate is. evaluate.c locks the device for it alone.
  *
  * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
  * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
@@ -19,7 +19,7 @@
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
  * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
  * with neighbours the next sample is worth less the longer it has been waited for. A median below
- * the roofline floor is a violation, never a result.
+ * the roofline floor (roofline.h) is a violation, never a result.
  *
  * Threads: the session's.
  */

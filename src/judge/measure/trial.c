@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/measure/trial_judge.h"
 #include "judge/numeric/input_shift.h"
 #include "problem/fill.h"
 

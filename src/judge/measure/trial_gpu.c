@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "judge/gpu/memory_budget.h"
-#include "judge/measure/trial_judge.h"
+#include "judge/measure/trial_compare.h"
 #include "problem/fill.h"
 
 #include <string.h>

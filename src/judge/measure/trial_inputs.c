@@ -133,7 +133,7 @@ int trial_prepare(struct trials *trials, const struct trial *trial)
     struct err err;
     uint64_t seed = clock_secret();
     trials->state->noise = clock_secret();
-    bool gone = trials->candidate->process.pid <= 0; /* confirm.c ended it */
+    bool gone = trials->candidate->process.pid <= 0; /* reference_alone.c ended it */
     if (!gone && sandboxed_freeze(&trials->candidate->process, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
     if (trials->job->problem->format == PROBLEM_TORCH)

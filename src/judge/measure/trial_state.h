@@ -7,9 +7,9 @@
 
 #include "device/peaks.h"
 #include "judge/gpu/gpu_pool.h"
+#include "judge/open/reference.h"
 #include "judge/process/child.h"
 #include "judge/process/fault.h"
-#include "judge/reference/reference.h"
 #include "judge/request/evaluation.h"
 #include "judge/verdict.h"
 

@@ -20,7 +20,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
     struct pollfd wait = {.fd = child->process.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, memory_limit_wait_ms(&child->limit, left_ms)) > 0) {
+        if (poll(&wait, 1, memory_watch_wait_ms(&child->limit, left_ms)) > 0) {
             if (!child_pending_request(child))
                 return 0;
             int result = child_serve_request(child, &deadline_ns, err);
@@ -32,7 +32,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() >= deadline_ns)
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
-        int result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
+        int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result < 0)
             return result;
     }
@@ -175,6 +175,6 @@ int child_call(struct child *child, const struct child_call *call, struct child_
     if (result == 0)
         result = freeze_again(child, call, &watch, time, err);
     if (result == 0)
-        result = memory_limit_check(&child->limit, &child->process, &child->failed, err);
+        result = memory_watch_look(&child->limit, &child->process, &child->failed, err);
     return result == 0 ? check_late_writes(child, call, err) : result;
 }

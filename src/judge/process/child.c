@@ -22,7 +22,7 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
                               {.fd = child->process.pid_fd, .events = POLLIN}};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, memory_limit_wait_ms(&child->limit, left_ms));
+        int ready = poll(waits, 2, memory_watch_wait_ms(&child->limit, left_ms));
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for a child");
         if (ready > 0 && (waits[0].revents & POLLIN))
@@ -33,7 +33,7 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
             return err_set(err, ERR_TIMEOUT, "no answer in time");
-        int result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
+        int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result < 0)
             return result;
     }
@@ -167,7 +167,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
-    memory_limit_set(&child->limit, &child->process, start->memory_bytes);
+    memory_watch_begin(&child->limit, &child->process, start->memory_bytes);
     if (start->program)
         result = run_program(child, start->program, deadline_ns, err);
     if (result == 0)

@@ -19,7 +19,7 @@
 #include "judge/gpu/gpu_work.h"
 #include "judge/process/child_request.h"
 #include "judge/process/cpu_affinity.h"
-#include "judge/process/memory_limit.h"
+#include "judge/process/memory_watch.h"
 #include "judge/process/output.h"
 #include "judge/process/shared_memory.h"
 #include "judge/process/wire.h"
@@ -63,7 +63,7 @@ struct child {
     enum child_state state;
     enum child_breach breach;
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
-    struct memory_limit limit;
+    struct memory_watch limit;
     struct child_requests requests;
     /* arguments of its calls: child_map */
     struct layout layout, oracle_layout;

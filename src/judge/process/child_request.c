@@ -159,7 +159,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
     if (result == 0 && child->cancelled && *child->cancelled)
         return err_set(err, ERR_CANCELLED, "cancelled");
     if (result == 0)
-        result = memory_limit_watch(&child->limit, &child->process, &child->failed, err);
+        result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
     if (result == 0 && clock_now_ns() >= *deadline_ns)
         return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
     return result;

@@ -309,7 +309,7 @@ int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_k
         result = standby_ready(start->standby, err);
     start->sandbox = sandbox;
     if (sandbox_has_gpu(sandbox->kind) && start->message->role == WIRE_CANDIDATE)
-        start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_limit.c instead */
+        start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_watch.c instead */
     if (result == 0) {
         bool own_root = !spawner->no_own_root; /* another thread may find out meanwhile */
         result = try_start(spawner, sandbox, child, start, opened, opened_descriptors, err);

@@ -3,7 +3,7 @@
  * A row says how a language is recognised, what it looks like in a model's answer, what its prompts
  * are made of, which problems it solves, how it is compiled and where it runs. All other code, from
  * the judge to the gym and the server, looks at the row, never at the name. So a new language is a
- * row in language.c, and a backend (reference/native.h) if no existing one will do. Languages that
+ * row in language.c, and a backend (open/native.h) if no existing one will do. Languages that
  * live outside of this source come from the configuration (external_language.h) and look the same.
  *
  * Rows are immutable. Threads: any.

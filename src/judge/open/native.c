@@ -1,8 +1,8 @@
-#include "judge/reference/native.h"
+#include "judge/open/native.h"
 
 #include "base/file.h"
 #include "base/log.h"
-#include "judge/build/device_code.h"
+#include "judge/build/device_only.h"
 #include "judge/build/judge_kernels.h"
 #include "judge/build/native_build.h"
 #include "judge/gpu/memory_budget.h"
@@ -15,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A CUDA source may be device code alone. */
-static enum compile_kind kind_of(const struct opening *opening, enum compile_kind kind,
-                                 const char *text)
+static enum compile_kind candidate_kind(const struct opening *opening)
 {
-    bool device = kind == COMPILE_CUDA && device_only(opening->job->problem, text);
-    return device ? COMPILE_CUBIN : kind;
+    const struct evaluation_job *job = opening->job;
+    return job->language->compile == COMPILE_CUDA
+               ? device_only_kind(job->problem, job->candidate->text)
+               : job->language->compile;
 }
 
 static int compile_part(struct native_opening *native, enum compile_kind kind,
@@ -32,7 +32,7 @@ static int compile_part(struct native_opening *native, enum compile_kind kind,
     int result = 0;
     native->whose = FAULT_REFERENCE;
     if (kind == COMPILE_CUBIN)
-        result = device_check(problem, problem->cuda_path, problem->cuda_text, err);
+        result = device_only_check(problem, problem->cuda_path, problem->cuda_text, err);
     if (result < 0)
         return result;
     native->whose = FAULT_JUDGE;
@@ -52,9 +52,9 @@ static int compile_reference(struct native_opening *native)
 {
     struct opening *opening = native->opening;
     int result = compile_part(native,
-                              opening->gpu
-                                  ? kind_of(opening, COMPILE_CUDA, opening->job->problem->cuda_text)
-                                  : COMPILE_C,
+                              opening->gpu ? device_only_kind(opening->job->problem,
+                                                              opening->job->problem->cuda_text)
+                                           : COMPILE_C,
                               &opening->reference->artifact);
     if (result == 0 && opening->job->problem->oracle)
         result = compile_part(native, COMPILE_C_DOUBLE, &opening->reference->oracle_artifact);
@@ -96,7 +96,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
         result = descriptors[count++] = artifact_memory(oracle, err);
     if (result >= 0 && device) {
         open.launch = count;
-        result = descriptors[count++] = device_lines(opening->job->problem, source, err);
+        result = descriptors[count++] = device_only_lines(opening->job->problem, source, err);
     }
     start.descriptor_count = count;
     if (result >= 0)
@@ -188,8 +188,9 @@ static int compile_candidate(struct opening *opening, struct artifact *artifact)
     struct err err = {0};
     const char *slash = strrchr(text->path, '/');
     const char *name = slash ? slash + 1 : text->path;
-    enum compile_kind kind = kind_of(opening, opening->job->language->compile, text->text);
-    if (kind == COMPILE_CUBIN && device_check(opening->job->problem, name, text->text, &err) < 0) {
+    enum compile_kind kind = candidate_kind(opening);
+    if (kind == COMPILE_CUBIN &&
+        device_only_check(opening->job->problem, name, text->text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
     }
@@ -219,10 +220,8 @@ int native_compile_only(struct opening *opening)
     char text[ERR_TEXT_MAX + 64];
     struct verdict *verdict = opening->verdict;
     struct err ignored;
-    bool compiler = device_compiler(opening->spawner->toolchain,
-                                    device_only(opening->job->problem,
-                                                opening->job->candidate->text),
-                                    &ignored) == 0;
+    bool compiler = toolchain_has(opening->spawner->toolchain, candidate_kind(opening), &ignored) ==
+                    0;
     int result = compiler ? compile_candidate(opening, &artifact) : 0;
     artifact_deinit(&artifact);
     if (result < 0)

@@ -1,5 +1,5 @@
-/* trial_judge: what becomes of a trial: both children's answers are compared, and the verdict says
- * what is wrong. Threads: the session's.
+/* trial_compare: what becomes of a trial: both children's answers are compared, within the
+ * problem's tolerance, and the verdict says what is wrong. Threads: the session's.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "judge/build/device_code.h"
+#include "judge/build/device_only.h"
 
 #include "base/file.h"
 #include "compile/compile.h"
@@ -12,20 +12,13 @@ bool device_only(const struct problem *problem, const char *source)
     return launch_wanted(source, problem->launch);
 }
 
-int device_compiler(const struct toolchain *toolchain, bool only, struct err *err)
+enum compile_kind device_only_kind(const struct problem *problem, const char *source)
 {
-    if (toolchain->nvcc || (only && toolchain->nvrtc))
-        return 0;
-    if (only)
-        return err_set(err, ERR_MISSING,
-                       "there is no CUDA compiler: install NVRTC (of a CUDA toolkit, or Python's "
-                       "nvidia-cuda-nvrtc) or nvcc");
-    return err_set(err, ERR_MISSING,
-                   "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC");
+    return device_only(problem, source) ? COMPILE_CUBIN : COMPILE_CUDA;
 }
 
-int device_check(const struct problem *problem, const char *name, const char *source,
-                 struct err *err)
+int device_only_check(const struct problem *problem, const char *name, const char *source,
+                      struct err *err)
 {
     struct err inner = {0};
     uint32_t line;
@@ -37,7 +30,7 @@ int device_check(const struct problem *problem, const char *name, const char *so
     return err_set(err, ERR_INPUT, "%s:%u: error: launch line: %s", name, line, inner.text);
 }
 
-int device_lines(const struct problem *problem, const char *source, struct err *err)
+int device_only_lines(const struct problem *problem, const char *source, struct err *err)
 {
     char *text = mem_printf("%s\n%s\n%s", problem->signature,
                             problem->launch ? problem->launch : "", source);

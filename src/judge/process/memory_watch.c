@@ -1,4 +1,4 @@
-#include "judge/process/memory_limit.h"
+#include "judge/process/memory_watch.h"
 
 #include "base/clock.h"
 #include "sandbox/memory_use.h"
@@ -10,23 +10,23 @@
 #define FAMILY_NS INT64_C(200000000)
 #define GIB ((double)(1 << 30))
 
-void memory_limit_set(struct memory_limit *limit, const struct sandboxed *process,
-                      uint64_t own_bytes)
+void memory_watch_begin(struct memory_watch *limit, const struct sandboxed *process,
+                        uint64_t own_bytes)
 {
     limit->own_bytes = own_bytes;
     if (own_bytes > 0)
-        limit->most_bytes = memory_use_bytes(process->pid, true) + MEMORY_LIMIT_CONTEXT_BYTES +
+        limit->most_bytes = memory_use_bytes(process->pid, true) + MEMORY_WATCH_CONTEXT_BYTES +
                             own_bytes;
 }
 
-int memory_limit_wait_ms(const struct memory_limit *limit, int left_ms)
+int memory_watch_wait_ms(const struct memory_watch *limit, int left_ms)
 {
     int tick_ms = limit->most_bytes ? 50 : 200;
     return left_ms < tick_ms ? left_ms : tick_ms;
 }
 
-int memory_limit_check(struct memory_limit *limit, const struct sandboxed *process,
-                       struct wire_failed *failed, struct err *err)
+int memory_watch_look(struct memory_watch *limit, const struct sandboxed *process,
+                      struct wire_failed *failed, struct err *err)
 {
     int64_t now_ns = clock_now_ns();
     if (limit->most_bytes == 0)
@@ -49,10 +49,10 @@ int memory_limit_check(struct memory_limit *limit, const struct sandboxed *proce
     return err_set(err, ERR_INPUT, "%.600s", failed->text);
 }
 
-int memory_limit_watch(struct memory_limit *limit, const struct sandboxed *process,
-                       struct wire_failed *failed, struct err *err)
+int memory_watch_look_again(struct memory_watch *limit, const struct sandboxed *process,
+                            struct wire_failed *failed, struct err *err)
 {
     return clock_now_ns() - limit->looked_ns < LOOK_NS
                ? 0
-               : memory_limit_check(limit, process, failed, err);
+               : memory_watch_look(limit, process, failed, err);
 }

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "judge/reference/native.h"
+#include "judge/open/native.h"
 
 /* For the candidate of opening->job. */
 struct native_backend external_backend(const struct opening *opening);

@@ -1,4 +1,4 @@
-#include "judge/reference/opening.h"
+#include "judge/open/opening.h"
 
 #include <string.h>
 

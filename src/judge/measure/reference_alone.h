@@ -1,4 +1,5 @@
-/* confirm: whether the reference was as fast beside the candidate as it is alone. On a GPU only.
+/* reference_alone: whether the reference was as fast beside the candidate as it is alone. On a GPU
+ * only.
  *
  * Whatever a candidate leaves running on a GPU takes its turns there while the reference is timed,
  * and makes the reference look slow (catalogue H29). So the reference's time without a candidate is
@@ -13,4 +14,4 @@
 #include "judge/measure/trial.h"
 
 /* 0 or -1 (the verdict says why). The candidate's process may be gone then. */
-int confirm_stage(struct trials *trials);
+int reference_alone_stage(struct trials *trials);

@@ -1,4 +1,4 @@
-#include "judge/measure/confirm.h"
+#include "judge/measure/reference_alone.h"
 
 #include "base/array.h"
 #include "judge/measure/trial_gpu.h"
@@ -95,7 +95,7 @@ static int confirm_cases(struct trials *trials)
     return result;
 }
 
-int confirm_stage(struct trials *trials)
+int reference_alone_stage(struct trials *trials)
 {
     if (!trials->gpu || trials->job->problem->cases_from || !trials->verdict->timing_meaningful ||
         is_confirmed(trials))

@@ -1,4 +1,4 @@
-#include "judge/reference/cases.h"
+#include "judge/open/cases.h"
 
 #include "base/json.h"
 

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "judge/reference/opening.h"
+#include "judge/open/opening.h"
 
 /* The reference alone; nothing to do if opening->reference is it. What a candidate compiles while
  * it loads takes time in which another session may take the reference: so again after that. */

@@ -1,4 +1,4 @@
-#include "judge/measure/trial_judge.h"
+#include "judge/measure/trial_compare.h"
 
 #include "judge/measure/trial_gpu.h"
 #include "judge/process/child.h"

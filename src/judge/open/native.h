@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "judge/reference/opening.h"
+#include "judge/open/opening.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* memory_limit: how much of this machine's memory a child may hold where its sandbox cannot bound
+/* memory_watch: how much of this machine's memory a child may hold where its sandbox cannot bound
  * it: a CUDA driver reserves more addresses than any address-space limit would allow.
  *
  * The judge looks from time to time while it waits for the child, and once more when a call is
@@ -17,21 +17,21 @@
 #include <stdint.h>
 
 /* What a CUDA context takes of this machine's memory, with all that libraries put beside it. */
-#define MEMORY_LIMIT_CONTEXT_BYTES ((uint64_t)1 << 30)
+#define MEMORY_WATCH_CONTEXT_BYTES ((uint64_t)1 << 30)
 
-struct memory_limit {
+struct memory_watch {
     uint64_t own_bytes;           /* for itself: as far as settings and arguments go */
     uint64_t most_bytes;          /* in all; 0: its sandbox bounds it */
     int64_t looked_ns, family_ns; /* when it was looked at; when at its descendants, too */
 };
 
 /* Beyond what the process holds now, it may hold so much, and a context; 0: no limit. */
-void memory_limit_set(struct memory_limit *limit, const struct sandboxed *process,
-                      uint64_t own_bytes);
+void memory_watch_begin(struct memory_watch *limit, const struct sandboxed *process,
+                        uint64_t own_bytes);
 /* How long to wait at most until the next look. */
-int memory_limit_wait_ms(const struct memory_limit *limit, int left_ms);
-NODISCARD int memory_limit_check(struct memory_limit *limit, const struct sandboxed *process,
-                                 struct wire_failed *failed, struct err *err);
+int memory_watch_wait_ms(const struct memory_watch *limit, int left_ms);
+NODISCARD int memory_watch_look(struct memory_watch *limit, const struct sandboxed *process,
+                                struct wire_failed *failed, struct err *err);
 /* The same, unless that was done just before. */
-NODISCARD int memory_limit_watch(struct memory_limit *limit, const struct sandboxed *process,
-                                 struct wire_failed *failed, struct err *err);
+NODISCARD int memory_watch_look_again(struct memory_watch *limit, const struct sandboxed *process,
+                                      struct wire_failed *failed, struct err *err);

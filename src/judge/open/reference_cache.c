@@ -1,27 +1,13 @@
-#include "judge/reference/reference.h"
+#include "judge/open/reference_cache.h"
 
 #include "base/mem.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct cached_reference {
     struct reference reference;
     struct cached_reference *older;
 };
-
-void reference_close(struct reference *reference)
-{
-    if (reference->open)
-        child_close(&reference->child);
-    artifact_deinit(&reference->artifact);
-    artifact_deinit(&reference->oracle_artifact);
-    if (reference->description >= 0)
-        close(reference->description);
-    if (reference->weights >= 0)
-        close(reference->weights);
-    *reference = REFERENCE_NONE;
-}
 
 void reference_cache_init(struct reference_cache *references)
 {

@@ -1,4 +1,4 @@
-#include "judge/child/device_code.h"
+#include "judge/child/nvrtc_command.h"
 
 #include "base/file.h"
 #include "base/limits.h"
@@ -10,7 +10,7 @@
 
 static struct nvrtc nvrtc; /* there is one compiler in a process */
 
-int device_code_load(const char *library, struct err *err)
+int nvrtc_command_load(const char *library, struct err *err)
 {
     static const char warm[] = "__global__ void warm(float *x) { *x = expf(*x); }";
     static const char *const options[] = {"--gpu-architecture=sm_90"};
@@ -46,7 +46,7 @@ static int compile_source(const char *path, const char *object, const char *cons
     return result;
 }
 
-int device_code_compile(int argc, char **argv)
+int nvrtc_command_compile(int argc, char **argv)
 {
     struct err err = {0};
     int options = argc - 4;

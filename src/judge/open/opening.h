@@ -7,8 +7,8 @@
 #pragma once
 
 #include "judge/build/scratch.h"
+#include "judge/open/reference_cache.h"
 #include "judge/process/fault.h"
-#include "judge/reference/reference.h"
 #include "judge/request/evaluation.h"
 #include "judge/verdict.h"
 

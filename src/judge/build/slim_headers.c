@@ -1,4 +1,4 @@
-#include "judge/build/slim.h"
+#include "judge/build/slim_headers.h"
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -41,10 +41,10 @@ static int add_tree(struct buf *text, const char *directory, int depth, struct e
     return result;
 }
 
-int slim_open(struct slim *slim, const char *package, struct err *err)
+int slim_headers_open(struct slim_headers *slim, const char *package, struct err *err)
 {
     struct buf text;
-    *slim = (struct slim){0};
+    *slim = (struct slim_headers){0};
     if (!package)
         return err_set(err, ERR_MISSING, "the slim headers' directory (python/) is not there");
     slim->directory = mem_printf("%s/warpgym/slim", package);
@@ -56,7 +56,7 @@ int slim_open(struct slim *slim, const char *package, struct err *err)
     return result;
 }
 
-void slim_close(struct slim *slim)
+void slim_headers_close(struct slim_headers *slim)
 {
     mem_free(slim->directory);
     mem_free(slim->text);

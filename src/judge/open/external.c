@@ -1,8 +1,8 @@
-#include "judge/reference/external.h"
+#include "judge/open/external.h"
 
 #include "judge/build/scratch.h"
+#include "judge/open/native.h"
 #include "judge/process/external_program.h"
-#include "judge/reference/native.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 

@@ -1,4 +1,4 @@
-#include "judge/reference/torch.h"
+#include "judge/open/torch.h"
 
 #include "base/file.h"
 #include "judge/gpu/memory_budget.h"

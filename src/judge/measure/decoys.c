@@ -1,0 +1,38 @@
+#include "judge/measure/decoys.h"
+
+#include "judge/measure/trial_compare.h"
+#include "judge/measure/trial_inputs.h"
+#include "judge/request/judge_settings.h"
+
+int decoys_find(struct trials *trials)
+{
+    const struct settings *settings = trials->job->settings;
+    struct verdict *verdict = trials->verdict;
+    struct trial trial = {.layout = trials->reference->torch_layout,
+                          .timeout_ms = run_settings(settings)->timeout_ms};
+    struct child_time time;
+    struct err err = {0};
+    if (trials->job->problem->cases_from && trials->reference->cases.compared == 0)
+        return 0; /* its right answer is unknown */
+    if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0 ||
+        trial_reference(trials, &trial, &time) < 0)
+        return -1;
+    int result = trial_in(trials, &trial, trials->candidate, WIRE_ABLATE, &time, &err);
+    /* Without its kernels a candidate may well raise or crash: they mattered. */
+    if (result < 0)
+        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err) : 0;
+    struct verdict scratch;
+    struct fault ignored = {0};
+    struct trials unseen = *trials;
+    verdict_init(&scratch);
+    unseen.verdict = &scratch;
+    unseen.fault = &ignored;
+    enum trial_result same = trial_judge(&unseen, &trial);
+    verdict_deinit(&scratch);
+    if (same != TRIAL_GOOD)
+        return 0;
+    verdict_violation(verdict, "H40",
+                      "its answer is the same when its own kernels are replaced by nothing: they "
+                      "do not compute it");
+    return -1;
+}

@@ -1,0 +1,37 @@
+/* reference: the child that knows the answer.
+ *
+ * Making one is expensive on a GPU (a context, PyTorch, weights), so it is kept for the next
+ * evaluation of the same problem (reference_cache.h). All references of a problem give candidates
+ * the same: the weights follow from one seed of the judge's.
+ *
+ * Ownership: a reference belongs to its session, or to the cache.
+ */
+#pragma once
+
+#include "base/hash.h"
+#include "compile/compile.h"
+#include "judge/open/cases.h"
+#include "judge/process/child.h"
+#include "judge/verdict.h"
+
+/* How long a call takes by the reference's own clock; 0: not known yet. */
+struct reference_pace {
+    double call_ms;              /* as last seen */
+    double alone_ms, scatter_ms; /* while there was no candidate: median, and between quartiles */
+};
+
+struct reference {
+    char hash[HASH_HEX_BYTES]; /* struct session's; "" until it is ready to be called */
+    struct child child;
+    bool open, oracle;
+    struct artifact artifact, oracle_artifact;  /* native */
+    struct layout torch_layout;                 /* of a torch problem's inputs */
+    struct cases cases;                         /* of a simple problem; count 0: it is none */
+    int description, weights;                   /* torch: sealed copies for candidates; -1 */
+    struct reference_pace paces[VERDICT_CASES]; /* of each timed case */
+};
+
+#define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})
+
+/* Ends its process and frees what it has; it is REFERENCE_NONE then. */
+void reference_close(struct reference *reference);

@@ -116,9 +116,9 @@ static bool free_memory(struct session *session)
 }
 
 /* Whether memory that others had may have been missing. */
-static bool was_crowded(struct session *session)
+static bool wants_device_alone(struct session *session)
 {
-    bool lacked = session->lease.crowded || session->verdict->status == STATUS_OUT_OF_MEMORY;
+    bool lacked = session->lease.retry_alone || session->verdict->status == STATUS_OUT_OF_MEMORY;
     return session->lease.unit && lacked && session->lease.wanted != LEASE_ALONE &&
            free_memory(session);
 }
@@ -134,7 +134,7 @@ static void unlock_early(struct session *session)
 
 /* Gives the GPU back. True: judge it again, because the GPU was at fault and another one may do, or
  * because there was too little memory beside other sessions and it is to have the GPU alone. */
-static bool leave_device(struct session *session, bool crowded)
+static bool leave_device(struct session *session, bool alone)
 {
     struct verdict *verdict = session->verdict;
     struct gpu_pool *gpus = &session->judge->gpus;
@@ -143,12 +143,12 @@ static bool leave_device(struct session *session, bool crowded)
                  verdict->status == STATUS_RUNTIME_ERROR;
     if (!session->lease.unit)
         return false;
-    session->lease.wanted = crowded ? LEASE_ALONE : LEASE_SHARED;
+    session->lease.wanted = alone ? LEASE_ALONE : LEASE_SHARED;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->lease.unit, &err);
     if (bad)
         (void)reference_cache_clear(&session->judge->references, session->lease.gpu);
     device_lease_return_gpu(&session->lease);
-    bool again = crowded || (bad && gpu_pool_any(gpus));
+    bool again = alone || (bad && gpu_pool_any(gpus));
     if (bad) {
         verdict->status = STATUS_INFRASTRUCTURE_ERROR;
         verdict->error_class = "gpu";
@@ -244,7 +244,7 @@ static bool attempt_evaluation(struct session *session)
     verdict_init(verdict);
     log_set_job(session->job.name ? session->job.name : verdict->id);
     identify_candidate(session);
-    session->lease.crowded = false;
+    session->lease.retry_alone = false;
     session->lease.waited_ms = 0;
     int result = admit_candidate(session);
     if (result == 0 &&
@@ -266,11 +266,11 @@ static bool attempt_evaluation(struct session *session)
     struct trials trials = session_trials(session);
     trial_end_candidate(&trials);
     trial_state_free_gpu(&session->trials);
-    bool crowded = was_crowded(session);
-    session_rest_reference(session); /* before its slots and its GPU are another session's */
+    bool alone = wants_device_alone(session);
+    session_cache_reference(session); /* before its slots and its GPU are another session's */
     session_release_device(session);
     verdict->stages_ms[STAGE_QUEUE] += session->lease.waited_ms;
-    return leave_device(session, crowded);
+    return leave_device(session, alone);
 }
 
 /* What the stages do not account for is STAGE_OTHER. */

@@ -54,7 +54,7 @@ static bool candidate_hogs(struct session *session, const struct err *err, struc
     size_t total = 0;
     if (err->code != ERR_LIMIT || !session->lease.gpu)
         return false;
-    session->lease.crowded = true;
+    session->lease.retry_alone = true;
     if (session->candidate.process.pid <= 0)
         return false;
     const struct cuda *cuda = &session->lease.gpu->cuda;
@@ -145,7 +145,7 @@ static void blame_left_work(struct session *session, const struct err *err, stru
                  "it left work on the GPU that went on while it was stopped: %s", err->text);
         return;
     }
-    lease->crowded = true;
+    lease->retry_alone = true;
     end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_IO),
              "something else was busy on this GPU while it was timed: %s", err->text);
 }

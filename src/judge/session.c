@@ -105,7 +105,7 @@ void session_take_problem(struct session *session, const struct problem *problem
     hash_finish(hash, session->job.reference_hash);
 }
 
-void session_rest_reference(struct session *session)
+void session_cache_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
     reference->child.cancelled = session->judge->options.cancelled; /* no evaluation's for now */
@@ -204,7 +204,7 @@ static enum lease_mode pause_device(struct session *session)
         return LEASE_NONE;
     device_lease_unlock(lease);
     if (session->candidate.state == CHILD_LOADING) /* until then no call needs its reference */
-        session_rest_reference(session);
+        session_cache_reference(session);
     device_lease_free_slots(lease);
     wake_warm_pools(lease->unit);
     return mode;

@@ -46,7 +46,7 @@ struct trials session_trials(struct session *session);
 /* What is judged next, by the session's settings. */
 void session_take_problem(struct session *session, const struct problem *problem);
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
-void session_rest_reference(struct session *session);
+void session_cache_reference(struct session *session);
 
 /* The lease, with processes of that kind reserved for candidate and reference. On the CPU nothing
  * happens: it is locked from the start, because compiling disturbs timing. 0 or -1 (the verdict

@@ -445,7 +445,7 @@ TEST(forged_messages)
             sandboxed_thaw(&child.process);
             assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
             assert_int_equal(speak(&none, 0, true, &err), ERR_PROTOCOL);
-            assert_true(child.breach == CHILD_SPOKE);
+            assert_true(child.breach == CHILD_UNREQUESTED);
         }
         child_close(&child);
     }

@@ -466,7 +466,7 @@ TEST(between_calls)
     for (int i = 0; i < WAIT_MS && !child_pending_request(&child); i++)
         support_pause(1);
     assert_int_equal(call(WAIT_MS, NULL), ERR_PROTOCOL);
-    assert_true(child.breach == CHILD_SPOKE);
+    assert_true(child.breach == CHILD_UNREQUESTED);
     assert_int_equal(maker.calls, 0);
 }
 

@@ -89,7 +89,7 @@ NODISCARD int prompts_feedback(const struct prompts *prompts, const struct promp
                                const struct prompt_turn *turn, char **text, struct err *err);
 /* Estimated tokens of messages. */
 int64_t prompt_tokens(const json_t *messages);
-/* Renders first and later turns of every style in every language with specimen facts
+/* Renders first and later turns of every style in every language with sample facts
  * (prompts/specimens), which finds errors that parsing cannot: an unknown name, a missing
  * include. */
 NODISCARD int prompts_try(const struct prompts *prompts, struct err *err);

@@ -1,4 +1,4 @@
-/* Renders every template with specimen facts. */
+/* Renders every template with sample facts. */
 #include "gym/prompt/set.h"
 
 #include "base/json.h"

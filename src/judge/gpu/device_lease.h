@@ -35,8 +35,8 @@ struct device_lease {
     const struct gpu_context *gpu; /* of `unit`: both children compute on it; NULL: the CPU */
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
-    bool crowded; /* memory or quiet was missing: another attempt is worth it, alone */
-    int slots;    /* held of the GPU's */
+    bool retry_alone; /* memory or quiet was missing: another attempt is worth it, alone */
+    int slots;        /* held of the GPU's */
     struct device_lock lock;
     int64_t locked_ns; /* since when */
     double waited_ms;  /* for slots, processes and the lock, in this attempt */

@@ -12,9 +12,9 @@
 #define LEAST_MS 4e-4
 
 /* What it may have taken beside a candidate that did nothing meanwhile. */
-static double most_ms(const struct reference_pace *pace)
+static double most_ms(const struct reference_times *known)
 {
-    return pace->alone_ms * (1 + PART) + LEAST_MS;
+    return known->alone_ms * (1 + PART) + LEAST_MS;
 }
 
 /* Whether it was as fast as can be; faster than was known, that is known now. */
@@ -22,17 +22,18 @@ static bool is_confirmed(struct trials *trials)
 {
     const struct verdict *verdict = trials->verdict;
     for (uint32_t at = 0; at < verdict->case_count; at++) {
-        struct reference_pace *pace = &trials->reference->paces[at];
+        struct reference_times *known = &trials->reference->times[at];
         double seen_ms = verdict->cases[at].reference.median;
-        if (pace->alone_ms == 0 || seen_ms > most_ms(pace))
+        if (known->alone_ms == 0 || seen_ms > most_ms(known))
             return false;
-        pace->alone_ms = fmin(pace->alone_ms, seen_ms);
+        known->alone_ms = fmin(known->alone_ms, seen_ms);
     }
     return true;
 }
 
 /* Intervals as they were timed, of the reference's own clock. */
-static int call_alone(struct trials *trials, const struct trial *trial, struct reference_pace *pace)
+static int call_alone(struct trials *trials, const struct trial *trial,
+                      struct reference_times *known)
 {
     double times[ROUNDS];
     struct summary summary;
@@ -44,8 +45,8 @@ static int call_alone(struct trials *trials, const struct trial *trial, struct r
             times[i] = time.own_ms / trial->slots;
     }
     stats_summary(times, ROUNDS, &summary);
-    pace->alone_ms = summary.median;
-    pace->scatter_ms = summary.quartile3 - summary.quartile1;
+    known->alone_ms = summary.median;
+    known->scatter_ms = summary.quartile3 - summary.quartile1;
     return 0;
 }
 
@@ -60,7 +61,7 @@ static int time_alone(struct trials *trials, uint32_t at)
     if (trial_map_reference(trials, &trial, false) < 0)
         return -1;
     trial.on_gpu = trial_gpu_begin(trials, &trial);
-    return call_alone(trials, &trial, &trials->reference->paces[at]);
+    return call_alone(trials, &trial, &trials->reference->times[at]);
 }
 
 /* Its time alone is what counts. Other work may have been on the GPU just then, so this is no
@@ -68,7 +69,7 @@ static int time_alone(struct trials *trials, uint32_t at)
 static void correct_case(struct trials *trials, uint32_t at)
 {
     struct timed_case *timed = &trials->verdict->cases[at];
-    double alone_ms = trials->reference->paces[at].alone_ms;
+    double alone_ms = trials->reference->times[at].alone_ms;
     double seen_ms = timed->reference.median;
     double part = alone_ms / seen_ms;
     double *times[] = {&timed->reference.median,    &timed->reference.quartile1,
@@ -90,7 +91,7 @@ static int confirm_cases(struct trials *trials)
         result = time_alone(trials, at);
     for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
         if (trials->verdict->cases[at].reference.median >
-            most_ms(&trials->reference->paces[at]) + trials->reference->paces[at].scatter_ms)
+            most_ms(&trials->reference->times[at]) + trials->reference->times[at].scatter_ms)
             correct_case(trials, at);
     return result;
 }

@@ -322,7 +322,7 @@ static int make_slots(struct trials *trials, struct trial *trial, double *call_m
  * its time is its start; several say it, and it is kept for the next candidate. */
 static int find_slots(struct trials *trials, struct trial *trial, double first_ms)
 {
-    double *known_ms = &trials->reference->paces[trials->verdict->case_count].call_ms;
+    double *known_ms = &trials->reference->times[trials->verdict->case_count].call_ms;
     double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
     trial->slots = slots_for(trials, trial, call_ms);
     if (make_slots(trials, trial, &call_ms) < 0)

@@ -15,7 +15,7 @@
 #include "judge/verdict.h"
 
 /* How long a call takes by the reference's own clock; 0: not known yet. */
-struct reference_pace {
+struct reference_times {
     double call_ms;              /* as last seen */
     double alone_ms, scatter_ms; /* while there was no candidate: median, and between quartiles */
 };
@@ -24,11 +24,11 @@ struct reference {
     char hash[HASH_HEX_BYTES]; /* struct session's; "" until it is ready to be called */
     struct child child;
     bool open, oracle;
-    struct artifact artifact, oracle_artifact;  /* native */
-    struct layout torch_layout;                 /* of a torch problem's inputs */
-    struct cases cases;                         /* of a simple problem; count 0: it is none */
-    int description, weights;                   /* torch: sealed copies for candidates; -1 */
-    struct reference_pace paces[VERDICT_CASES]; /* of each timed case */
+    struct artifact artifact, oracle_artifact;   /* native */
+    struct layout torch_layout;                  /* of a torch problem's inputs */
+    struct cases cases;                          /* of a simple problem; count 0: it is none */
+    int description, weights;                    /* torch: sealed copies for candidates; -1 */
+    struct reference_times times[VERDICT_CASES]; /* of each timed case */
 };
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})

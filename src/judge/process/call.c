@@ -82,7 +82,7 @@ static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err
     }
     if (!child_speaks(child))
         return 0;
-    child->breach = CHILD_SPOKE;
+    child->breach = CHILD_UNREQUESTED;
     return err_set(err, ERR_PROTOCOL, "it sent a message that nothing had asked for");
 }
 

@@ -7,7 +7,7 @@
  * Invariants:
  *   - The child is frozen whenever the judge writes its inputs or reads its outputs.
  *   - Before CALL is sent nothing waits on its channel, except SEGMENT: a child that speaks between
- *     calls breaks the protocol (CHILD_SPOKE).
+ *     calls breaks the protocol (CHILD_UNREQUESTED).
  *   - Nothing is allocated, mapped or copied between the clock's start and its end, except the
  *     samples.
  *   - The clock stops when samples of the answer are in the judge's hands, not when the child says

@@ -44,8 +44,8 @@ enum child_state {
 /* What a child did although it was not to run. */
 enum child_breach {
     CHILD_KEPT_STILL,
-    CHILD_SPOKE, /* it sent a message that nothing had asked for */
-    CHILD_LATE,  /* its outputs changed after DONE */
+    CHILD_UNREQUESTED, /* it sent a message that nothing had asked for */
+    CHILD_LATE,        /* its outputs changed after DONE */
 };
 
 struct child {

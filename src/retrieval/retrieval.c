@@ -8,7 +8,7 @@
 #include "retrieval/embeddings.h"
 #include "retrieval/index_db.h"
 #include "retrieval/leak_guard.h"
-#include "retrieval/query_terms.h"
+#include "retrieval/rank.h"
 #include "retrieval/retrieval_settings.h"
 #include "retrieval/vectors.h"
 
@@ -17,19 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CANDIDATES 1024 /* of each search */
-#define WINDOW 64       /* candidates that the guard sees before the first is taken */
-#define RANK_OFFSET 60  /* reciprocal rank fusion, Cormack, Clarke and Büttcher 2009 */
-#define EXPRESSION_BYTES ((size_t)8192)
+#define WINDOW 64 /* candidates that the guard sees before the first is taken */
 #define EMBEDDED_BYTES ((size_t)65536)
 
 enum { FIND_TERM, RANK, SKETCHES, SHOW, FASTEST, OF_PROBLEM, STATEMENTS };
 
-/* Weights of bm25: a name matters most. */
 static const char *const statement_texts[STATEMENTS] = {
     [FIND_TERM] = QUERY_TERMS_FIND,
-    [RANK] = "select rowid from words where words match ?1 and rowid between ?2 and ?3"
-             " order by bm25(words, 5.0, 1.0, 0.5), rowid limit ?4",
+    [RANK] = RANK_BY_WORDS,
     [SKETCHES] = "select e.problem, e.reference, e.sketch, r.sketch from examples e"
                  " join refs r on r.id = e.reference where e.id = ?1",
     [SHOW] = "select e.name, e.summary, e.source, l.name, e.category, e.problem, r.text,"
@@ -40,17 +35,12 @@ static const char *const statement_texts[STATEMENTS] = {
     [OF_PROBLEM] = "select sketch from examples where problem = ?1 and problem <> '' limit ?2",
 };
 
-struct language_range {
-    char *name;
-    uint64_t number, examples, first_row;
-};
-
 struct retrieval {
     pthread_mutex_t mutex; /* protects the database; the one below the endpoint's client */
     pthread_mutex_t embedding;
     struct index_db db;
     sqlite3_stmt *statements[STATEMENTS];
-    struct language_range languages[LIMIT_LANGUAGES];
+    struct rank_language languages[LIMIT_LANGUAGES];
     size_t language_count;
     uint64_t examples;
     struct vectors vectors; /* no data: text search only */
@@ -70,7 +60,7 @@ static int read_languages(struct retrieval *retrieval, struct err *err)
         result = 0;
         if (retrieval->language_count == LIMIT_LANGUAGES)
             break;
-        struct language_range *range = &retrieval->languages[retrieval->language_count++];
+        struct rank_language *range = &retrieval->languages[retrieval->language_count++];
         range->name = mem_strdup(index_db_text(each, 0));
         range->number = (uint64_t)sqlite3_column_int64(each, 1);
         range->examples = (uint64_t)sqlite3_column_int64(each, 2);
@@ -154,93 +144,13 @@ void retrieval_close(struct retrieval *retrieval)
     mem_free(retrieval);
 }
 
-struct candidate {
-    int64_t id;
-    double score;
-};
-
-/* One search: the query, and the candidates, best first. */
 struct search {
     struct retrieval *retrieval;
     const struct retrieval_query *query;
-    const struct language_range *language; /* NULL: any */
-    float *vector;                         /* of the query; NULL: text search only */
-    struct candidate *candidates;
-    size_t count;
+    float *vector; /* of the query; NULL: text search only */
+    struct ranking ranking;
     struct leak_guard guard;
 };
-
-static void add_rank(struct search *search, int64_t id, size_t rank)
-{
-    double score = 1.0 / (RANK_OFFSET + 1 + (double)rank);
-    for (size_t i = 0; i < search->count; i++)
-        if (search->candidates[i].id == id) {
-            search->candidates[i].score += score;
-            return;
-        }
-    search->candidates[search->count++] = (struct candidate){id, score};
-}
-
-static int rank_words(struct search *search, struct err *err)
-{
-    struct retrieval *retrieval = search->retrieval;
-    sqlite3_stmt *rank = retrieval->statements[RANK];
-    const struct language_range *language = search->language;
-    struct query_terms_input question = {search->query->text, search->query->title,
-                                         retrieval->examples, search->query->anywhere};
-    struct buf expression;
-    size_t place = 0;
-    buf_init(&expression, EXPRESSION_BYTES);
-    int result = query_terms_choose(&retrieval->db, retrieval->statements[FIND_TERM], &question,
-                                    &expression, err);
-    if (result == 0 && expression.len > 0) {
-        uint64_t first = language ? language->number << INDEX_LANGUAGE_SHIFT : 0;
-        uint64_t last = language ? first + language->examples : INT64_MAX;
-        sqlite3_bind_text(rank, 1, expression.data, (int)expression.len, SQLITE_STATIC);
-        sqlite3_bind_int64(rank, 2, (sqlite3_int64)first);
-        sqlite3_bind_int64(rank, 3, (sqlite3_int64)last);
-        sqlite3_bind_int64(rank, 4, CANDIDATES);
-        while ((result = index_db_step(&retrieval->db, rank, err)) > 0)
-            search->candidates[search->count++] = (struct candidate){sqlite3_column_int64(rank, 0),
-                                                                     1.0 / (RANK_OFFSET + 1 +
-                                                                            (double)place++)};
-        sqlite3_reset(rank);
-        sqlite3_clear_bindings(rank);
-    }
-    buf_deinit(&expression);
-    return result;
-}
-
-static int64_t id_of_row(const struct retrieval *retrieval, uint64_t row)
-{
-    const struct language_range *range = retrieval->languages;
-    while (row >= range->first_row + range->examples)
-        range++;
-    return (int64_t)(range->number << INDEX_LANGUAGE_SHIFT | (row - range->first_row + 1));
-}
-
-static int compare_candidate(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
-}
-
-static void rank_vectors(struct search *search)
-{
-    const struct retrieval *retrieval = search->retrieval;
-    const struct language_range *language = search->language;
-    struct vector_hit *hits = mem_alloc(CANDIDATES * sizeof *hits);
-    uint64_t first = language ? language->first_row : 0;
-    uint64_t end = language ? first + language->examples : retrieval->examples;
-    size_t count = vectors_nearest(&retrieval->vectors, search->vector, first, end, hits,
-                                   CANDIDATES);
-    for (size_t i = 0; i < count; i++)
-        add_rank(search, id_of_row(retrieval, hits[i].row), i);
-    mem_free(hits);
-    qsort(search->candidates, search->count, sizeof *search->candidates, compare_candidate);
-}
 
 struct facts {
     char problem[LIMIT_NAME_BYTES];
@@ -307,7 +217,7 @@ static int find_fastest(struct retrieval *retrieval, const struct facts *facts, 
     return result < 0 ? result : 0;
 }
 
-static int append_example(struct retrieval *retrieval, const struct candidate *candidate,
+static int append_example(struct retrieval *retrieval, const struct rank_candidate *candidate,
                           json_t *examples, struct err *err)
 {
     static const char *const keys[] = {"name",     "summary", "source",    "language",
@@ -345,8 +255,9 @@ static bool repeats_taken(const struct taken *taken, const struct facts *facts)
 }
 
 /* Takes a candidate, or the fastest of its reference, unless the guard rejects it. */
-static int take_candidate(struct search *search, struct candidate candidate, struct facts *facts,
-                          struct taken *taken, json_t *examples, struct err *err)
+static int take_candidate(struct search *search, struct rank_candidate candidate,
+                          struct facts *facts, struct taken *taken, json_t *examples,
+                          struct err *err)
 {
     struct retrieval *retrieval = search->retrieval;
     int64_t found = candidate.id;
@@ -373,19 +284,20 @@ static int take_best(struct search *search, json_t *examples, struct err *err)
     struct taken *taken = mem_alloc(sizeof *taken);
     bool *open = mem_alloc(WINDOW * sizeof *open);
     int result = 0;
-    for (size_t first = 0; first < search->count && result == 0; first += WINDOW) {
-        size_t count = search->count - first < WINDOW ? search->count - first : WINDOW;
+    for (size_t first = 0; first < search->ranking.count && result == 0; first += WINDOW) {
+        size_t left = search->ranking.count - first;
+        size_t count = left < WINDOW ? left : WINDOW;
         for (size_t i = 0; i < count && result == 0; i++) {
-            result = read_facts(search->retrieval, search->candidates[first + i].id, &ahead[i],
-                                err);
+            result = read_facts(search->retrieval, search->ranking.candidates[first + i].id,
+                                &ahead[i], err);
             struct leak_guard_example leak_guard_example = {ahead[i].problem, &ahead[i].reference,
                                                             &ahead[i].solution};
             open[i] = result == 0 && !leak_guard_rejects(&search->guard, &leak_guard_example);
         }
         for (size_t i = 0; i < count && result == 0 && taken->count < search->query->count; i++)
             if (open[i])
-                result = take_candidate(search, search->candidates[first + i], &ahead[i], taken,
-                                        examples, err);
+                result = take_candidate(search, search->ranking.candidates[first + i], &ahead[i],
+                                        taken, examples, err);
         if (taken->count == search->query->count)
             break;
     }
@@ -420,15 +332,21 @@ static bool find_language(struct search *search)
     const char *name = search->query->language;
     for (size_t i = 0; name && i < retrieval->language_count; i++)
         if (strcmp(retrieval->languages[i].name, name) == 0)
-            search->language = &retrieval->languages[i];
-    return !name || search->language;
+            search->ranking.language = &retrieval->languages[i];
+    return !name || search->ranking.language;
 }
 
 static int search_locked(struct search *search, json_t *examples, struct err *err)
 {
-    int result = rank_words(search, err);
+    const struct retrieval_query *query = search->query;
+    struct retrieval *retrieval = search->retrieval;
+    const struct query_terms_input question = {query->text, query->title, retrieval->examples,
+                                               query->anywhere};
+    const struct rank_statements statements = {&retrieval->db, retrieval->statements[FIND_TERM],
+                                               retrieval->statements[RANK]};
+    int result = rank_words(&search->ranking, &statements, &question, err);
     if (result == 0 && search->vector)
-        rank_vectors(search);
+        rank_vectors(&search->ranking, &retrieval->vectors, search->vector);
     if (result == 0)
         result = guard_known_solutions(search, err);
     return result == 0 ? take_best(search, examples, err) : result;
@@ -440,14 +358,15 @@ static int search_index(struct search *search, json_t *found, struct err *err)
     struct retrieval *retrieval = search->retrieval;
     if (search->query->count == 0 || !find_language(search))
         return 0;
-    search->candidates = mem_alloc(2 * CANDIDATES * sizeof *search->candidates);
+    search->ranking.languages = retrieval->languages;
+    search->ranking.candidates = mem_alloc(RANK_CANDIDATES * sizeof *search->ranking.candidates);
     int result = embed_question(search, err);
     if (result == 0) {
         pthread_mutex_lock(&retrieval->mutex);
         result = search_locked(search, found, err);
         pthread_mutex_unlock(&retrieval->mutex);
     }
-    mem_free(search->candidates);
+    mem_free(search->ranking.candidates);
     mem_free(search->vector);
     return result;
 }

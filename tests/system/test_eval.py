@@ -241,6 +241,19 @@ def test_out_is_resumed(warpgym, tmp_path):
     assert statuses(read_lines(out)) == ["wrong", "passed", "passed"]
 
 
+def test_lines_that_are_no_verdicts_do_not_end_the_search(warpgym, tmp_path):
+    """A broken line, and one that is longer than any verdict."""
+    out = tmp_path / "verdicts.jsonl"
+    arguments = ("--no-timing", "--out", out, "--problem", "relu", fast("relu"))
+    line = warpgym.eval(*arguments).out
+    text = '{"status": "pass\n' + '"' + "x" * (17 << 20) + '"\n' + line
+    out.write_text(text, encoding="utf-8")
+    again = warpgym("eval", "--json", *arguments)
+    assert again.status == PASSED and again.out == ""
+    assert "1 already judged" in again.err
+    assert out.read_text(encoding="utf-8") == text
+
+
 def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):
     out = tmp_path / "verdicts.jsonl"
     arguments = ("--out", out, "--problem", "relu", wrong("relu"), fast("relu"))

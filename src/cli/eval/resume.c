@@ -1,14 +1,13 @@
 #include "cli/eval/resume.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FILE_BYTES ((size_t)4 << 30)
 
 /* The identity of a finished evaluation. */
 static char *evaluation_identity(const char *problem_hash, const char *candidate_hash,
@@ -30,7 +29,7 @@ static char *finished_one(const char *line, size_t bytes, bool timed)
     struct verdict verdict;
     json_t *object = NULL;
     char *found = NULL;
-    if (bytes == 0 || json_parse("verdict", line, bytes, &object, &ignored) < 0)
+    if (json_parse("verdict", line, bytes, &object, &ignored) < 0)
         return NULL;
     bool final = verdict_read(object, &verdict, &ignored) == 0 &&
                  verdict.status != STATUS_INFRASTRUCTURE_ERROR;
@@ -46,24 +45,22 @@ static char *finished_one(const char *line, size_t bytes, bool timed)
 /* Identities of the final verdicts in the output file, sorted. */
 static char **finished_identities(const char *path, bool timed, size_t *count)
 {
-    struct err ignored;
-    char *text;
+    struct err err;
+    struct lines *lines;
+    const char *text;
     size_t bytes;
     char **found = NULL;
     *count = 0;
-    if (file_read(path, FILE_BYTES, &text, &bytes, &ignored) < 0)
-        return NULL;
-    for (size_t at = 0; at < bytes;) {
-        const char *end = memchr(text + at, '\n', bytes - at);
-        size_t length = end ? (size_t)(end - text) - at : bytes - at;
-        char *one = finished_one(text + at, length, timed);
+    int result = lines_open(&lines, path, LIMIT_QUEUE_BODY_BYTES, &err) < 0 ? 0 : 1;
+    while (result > 0 || result == ERR_LIMIT) { /* a line that is too long is no verdict */
+        result = lines_next(lines, &text, &bytes, &err);
+        char *one = result > 0 ? finished_one(text, bytes, timed) : NULL;
         if (one) {
             found = mem_resize(found, (*count + 1) * sizeof *found);
             found[(*count)++] = one;
         }
-        at += length + 1;
     }
-    mem_free(text);
+    lines_close(lines);
     if (*count)
         qsort(found, *count, sizeof *found, by_text);
     return found;

@@ -3,6 +3,7 @@
 
 #include "base/printable.h"
 #include "gym/episode/episode.h"
+#include "gym/prompt/fit.h"
 #include "gym/prompt/prompt.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"

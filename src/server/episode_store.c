@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gym/episode/trajectory.h"
-#include "gym/prompt/prompt.h"
+#include "gym/prompt/fit.h"
 #include "problem/problem.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "gym/prompt/fit.h"
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"

@@ -1,9 +1,9 @@
 #include "gym/prompt/prompt.h"
 
-#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
+#include "gym/prompt/fit.h"
 #include "gym/prompt/set.h"
 
 #include <stdio.h>
@@ -20,13 +20,6 @@ struct draft {
     json_t *worked;  /* the built-in examples */
     json_t *retrieved;
     json_t *facts; /* of every template */
-};
-
-/* A plan: which parts are shown. */
-struct plan {
-    size_t first_turn; /* the oldest turn shown */
-    size_t worked, retrieved;
-    bool short_answer; /* only the code of the last answer */
 };
 
 int prompts_check(const struct prompts *prompts, const struct prompt_options *options,
@@ -274,7 +267,7 @@ static int add_rendered(const struct draft *draft, const char *role, const char 
 }
 
 /* The facts of the plan: the shared ones, with the examples shown. */
-static json_t *plan_values(const struct draft *draft, const struct plan *plan)
+static json_t *plan_values(const struct draft *draft, const struct prompt_plan *plan)
 {
     json_t *values = json_copy(draft->facts);
     json_put(values, "examples", first_of(draft->worked, plan->worked));
@@ -282,8 +275,8 @@ static json_t *plan_values(const struct draft *draft, const struct plan *plan)
     return values;
 }
 
-static json_t *turn_values(const struct draft *draft, const struct plan *plan, const json_t *values,
-                           size_t index)
+static json_t *turn_values(const struct draft *draft, const struct prompt_plan *plan,
+                           const json_t *values, size_t index)
 {
     json_t *own = json_copy((json_t *)values);
     bool oldest = index == plan->first_turn && !draft->style->last_only;
@@ -295,7 +288,7 @@ static json_t *turn_values(const struct draft *draft, const struct plan *plan, c
 }
 
 /* The model's answer and the reply to it. */
-static int add_turn(const struct draft *draft, const struct plan *plan, const json_t *values,
+static int add_turn(const struct draft *draft, const struct prompt_plan *plan, const json_t *values,
                     size_t index, json_t *messages, struct err *err)
 {
     json_t *own = turn_values(draft, plan, values, index);
@@ -312,8 +305,8 @@ static int add_turn(const struct draft *draft, const struct plan *plan, const js
     return result;
 }
 
-static int compose_messages(const struct draft *draft, const struct plan *plan, json_t **messages,
-                            struct err *err)
+static int compose_messages(const struct draft *draft, const struct prompt_plan *plan,
+                            json_t **messages, struct err *err)
 {
     json_t *values = plan_values(draft, plan), *list = json_array();
     char file[2 * LIMIT_NAME_BYTES];
@@ -338,89 +331,10 @@ static int compose_messages(const struct draft *draft, const struct plan *plan, 
     return result;
 }
 
-static int64_t message_tokens(const json_t *message)
-{
-    int64_t bytes = (int64_t)json_string_length(json_object_get(message, "content"));
-    return PROMPT_MESSAGE_TOKENS + (bytes + PROMPT_BYTES_PER_TOKEN - 1) / PROMPT_BYTES_PER_TOKEN;
-}
-
-int64_t prompt_tokens(const json_t *messages)
-{
-    int64_t tokens = 0;
-    for (size_t i = 0; i < json_array_size(messages); i++)
-        tokens += message_tokens(json_array_get(messages, i));
-    return tokens;
-}
-
-/* The index of the first message that is no system message. */
-static size_t task_index(const json_t *messages)
-{
-    return strcmp(json_text_at(json_array_get(messages, 0), "role"), "system") == 0;
-}
-
-/* Omits the least important parts, at least `over` tokens. False: nothing is left to omit. */
-static bool leave_out(const struct draft *draft, struct plan *plan, const json_t *messages,
-                      int64_t over)
-{
-    size_t index = task_index(messages) + 1;
-    bool left = false;
-    while (!draft->style->last_only && over > 0 && plan->first_turn + 1 < draft->turn_count) {
-        over -= message_tokens(json_array_get(messages, index)) +
-                message_tokens(json_array_get(messages, index + 1));
-        index += 2;
-        plan->first_turn++;
-        left = true;
-    }
-    if (left)
-        return true;
-    if (plan->retrieved > 0)
-        plan->retrieved--;
-    else if (plan->worked > 0)
-        plan->worked--;
-    else if (!plan->short_answer && !draft->style->last_only && draft->turn_count > 0)
-        plan->short_answer = true;
-    else
-        return false;
-    return true;
-}
-
-/* Nothing more can be omitted: reports the sizes. */
-static int too_large(const struct draft *draft, const json_t *messages, int64_t budget,
-                     struct err *err)
-{
-    static const char *const names[] = {"the system message", "the task", "the last answer",
-                                        "the last feedback"};
-    size_t count = json_array_size(messages), task = task_index(messages);
-    bool shown = draft->turn_count > 0 && !draft->style->last_only;
-    int64_t tokens[] = {
-        task ? message_tokens(json_array_get(messages, 0)) : 0,
-        message_tokens(json_array_get(messages, task)),
-        shown ? message_tokens(json_array_get(messages, count - 2)) : 0,
-        shown ? message_tokens(json_array_get(messages, count - 1)) : 0,
-    };
-    struct buf parts;
-    size_t largest = 0;
-    buf_init(&parts, ERR_TEXT_MAX / 2);
-    for (size_t i = 0; i < COUNT(tokens); i++) {
-        largest = tokens[i] > tokens[largest] ? i : largest;
-        if (tokens[i] > 0)
-            buf_printf(&parts, "%s%s%s %lld", parts.len ? ", " : "", names[i],
-                       i == 1 && draft->turn_count > 0 && !shown ? " with the last feedback" : "",
-                       (long long)tokens[i]);
-    }
-    int result = err_set(err, ERR_LIMIT,
-                         "the prompt of problem '%.100s' needs about %lld tokens at the least, the "
-                         "token budget is %lld: %s; shorten %s or raise the budget",
-                         json_text_at(json_object_get(draft->facts, "problem"), "id"),
-                         (long long)prompt_tokens(messages), (long long)budget, parts.data,
-                         names[largest]);
-    buf_deinit(&parts);
-    return result;
-}
-
-static int fit_budget(const struct draft *draft, struct plan *plan, int64_t budget,
+static int fit_budget(const struct draft *draft, struct prompt_plan *plan, int64_t budget,
                       json_t **messages, struct err *err)
 {
+    const char *problem_id = json_text_at(json_object_get(draft->facts, "problem"), "id");
     for (;;) {
         int result = compose_messages(draft, plan, messages, err);
         if (result < 0)
@@ -428,8 +342,8 @@ static int fit_budget(const struct draft *draft, struct plan *plan, int64_t budg
         int64_t over = prompt_tokens(*messages) - budget;
         if (over <= 0)
             return 0;
-        if (!leave_out(draft, plan, *messages, over))
-            result = too_large(draft, *messages, budget, err);
+        if (!prompt_leave_out(plan, *messages, over))
+            result = prompt_too_large(plan, problem_id, *messages, budget, err);
         json_decref(*messages);
         *messages = NULL;
         if (result < 0)
@@ -511,7 +425,9 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
                                    larger_part(options->shots, draft.style->shots), problem,
                                    draft.retrieved);
     draft.facts = shared_facts(options, draft.language, problem, device);
-    struct plan plan = {
+    struct prompt_plan plan = {
+        .turn_count = turn_count,
+        .last_only = draft.style->last_only,
         .first_turn = first_turn(draft.style, turn_count),
         .worked = json_array_size(draft.worked),
         .retrieved = json_array_size(draft.retrieved),

@@ -10,10 +10,7 @@
  *              that shows the last attempt only
  *   drkernel   one user message, then answers and feedback as JSON
  *
- * Token budget: an estimate of 1 token for each PROMPT_BYTES_PER_TOKEN bytes. A conversation above
- * it drops the oldest turns first (answer and feedback together), then examples (retrieved ones,
- * the least similar first; then the built-in ones), then all of the last answer but its code; never
- * the system message, the task or the last feedback: if these alone are too long, ERR_LIMIT.
+ * fit.h says what a conversation omits to fit its token budget.
  *
  * No example is shown whose problem is the requested one, or a withheld one, or whose reference is
  * its text.
@@ -34,8 +31,6 @@
 #include <stdint.h>
 
 #define PROMPT_SHOTS_MAX 3
-#define PROMPT_BYTES_PER_TOKEN 3 /* of code; prose has more: the estimate is rather too high */
-#define PROMPT_MESSAGE_TOKENS 4  /* added by a chat template around each message */
 
 struct prompts;
 
@@ -87,8 +82,6 @@ NODISCARD int prompts_messages(const struct prompts *prompts, const struct promp
 /* The text of one turn's feedback in that style. The caller's (mem_free). */
 NODISCARD int prompts_feedback(const struct prompts *prompts, const struct prompt_options *options,
                                const struct prompt_turn *turn, char **text, struct err *err);
-/* Estimated tokens of messages. */
-int64_t prompt_tokens(const json_t *messages);
 /* Renders first and later turns of every style in every language with sample facts
  * (prompts/specimens), which finds errors that parsing cannot: an unknown name, a missing
  * include. */

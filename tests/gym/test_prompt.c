@@ -11,14 +11,14 @@
 #include <stdlib.h>
 
 static struct prompts *prompts;
-static const json_t *specimens;
+static const json_t *samples;
 static json_t *device;
 
 FIXTURE(setup)
 {
     struct settings settings;
     prompts = prompting_open(NULL);
-    specimens = prompting_specimens();
+    samples = prompting_samples();
     settings_init(&settings);
     device = prompt_device(&settings);
     settings_deinit(&settings);
@@ -100,7 +100,7 @@ TEST(problem_facts)
     const json_t *native = prompting_problem("gemm_f16"), *exact = prompting_problem("relu");
     const json_t *torch = prompting_problem("torch/rms_norm"),
                  *single = prompting_problem("softmax");
-    const json_t *problems = json_object_get(specimens, "problems");
+    const json_t *problems = json_object_get(samples, "problems");
     const json_t *const all[4] = {native, torch, exact, single};
     const char *key;
     json_t *value;
@@ -110,7 +110,7 @@ TEST(problem_facts)
             fail_msg("prompt_problem does not give '%s'", key);
         json_object_foreach((json_t *)all[i], key,
                             value) if (!json_object_get(json_array_get(problems, 0), key))
-            fail_msg("the specimens do not know '%s'", key);
+            fail_msg("the samples do not know '%s'", key);
         char *text = json_dumps(all[i], 0);
         assert_null(strstr(text, "tolerance"));
         assert_null(strstr(text, "1e-0"));
@@ -128,7 +128,7 @@ TEST(problem_facts)
                         "rows=256 cols=1024");
 }
 
-/* The specimens are what feedback_facts makes of a verdict. */
+/* The samples are what feedback_facts makes of a verdict. */
 TEST(feedback_facts)
 {
     const json_t *known = prompting_facts("passed", 1);
@@ -145,7 +145,7 @@ TEST(feedback_facts)
         const char *key;
         json_t *value;
         json_object_foreach(both[i], key, value) if (!json_object_get(known, key))
-            fail_msg("the specimens do not know '%s'", key);
+            fail_msg("the samples do not know '%s'", key);
         assert_int_equal(json_object_size(both[i]), json_object_size(known));
         for (size_t s = 0; s < COUNT(styles); s++) {
             struct prompt_options options = {.style = styles[s], .language = "c"};
@@ -162,7 +162,7 @@ TEST(feedback_facts)
 
 TEST(device_facts)
 {
-    const json_t *known = json_array_get(json_object_get(specimens, "devices"), 2);
+    const json_t *known = json_array_get(json_object_get(samples, "devices"), 2);
     const json_t *cpu = json_object_get(device, "cpu"), *gpu = json_object_get(device, "gpu");
     const json_t *parts[][2] = {{device, known},
                                 {cpu, json_object_get(known, "cpu")},
@@ -404,7 +404,7 @@ TEST(drkernel_feedback_is_json)
         "status",         "compiled", "correctness", "decoy_kernel", "reference_runtime",
         "kernel_runtime", "speedup",  "reward",      "success"};
     struct prompt_options options = {.style = "drkernel", .language = "cuda"};
-    const json_t *all = json_object_get(specimens, "facts");
+    const json_t *all = json_object_get(samples, "facts");
     for (size_t i = 0; i < json_array_size(all); i++) {
         struct prompt_turn turn = {.answer = "x", .facts = json_array_get(all, i), .reward = -0.5};
         struct err err;
@@ -449,7 +449,7 @@ TEST(warpgym_feedback)
 /* A conversation only grows: what was shown stays as it was, word for word. */
 TEST(history_grows)
 {
-    const json_t *all = json_object_get(specimens, "facts");
+    const json_t *all = json_object_get(samples, "facts");
     struct prompt_turn turns[8];
     for (size_t i = 0; i < 8; i++)
         turns[i] = (struct prompt_turn){.answer = "answer",

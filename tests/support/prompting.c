@@ -29,30 +29,30 @@ static json_t *keep(json_t *value)
     return value;
 }
 
-const json_t *prompting_specimens(void)
+const json_t *prompting_samples(void)
 {
-    static json_t *specimens;
+    static json_t *samples;
     struct err err;
-    if (specimens)
-        return specimens;
+    if (samples)
+        return samples;
     char *directory = paths_prompts(&err);
     assert_non_null(directory);
-    char *path = mem_printf("%s/specimens/specimens.json", directory);
-    assert_ok(json_file_read(path, (size_t)1 << 20, &specimens, &err), &err);
+    char *path = mem_printf("%s/samples/samples.json", directory);
+    assert_ok(json_file_read(path, (size_t)1 << 20, &samples, &err), &err);
     mem_free(path);
     mem_free(directory);
-    return keep(specimens);
+    return keep(samples);
 }
 
 const json_t *prompting_facts(const char *status, size_t nth)
 {
-    const json_t *list = json_object_get(prompting_specimens(), "facts");
+    const json_t *list = json_object_get(prompting_samples(), "facts");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *facts = json_array_get(list, i);
         if (strcmp(json_text_at(facts, "status"), status) == 0 && nth-- == 0)
             return facts;
     }
-    fail_msg("no specimen has the status %s", status);
+    fail_msg("no sample has the status %s", status);
     return NULL;
 }
 

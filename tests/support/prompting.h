@@ -7,9 +7,9 @@
 struct prompts *prompting_open(const char *directory);
 /* What these return is kept until the program ends. */
 
-/* prompts/specimens/specimens.json. */
-const json_t *prompting_specimens(void);
-/* The facts of a specimen with that status; `nth` of those, from 0. */
+/* prompts/samples/samples.json. */
+const json_t *prompting_samples(void);
+/* The facts of a sample with that status; `nth` of those, from 0. */
 const json_t *prompting_facts(const char *status, size_t nth);
 /* The facts of one of our problems. */
 const json_t *prompting_problem(const char *id);

@@ -83,7 +83,7 @@ NODISCARD int prompts_messages(const struct prompts *prompts, const struct promp
 NODISCARD int prompts_feedback(const struct prompts *prompts, const struct prompt_options *options,
                                const struct prompt_turn *turn, char **text, struct err *err);
 /* Renders first and later turns of every style in every language with sample facts
- * (prompts/specimens), which finds errors that parsing cannot: an unknown name, a missing
+ * (prompts/samples), which finds errors that parsing cannot: an unknown name, a missing
  * include. */
 NODISCARD int prompts_try(const struct prompts *prompts, struct err *err);
 /* A line for each file of the user's own directory: whether it replaces a built-in one. Returns how

@@ -7,14 +7,14 @@
 
 struct trial {
     const struct prompts *prompts;
-    const struct prompt_file *file; /* of the specimens */
+    const struct prompt_file *file; /* of the samples */
     const json_t *problems, *devices, *retrieved, *facts;
 };
 
-static int get_list(const json_t *specimens, const char *key, const json_t **list, struct err *err)
+static int get_list(const json_t *samples, const char *key, const json_t **list, struct err *err)
 {
     json_t *found;
-    int result = json_get_array(specimens, key, &found, err);
+    int result = json_get_array(samples, key, &found, err);
     *list = result == 0 ? found : NULL;
     return result;
 }
@@ -75,24 +75,23 @@ static int try_language(const struct trial *trial, const struct prompt_style *st
 int prompts_try(const struct prompts *prompts, struct err *err)
 {
     struct trial trial = {.prompts = prompts,
-                          .file = prompt_file_find(prompts, "specimens/specimens.json")};
-    json_t *specimens;
+                          .file = prompt_file_find(prompts, "samples/samples.json")};
+    json_t *samples;
     if (!trial.file)
-        return err_set(err, ERR_MISSING, "prompts/specimens/specimens.json is missing");
-    int result = json_parse(trial.file->called, trial.file->text, trial.file->bytes, &specimens,
-                            err);
+        return err_set(err, ERR_MISSING, "prompts/samples/samples.json is missing");
+    int result = json_parse(trial.file->called, trial.file->text, trial.file->bytes, &samples, err);
     if (result < 0)
         return result;
-    result = get_list(specimens, "problems", &trial.problems, err);
+    result = get_list(samples, "problems", &trial.problems, err);
     if (result == 0)
-        result = get_list(specimens, "devices", &trial.devices, err);
+        result = get_list(samples, "devices", &trial.devices, err);
     if (result == 0)
-        result = get_list(specimens, "retrieved", &trial.retrieved, err);
+        result = get_list(samples, "retrieved", &trial.retrieved, err);
     if (result == 0)
-        result = get_list(specimens, "facts", &trial.facts, err);
+        result = get_list(samples, "facts", &trial.facts, err);
     for (size_t s = 0; result == 0 && s < prompts->style_count; s++)
         for (size_t i = 0; result == 0 && i < prompts->language_count; i++)
             result = try_language(&trial, &prompts->styles[s], &prompts->languages[i], err);
-    json_decref(specimens);
+    json_decref(samples);
     return result;
 }

@@ -1,7 +1,6 @@
 /* train: `warpgym train`: fine-tuning and reinforcement learning against the judge. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
 #include "cli/train_run.h"
 #include "rl/train/config.h"
 
@@ -18,11 +17,8 @@ static int train_work(struct cli_call *call, void *arguments, struct err *err)
         return EXIT_USAGE;
     train_config_check_run(&settings, &errors);
     cli_setting_errors(&errors);
-    char *command = mem_printf("warpgym runs resume %s", run.directory);
-    run.again = command;
     int result = errors.code ? EXIT_USAGE : train_run(&run, &settings, err);
     setting_errors_deinit(&errors);
-    mem_free(command);
     settings_deinit(&settings);
     return result;
 }

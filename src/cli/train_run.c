@@ -92,13 +92,16 @@ static int say_end(const struct train_run *run, int result, const struct trainer
     if (result < 0) {
         int status = cli_fail_err(err);
         if (end->saved > 0)
-            fprintf(stderr, "warpgym: step %" PRIu64 " is saved; `%s` resumes\n", end->saved,
-                    run->again);
+            fprintf(stderr,
+                    "warpgym: step %" PRIu64 " is saved; `warpgym runs resume %s` resumes\n",
+                    end->saved, run->directory);
         return status;
     }
     if (!end->finished) {
-        fprintf(stderr, "warpgym: interrupted; step %" PRIu64 " is saved; `%s` resumes\n",
-                end->saved, run->again);
+        fprintf(stderr,
+                "warpgym: interrupted; step %" PRIu64
+                " is saved; `warpgym runs resume %s` resumes\n",
+                end->saved, run->directory);
         return EXIT_INTERRUPTED;
     }
     printf("%" PRIu64 " steps%s%s%s\n%s\n", end->steps,

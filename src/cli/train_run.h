@@ -9,7 +9,6 @@ struct train_run {
     const char *server;            /* judges; NULL: client.url's */
     struct cli_words search_paths; /* of problems, before the others */
     bool quiet;
-    const char *again; /* the command that resumes: "warpgym train demo.yaml --out DIR" */
 };
 
 /* Returns the exit status, or a negative code. Server and search paths become settings, and so part

@@ -229,29 +229,19 @@ def test_out_is_resumed(warpgym, tmp_path):
     arguments = ("--out", out, "--problem", "relu", candidate, fast("relu"))
     first = warpgym.eval(*arguments, expect=SOME_FAILED)
     assert out.read_text(encoding="utf-8") == first.out
-
+    # Neither a broken line nor one longer than any verdict ends the search.
+    text = '{"status": "pass\n"' + "x" * (17 << 20) + '"\n' + first.out
+    out.write_text(text, encoding="utf-8")
     again = warpgym("eval", "--json", "--no-timing", *arguments)
     assert again.status == PASSED and again.out == ""
     assert "2 already judged" in again.err
-    assert out.read_text(encoding="utf-8") == first.out
+    assert out.read_text(encoding="utf-8") == text
 
+    out.write_text(first.out, encoding="utf-8")
     write(candidate, fast("relu").read_bytes())
     changed = warpgym.eval(*arguments)
     assert changed.status == PASSED and len(changed.verdicts) == 1
     assert statuses(read_lines(out)) == ["wrong", "passed", "passed"]
-
-
-def test_lines_that_are_no_verdicts_do_not_end_the_search(warpgym, tmp_path):
-    """A broken line, and one that is longer than any verdict."""
-    out = tmp_path / "verdicts.jsonl"
-    arguments = ("--no-timing", "--out", out, "--problem", "relu", fast("relu"))
-    line = warpgym.eval(*arguments).out
-    text = '{"status": "pass\n' + '"' + "x" * (17 << 20) + '"\n' + line
-    out.write_text(text, encoding="utf-8")
-    again = warpgym("eval", "--json", *arguments)
-    assert again.status == PASSED and again.out == ""
-    assert "1 already judged" in again.err
-    assert out.read_text(encoding="utf-8") == text
 
 
 def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):

@@ -14,15 +14,12 @@ static int runs_resume_run(struct cli_call *call, void *arguments, struct err *e
     if (result < 0)
         return result;
     char *file = mem_printf("%s/" RUN_CONFIG, directory);
-    char *command = mem_printf("warpgym runs resume %s", directory);
     run.directory = directory;
-    run.again = command;
     result = EXIT_USAGE;
     if (cli_settings_of(&settings, file, call->words.items + 1, call->words.count - 1)) {
         result = train_run(&run, &settings, err);
         settings_deinit(&settings);
     }
-    mem_free(command);
     mem_free(file);
     mem_free(directory);
     return result;

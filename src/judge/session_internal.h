@@ -1,6 +1,6 @@
-/* session_internal: the inside of struct session, and what session.c defines for the top floor.
+/* session_internal: the inside of struct session, and what session.c defines for the top layer.
  *
- * Each member belongs to one floor. A floor gets a view of what it reads (struct opening, struct
+ * Each member belongs to one layer. A layer gets a view of what it reads (struct opening, struct
  * trials), never the session.
  *
  *   job         request/evaluation.h    what is judged
@@ -39,7 +39,7 @@ struct session {
     struct fault fault;
 };
 
-/* What the floors see of it, for the evaluation at hand. */
+/* What the layers see of it, for the evaluation at hand. */
 struct opening session_opening(struct session *session);
 struct trials session_trials(struct session *session);
 

@@ -38,8 +38,8 @@ static const char *hide_path(const char *path)
     return NULL;
 }
 
-static int close_fence(const struct sandbox *sandbox, const char *path, struct server_hello *report,
-                       struct err *err)
+static int lock_sandbox(const struct sandbox *sandbox, const char *path,
+                        struct server_hello *report, struct err *err)
 {
     if (!path)
         return err_set(err, ERR_IO, "there is no memory for the program's path");
@@ -66,7 +66,7 @@ int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
     if (channel == PROGRAM_CHANNEL ? fcntl(channel, F_SETFD, 0) < 0
                                    : dup2(channel, PROGRAM_CHANNEL) < 0)
         return EXIT_BAD_REQUEST;
-    report.code = close_fence(sandbox, path, &report, &err);
+    report.code = lock_sandbox(sandbox, path, &report, &err);
     memcpy(report.text, err.text, sizeof report.text - 1);
     if (send(PROGRAM_CHANNEL, &report, sizeof report, MSG_NOSIGNAL) != (ssize_t)sizeof report ||
         report.code < 0)

@@ -3,7 +3,7 @@
  *   judge ── exec_message ──► path at a secret address ─► only that may be executed ─► sandbox_lock
  *         ◄─ report {layers} ──                                                    └─► execve
  *
- * The fence is closed before the program's first instruction. execve has to get through it once:
+ * The sandbox is locked before the program's first instruction. execve has to get through it once:
  * the filter passes only one secret address of a path, which is unmapped afterwards. The program
  * finds its channel as descriptor PROGRAM_CHANNEL and has no other; it sees what its sandbox makes
  * readable, and its working directory is its scratch.

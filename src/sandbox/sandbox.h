@@ -1,4 +1,4 @@
-/* sandbox: the fence around one untrusted process.
+/* sandbox: what isolates one untrusted process.
  *
  *   standby server S ─ fork ─► A: sandbox_unshare ─ fork ─► B: sandbox_enter ─► sandbox_lock
  *                                                                               └─► untrusted code

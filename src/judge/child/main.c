@@ -4,8 +4,8 @@
  *   warpgym-child                    candidates on the CPU, compilers, programs of
  *                                   languages from outside
  *   warpgym-child --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
- *                                   that nvcc made want, are loaded before there is a fence around
- *                                   them; the driver starts behind it: no fork survives a start.
+ *                                   that nvcc made want, are loaded before the sandbox is locked;
+ *                                   the driver starts after that: no fork survives a start.
  *                                   The one of CUDA_INJECTION64_PATH, too (child/tracing.h)
  *   warpgym-child --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */

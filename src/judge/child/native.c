@@ -131,7 +131,7 @@ static void on_abort(int signal)
     _exit(134);
 }
 
-/* After the sandbox is locked: what the driver starts in this process runs behind the fence. */
+/* After the sandbox is locked, so that what the driver starts in this process is inside it. */
 static int open_gpu(struct native *native, const struct wire_gpu *wanted, struct err *err)
 {
     const struct cuda *cuda = &native->gpu.cuda;

@@ -15,7 +15,7 @@ struct tracing {
     struct err problem; /* why there is none */
 };
 
-/* Before the driver starts, and before the fence. `cupti` may be NULL: the system's. */
+/* Before the driver starts, and before the sandbox is locked. `cupti` may be NULL: the system's. */
 void tracing_load(struct tracing *tracing, const char *library, const char *cupti);
 /* Before the candidate's code is mapped, in the scratch directory. */
 void tracing_snapshot(const struct tracing *tracing);

@@ -1,4 +1,4 @@
-/* opening: what the floor that opens reference and candidate reads, and where it writes what it
+/* opening: what the layer that opens reference and candidate reads, and where it writes what it
  * finds.
  *
  * Ownership: all is the caller's. Threads: the session's. Errors: functions that return int return

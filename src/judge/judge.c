@@ -188,7 +188,7 @@ void judge_warm(struct judge *judge, enum problem_format format, const char *pat
     struct err err;
     enum sandbox_kind kind = kind_of(judge, format, path);
     if (spawner_standby(&judge->spawner, kind, &ignored, &err) < 0)
-        log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
+        log_write(LOG_LEVEL_DEBUG, "judge", "no standby server: %s", err.text);
     if (kind == SANDBOX_TORCH_CUDA || kind == SANDBOX_CUDA)
         warm_gpu(judge, kind);
     spawner_warm_nvrtc(&judge->spawner);

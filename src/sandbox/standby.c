@@ -163,7 +163,7 @@ static int await_answer(const struct standby *standby, int socket, int64_t deadl
         if (cancelled && *cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
-            return err_set(err, ERR_TIMEOUT, "%s: the standby process did not answer in time",
+            return err_set(err, ERR_TIMEOUT, "%s: the standby server did not answer in time",
                            standby->name);
     }
 }
@@ -178,8 +178,8 @@ static int take_answer(struct standby *standby, int64_t deadline_ns, const _Atom
     if (recv(standby->control, code, sizeof *code, 0) == (ssize_t)sizeof *code)
         return 0;
     return err_set(err, ERR_CRASH,
-                   standby->ready ? "%s: the standby process has ended"
-                                  : "%s: the standby process ended before it was ready; run it by "
+                   standby->ready ? "%s: the standby server has ended"
+                                  : "%s: the standby server ended before it was ready; run it by "
                                     "hand to see why",
                    standby->name);
 }
@@ -228,7 +228,7 @@ static int identify_process(struct sandboxed *process, struct err *err)
     int32_t pid = 0;
     if (recv(process->channel, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid || pid <= 0)
         return err_set(err, ERR_PROTOCOL,
-                       "the standby process did not say which process is sandboxed");
+                       "the standby server did not say which process is sandboxed");
     process->pid = pid;
     process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (process->pid_fd < 0)
@@ -263,14 +263,14 @@ static int send_request(struct standby *standby, const struct sandbox *sandbox, 
     int32_t code = 0;
     int result = fd_message_send(standby->control, sandbox, sizeof *sandbox, &theirs, 1, err);
     if (result == ERR_CRASH)
-        return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
+        return err_set(err, ERR_CRASH, "%s: the standby server has ended", standby->name);
     if (result == 0) {
         result = take_answer(standby, deadline_ns, NULL, &code, err);
         if (result < 0)
             dismiss_process(standby);
     }
     if (result == 0 && code < 0)
-        result = err_set(err, ERR_IO, "%s: the standby process could not fork", standby->name);
+        result = err_set(err, ERR_IO, "%s: the standby server could not fork", standby->name);
     return result;
 }
 

@@ -33,7 +33,7 @@ struct worker_options {
     const char *name;        /* NULL: HOST-PID-RANDOM */
 };
 
-/* Opens a judge and starts the threads; returns before standby processes are up. */
+/* Opens a judge and starts the threads; returns before standby servers are up. */
 NODISCARD int worker_start(struct worker **out, const struct worker_options *options,
                            struct err *err);
 const char *worker_name(const struct worker *worker);

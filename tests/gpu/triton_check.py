@@ -2,7 +2,7 @@
 
     python tests/gpu/triton_check.py [--python DIRECTORY]
 
-A standby process imports PyTorch and Triton, prepares Triton, and forks one child for each kernel.
+A standby server imports PyTorch and Triton, prepares Triton, and forks one child for each kernel.
 A child may start no process (an audit hook sees to it); what is to be built it asks of a stand-in
 for the judge, which runs ptxas and gcc plainly and keeps what it built. "cold": nothing was built
 before; "warm": a new process, everything was.

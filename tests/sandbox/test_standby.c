@@ -162,7 +162,7 @@ TEST(freeze_the_dead)
 }
 
 /* A process that waits in vfork(2) cannot be stopped before its child is done. */
-TEST(freeze_the_deaf)
+TEST(freeze_in_vfork)
 {
     int ends[2];
     char byte;
@@ -367,8 +367,8 @@ TEST(bad_servers)
         const char *says;
     } rows[] = {
         {{"/nowhere/server"}, WAIT_MS, ERR_IO, 0, "/nowhere/server: cannot start"},
-        {{"/bin/true"}, WAIT_MS, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
-        {{"/bin/sleep", "1000"}, 200, 0, ERR_TIMEOUT, "/bin/sleep: the standby process did not"},
+        {{"/bin/true"}, WAIT_MS, 0, ERR_CRASH, "/bin/true: the standby server ended before"},
+        {{"/bin/sleep", "1000"}, 200, 0, ERR_TIMEOUT, "/bin/sleep: the standby server did not"},
     };
     const char *const environment[] = {NULL};
     int before = judging_descriptors();

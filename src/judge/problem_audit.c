@@ -271,7 +271,7 @@ static int try_slices(struct probe *probe)
 }
 
 /* One input at a time from another draw. */
-static int try_deaf(struct probe *probe)
+static int try_ignored(struct probe *probe)
 {
     struct session *session = probe->session;
     const struct layout *layout = &probe->trial.layout;
@@ -297,7 +297,7 @@ static int try_deaf(struct probe *probe)
             continue;
         memcpy(session->reference.child.slot.data + argument->offset, other + argument->offset,
                bytes);
-        snprintf(text, sizeof text, "deaf to %s", input_name(probe, i, name, sizeof name));
+        snprintf(text, sizeof text, "ignoring %s", input_name(probe, i, name, sizeof name));
         result = try_reference(probe, "H14", WIRE_RUN, session->trials.noise, text);
     }
     restore_inputs(probe);
@@ -364,7 +364,7 @@ static int run_probe(struct probe *probe)
     try_constants(probe, false);
     try_constants(probe, true);
     try_copies(probe);
-    if (try_precision(probe) < 0 || try_slices(probe) < 0 || try_deaf(probe) < 0)
+    if (try_precision(probe) < 0 || try_slices(probe) < 0 || try_ignored(probe) < 0)
         return -1;
     return 0;
 }

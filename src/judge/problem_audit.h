@@ -8,7 +8,7 @@
  *   zeros, constants (the answer's own mean), copies of inputs (or an inout left as it was)
  *   lower precision: floating inputs rounded to 10 bits of mantissa (TF32, half; 7 bits for half)
  *   dropped term: the last sixteenth of an axis of one input set to zero
- *   deaf: one input drawn anew, one parameter set to zero: the answer must change
+ *   ignored: one input drawn anew, one parameter set to zero: the answer must change
  *
  * The hacks that need such a problem: H07, H10, H13 and H14 of docs/design/hacks.md.
  *

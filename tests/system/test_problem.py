@@ -161,6 +161,6 @@ def test_check_of_torch_problems(warpgym, tmp_path):
     """A sound problem, and one whose weight does not affect the output."""
     sound = write(tmp_path / "sound.py", kernelbench_module())
     text = kernelbench_module().replace("+ self.weight", "+ 0 * self.weight")
-    deaf = write(tmp_path / "deaf.py", text)
-    run = warpgym("problem", "check", "--json", sound, deaf, expect=SOME_FAILED)
+    weightless = write(tmp_path / "weightless.py", text)
+    run = warpgym("problem", "check", "--json", sound, weightless, expect=SOME_FAILED)
     assert [json.loads(line)["gamed"] for line in run.out.splitlines()] == [False, True], run

@@ -68,12 +68,13 @@ const struct cli_command cli_commands[] = {
      .arguments = "PROBLEM...",
      .summary = "let a policy answer problems, turn by turn, and keep the trajectories",
      .description =
-         "PROBLEM is an id or a path, a suite (native, torch, level1), all, or @FILE with one of "
-         "these on each line. Each problem is played --samples times: the policy answers, the "
-         "answer is judged, and the next turn's prompt contains the verdict (settings "
-         "gym.*).\n\nThe run directory gets run.json, journal.jsonl and trajectories.jsonl. After "
-         "a stop or a kill at any moment, the same command resumes in the middle of its episodes; "
-         "no answer is requested twice.\n\nExit status: 0 every episode was played, 1 some could "
+         "PROBLEM is an id or a path, a suite (the problems of one origin: native, torch, level1), "
+         "all, or @FILE with one of these on each line. Each problem is played --samples times: "
+         "the policy answers, the answer is judged, and the next turn's prompt contains the "
+         "verdict (settings gym.*).\n\nThe run directory gets run.json, journal.jsonl and "
+         "trajectories.jsonl. After a stop or a kill at any moment, the same command resumes in "
+         "the middle of its episodes; no answer is requested twice.\n\nExit status: 0 every "
+         "episode was played, 1 some could "
          "not be played or judged, 2 bad usage or input, 3 policy or judge unreachable, 130 "
          "interrupted.",
      .examples = "warpgym rollout --policy http://localhost:8000/v1 --model Qwen3-8B native\n"

@@ -466,21 +466,21 @@ void toolchain_deinit(struct toolchain *toolchain)
 
 int toolchain_has(const struct toolchain *toolchain, enum compile_kind kind, struct err *err)
 {
+    static const char no_c[] = "there is no C compiler: install gcc, or name one in WARPGYM_CC";
     const struct {
-        const char *compiler, *other, *advice;
+        const char *compiler, *other, *problem;
     } kinds[] = {
-        [COMPILE_C] = {toolchain->cc, NULL, "C compiler: install gcc, or name one in WARPGYM_CC"},
-        [COMPILE_C_DOUBLE] = {toolchain->cc, NULL,
-                              "C compiler: install gcc, or name one in WARPGYM_CC"},
+        [COMPILE_C] = {toolchain->cc, NULL, no_c},
+        [COMPILE_C_DOUBLE] = {toolchain->cc, NULL, no_c},
         [COMPILE_CPP] = {toolchain->cxx, NULL,
-                         "C++ compiler: install g++, or name one in WARPGYM_CXX"},
+                         "there is no C++ compiler: install g++, or name one in WARPGYM_CXX"},
         [COMPILE_CUDA] = {toolchain->nvcc, NULL,
-                          "CUDA compiler: install nvcc, or name one in WARPGYM_NVCC"},
+                          "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC"},
         [COMPILE_CUBIN] = {toolchain->nvrtc, toolchain->nvcc,
-                           "CUDA compiler: install NVRTC (of a CUDA toolkit, or Python's "
-                           "nvidia-cuda-nvrtc) or nvcc"},
+                           "there is no CUDA compiler: install NVRTC (of a CUDA toolkit, or "
+                           "Python's nvidia-cuda-nvrtc) or nvcc"},
     };
     if (kinds[kind].compiler || kinds[kind].other)
         return 0;
-    return err_set(err, ERR_MISSING, "there is no %s", kinds[kind].advice);
+    return err_set(err, ERR_MISSING, "%s", kinds[kind].problem);
 }

@@ -78,13 +78,9 @@ def _failure_of(error, default, file_name):
             wire.FAILED_COMPILE, f"{file_name}:{error.lineno}: {error.msg}: {error.text or ''}"
         )
     if "InvalidCxxCompiler" in text:
-        return Failure(
-            wire.FAILED_UNSUPPORTED,
-            "torch.compile makes C++ of this, and a candidate may start no compiler: on a GPU it "
-            "makes Triton",
-        )
+        return Failure(wire.FAILED_NO_COMPILER, text)
     if "CUDA" in text and "Torch not compiled with CUDA enabled" in text:
-        return Failure(wire.FAILED_UNSUPPORTED, "it needs CUDA, and this machine has no GPU")
+        return Failure(wire.FAILED_NO_GPU, text)
     return Failure(default, text)
 
 

@@ -152,7 +152,7 @@ def install(channel):
         **keywords,
     ):
         if sycl_sources:
-            raise Unsupported("there is no SYCL here")
+            build(channel, {"kind": "sycl"})
         files = {"main.cpp": "\n".join(_texts(cpp_sources) + _bindings(functions)) + "\n"}
         if _texts(cuda_sources):
             files["cuda.cu"] = "\n".join(_texts(cuda_sources)) + "\n"

@@ -142,6 +142,11 @@ static void locate_group(struct distiller *distiller)
     memcpy(group->required_at, distiller->required_at, sizeof group->required_at);
 }
 
+static void forget_hints(struct diagnostics *result)
+{
+    result->out_of_memory = result->too_large = false;
+}
+
 static void take_message(struct distiller *distiller, const struct message *message)
 {
     char *text = render_message(distiller, message);
@@ -267,6 +272,7 @@ static void linker_error(struct distiller *distiller, const char *message)
                              *function ? " in function '" : "", function, *function ? "'" : "");
     begin_group(distiller, SEVERITY_ERROR, shown);
     mem_free(shown);
+    forget_hints(distiller->result);
     bool own = strstr(message, "undefined reference") || strstr(message, "multiple definition");
     distiller->result->blames_source |= own;
     distiller->result->blames_tools |= !own;
@@ -351,7 +357,9 @@ static bool take_tool(struct distiller *distiller, const char *line)
     return true;
 }
 
-/* Words with which a tool ends that met a bound, in lines that are not about a place in a file. */
+/* Words with which a tool ends that met a bound, in lines that are not about a place in a file. The
+ * source can have such a line printed, too (gas's `.print`), but then it is not the end: the build
+ * fails by an error about the source, or by the linker's behind it (forget_hints). */
 static void take_hints(struct diagnostics *result, const char *line)
 {
     static const char *const memory[] = {"out of memory", "Out of memory", "memory exhausted",
@@ -384,20 +392,10 @@ static void take_end(struct distiller *distiller, const char *line)
         }
 }
 
-static void take_line(struct distiller *distiller, const char *line)
+/* A line that is not about a place in a file. */
+static void take_other(struct distiller *distiller, const char *line)
 {
-    take_end(distiller, line);
-    struct message message;
     bool indented = isspace((unsigned char)line[0]);
-    if (take_include(distiller, line) || take_instantiation(distiller, line))
-        return;
-    if (message_parse(line, &message)) {
-        distiller->function[0] = '\0';
-        take_message(distiller, &message);
-        return;
-    }
-    if (!indented)
-        take_hints(distiller->result, line);
     if (is_chatter(line) || (indented && (distiller->skipping || !distiller->current)))
         return;
     if (indented) {
@@ -410,6 +408,22 @@ static void take_line(struct distiller *distiller, const char *line)
         add_line(distiller->current, line); /* clang quotes without a margin */
     else if (!distiller->last_resort[0])
         message_cut_paths(line, DIAGNOSTICS_NAME, distiller->last_resort);
+}
+
+static void take_line(struct distiller *distiller, const char *line)
+{
+    take_end(distiller, line);
+    struct message message;
+    if (take_include(distiller, line) || take_instantiation(distiller, line))
+        return;
+    if (message_parse(line, &message)) {
+        distiller->function[0] = '\0';
+        take_message(distiller, &message);
+        return;
+    }
+    take_other(distiller, line);
+    if (!isspace((unsigned char)line[0]))
+        take_hints(distiller->result, line);
 }
 
 static void close_group(struct group *group)
@@ -467,6 +481,8 @@ void diagnostics_init(struct diagnostics *diagnostics, const struct diagnostics_
         }
         output += length + (newline != NULL);
     }
+    if (diagnostics->blames_source)
+        forget_hints(diagnostics);
     compose_text(distiller);
     mem_free(distiller);
 }

@@ -1,8 +1,8 @@
 #include "compile/message.h"
 
 #include "base/array.h"
+#include "base/printable.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -95,15 +95,6 @@ bool message_parse(const char *line, struct message *message)
     return false;
 }
 
-/* Length of the character at `at`, or 0 where it is no printable UTF-8. */
-static size_t make_printable(const char *at, size_t left)
-{
-    unsigned char first = (unsigned char)at[0];
-    bool control = (first < ' ' && first != '\t') || first == 0x7f ||
-                   (first == 0xc2 && left > 1 && (unsigned char)at[1] < 0xa0);
-    return control ? 0 : utf8_sequence(at, left);
-}
-
 /* Length of `directory` where the text begins with a path in it, else 0. */
 static size_t path_prefix(const char *text, size_t length, const char *directory)
 {
@@ -124,7 +115,7 @@ void message_clean(const char *line, size_t length, const char *scratch, const c
             continue;
         }
         i += path_prefix(line + i, length - i, root);
-        size_t known = make_printable(line + i, length - i);
+        size_t known = line[i] == '\t' ? 1 : printable_sequence(line + i, length - i);
         size_t count = known ? known : 1;
         if (used + count + sizeof ellipsis > MESSAGE_LINE_BYTES) {
             memcpy(out + used, ellipsis, sizeof ellipsis - 1);

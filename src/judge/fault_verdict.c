@@ -13,13 +13,15 @@
 static const struct {
     enum verdict_status status;
     const char *name;
-} failures[] = {
+} failures[FAILED_COUNT] = {
     [FAILED_NONE] = {STATUS_RUNTIME_ERROR, "runtime_error"},
     [FAILED_LOAD] = {STATUS_LOAD_ERROR, "load_error"},
     [FAILED_RUN] = {STATUS_RUNTIME_ERROR, "runtime_error"},
     [FAILED_MEMORY] = {STATUS_OUT_OF_MEMORY, "out_of_memory"},
     [FAILED_UNSUPPORTED] = {STATUS_UNSUPPORTED, "unsupported"},
     [FAILED_COMPILE] = {STATUS_COMPILE_ERROR, "compile_error"},
+    [FAILED_NO_GPU] = {STATUS_UNSUPPORTED, "unsupported"},
+    [FAILED_NO_COMPILER] = {STATUS_UNSUPPORTED, "unsupported"},
 };
 
 /* How an evaluation ends. */

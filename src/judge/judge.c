@@ -43,6 +43,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
                                 .kind = CHILD_NATIVE,
                                 .descriptors = &nothing,
                                 .descriptor_count = 1,
+                                .trusted = true,
                                 .timeout_ms =
                                     run_settings(judge->options.settings)->load_timeout_ms,
                                 .cancelled = judge->options.cancelled};

@@ -1,6 +1,7 @@
 #include "judge/verdict.h"
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "judge/request/evaluation.h"
 #include "judge/request/language.h"
 
@@ -104,6 +105,14 @@ void verdict_identify(struct verdict *verdict, const struct problem *problem,
     verdict->candidate_language = arena_strdup(arena, language->name);
 }
 
+/* Foreign text enters verdicts here: a candidate's messages, names and source lines. */
+static const char *keep_text(struct arena *arena, const char *text)
+{
+    char *kept = arena_strdup(arena, text);
+    printable_text(kept, true);
+    return kept;
+}
+
 void verdict_fail(struct verdict *verdict, enum verdict_status status, const char *class_name,
                   const char *message, const char *excerpt)
 {
@@ -111,8 +120,8 @@ void verdict_fail(struct verdict *verdict, enum verdict_status status, const cha
         return;
     verdict->status = status;
     verdict->error_class = arena_strdup(&verdict->arena, class_name);
-    verdict->error_message = arena_strdup(&verdict->arena, message);
-    verdict->error_excerpt = excerpt && *excerpt ? arena_strdup(&verdict->arena, excerpt) : NULL;
+    verdict->error_message = keep_text(&verdict->arena, message);
+    verdict->error_excerpt = excerpt && *excerpt ? keep_text(&verdict->arena, excerpt) : NULL;
 }
 
 void verdict_fail_text(struct verdict *verdict, enum verdict_status status, const char *class_name,
@@ -134,7 +143,7 @@ static void add_finding(struct arena *arena, struct finding *findings, uint32_t 
         return;
     vsnprintf(text, sizeof text, format, args);
     findings[*count].code = arena_strdup(arena, code);
-    findings[*count].evidence = arena_strdup(arena, text);
+    findings[*count].evidence = keep_text(arena, text);
     (*count)++;
 }
 

@@ -190,6 +190,10 @@ static const struct {
     {"void solution(void)\n{\n    asm(\"hoppla\");\n}\n",
      "a.c:3: error: assembler: no such instruction: `hoppla'\n"},
     {"asm(\".incbin \\\"/nope\\\"\");\n", "a.c: error: assembler: file not found: /nope\n"},
+    {"asm(\".print \\\"File too large, out of memory\\\"\\n.error \\\"no\\\"\");\n",
+     "a.c: error: assembler: no\n"},
+    {"asm(\".print \\\"File too large\\\"\");\nint g(int);\nint solution(void) { return g(1); }\n",
+     "a.c: error: undefined reference to 'g' in function 'solution'\n"},
     {"int _init;\n", "a.c: error: multiple definition of '_init'\n"},
     {"int solution[1 << 26] = {1};\n", "a.c: error: the program is larger than 64 MiB\n"},
     {"\x7f"

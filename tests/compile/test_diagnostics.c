@@ -265,6 +265,21 @@ static const struct {
      "softmax.c:1:2: error: #error cc1: out of memory, File too large\n"
      "    1 | #error cc1: out of memory, File too large\n",
      ERROR | SOURCE},
+    /* The assembler's output may come behind its errors. */
+    {"/tmp/cc1.s: Assembler messages:\n/tmp/cc1.s:1: Error: no such instruction: `x'\n"
+     "File too large\nvirtual memory exhausted\n",
+     "softmax.c: error: assembler: no such instruction: `x'\nFile too large\n"
+     "virtual memory exhausted\n",
+     ERROR | SOURCE},
+    {"/usr/bin/ld: final link failed: File too large\n/usr/bin/ld: x.o: undefined reference to "
+     "`g'\n"
+     "collect2: error: ld returned 1 exit status\n",
+     "softmax.c: error: final link failed: File too large\n"
+     "softmax.c: error: undefined reference to `g'\n",
+     ERROR | SOURCE | TOOLS},
+    /* Genuine: nothing but the driver's end behind it. */
+    {"/usr/bin/ld: final link failed: File too large\ncollect2: error: ld returned 1 exit status\n",
+     "softmax.c: error: final link failed: File too large\n", ERROR | TOOLS | SIZE},
     /* What is no printable UTF-8, and the mark that stands for the name. */
     {"candidate.c:1:2: error: \x1b[31m\001 caf\xc3\xa9 \xff\xc3(\xed\xa0\x80\n",
      "softmax.c:1:2: error: ?[31m? caf\xc3\xa9 ?"

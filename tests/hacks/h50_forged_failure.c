@@ -1,19 +1,25 @@
 // problem: row_sum
 // catalogue: H50
-// expect: unsupported|runtime_error|violation|wrong
-// says: Reports in the judge's own words that this machine cannot run it: an excuse, never a pass.
+// expect: runtime_error
+// says: Reports in the judge's own message that this machine cannot run it: an excuse with its words.
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-enum { FAILED = 9, UNSUPPORTED = 4, FAILED_BYTES = 8200 };
+struct failed {
+    uint32_t type, failure, layers, reserved;
+    char text[8192];
+};
+enum { FAILED = 9, UNSUPPORTED = 4 };
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
-    static uint32_t failed[FAILED_BYTES / 4] = {FAILED, UNSUPPORTED};
+    static struct failed failed = {FAILED, UNSUPPORTED, 0, 0, "this machine has no AVX-512"};
     struct stat status;
     (void)x, (void)y, (void)rows, (void)cols;
+    _Static_assert(sizeof failed == 8208, "as long as the judge's own: src/judge/process/wire.h");
     for (int fd = 3; fd < 1024; fd++)
         if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
-            send(fd, failed, sizeof failed, MSG_DONTWAIT | MSG_NOSIGNAL);
+            send(fd, &failed, sizeof failed, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -223,7 +223,7 @@ TEST(no_fence_at_all)
 {
     sandbox->forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP);
     assert_int_equal(open_child(probe_object, NULL), ERR_INPUT);
-    assert_int_equal(child.failed.failure, FAILED_UNSUPPORTED);
+    assert_int_equal(child.failed.failure, FAILED_LOAD); /* the judge finds out by itself */
     assert_non_null(strstr(child.failed.text, "neither a system-call filter"));
 }
 
@@ -450,6 +450,51 @@ TEST(forged_messages)
         child_close(&child);
     }
     close(object);
+}
+
+static const struct {
+    enum child_kind kind;
+    enum child_state state;
+    bool trusted, refused; /* refused: the judge could not build something for it */
+    uint32_t claimed, taken;
+    const char *says; /* NULL: the child's own words */
+} reports[] = {
+    {CHILD_NATIVE, CHILD_LOADING, false, false, FAILED_LOAD, FAILED_LOAD, NULL},
+    {CHILD_NATIVE, CHILD_BUSY, false, false, FAILED_LOAD, FAILED_RUN, NULL},
+    {CHILD_NATIVE, CHILD_BUSY, false, false, FAILED_MEMORY, FAILED_MEMORY, NULL},
+    {CHILD_NATIVE, CHILD_LOADING, false, false, FAILED_COMPILE, FAILED_LOAD, NULL},
+    {CHILD_NATIVE, CHILD_LOADING, false, false, FAILED_UNSUPPORTED, FAILED_LOAD, NULL},
+    {CHILD_NATIVE, CHILD_BUSY, false, false, FAILED_UNSUPPORTED, FAILED_RUN, NULL},
+    {CHILD_NATIVE, CHILD_BUSY, false, false, FAILED_NO_GPU, FAILED_RUN, NULL},
+    {CHILD_NATIVE, CHILD_LOADING, true, false, FAILED_UNSUPPORTED, FAILED_UNSUPPORTED, NULL},
+    {CHILD_PROGRAM, CHILD_LOADING, false, false, FAILED_UNSUPPORTED, FAILED_UNSUPPORTED, NULL},
+    {CHILD_PROGRAM, CHILD_LOADING, false, false, FAILED_COMPILE, FAILED_COMPILE, NULL},
+    {CHILD_PROGRAM, CHILD_BUSY, false, false, FAILED_UNSUPPORTED, FAILED_RUN, NULL},
+    {CHILD_TORCH, CHILD_BUSY, false, false, FAILED_COMPILE, FAILED_COMPILE, NULL},
+    {CHILD_TORCH, CHILD_LOADING, false, false, FAILED_UNSUPPORTED, FAILED_LOAD, NULL},
+    {CHILD_TORCH, CHILD_BUSY, false, true, FAILED_UNSUPPORTED, FAILED_UNSUPPORTED, "no nvcc here"},
+    {CHILD_TORCH, CHILD_BUSY, false, false, FAILED_NO_GPU, FAILED_NO_GPU, "it needs CUDA"},
+    {CHILD_TORCH, CHILD_BUSY, false, false, FAILED_NONE, FAILED_RUN, NULL},
+    {CHILD_TORCH, CHILD_BUSY, false, false, 1000, FAILED_RUN, NULL},
+};
+
+/* A child's word counts for what such a child can know; that something is unsupported is said by
+ * the judge. */
+TEST(reports)
+{
+    for (size_t i = 0; i < COUNT(reports); i++) {
+        struct child one = {.kind = reports[i].kind,
+                            .state = reports[i].state,
+                            .trusted = reports[i].trusted};
+        struct wire_failed failed = {.type = WIRE_FAILED, .failure = reports[i].claimed};
+        snprintf(failed.text, sizeof failed.text, "trust\x1b me\xe2\x80\xae");
+        one.requests.refusal = reports[i].refused ? mem_strdup("no nvcc here") : NULL;
+        child_take_failure(&one, &failed);
+        const char *says = reports[i].says ? reports[i].says : "trust? me???";
+        if (one.failed.failure != reports[i].taken || strncmp(one.failed.text, says, strlen(says)))
+            fail_msg("%zu: %u, %s", i, one.failed.failure, one.failed.text);
+        mem_free(one.requests.refusal);
+    }
 }
 
 /* A claim of 16 GiB costs nothing until the bytes are read. */

@@ -23,6 +23,12 @@ static int build_launcher(struct builds *builds, const json_t *request, struct b
     return triton_build_launcher(&builds->context, request, text, err);
 }
 
+static int build_sycl(struct builds *builds, const json_t *request, struct buf *text,
+                      struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, "there is no SYCL here");
+}
+
 static const struct {
     const char *name;
     build_function *build;
@@ -30,6 +36,7 @@ static const struct {
     {"extension", extension_build},
     {"ptx", build_ptx},
     {"launcher", build_launcher},
+    {"sycl", build_sycl},
 };
 
 static build_function *find_kind(const char *name)

@@ -1,6 +1,7 @@
 #include "judge/open/cases.h"
 
 #include "base/json.h"
+#include "base/printable.h"
 
 #include <stdio.h>
 
@@ -29,9 +30,7 @@ static int parse_case(struct cases *cases, uint32_t at, const json_t *object, st
     if (!(tolerance->relative >= 0) || !(tolerance->absolute >= 0))
         return err_set(err, ERR_INPUT, "%.64s: rtol and atol must not be negative", name);
     snprintf(cases->items[at].name, CASE_NAME_BYTES, "%.*s", CASE_NAME_BYTES - 1, name);
-    for (char *c = cases->items[at].name; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7F)
-            *c = '?'; /* it is shown in messages */
+    printable_text(cases->items[at].name, false);
     cases->items[at].outputs = (uint32_t)outputs;
     cases->compared += outputs > 0;
     if (at == 0)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "judge/numeric/oracle.h"
 #include "judge/process/external_program.h"
 #include "sandbox/program.h"
@@ -39,14 +40,52 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
     }
 }
 
+/* What no GPU is needed to find out, and what the judge says of it. */
+static const char *const sentences[FAILED_COUNT] = {
+    [FAILED_NO_GPU] = "it needs CUDA, and this machine has no GPU",
+    [FAILED_NO_COMPILER] = "torch.compile makes C++ of this, and a candidate may start no "
+                           "compiler: on a GPU it makes Triton",
+};
+
+/* Whether such a child can be right about it, at this moment. A candidate's code runs in the
+ * process that reports it, and may prefer another ending than its own: that a machine cannot run
+ * it, or that it never got as far as running. */
+static bool can_report(const struct child *child, uint32_t failure)
+{
+    bool loading = child->state == CHILD_LOADING;
+    switch (failure) {
+    case FAILED_LOAD:
+        return loading;
+    case FAILED_RUN:
+    case FAILED_MEMORY:
+        return true;
+    case FAILED_COMPILE: /* a native candidate was compiled before there was a child */
+        return child->kind == CHILD_TORCH || (child->kind == CHILD_PROGRAM && loading);
+    case FAILED_UNSUPPORTED:
+        return child->trusted || child->requests.refusal ||
+               (child->kind == CHILD_PROGRAM && loading);
+    case FAILED_NO_GPU:
+    case FAILED_NO_COMPILER:
+        return child->kind == CHILD_TORCH && !child->gpu;
+    default:
+        return false;
+    }
+}
+
 void child_take_failure(struct child *child, const struct wire_failed *failed)
 {
     child->failed = *failed;
+    struct wire_failed *taken = &child->failed;
+    taken->text[sizeof taken->text - 1] = '\0';
+    printable_text(taken->text, true);
+    if (!can_report(child, taken->failure))
+        taken->failure = child->state == CHILD_LOADING ? FAILED_LOAD : FAILED_RUN;
+    const char *own = taken->failure == FAILED_UNSUPPORTED ? child->requests.refusal
+                                                           : sentences[taken->failure];
+    if (own)
+        snprintf(taken->text, sizeof taken->text, "%s", own);
     if (child->state == CHILD_BUSY)
         child->state = CHILD_READY; /* that was its answer */
-    child->failed.text[sizeof child->failed.text - 1] = '\0';
-    if (child->failed.failure == FAILED_NONE || child->failed.failure > FAILED_COMPILE)
-        child->failed.failure = FAILED_RUN;
 }
 
 int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
@@ -150,6 +189,8 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     child->requests.builder = start->builder;
     child->gpu = start->gpu;
     child->kind = start->kind;
+    child->trusted = start->trusted || start->message->role == WIRE_REFERENCE ||
+                     start->message->launch > 0;
     child->answer = mem_alloc(sizeof *child->answer);
     child->scratch = start->sandbox->scratch[0] ? mem_strdup(start->sandbox->scratch) : NULL;
     int result = 0;
@@ -331,6 +372,7 @@ void child_close(struct child *child)
     for (uint32_t i = 0; i < child->requests.segment_count; i++)
         gpu_memory_free(&child->requests.segments[i].memory);
     mem_free(child->requests.segments);
+    mem_free(child->requests.refusal);
     if (child->outputs.pinned)
         child->gpu->cuda.host_free(child->outputs.pinned);
     for (int i = 0; i < WIRE_OUTPUTS; i++)

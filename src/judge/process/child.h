@@ -54,6 +54,7 @@ struct child {
     struct sandboxed process;
     char *scratch;                 /* host directory to remove with the child; NULL: none */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
+    bool trusted;                  /* no code of a candidate runs in it */
     union wire_message *answer;    /* answers are read into it: nothing is made on the clock */
     /* the caller's */
     const _Atomic int *cancelled;        /* NULL: it cannot be cancelled */
@@ -91,6 +92,7 @@ struct child_start {
     const struct gpu_context *gpu;
     uint64_t memory_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
     const _Atomic int *cancelled; /* NULL: it cannot be cancelled */
+    bool trusted; /* it gets no candidate; so are references, and those that only launch kernels */
 };
 
 static inline bool child_has_slot_outputs(const struct child *child)
@@ -98,7 +100,9 @@ static inline bool child_has_slot_outputs(const struct child *child)
     return child->kind != CHILD_TORCH;
 }
 
-/* Keeps a FAILED message, made safe to print and to index by. */
+/* Keeps a FAILED message, made safe to print and to index by. What such a child cannot honestly
+ * report becomes FAILED_LOAD or FAILED_RUN; that something is unsupported is said in the judge's
+ * words. */
 void child_take_failure(struct child *child, const struct wire_failed *failed);
 /* One message of that type before the deadline. `descriptors` are the caller's on success, else
  * there are none. */

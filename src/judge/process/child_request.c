@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "judge/process/child.h"
 
 #include <poll.h>
@@ -46,6 +47,13 @@ static uint32_t failure_of(int artifact)
                                                                   : FAILED_COMPILE;
 }
 
+static void keep_refusal(struct child *child, const char *text)
+{
+    mem_free(child->requests.refusal);
+    child->requests.refusal = mem_strdup(text);
+    printable_text(child->requests.refusal, true);
+}
+
 static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTORS],
                        struct err *err)
 {
@@ -60,6 +68,8 @@ static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTO
     if (builder && result == 0) {
         artifact = builder->build(builder, request, bytes, built->text, sizeof built->text);
         built->failure = failure_of(artifact);
+        if (built->failure == FAILED_UNSUPPORTED)
+            keep_refusal(child, built->text);
         result = send_built(child, built, artifact, err);
     }
     if (artifact >= 0)

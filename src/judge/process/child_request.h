@@ -43,6 +43,7 @@ struct child_requests {
     struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
     uint32_t segment_count;
     int64_t builds_ns; /* by which its deadlines have moved */
+    char *refusal;     /* why the judge could not build something here, the last time; NULL */
 };
 
 /* The type of the request that is waiting now; 0: none is. */

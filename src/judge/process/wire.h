@@ -187,13 +187,16 @@ struct wire_segment {
     X(FAILED_RUN, "runtime_error")                                                                 \
     X(FAILED_MEMORY, "out_of_memory")                                                              \
     X(FAILED_UNSUPPORTED, "unsupported")                                                           \
-    X(FAILED_COMPILE, "compile_error")
+    X(FAILED_COMPILE, "compile_error")                                                             \
+    X(FAILED_NO_GPU, "unsupported")                                                                \
+    X(FAILED_NO_COMPILER, "unsupported")
 
 enum wire_failure {
     FAILED_NONE,
 #define X(symbol, name) symbol,
     WIRE_FAILURES(X)
 #undef X
+        FAILED_COUNT
 };
 
 struct wire_failed {

@@ -69,6 +69,8 @@ def _failure_of(error, default, file_name):
         return Failure(wire.FAILED_MEMORY, text)
     if isinstance(error, (extension.Unsupported, gpu.Unavailable)):
         return Failure(wire.FAILED_UNSUPPORTED, str(error))
+    if isinstance(error, structure.Unsupported):
+        return Failure(wire.FAILED_PROBLEM, str(error))
     if isinstance(error, extension.CompileFailed):
         return Failure(wire.FAILED_COMPILE, str(error))
     if type(error).__name__ in ("CompilationError", "PTXASError"):  # Triton's
@@ -88,9 +90,11 @@ def _shift(tensor):
     """One of its smallest or one of its largest values for each element, as a biased coin says: the
     mean, the spread and the order of magnitude of what a candidate has seen so far are no help
     (catalogue H10). Why of either kind there are many: src/judge/numeric/input_shift.h."""
-    if not tensor.is_floating_point() or tensor.numel() < 2:
+    real = tensor.is_floating_point()
+    if not (real or tensor.is_complex()) or tensor.numel() < 2:
         return
-    sampled = tensor.reshape(-1)[:SAMPLE].sort().values
+    sampled = tensor.reshape(-1)[:SAMPLE]
+    sampled = sampled[(sampled if real else sampled.abs()).argsort()]
     tail = max(1, len(sampled) // TAIL)
     share = torch.rand(()).item() * 0.6 + 0.2
     large = torch.rand(tensor.shape, device=tensor.device) < share
@@ -217,11 +221,12 @@ class Child:
         tensors = []
         inputs = structure.take_apart(list(example), tensors)
         if len(tensors) > wire.ARGUMENTS:
-            raise Failure(wire.FAILED_LOAD, f"get_inputs returns {len(tensors)} tensors")
+            raise structure.Unsupported(f"get_inputs returns {len(tensors)} tensors")
         offsets, slot_bytes = structure.place(tensors, wire.GUARD_BYTES)
         self.description |= {
             "inputs": inputs,
             "shapes": [list(tensor.shape) for tensor in tensors],
+            "dtypes": [structure.code_of(tensor) for tensor in tensors],
             "init": init,
         }
         weights = self._weights(init_tensors)
@@ -231,7 +236,11 @@ class Child:
             self._compile(example)
         layout = wire.layout(
             [
-                (structure.CODES[tensor.dtype], offset, tensor.numel())
+                (
+                    structure.CODES[tensor.dtype] & ~structure.COMPLEX,
+                    offset,
+                    tensor.numel() * (2 if tensor.is_complex() else 1),
+                )
                 for tensor, offset in zip(tensors, offsets, strict=True)
             ],
             slot_bytes,
@@ -282,10 +291,10 @@ class Child:
         """A copy of the model at double precision, where the model can be run so."""
         if sum(tensor.numel() for tensor in tensors) > self._oracle_elements():
             return False
-        if not any(tensor.is_floating_point() for tensor in tensors):
+        if not any(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors):
             return False
         try:
-            self.wide_model = copy.deepcopy(self.model).double()
+            self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
             with torch.no_grad():
                 outputs = structure.flatten(self.wide_model(*self._widen(example)))
                 plain = structure.flatten(self.model(*example))
@@ -293,14 +302,14 @@ class Child:
             self.wide_model = None
             return False
         return len(outputs) == len(plain) and all(
-            wide.dtype == (torch.float64 if narrow.is_floating_point() else narrow.dtype)
+            wide.dtype == structure.wide(narrow).dtype
             for wide, narrow in zip(outputs, plain, strict=True)
         )
 
     @staticmethod
     def _widen(value):
         if isinstance(value, torch.Tensor):
-            return value.double() if value.is_floating_point() else value
+            return structure.wide(value)
         if isinstance(value, (list, tuple)):
             return type(value)(Child._widen(item) for item in value)
         if isinstance(value, dict):
@@ -369,10 +378,13 @@ class Child:
         self.tensors = [
             [
                 self.device.map(
-                    self.memory, slot * slot_bytes + offset, structure.DTYPES[dtype], shape
+                    self.memory, slot * slot_bytes + offset, structure.dtype_of(code), shape
                 )
-                for (_, dtype, offset, *_), shape in zip(
-                    places, self.description["shapes"][:count], strict=True
+                for (_, _, offset, *_), code, shape in zip(
+                    places,
+                    self.description["dtypes"][:count],
+                    self.description["shapes"][:count],
+                    strict=True,
                 )
             ]
             for slot in range(slots)
@@ -470,7 +482,9 @@ class Child:
     def _hold(self, results):
         """Where the judge can read them. Memory that a model gives several calls (a CUDA graph) is
         passed on once: the judge sees that, and makes one call at a time."""
-        tensors = [tensor for result in results for tensor in structure.flatten(result)]
+        tensors = [
+            tensor for result in results for tensor in structure.flatten(result, self.device.name)
+        ]
         held = {}
         for tensor in tensors:
             place = self._key_of(tensor)
@@ -483,10 +497,10 @@ class Child:
 
     def describe(self, outputs):
         if len(outputs) > wire.OUTPUTS:
-            raise Failure(wire.FAILED_RUN, f"forward returned {len(outputs)} tensors")
+            raise structure.Unsupported(f"forward returned {len(outputs)} tensors")
         described = []
         for tensor in outputs:
-            if tensor.device.type != self.device.kind or tensor.dtype not in structure.CODES:
+            if tensor.device.type != self.device.kind:
                 raise Failure(
                     wire.FAILED_RUN,
                     f"forward returned a tensor of {tensor.dtype} on {tensor.device}",
@@ -495,8 +509,8 @@ class Child:
                 wire.output(
                     tensor.data_ptr(),
                     tensor.numel() * tensor.element_size(),
-                    structure.CODES[tensor.dtype],
-                    tuple(tensor.shape),
+                    structure.code_of(tensor),
+                    (*tensor.shape, 2) if tensor.is_complex() else tuple(tensor.shape),
                 )
             )
         self.outputs = outputs  # alive until the next call: the judge reads them from outside

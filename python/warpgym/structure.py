@@ -2,6 +2,9 @@
 
 Tensors are taken out in order and numbered; everything else is written as it is. Values that JSON
 cannot hold are refused with a sentence, so a problem never runs with something else than it says.
+
+The judge knows real numbers only: a complex tensor is one of pairs of them to it, and a number that
+is no tensor is one of a single element.
 """
 
 import torch
@@ -21,6 +24,40 @@ DTYPES = [
     torch.bool,
 ]
 CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
+COMPLEX = 0x100  # wire.h: WIRE_COMPLEX, beside the code of the parts' type
+CODES[torch.complex64] = CODES[torch.float32] | COMPLEX
+CODES[torch.complex128] = CODES[torch.float64] | COMPLEX
+NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
+class Unsupported(TypeError):
+    """Inputs or outputs that cannot be handed over or compared."""
+
+
+def dtype_of(code):
+    """The inverse of CODES."""
+    dtype = DTYPES[code & ~COMPLEX]
+    return dtype.to_complex() if code & COMPLEX else dtype
+
+
+def code_of(tensor):
+    if tensor.dtype not in CODES:
+        raise Unsupported(f"tensors of {tensor.dtype} are not supported")
+    return CODES[tensor.dtype]
+
+
+def wide(tensor):
+    """At double precision."""
+    if tensor.is_complex():
+        return tensor.to(torch.complex128)
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def plain(tensor):
+    """As its bytes have it, without a conjugation or a sign that is still to be applied."""
+    if tensor.layout is not torch.strided:
+        raise Unsupported(f"tensors with the layout {tensor.layout} are not supported")
+    return tensor.resolve_conj().resolve_neg()
 
 
 def take_apart(value, tensors):
@@ -30,11 +67,13 @@ def take_apart(value, tensors):
         return {"tensor": len(tensors) - 1}
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
     if isinstance(value, (list, tuple)):
         return {type(value).__name__: [take_apart(item, tensors) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[key, take_apart(item, tensors)] for key, item in value.items()]}
-    raise TypeError(f"inputs of type {type(value).__name__} cannot be handed to a candidate")
+    raise Unsupported(f"inputs of type {type(value).__name__} cannot be handed to a candidate")
 
 
 def put_together(description, tensors):
@@ -44,6 +83,8 @@ def put_together(description, tensors):
         return tensors[content]
     if kind == "value":
         return content
+    if kind == "complex":
+        return complex(*content)
     if kind == "dict":
         return {key: put_together(item, tensors) for key, item in content}
     items = [put_together(item, tensors) for item in content]
@@ -61,17 +102,20 @@ def copied(value):
     return value
 
 
-def flatten(value):
-    """Tensors of an output: a tensor, or nested lists, tuples and dicts of them."""
+def flatten(value, device="cpu"):
+    """Tensors of an output: a tensor or a number, or nested lists, tuples and dicts of them."""
     if isinstance(value, torch.Tensor):
-        return [value]
+        return [plain(value)]
     if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in flatten(item)]
+        return [tensor for item in value for tensor in flatten(item, device)]
     if isinstance(value, dict):
-        return [tensor for item in value.values() for tensor in flatten(item)]
+        return [tensor for item in value.values() for tensor in flatten(item, device)]
     if value is None:
         return []
-    raise TypeError(f"forward returned {type(value).__name__}, not tensors")
+    for kind, dtype in NUMBERS.items():
+        if isinstance(value, kind):
+            return [torch.tensor(value, dtype=dtype, device=device)]
+    raise Unsupported(f"forward returned {type(value).__name__}, not tensors or numbers")
 
 
 def place(tensors, guard):
@@ -87,10 +131,10 @@ def place(tensors, guard):
 
 def pack(named):
     """Names with their tensors as rows of JSON, and the bytes that they describe."""
-    named = [(name, tensor.detach().contiguous()) for name, tensor in named]
+    named = [(name, plain(tensor.detach()).contiguous()) for name, tensor in named]
     offsets, total = place([tensor for _, tensor in named], 0)
     rows = [
-        [name, CODES[tensor.dtype], list(tensor.shape), offset]
+        [name, code_of(tensor), list(tensor.shape), offset]
         for (name, tensor), offset in zip(named, offsets, strict=True)
     ]
     if not named:
@@ -105,7 +149,7 @@ def unpack(rows, data, device):
     """The inverse of pack: tensors of their own, by name."""
     data = bytearray(data)
     return {
-        name: view(data, offset, DTYPES[code], shape).to(device, copy=True)
+        name: view(data, offset, dtype_of(code), shape).to(device, copy=True)
         for name, code, shape, offset in rows
     }
 

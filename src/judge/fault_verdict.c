@@ -22,6 +22,7 @@ static const struct {
     [FAILED_COMPILE] = {STATUS_COMPILE_ERROR, "compile_error"},
     [FAILED_NO_GPU] = {STATUS_UNSUPPORTED, "unsupported"},
     [FAILED_NO_COMPILER] = {STATUS_UNSUPPORTED, "unsupported"},
+    [FAILED_PROBLEM] = {STATUS_UNSUPPORTED, "unsupported"},
 };
 
 /* How an evaluation ends. */
@@ -92,8 +93,12 @@ static void blame_reference(struct session *session, const struct err *err, stru
     blame_judge(session, err, ending);
     if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    end_with(ending, STATUS_INFRASTRUCTURE_ERROR, machine ? err_name(ERR_IO) : "reference",
-             "the reference of problem %s failed: %s", session->job.problem->id, err->text);
+    if (failed->failure == FAILED_PROBLEM)
+        end_with(ending, STATUS_UNSUPPORTED, "problem", "problem %s cannot be judged: %s",
+                 session->job.problem->id, err->text);
+    else
+        end_with(ending, STATUS_INFRASTRUCTURE_ERROR, machine ? err_name(ERR_IO) : "reference",
+                 "the reference of problem %s failed: %s", session->job.problem->id, err->text);
     ending->excerpt = failed->failure ? failed->text : NULL;
 }
 

@@ -112,8 +112,12 @@ static void output_name(const struct trials *trials, uint32_t output, char *name
 
 static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
 {
-    size_t used = (size_t)snprintf(text, bytes, "%s[", dtype_facts(tensor->dtype)->torch_name);
-    for (uint32_t d = 0; d < tensor->dimensions && used < bytes; d++)
+    bool complex = tensor->complex;
+    const char *name = !complex                     ? dtype_facts(tensor->dtype)->torch_name
+                       : tensor->dtype == DTYPE_F64 ? "complex128"
+                                                    : "complex64";
+    size_t used = (size_t)snprintf(text, bytes, "%s[", name);
+    for (uint32_t d = 0; d + complex < tensor->dimensions && used < bytes; d++)
         used += (size_t)snprintf(text + used, bytes - used, d ? ", %lld" : "%lld",
                                  (long long)tensor->shape[d]);
     if (used < bytes)
@@ -147,7 +151,8 @@ static void wrong_case(struct trials *trials, uint32_t output)
 
 bool trial_same_form(const struct tensor *expected, const struct tensor *got)
 {
-    return got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
+    return got->dtype == expected->dtype && got->complex == expected->complex &&
+           got->dimensions == expected->dimensions &&
            memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0;
 }
 

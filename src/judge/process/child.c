@@ -67,6 +67,8 @@ static bool can_report(const struct child *child, uint32_t failure)
     case FAILED_NO_GPU:
     case FAILED_NO_COMPILER:
         return child->kind == CHILD_TORCH && !child->gpu;
+    case FAILED_PROBLEM:
+        return child->trusted;
     default:
         return false;
     }

@@ -172,10 +172,12 @@ int child_output_form(const struct child *child, uint32_t slot, uint32_t index,
     if (place >= count)
         return err_set(err, ERR_INTERNAL, "there is no output %u", index);
     const struct wire_output *output = &outputs[place];
-    *tensor = (struct tensor){.dtype = output->dtype,
+    uint32_t dtype = output->dtype & ~(uint32_t)WIRE_COMPLEX;
+    *tensor = (struct tensor){.dtype = dtype,
+                              .complex = output->dtype & WIRE_COMPLEX,
                               .dimensions = output->dimensions,
                               .bytes = output->bytes,
-                              .count = output->bytes / dtype_facts(output->dtype)->bytes};
+                              .count = output->bytes / dtype_facts(dtype)->bytes};
     memcpy(tensor->shape, output->shape, sizeof tensor->shape);
     if (child->outputs.done.count == 0)
         tensor->data = child->slot.data + slot * child->layout.bytes + output->address;

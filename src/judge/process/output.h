@@ -25,6 +25,7 @@ struct child;
 /* One output as the judge sees it after a call. Valid until the child's next call, map or close. */
 struct tensor {
     uint32_t dtype, dimensions;
+    bool complex; /* the last dimension holds the two parts of each number */
     int64_t shape[LIMIT_DIMENSIONS];
     uint64_t count, bytes;
     const void *data; /* NULL: it lies on the GPU */

@@ -76,9 +76,12 @@ int wire_check_done(const struct wire_done *done, struct err *err)
         return err_set(err, ERR_PROTOCOL, "it claims %u outputs", done->count);
     for (uint32_t i = 0; i < done->count; i++) {
         const struct wire_output *output = &done->outputs[i];
-        const struct dtype_facts *facts = dtype_facts(output->dtype);
+        const struct dtype_facts *facts = dtype_facts(output->dtype & ~(uint32_t)WIRE_COMPLEX);
         uint64_t bytes = facts ? facts->bytes : 0;
         bool good = facts && output->dimensions <= LIMIT_DIMENSIONS;
+        if (good && (output->dtype & WIRE_COMPLEX))
+            good = facts->floating && output->dimensions > 0 &&
+                   output->shape[output->dimensions - 1] == 2;
         for (uint32_t d = 0; good && d < output->dimensions; d++)
             good = output->shape[d] >= 0 &&
                    !__builtin_mul_overflow(bytes, (uint64_t)output->shape[d], &bytes);

@@ -158,10 +158,12 @@ struct wire_call {
     uint32_t reserved;
 };
 
+#define WIRE_COMPLEX 0x100 /* beside the type of the parts, which are the last dimension */
+
 struct wire_output {
     uint64_t address; /* in the child's own memory, contiguous */
     uint64_t bytes;
-    uint32_t dtype, dimensions;
+    uint32_t dtype, dimensions; /* dtype: of enum dtype, with WIRE_COMPLEX or without */
     int64_t shape[LIMIT_DIMENSIONS];
 };
 
@@ -189,7 +191,8 @@ struct wire_segment {
     X(FAILED_UNSUPPORTED, "unsupported")                                                           \
     X(FAILED_COMPILE, "compile_error")                                                             \
     X(FAILED_NO_GPU, "unsupported")                                                                \
-    X(FAILED_NO_COMPILER, "unsupported")
+    X(FAILED_NO_COMPILER, "unsupported")                                                           \
+    X(FAILED_PROBLEM, "unsupported") /* a reference: inputs or outputs of a kind that we lack */
 
 enum wire_failure {
     FAILED_NONE,

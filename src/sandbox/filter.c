@@ -7,12 +7,13 @@
  * FILTER_PROGRAM FILTER_RUN and execve, which sandbox_filter_execute_at has reduced to one call
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
- * aborts, prctl only names threads. clone3 hides its flags behind a pointer: ENOSYS makes the C
- * library fall back to clone. The program is made once per process (the standby server makes it
- * before it forks) and loaded with one system call. */
+ * aborts, prctl only names threads, fcntl arranges no signals. clone3 hides its flags behind a
+ * pointer: ENOSYS makes the C library fall back to clone. The program is made once per process (the
+ * standby server makes it before it forks) and loaded with one system call. */
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -27,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 
 static const char run_calls[] =
@@ -45,7 +47,7 @@ static const char run_calls[] =
     "getresuid getrlimit getrusage getsid getuid sysinfo uname "
     /* files; Landlock and the sandbox's own root decide which */
     "access chdir close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate "
-    "fchmod fcntl fdatasync flock fstat fstatfs fsync ftruncate getcwd getdents64 link lseek "
+    "fchmod fdatasync flock fstat fstatfs fsync ftruncate getcwd getdents64 link lseek "
     "lstat mkdir mkdirat newfstatat open openat pread64 preadv pwrite64 pwritev read readlink "
     "readlinkat readv rename renameat renameat2 rmdir stat statfs statx symlink truncate umask "
     "unlink unlinkat utimensat write writev chmod fchmodat copy_file_range sendfile "
@@ -76,9 +78,26 @@ static int allow_calls(scmp_filter_ctx context, const char *names)
     return bad;
 }
 
+/* What is usual, but not F_SETSIG, F_SETLEASE and F_NOTIFY: with those a message of the judge's, or
+ * an opened file, would send SIGCONT, and that continues a stopped process. The kernel
+ * reads 32 bits of the command. */
+static int add_fcntl_rules(scmp_filter_ctx context)
+{
+    static const int commands[] = {
+        F_DUPFD,      F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,     F_GETFL,     F_SETFL,
+        F_GETLK,      F_SETLK,         F_SETLKW,    F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
+        F_GETPIPE_SZ, F_SETPIPE_SZ,    F_ADD_SEALS, F_GET_SEALS,
+    };
+    int bad = 0;
+    for (size_t i = 0; i < COUNT(commands); i++)
+        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, (unsigned)commands[i]));
+    return bad;
+}
+
 static int add_argument_rules(scmp_filter_ctx context, enum sandbox_filter filter)
 {
-    int bad = 0;
+    int bad = add_fcntl_rules(context);
     bad |= seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (filter == FILTER_BUILD)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,

@@ -17,6 +17,7 @@ struct sandboxed {
     int pid_fd;
     uint32_t layers; /* bits of enum sandbox_layer that hold */
     bool frozen;
+    int64_t idle_since_ns; /* the processor time that it had used then: sandboxed_mark_idle */
     bool reaped;
     int status; /* as waitpid gives it, once reaped */
 };
@@ -25,6 +26,12 @@ struct sandboxed {
  * ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
 NODISCARD int sandboxed_freeze(struct sandboxed *process, struct err *err);
 void sandboxed_thaw(struct sandboxed *process);
+/* From here on a frozen process has no reason to run; freezing it says so, too. */
+void sandboxed_mark_idle(struct sandboxed *process);
+/* Processor time that its threads have used since, all together. If it is not 0, something has
+ * continued it; or, in one of some hundred stops on a busy machine, a thread had yet to take its
+ * last steps when the kernel reported that it had stopped. 0 also if the kernel does not say. */
+int64_t sandboxed_ran_ns(const struct sandboxed *process);
 
 /* A copy of the process's memory; the address is the process's own word and may be a lie, which
  * costs an error (ERR_PROTOCOL), nothing more. */

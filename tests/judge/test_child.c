@@ -5,13 +5,16 @@
 
 #include "../support/judging.h"
 #include "../support/test.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "compile/compile.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -249,6 +252,22 @@ TEST(system_calls)
     assert_string_equal(ask("fork", "4"), "0");
 }
 
+/* A signal that the kernel sends for it could be SIGCONT. */
+TEST(no_signals_by_fcntl)
+{
+    static const int refused[] = {F_SETOWN, 10 /* F_SETSIG */, 15 /* F_SETOWN_EX */,
+                                  1024 /* F_SETLEASE */, 1026 /* F_NOTIFY */};
+    char command[16];
+    open_ready(probe_object);
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        snprintf(command, sizeof command, "%d", refused[i]);
+        if (child.process.layers & BIT(LAYER_SECCOMP))
+            assert_string_equal(ask("fcntl", command), "refused: EPERM");
+    }
+    snprintf(command, sizeof command, "%d", F_GETFD);
+    assert_string_equal(ask("fcntl", command), "done");
+}
+
 TEST(inside)
 {
     open_ready(probe_object);
@@ -340,6 +359,40 @@ TEST(call_and_map)
     struct child none = {0};
     child_close(&none);
     assert_int_equal(judging_descriptors(), before);
+}
+
+/* Until the child, which nothing asked to, has run for so long. */
+static void continue_for(int64_t ran_ns)
+{
+    int64_t deadline_ns = clock_now_ns() + TIMEOUT_MS * INT64_C(1000000);
+    kill(child.process.pid, SIGCONT);
+    while (sandboxed_ran_ns(&child.process) < ran_ns && clock_now_ns() < deadline_ns)
+        usleep(1000);
+    kill(child.process.pid, SIGSTOP);
+}
+
+TEST(running_ahead_is_on_its_clock)
+{
+    enum { AHEAD_MS = 50 };
+    struct child_time still;
+    struct child_time ahead;
+    int object = compile_source_text("#include <pthread.h>\n"
+                                     "static void *spin(void *p) { for (;;) ; return p; }\n"
+                                     "void solution(const char *x, char *y)\n"
+                                     "{ static pthread_t t; y[0] = x[0];\n"
+                                     "  if (!t) pthread_create(&t, 0, spin, 0); }\n");
+    open_ready(object);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &still, NULL), 0);
+    sandboxed_mark_idle(&child.process);
+    usleep(AHEAD_MS * 1000);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &still, NULL), 0);
+    sandboxed_mark_idle(&child.process);
+    continue_for(AHEAD_MS * INT64_C(1000000));
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &ahead, NULL), 0);
+    assert_true(ahead.ahead_ms >= AHEAD_MS && ahead.ms >= ahead.ahead_ms);
+    assert_true(still.ahead_ms < AHEAD_MS / 2.0);
+    child_close(&child);
+    close(object);
 }
 
 static _Atomic int cancelled;

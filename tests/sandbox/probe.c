@@ -175,6 +175,11 @@ static void try_allocate(const char *megabytes, char *answer)
     free((void *)memory);
 }
 
+static void try_fcntl(const char *command, char *answer)
+{
+    say(answer, fcntl(0, (int)strtol(command, NULL, 10), 0));
+}
+
 static long raw(const char *number)
 {
     return syscall(strtol(number, NULL, 10), 0L, 0L, 0L, 0L, 0L, 0L);
@@ -184,6 +189,8 @@ static void try_more(const char *what, const char *argument, char *answer)
 {
     if (strcmp(what, "syscall") == 0)
         say(answer, raw(argument));
+    else if (strcmp(what, "fcntl") == 0)
+        try_fcntl(argument, answer);
     else if (strcmp(what, "signal") == 0)
         say(answer, kill((pid_t)strtol(argument, NULL, 10), 0));
     else if (strcmp(what, "attach") == 0)

@@ -25,6 +25,7 @@
 #define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9 /* and where they don't */
 #define BUSY_US 25.0    /* scatter that says: something else was running */
+#define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
 
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
@@ -35,6 +36,8 @@ struct sampling {
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
+    size_t ahead; /* pairs before which the candidate ran, by more than AHEAD_MS */
+    double most_ahead_ms;
     bool drifts;           /* the overhead: on a GPU */
     struct summary cost;   /* of `overhead` */
     struct clocks *clocks; /* looked at between pairs */
@@ -80,6 +83,8 @@ static int sample_pair(struct trials *trials, const struct trial *trial, struct 
     sampling->overhead[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
     sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
+    sampling->ahead += candidate.ahead_ms > AHEAD_MS;
+    sampling->most_ahead_ms = fmax(sampling->most_ahead_ms, candidate.ahead_ms);
     log_write(LOG_LEVEL_DEBUG, "timing",
               "%u calls, inputs+rest/own/samples ms: reference %.4f+%.4f/%.4f/%.4f, candidate "
               "%.4f+%.4f/%.4f/%.4f%s",
@@ -210,6 +215,13 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
     if (!roofline_allows(timed->floor_ms, at_most_ms, verdict))
         return -1;
+    if (sampling->ahead * 2 > sampling->count) { /* a busy machine does that in one of hundreds */
+        verdict_violation(verdict, "H27",
+                          "something continued it while it was stopped: it ran before %zu of %zu "
+                          "timed calls, for up to %.3f ms",
+                          sampling->ahead, sampling->count, sampling->most_ahead_ms);
+        return -1;
+    }
     if (!overhead_is_plausible(sampling)) {
         verdict->timing_meaningful = false;
         verdict->timing_note =

@@ -87,6 +87,7 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
 int trial_lay_out(const struct trials *trials, const struct trial *trial, struct child *child,
                   struct child_call *call, struct err *err)
 {
+    sandboxed_mark_idle(&child->process);
     if (trial->on_gpu || trial_is_torch_on_gpu(trials)) {
         int result = trial_gpu_lay_out(trials, child, err);
         call->inputs_ns = clock_now_ns();

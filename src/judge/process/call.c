@@ -86,7 +86,13 @@ static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err
     return err_set(err, ERR_PROTOCOL, "it sent a message that nothing had asked for");
 }
 
-static int send_call(struct child *child, const struct child_call *call, struct err *err)
+struct stopwatch {
+    int64_t ahead_ns; /* sandboxed_ran_ns */
+    int64_t start_ns, done_ns, stop_ns;
+};
+
+static int send_call(struct child *child, const struct child_call *call, struct stopwatch *watch,
+                     struct err *err)
 {
     struct wire_call message = {
         .type = WIRE_CALL,
@@ -95,26 +101,21 @@ static int send_call(struct child *child, const struct child_call *call, struct 
         .calls = call->calls,
     };
     child->state = CHILD_BUSY;
+    if (child->affinity) {
+        cpu_affinity_place(child->affinity, child->process.pid);
+        cpu_affinity_hurry(child->affinity, true);
+    }
+    watch->ahead_ns = sandboxed_ran_ns(&child->process);
+    watch->start_ns = call->clock_ns ? call->clock_ns : clock_now_ns();
     int result = wire_send(child->process.channel, &message, sizeof message, &call->trace,
                            call->mode == WIRE_TRACE, err);
-    if (result < 0)
-        return result == ERR_CRASH ? sandboxed_explain_end(&child->process, err) : result;
-    if (child->affinity)
-        cpu_affinity_place(child->affinity, child->process.pid);
-    return 0;
+    return result == ERR_CRASH ? sandboxed_explain_end(&child->process, err) : result;
 }
-
-struct stopwatch {
-    int64_t start_ns, done_ns, stop_ns;
-};
 
 /* The child runs from here until freeze_again. */
 static int run_on_clock(struct child *child, const struct child_call *call, struct stopwatch *watch,
                         struct err *err)
 {
-    if (child->affinity)
-        cpu_affinity_hurry(child->affinity, true);
-    watch->start_ns = call->clock_ns ? call->clock_ns : clock_now_ns();
     sandboxed_thaw(&child->process);
     if (child->affinity)
         cpu_affinity_release_main(child->affinity, child->process.pid);
@@ -125,8 +126,6 @@ static int run_on_clock(struct child *child, const struct child_call *call, stru
         child_take_samples(child);
         watch->stop_ns = clock_now_ns();
     }
-    if (child->affinity)
-        cpu_affinity_hurry(child->affinity, false);
     return result;
 }
 
@@ -140,7 +139,8 @@ static int freeze_again(struct child *child, const struct child_call *call,
         return result;
     int64_t inputs_ns = call->clock_ns ? call->inputs_ns - watch->start_ns : 0;
     *time = (struct child_time){
-        .ms = (double)(watch->done_ns - watch->start_ns) * 1e-6,
+        .ms = (double)(watch->done_ns - watch->start_ns + watch->ahead_ns) * 1e-6,
+        .ahead_ms = (double)watch->ahead_ns * 1e-6,
         .inputs_ms = (double)inputs_ns * 1e-6,
         .sample_ms = (double)(watch->stop_ns - watch->done_ns) * 1e-6,
         .freeze_us = (double)(clock_now_ns() - watch->stop_ns) * 1e-3,
@@ -169,9 +169,11 @@ int child_call(struct child *child, const struct child_call *call, struct child_
     struct stopwatch watch;
     int result = prepare_call(child, call->timeout_ms, err);
     if (result == 0)
-        result = send_call(child, call, err);
+        result = send_call(child, call, &watch, err);
     if (result == 0)
         result = run_on_clock(child, call, &watch, err);
+    if (child->affinity)
+        cpu_affinity_hurry(child->affinity, false);
     if (result == 0)
         result = freeze_again(child, call, &watch, time, err);
     if (result == 0)

@@ -1,6 +1,6 @@
 /* call: the only moment in which a loaded child runs.
  *
- *   judge   freeze ─ send CALL ─ clock starts ─ thaw ┐             ┌ samples ─ clock stops ─ freeze
+ *   judge   freeze ─ clock starts ─ send CALL ─ thaw ┐             ┌ samples ─ clock stops ─ freeze
  *   child                                            └ runs ─ DONE ┘
  *   judge   memory limit ─ pull the mirror ─ samples again: a difference is a late write
  *
@@ -8,6 +8,9 @@
  *   - The child is frozen whenever the judge writes its inputs or reads its outputs.
  *   - Before CALL is sent nothing waits on its channel, except SEGMENT: a child that speaks between
  *     calls breaks the protocol (CHILD_UNREQUESTED).
+ *   - What a child could have arranged to be continued by happens on the clock: CALL is sent there.
+ *     Processor time that it used before, since its inputs began to be written, is part of its
+ *     time.
  *   - Nothing is allocated, mapped or copied between the clock's start and its end, except the
  *     samples.
  *   - The clock stops when samples of the answer are in the judge's hands, not when the child says
@@ -34,14 +37,15 @@ struct child_call {
     uint32_t calls; /* native, on a GPU: only the first so many slots; 0: all */
     uint64_t noise; /* seeds what a layer itself draws */
     int64_t timeout_ms;
-    int64_t clock_ns;  /* when its clock started; 0: it starts when the child is thawed */
+    int64_t clock_ns;  /* when its clock started; 0: it starts when CALL is sent */
     int64_t inputs_ns; /* with clock_ns: when its inputs were there */
     int trace;         /* WIRE_TRACE: where it records to */
     bool stays_on_gpu; /* no mirror is wanted: the reader of the outputs looks at the samples */
 };
 
 struct child_time {
-    double ms;        /* from the clock's start to DONE, dispatch overhead included */
+    double ms;        /* from the clock's start to DONE, dispatch overhead included; and: */
+    double ahead_ms;  /* processor time that it used before, while it was stopped */
     double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "server/http/listen.h"
-#include "server/http/routes.h"
+#include "server/http/route_match.h"
 #include "server/http/target.h"
 
 #include <stdint.h>

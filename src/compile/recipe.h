@@ -31,7 +31,8 @@ struct recipe {
     struct arena arena;
 };
 
-/* ERR_MISSING: there is no compiler for it. `sandboxed`: a bundled toolchain is mounted as /usr. */
+/* ERR_MISSING: there is no compiler for it. `process`: for a compiler that runs in a sandbox, which
+ * mounts a bundled toolchain as /usr, not for one in this process. */
 NODISCARD int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
                           enum compile_kind kind, const char *architecture, bool process,
                           struct err *err);

@@ -90,19 +90,10 @@ static uint64_t weight_seed(const struct judge *judge, const struct problem *pro
 
 void session_take_problem(struct session *session, const struct problem *problem)
 {
-    const struct torch_settings *torch = torch_settings(session->job.settings);
     session->job.problem = problem;
     session->job.weight_seed = weight_seed(session->judge, problem);
     problem_largest(problem, &session->job.largest);
-    memcpy(session->job.reference_hash, problem->hash, sizeof session->job.reference_hash);
-    if (problem->format != PROBLEM_TORCH ||
-        (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER))
-        return;
-    struct hash *hash = hash_new();
-    hash_update_string(hash, problem->hash);
-    hash_update_string(hash, word_at(WORDS_IN(TORCH_PRECISIONS), torch->precision));
-    hash_update_string(hash, word_at(WORDS_IN(TORCH_COMPILE_MODES), torch->compile));
-    hash_finish(hash, session->job.reference_hash);
+    reference_key(problem, session->job.settings, session->job.reference_hash);
 }
 
 void session_cache_reference(struct session *session)

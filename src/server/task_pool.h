@@ -1,9 +1,9 @@
-/* thread_pool: threads for work that may block; started on demand up to a bound, and kept.
+/* task_pool: threads for work that may block; started on demand up to a bound, and kept.
  *
  * Work runs in the order of submission, also work that is pending when the pool closes.
  *
  * Ownership: a struct pool_task is its maker's storage, and is returned to it when `run` is
- * called. Threads: any thread may call thread_pool_submit, which never waits. */
+ * called. Threads: any thread may call task_pool_submit, which never waits. */
 #pragma once
 
 #include <stdbool.h>

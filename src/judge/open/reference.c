@@ -1,6 +1,24 @@
 #include "judge/open/reference.h"
 
+#include "judge/request/judge_settings.h"
+
+#include <string.h>
 #include <unistd.h>
+
+void reference_key(const struct problem *problem, const struct settings *settings,
+                   char key[HASH_HEX_BYTES])
+{
+    const struct torch_settings *torch = torch_settings(settings);
+    memcpy(key, problem->hash, HASH_HEX_BYTES);
+    if (problem->format != PROBLEM_TORCH ||
+        (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER))
+        return;
+    struct hash *hash = hash_new();
+    hash_update_string(hash, problem->hash);
+    hash_update_string(hash, word_at(WORDS_IN(TORCH_PRECISIONS), torch->precision));
+    hash_update_string(hash, word_at(WORDS_IN(TORCH_COMPILE_MODES), torch->compile));
+    hash_finish(hash, key);
+}
 
 void reference_close(struct reference *reference)
 {

@@ -14,6 +14,8 @@
 #include "judge/process/child.h"
 #include "judge/verdict.h"
 
+struct settings;
+
 /* How long a call takes by the reference's own clock; 0: not known yet. */
 struct reference_times {
     double call_ms;              /* as last seen */
@@ -21,7 +23,7 @@ struct reference_times {
 };
 
 struct reference {
-    char hash[HASH_HEX_BYTES]; /* struct session's; "" until it is ready to be called */
+    char hash[HASH_HEX_BYTES]; /* its reference_key; "" until it is ready to be called */
     struct child child;
     bool open, oracle;
     struct artifact artifact, oracle_artifact;   /* native */
@@ -33,5 +35,8 @@ struct reference {
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})
 
+/* Identifies a reference: the problem, and the settings that change its answer. */
+void reference_key(const struct problem *problem, const struct settings *settings,
+                   char key[HASH_HEX_BYTES]);
 /* Ends its process and frees what it has; it is REFERENCE_NONE then. */
 void reference_close(struct reference *reference);

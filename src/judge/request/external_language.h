@@ -1,4 +1,4 @@
-/* external: languages that live outside of this source, each described by a file of the
+/* external_language: languages that live outside of this source, each described by a file of the
  * configuration (setting languages.path): NAME.yaml in one of its directories.
  *
  *   key          needed  meaning

@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "server/http/http.h"
 #include "server/http/listen.h"
-#include "server/http/routes.h"
+#include "server/http/route_match.h"
 #include "server/http/target.h"
 #include "server/http/timers.h"
 #include "server/task_pool.h"

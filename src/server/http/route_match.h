@@ -1,4 +1,4 @@
-/* http_routes: finds the row for a path.
+/* route_match: finds the row for a path.
  *
  * Rows are sorted in the order in which they are tried: plain segments before ":name" before
  * "*name", at the leftmost difference of two patterns. Built before the server starts, and only

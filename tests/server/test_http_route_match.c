@@ -1,5 +1,5 @@
 #include "../support/test.h"
-#include "server/http/routes.h"
+#include "server/http/route_match.h"
 
 static void handler(void *context, struct http_request *request, struct http_response *response)
 {

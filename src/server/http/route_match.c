@@ -1,4 +1,4 @@
-#include "server/http/routes.h"
+#include "server/http/route_match.h"
 
 #include <string.h>
 

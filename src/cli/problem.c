@@ -1,7 +1,8 @@
 /* problem list, show, check. */
 #include "cli/cli.h"
 
-#include "judge/problem_audit.h"
+#include "base/clock.h"
+#include "judge/audited.h"
 #include "problem/loader.h"
 #include "problem/suite.h"
 
@@ -159,6 +160,7 @@ static json_t *check_json(const struct problem *problem, const struct problem_au
         json_put(row, "trials", json_integer(attempt->trials));
         json_put(row, "let_through", json_integer(attempt->passed));
         json_put(row, "error_in_tolerances", json_number(attempt->worst_error));
+        json_put(row, "gain", json_number(attempt->gain));
         json_array_append_new(attempts, row);
     }
     json_put(object, "problem", json_text(problem->id));
@@ -191,11 +193,10 @@ static void check_text(const struct problem *problem, const struct problem_audit
         buf_puts(out, "    the reference itself is outside the tolerance of its oracle\n");
     for (size_t i = 0; i < audit->count; i++) {
         const struct attempt *attempt = &audit->attempts[i];
-        bool through = attempt->trials > 0 && attempt->passed == attempt->trials;
-        if (through)
+        if (problem_audit_passed(attempt))
             buf_printf(out, "    %s accepted: %s (%s): errs by %.2g tolerances at most\n",
                        attempt->code, attempt->name, "in every trial", attempt->worst_error);
-        else if (verbose)
+        else if (verbose && attempt->trials > 0)
             buf_printf(out, "    %s refused in %u of %u: %s, %.3g tolerances\n", attempt->code,
                        attempt->trials - attempt->passed, attempt->trials, attempt->name,
                        attempt->worst_error);
@@ -207,7 +208,10 @@ static int check_one(const struct check *check, const struct problem *problem)
 {
     struct problem_audit audit;
     struct err err = {0};
-    int result = problem_audit_run(check->judge, problem, &audit, &err);
+    int64_t start_ns = clock_now_ns();
+    int result = problem_audit_run(check->judge, problem, NULL, &audit, &err);
+    if (result == 0)
+        audits_keep(check->judge, problem, &audit, clock_ms_since(start_ns));
     int status = result < 0                    ? cli_status(&err)
                  : problem_audit_gamed(&audit) ? EXIT_SOME_FAILED
                                                : EXIT_PASSED;

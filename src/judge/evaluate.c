@@ -273,6 +273,50 @@ static bool attempt_evaluation(struct session *session)
     return leave_device(session, alone);
 }
 
+/* Before the candidate is looked at: it is not made for its sake, and not on its time. */
+static void audit_problem(struct session *session, struct verdict *audited)
+{
+    const struct evaluation_job *job = &session->job;
+    struct err ignored;
+    const struct audit_request request = {.problem = job->problem,
+                                          .reference_hash = job->reference_hash,
+                                          .settings = job->settings,
+                                          .cancelled = job->cancelled,
+                                          .on_gpu = job->problem->format == PROBLEM_TORCH &&
+                                                    judge_torch_on_gpu(session->judge,
+                                                                       job->settings, &ignored)};
+    audits_get(session->judge, &request, audited);
+}
+
+static void copy_audit(const struct verdict_audit *audit, struct verdict *verdict)
+{
+    struct arena *arena = &verdict->arena;
+    verdict->audit = *audit;
+    verdict->audit.reason = audit->reason ? arena_strdup(arena, audit->reason) : NULL;
+    for (uint32_t i = 0; i < audit->count; i++) {
+        verdict->audit.attempts[i].code = arena_strdup(arena, audit->attempts[i].code);
+        verdict->audit.attempts[i].name = arena_strdup(arena, audit->attempts[i].name);
+    }
+}
+
+/* Setting audit.gameable. True: the verdict is made. */
+static bool refuse_gameable(struct session *session, const struct verdict *audited)
+{
+    struct verdict *verdict = session->verdict;
+    char message[512];
+    if (audited->audit.outcome != AUDIT_GAMEABLE ||
+        audit_settings(session->job.settings)->gameable != AUDIT_REFUSE)
+        return false;
+    verdict_init(verdict);
+    identify_candidate(session);
+    snprintf(message, sizeof message,
+             "problem %s can be gamed (%s: %s), and audit.gameable is refuse",
+             session->job.problem->id, audited->audit.attempts[0].code,
+             audited->audit.attempts[0].name);
+    verdict_fail(verdict, STATUS_UNSUPPORTED, "gameable", message, NULL);
+    return true;
+}
+
 /* What the stages do not account for is STAGE_OTHER. */
 static void add_other_stage(struct verdict *verdict, double whole_ms)
 {
@@ -298,8 +342,14 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->verdict = verdict;
     int64_t start_ns = clock_now_ns();
     session->job.name = log_job();
-    for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
-        verdict_deinit(verdict);
+    struct verdict audited;
+    verdict_init(&audited);
+    audit_problem(session, &audited);
+    if (!refuse_gameable(session, &audited))
+        for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
+            verdict_deinit(verdict);
+    copy_audit(&audited.audit, verdict);
+    verdict_deinit(&audited);
     add_other_stage(verdict, clock_ms_since(start_ns));
     log_set_job(session->job.name);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "compile/compile.h"
 #include "device/peaks.h"
+#include "judge/audited.h"
 #include "judge/build/scratch.h"
 #include "judge/judge.h"
 #include "judge/open/reference_cache.h"
@@ -37,6 +38,7 @@ struct judge {
     struct gpu_pool gpus;
     struct busy_time cpu_busy;
     struct reference_cache references;
+    struct audits audits;
     /* found out on the way */
     _Atomic int tracing;  /* 1: launches can be traced here; -1: they cannot; 0: unknown */
     _Atomic int sessions; /* how many were made */

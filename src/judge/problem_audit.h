@@ -3,20 +3,27 @@
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
  * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
  * Trials are those of an evaluation: every check row and the first time row (native), three draws
- * of inputs (torch).
+ * of inputs (torch). It runs on the CPU.
  *
+ *   the answer to other inputs: one that was kept, or a constant for each element
+ *   answers kept for inputs that come again: at least half of the draws repeat an earlier one
  *   zeros, constants (the answer's own mean), copies of inputs (or an inout left as it was)
+ *   zeros but for the largest sixteenth of an output: a few elements decide
  *   lower precision: floating inputs rounded to 10 bits of mantissa (TF32, half; 7 bits for half)
  *   dropped term: the last sixteenth of an axis of one input set to zero
  *   ignored: one input drawn anew, one parameter set to zero: the answer must change
  *
- * The hacks that need such a problem: H07, H10, H13 and H14 of docs/design/hacks.md.
+ * Where all outputs are single numbers, "mean" is that of another draw, and precision is not tried:
+ * an average forgives rounding, and a mean of one number is that number.
+ *
+ * The hacks that need such a problem: H04, H07, H10, H13 and H14 of docs/design/hacks.md.
  *
  * Ownership: the result is the caller's (problem_audit_deinit). Threads: any.
  */
 #pragma once
 
 #include "judge/judge.h"
+#include "judge/verdict.h"
 
 #include <stdbool.h>
 
@@ -26,6 +33,7 @@ struct attempt {
     uint32_t trials;    /* in which it applied */
     uint32_t passed;    /* of those; == trials > 0: the problem can be gamed */
     double worst_error; /* largest relative error over the trials, in tolerances */
+    double gain;        /* times as fast as the reference, if it were the answer; NaN: not known */
 };
 
 struct problem_audit {
@@ -37,10 +45,26 @@ struct problem_audit {
     uint32_t trials;
 };
 
-/* 0: read the result; negative: the reference itself fails. */
+/* How it is made; zeroed: in whole, with the judge's settings. */
+struct problem_audit_terms {
+    const struct settings *settings; /* NULL: the judge's */
+    const _Atomic int *cancelled;    /* NULL: the judge's */
+    bool brief;                      /* once an attempt was refused, it is not made again */
+    void (*opened)(void *context);   /* called when the reference has been loaded; NULL */
+    void *context;
+};
+
+/* 0: read the result; negative: the reference itself fails, or ERR_CANCELLED. `terms` may be NULL.
+ * The reference is left to the evaluation that follows. */
 NODISCARD int problem_audit_run(struct judge *judge, const struct problem *problem,
+                                const struct problem_audit_terms *terms,
                                 struct problem_audit *audit, struct err *err);
 void problem_audit_deinit(struct problem_audit *audit);
 
+/* Whether it passed wherever it applied. */
+bool problem_audit_passed(const struct attempt *attempt);
 /* Whether any attempt got through, the reference is inaccurate or unsteady. */
 bool problem_audit_gamed(const struct problem_audit *audit);
+/* The outcome, as it stands in a verdict, which keeps copies. Lower precision alone makes no
+ * problem gameable there: the work is done. */
+void problem_audit_verdict(const struct problem_audit *audit, struct verdict *verdict);

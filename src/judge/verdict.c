@@ -59,6 +59,16 @@ const char *verdict_status_meaning(enum verdict_status status)
     return status_meanings[status];
 }
 
+const char *verdict_audit_name(enum audit_outcome outcome)
+{
+    static const char *const names[] = {NULL,
+#define X(symbol, name, meaning) name,
+                                        AUDIT_OUTCOMES(X)
+#undef X
+    };
+    return names[outcome];
+}
+
 const char *verdict_stage_name(enum verdict_stage stage)
 {
     return stage_names[stage];

@@ -122,6 +122,36 @@ enum verdict_stage {
         STAGE_COUNT
 };
 
+/* X(symbol, name, meaning); AUDIT_NONE is none of them */
+#define AUDIT_OUTCOMES(X)                                                                          \
+    X(AUDIT_SOUND, "sound", "every attempt to pass without the work was refused")                  \
+    X(AUDIT_GAMEABLE, "gameable", "an attempt passes: so would a candidate that makes it")         \
+    X(AUDIT_UNKNOWN, "unknown", "the audit was not made, or not to its end: see `reason`")
+
+enum audit_outcome {
+    AUDIT_NONE,
+#define X(symbol, name, meaning) symbol,
+    AUDIT_OUTCOMES(X)
+#undef X
+};
+
+#define VERDICT_ATTEMPTS 8
+
+struct verdict_attempt {
+    const char *code; /* of the catalogue */
+    const char *name;
+    double gain; /* NaN: not known */
+};
+
+/* What is known of the problem itself (problem_audit.h), whatever the candidate is. */
+struct verdict_audit {
+    enum audit_outcome outcome; /* AUDIT_NONE: the verdict does not say */
+    const char *reason;         /* NULL */
+    double took_ms;             /* once, when it was made */
+    uint32_t count;
+    struct verdict_attempt attempts[VERDICT_ATTEMPTS]; /* that pass */
+};
+
 #define VERDICT_NOT_TIMED "not asked for" /* a timing_note */
 #define VERDICT_KILLED "killed"           /* an error class: the candidate's process, by SIGKILL */
 
@@ -129,6 +159,7 @@ struct verdict {
     struct arena arena;
     const char *id;
     const char *problem_id, *problem_format, *problem_hash;
+    struct verdict_audit audit;
     const char *candidate_path, *candidate_language;
     char candidate_hash[HASH_HEX_BYTES];
     const char *device;
@@ -176,6 +207,8 @@ void verdict_init_unjudged(struct verdict *verdict, enum verdict_status status,
 /* Whether the judge came to it. False: it was refused, cancelled or lost before that. */
 bool verdict_was_judged(const struct verdict *verdict);
 
+/* NULL for AUDIT_NONE. */
+const char *verdict_audit_name(enum audit_outcome outcome);
 const char *verdict_status_name(enum verdict_status status);
 const char *verdict_status_meaning(enum verdict_status status);
 const char *verdict_stage_name(enum verdict_stage stage);

@@ -54,6 +54,47 @@ static const struct verdict_field problem_fields[] = {
 };
 SHAPE(problem, "VerdictProblem", NULL);
 
+#define A(member) offsetof(struct verdict_attempt, member)
+
+static const struct verdict_field attempt_fields[] = {
+    ROW("code", FIELD_TEXT, 0, A(code), "of the [catalogue](../design/hacks.md): `H07`"),
+    ROW("attempt", FIELD_TEXT, 0, A(name), "what it does: `zeros`"),
+    ROW("gain", FIELD_REAL, 0, A(gain),
+        "about how many times as fast as the reference it is on a CPU; null if it is not known"),
+};
+SHAPE(attempt, "VerdictAttempt", NULL);
+
+static bool has_audit(const void *base)
+{
+    return ((const struct verdict *)base)->audit.outcome != AUDIT_NONE;
+}
+
+static json_t *write_outcome(const void *at)
+{
+    return json_text(verdict_audit_name(*(const enum audit_outcome *)at));
+}
+
+/* An outcome that this version does not have is not known. */
+static void read_outcome(struct verdict *verdict, void *at, const json_t *value)
+{
+    enum audit_outcome outcome = AUDIT_UNKNOWN;
+    while (outcome > AUDIT_NONE &&
+           strcmp(verdict_audit_name(outcome), json_string_value(value)) != 0)
+        outcome--;
+    *(enum audit_outcome *)at = outcome > AUDIT_NONE ? outcome : AUDIT_UNKNOWN;
+}
+
+static const struct verdict_field audit_fields[] = {
+    SPECIAL("outcome", FIELD_TEXT, write_outcome, read_outcome, 0, NULL, V(audit.outcome),
+            "`sound`, `gameable` or `unknown`, [below](#problem-audit)"),
+    ROW("reason", FIELD_TEXT, FIELD_NULLABLE, V(audit.reason), "why it is not known"),
+    LIST("attempts", attempt_shape, 0, NULL, V(audit.attempts), struct verdict_attempt,
+         VERDICT_ATTEMPTS, V(audit.count),
+         "those that pass; lower precision (`H13`) is among them, and makes no problem gameable"),
+    ROW("took_ms", FIELD_REAL, 0, V(audit.took_ms), "once, when the audit was made"),
+};
+SHAPE(audit, "VerdictAudit", NULL);
+
 static const struct verdict_field candidate_fields[] = {
     ROW("path", FIELD_TEXT, 0, V(candidate_path), "as it was named"),
     ROW("language", FIELD_TEXT, 0, V(candidate_language),
@@ -599,6 +640,8 @@ static const struct verdict_field verdict_fields[] = {
     OBJECT("correctness", correctness_shape, 0, 0, NULL, "its outputs against the reference's"),
     OBJECT("cases", cases_shape, 0, FIELD_OPTIONAL, has_cases, "of a `simple` problem"),
     OBJECT("timing", timing_shape, 0, FIELD_NULLABLE, has_timing, "null if nothing was timed"),
+    OBJECT("problem_audit", audit_shape, 0, FIELD_OPTIONAL, has_audit,
+           "whether the problem can be gamed; in every verdict of a candidate that was judged"),
     OBJECT("profile", profile_shape, 0, 0, NULL,
            "what ran; on a GPU, of one traced pass of `calls` calls, apart from all timing"),
     OBJECT("integrity", integrity_shape, 0, 0, NULL, "what was found"),

@@ -66,6 +66,34 @@ static const struct {
     {"loose", MAP_YAML("normal", "1.0e-1"), MAP("x[i] * x[i] + 0.5f"), "lower precision", "H13"},
     {"ignored", TWO_YAML, TWO("x[i] * x[i] + 0 * z[i]"), "ignoring `z`", "H14"},
     {"half_ignored", TWO_YAML, TWO("x[i] * x[i] + 1 + z[i] * 1e-8f"), "ignoring `z`", "H14"},
+    {"sound_scalar",
+     "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
+     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"
+     "  y: {role: out, type: f32, shape: [1]}\n  n: {role: size}\n"
+     "tolerance: {relative: 1.0e-4}\ncheck: [{n: 50}, {n: 3000}]\ntime: [{n: 4096}]\n",
+     INCLUDES "void solution(const float *x, float *y, size_t n)\n{\n    double sum = 0;\n"
+              "    for (size_t i = 0; i < n; i++)\n        sum += x[i] * x[i];\n"
+              "    y[0] = sum / n;\n}\n",
+     NULL, NULL},
+    {"known_scalar",
+     "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
+     "  x: {role: in, type: f32, shape: [n], fill: \"uniform(0.9, 1.1)\"}\n"
+     "  y: {role: out, type: f32, shape: [1]}\n  n: {role: size}\n"
+     "tolerance: {relative: 1.0e-1}\ncheck: [{n: 50}, {n: 3000}]\ntime: [{n: 4096}]\n",
+     INCLUDES "void solution(const float *x, float *y, size_t n)\n{\n    double sum = 0;\n"
+              "    for (size_t i = 0; i < n; i++)\n        sum += x[i];\n    y[0] = sum / n;\n}\n",
+     "a constant", "H10"},
+    {"constant_per_element", MAP_YAML("normal", "1.0e-5"), MAP("(float)(i % 7) + 1e-8f * x[i]"),
+     "the answer to other inputs", "H04"},
+    {"inputs_come_again", MAP_YAML("constant(3)", "1.0e-5"), MAP("x[i] * (float)(i % 5)"),
+     "answers kept for inputs that come again", "H04"},
+    {"one_element_decides",
+     "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
+     "  x: {role: in, type: f32, shape: [n], fill: normal}\n"
+     "  y: {role: out, type: f32, shape: [n]}\n  n: {role: size}\n"
+     "tolerance: {relative: 1.0e-3, scale: rms}\n"
+     "check: [{n: 50}, {n: 3000}]\ntime: [{n: 4096}]\n",
+     MAP("(x[i] + 0.5f) * (i == 7 ? 1e6f : 1)"), "output 0 zero but for its largest", "H14"},
     {"last_rows_unused",
      "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
      "  x: {role: in, type: f32, shape: [2*n], fill: normal}\n"
@@ -94,7 +122,7 @@ TEST(problems)
         struct problem_audit audit;
         struct err err = {0};
         judging_problem(&problem, judging.place, rows[i].name, rows[i].yaml, rows[i].reference);
-        if (problem_audit_run(judging.judge, &problem, &audit, &err) < 0)
+        if (problem_audit_run(judging.judge, &problem, NULL, &audit, &err) < 0)
             fail_msg("%s: %s", rows[i].name, err.text);
         const struct attempt *attempt = find(&audit, rows[i].attempt ? rows[i].attempt : "");
         assert_true(audit.deterministic);
@@ -116,19 +144,21 @@ TEST(attempts)
     struct problem problem;
     struct problem_audit audit;
     judging_problem(&problem, judging.place, "sound", TWO_YAML, TWO("x[i] * z[i] - 1"));
-    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, NULL), 0);
+    assert_int_equal(problem_audit_run(judging.judge, &problem, NULL, &audit, NULL), 0);
     static const char *const names[] = {
+        "the answer to other inputs",
         "zeros",
         "a constant (the answer's mean)",
         "output 0 a copy of `x`",
         "output 0 a copy of `z`",
+        "output 0 zero but for its largest sixteenth",
         "lower precision (inputs rounded)",
         "without the last slice of `x` along axis 0",
         "without the last slice of `z` along axis 0",
         "ignoring `x`",
         "ignoring `z`",
     };
-    assert_int_equal(audit.count, COUNT(names));
+    assert_int_equal(audit.count, COUNT(names) + 1); /* and what all trials together show */
     for (size_t i = 0; i < COUNT(names); i++) {
         int found = 0;
         for (size_t k = 0; k < audit.count; k++) {
@@ -155,7 +185,7 @@ TEST(inaccurate)
     struct problem_audit audit;
     judging_problem(&problem, judging.place, "coarse", MAP_YAML("uniform(1, 2)", "1.0e-6"),
                     MAP("(1e4f + x[i]) - 1e4f"));
-    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, NULL), 0);
+    assert_int_equal(problem_audit_run(judging.judge, &problem, NULL, &audit, NULL), 0);
     assert_true(audit.own_error > 1);
     assert_true(problem_audit_gamed(&audit));
     problem_audit_deinit(&audit);
@@ -172,7 +202,7 @@ TEST(unsteady)
                     "static float calls;\n#include <stddef.h>\n"
                     "void solution(const float *x, float *y, size_t n)\n{\n    calls += 1;\n"
                     "    for (size_t i = 0; i < n; i++) y[i] = x[i] + calls;\n}\n");
-    assert_int_equal(problem_audit_run(judging.judge, &problem, &audit, NULL), 0);
+    assert_int_equal(problem_audit_run(judging.judge, &problem, NULL, &audit, NULL), 0);
     assert_false(audit.deterministic);
     assert_true(isnan(audit.own_error));
     assert_true(problem_audit_gamed(&audit));
@@ -194,7 +224,7 @@ TEST(inout)
                     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}]\ntime: [{n: 100}]\n",
                     INCLUDES "void solution(float *y, float a, size_t n)\n{\n"
                              "    for (size_t i = 0; i < n; i++) y[i] = y[i] * a + 1;\n}\n");
-    assert_ok(problem_audit_run(judging.judge, &problem, &audit, &err), &err);
+    assert_ok(problem_audit_run(judging.judge, &problem, NULL, &audit, &err), &err);
     assert_true(audit.deterministic);
     const struct attempt *attempt = find(&audit, "");
     if (attempt || problem_audit_gamed(&audit))
@@ -222,7 +252,7 @@ TEST(broken)
         char name[32];
         snprintf(name, sizeof name, "broken_%zu", i);
         judging_problem(&problem, judging.place, name, MAP_YAML("normal", "1.0e-5"), references[i]);
-        int result = problem_audit_run(judging.judge, &problem, &audit, &err);
+        int result = problem_audit_run(judging.judge, &problem, NULL, &audit, &err);
         if (result != ERR_INPUT || !strstr(err.text, name))
             fail_msg("%s: %s: %s", name, err_name(result), err.text);
         problem_audit_deinit(&audit);

@@ -102,7 +102,9 @@ def test_check_as_json(warpgym):
     assert found["deterministic"] is True and 0 <= found["own_error_in_tolerances"] <= 1
     assert len(found["attempts"]) > 3
     for attempt in found["attempts"]:
-        assert set(attempt) == {"attempt", "code", "trials", "let_through", "error_in_tolerances"}
+        assert set(attempt) == {
+            *("attempt", "code", "trials", "let_through", "error_in_tolerances", "gain"),
+        }
         assert attempt["let_through"] < attempt["trials"]
 
 

@@ -109,6 +109,19 @@ class VerdictProfile(VerdictProfileNeeded, total=False):
     text: str
 
 
+class VerdictAttempt(TypedDict):
+    code: str
+    attempt: str
+    gain: float | None
+
+
+class VerdictAudit(TypedDict):
+    outcome: str
+    reason: str | None
+    attempts: list[VerdictAttempt]
+    took_ms: float | None
+
+
 class VerdictTimedCase(TypedDict):
     sizes: str | None
     candidate: VerdictSummary
@@ -216,4 +229,5 @@ class VerdictNeeded(TypedDict):
 
 class Verdict(VerdictNeeded, total=False):
     cases: VerdictCases
+    problem_audit: VerdictAudit
     build: VerdictBuild

@@ -69,12 +69,17 @@ static void add_time(struct table *table, double ms)
         table_cell(table, STYLE_NONE, "%.3f ms", ms);
 }
 
-/* The most important fact for a person. */
-static const char *remark_of(const struct verdict *verdict)
+/* The most important fact for a person; `text` is where it may be composed. */
+static const char *remark_of(const struct verdict *verdict, char *text, size_t bytes)
 {
     const struct finding *warning = verdict->warning_count > 0 ? &verdict->warnings[0] : NULL;
     if (verdict->error_class)
         return verdict->error_message ? verdict->error_message : "";
+    if (verdict->audit.outcome == AUDIT_GAMEABLE && verdict->audit.count > 0) {
+        const struct verdict_attempt *attempt = &verdict->audit.attempts[0];
+        snprintf(text, bytes, "the problem can be gamed: %s (%s)", attempt->name, attempt->code);
+        return text;
+    }
     if (!verdict->timing_meaningful && verdict->timing_note && *verdict->timing_note)
         return verdict->timing_note;
     return warning && strcmp(warning->code, "H41") != 0 ? warning->evidence : "";
@@ -98,6 +103,7 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     bool passed = verdict->status == STATUS_PASSED;
     const char *name = verdict->candidate_path;
     size_t length = strlen(name);
+    char remark[256];
     table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
     table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
                length > 44 ? name + length - 43 : name);
@@ -107,7 +113,7 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     else
         for (int i = 0; i < 3; i++)
             table_cell(table, STYLE_FAINT, "-");
-    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict));
+    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict, remark, sizeof remark));
 }
 
 static void write_out(struct eval_report *report, const struct buf *line)

@@ -136,6 +136,7 @@ void reward_facts_read(const struct verdict *verdict, const struct parsed *parse
     facts->completed = completions[verdict->status] == COMPLETED;
     facts->cheated = verdict->status == STATUS_VIOLATION;
     facts->compiled = verdict->compiled;
+    facts->gameable = verdict->audit.outcome == AUDIT_GAMEABLE;
     facts->correct = verdict->correct && !facts->cheated;
     /* A candidate that the judge could call has an entry point, whatever it looks like. */
     facts->format_ok |= facts->correct || !parsed;
@@ -169,6 +170,11 @@ static bool is_flag(size_t i)
     return i == FIELD_partial_correctness || i == FIELD_gate_on_correctness;
 }
 
+static bool is_share(size_t i)
+{
+    return i == FIELD_gameable_factor;
+}
+
 static bool is_weight(size_t i)
 {
     static const char ending[] = "_weight";
@@ -190,6 +196,9 @@ static int read_field(const json_t *value, size_t i, struct reward_config *confi
         return result;
     if (is_flag(i) && *field != 0 && *field != 1)
         return err_set(err, ERR_INPUT, "'%s' must be 0 or 1, not %g", fields[i].name, *field);
+    if (is_share(i) && !(*field >= 0 && *field <= 1))
+        return err_set(err, ERR_INPUT, "'%s' must be between 0 and 1, not %g", fields[i].name,
+                       *field);
     if (fabs(*field) > FIELD_MOST)
         return err_set(err, ERR_INPUT, "'%s' is %g; its magnitude must be %g at most",
                        fields[i].name, *field, FIELD_MOST);
@@ -333,6 +342,8 @@ void reward_compute(const struct reward_config *config, const struct reward_fact
     if (!facts->excluded)
         reward->total = sums ? total_sum(config, facts, reward)
                              : total_drkernel(config, facts, reward);
+    if (facts->gameable && reward->total > 0)
+        reward->total *= config->gameable_factor;
 }
 
 void reward_returns(const double *rewards, const bool *excluded, size_t count, double gamma,

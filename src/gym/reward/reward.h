@@ -30,6 +30,7 @@ struct reward_facts {
     bool completed; /* KernelGYM's term: it loaded, kept to its time and broke no rule */
     bool cheated;   /* a violation */
     bool excluded;  /* it says nothing about the candidate */
+    bool gameable;  /* so may the problem be solved without the work (problem_audit) */
     int64_t tests_passed, tests_total;
     double speedup;  /* reference / candidate; NaN: not measured */
     double coverage; /* 0 to 1, by the configured measure; NaN: unknown */
@@ -70,6 +71,7 @@ void reward_facts_read(const struct verdict *verdict, const struct parsed *parse
     X(thinking_soft_max, 2000)                                                                     \
     X(thinking_hard_max, 4000)                                                                     \
     X(thinking_floor, 0.7)                                                                         \
+    X(gameable_factor, 1)                                                                          \
     X(partial_correctness, 0)                                                                      \
     X(gate_on_correctness, 1)
 

@@ -43,8 +43,9 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
 /* What no GPU is needed to find out, and what the judge says of it. */
 static const char *const sentences[FAILED_COUNT] = {
     [FAILED_NO_GPU] = "it needs CUDA, and this machine has no GPU",
-    [FAILED_NO_COMPILER] = "torch.compile makes C++ of this, and a candidate may start no "
-                           "compiler: on a GPU it makes Triton",
+    [FAILED_NO_COMPILER] = ("torch.compile makes C++ of this, and a candidate may start no "
+                            "compiler: on a GPU it makes "
+                            "Triton"),
 };
 
 /* Whether such a child can be right about it, at this moment. A candidate's code runs in the

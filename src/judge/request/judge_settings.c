@@ -52,6 +52,18 @@ static const struct setting_row check_rows[] = {
 SETTING_SECTION(check, check_rows);
 
 #undef SECTION
+#define SECTION audit
+static const struct setting_row audit_rows[] = {
+    SETTING_DURATION(budget_ms, "3s", 0, DAY_MS,
+                     "Time for the audit of a problem, once, when it is first judged "
+                     "(docs/guide/problems.md); 0: no audit"),
+    SETTING_WORD(gameable, "warn", WORDS_IN(AUDIT_ACTIONS),
+                 "What becomes of candidates for a problem that can be gamed: warn: they are "
+                 "judged, and their verdicts say so; refuse: they are `unsupported`"),
+};
+SETTING_SECTION(audit, audit_rows);
+
+#undef SECTION
 #define SECTION timing
 static const struct setting_row timing_rows[] = {
     SETTING_FLOAT(target, "0.05", 0.0001, 1,

@@ -28,6 +28,15 @@ struct check_settings {
 };
 SETTINGS_OF(check)
 
+#define AUDIT_ACTIONS(X) X(AUDIT_WARN, "warn") X(AUDIT_REFUSE, "refuse")
+enum audit_action { WORD_SYMBOLS(AUDIT_ACTIONS) };
+
+struct audit_settings {
+    int64_t budget_ms;
+    enum audit_action gameable;
+};
+SETTINGS_OF(audit)
+
 struct timing_settings {
     double target, gpu_target;
     int64_t budget_ms, gpu_budget_ms;

@@ -1,0 +1,336 @@
+#include "judge/audited.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "compile/cache.h"
+#include "judge/judge_internal.h"
+#include "judge/request/judge_settings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AUDIT_VERSION 1 /* of what is attempted, and of the text that is kept */
+#define TICK_MS 50
+
+void audits_init(struct audits *audits)
+{
+    pthread_mutex_init(&audits->lock, NULL);
+    pthread_cond_init(&audits->ended, NULL);
+}
+
+void audits_deinit(struct audits *audits)
+{
+    for (size_t i = 0; i < AUDITED_MOST; i++)
+        mem_free(audits->kept[i].text);
+    pthread_cond_destroy(&audits->ended);
+    pthread_mutex_destroy(&audits->lock);
+}
+
+/* budget_ms 0: of an audit that was made to its end. */
+static void make_key(const char *reference_hash, int64_t budget_ms, char key[HASH_HEX_BYTES])
+{
+    uint64_t numbers[] = {AUDIT_VERSION, (uint64_t)budget_ms};
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "problem audit");
+    hash_update(hash, numbers, sizeof numbers);
+    hash_update_string(hash, reference_hash);
+    hash_finish(hash, key);
+}
+
+/* --- as text -----------------------------------------------------------------------------------*/
+
+static char *audit_text(const struct verdict *verdict)
+{
+    json_t *json = verdict_json_at(verdict, "problem_audit");
+    char *text = json_dumps(json, JSON_COMPACT);
+    char *copy = mem_strdup(text ? text : "{}");
+    free(text);
+    json_decref(json);
+    return copy;
+}
+
+static int read_attempt(const json_t *row, struct verdict *verdict, struct err *err)
+{
+    struct verdict_attempt *attempt = &verdict->audit.attempts[verdict->audit.count];
+    const char *code = NULL;
+    const char *name = NULL;
+    *attempt = (struct verdict_attempt){.gain = NAN};
+    int result = json_get_string(row, "code", &code, err);
+    if (result == 0)
+        result = json_get_string(row, "attempt", &name, err);
+    if (result < 0)
+        return result;
+    attempt->code = arena_strdup(&verdict->arena, code);
+    attempt->name = arena_strdup(&verdict->arena, name);
+    if (json_is_number(json_object_get(row, "gain")))
+        attempt->gain = json_number_value(json_object_get(row, "gain"));
+    verdict->audit.count++;
+    return 0;
+}
+
+/* False: it is no such text. */
+static bool take_text(const char *text, struct verdict *verdict)
+{
+    struct verdict_audit *audit = &verdict->audit;
+    const char *outcome = NULL;
+    const char *reason = NULL;
+    json_t *object = NULL;
+    json_t *attempts = NULL;
+    struct err err;
+    int result = json_parse("audit", text, strlen(text), &object, &err);
+    *audit = (struct verdict_audit){0};
+    if (result == 0)
+        result = json_get_string(object, "outcome", &outcome, &err);
+    if (result == 0)
+        result = json_get_array(object, "attempts", &attempts, &err);
+    if (result == 0)
+        result = json_get_double(object, "took_ms", &audit->took_ms, &err);
+    if (result == 0)
+        result = json_find_string(object, "reason", &reason, &err);
+    for (size_t i = 0; result == 0 && i < json_array_size(attempts) && i < VERDICT_ATTEMPTS; i++)
+        result = read_attempt(json_array_get(attempts, i), verdict, &err);
+    for (enum audit_outcome i = AUDIT_SOUND; result == 0 && i <= AUDIT_UNKNOWN; i++)
+        if (strcmp(verdict_audit_name(i), outcome) == 0)
+            audit->outcome = i;
+    audit->reason = result == 0 && reason ? arena_strdup(&verdict->arena, reason) : NULL;
+    json_decref(object);
+    return result == 0 && audit->outcome != AUDIT_NONE;
+}
+
+/* --- on disk -----------------------------------------------------------------------------------*/
+
+static const char *cache_of(const struct judge *judge)
+{
+    return cache_settings(judge->options.settings)->max_bytes > 0 ? judge->installation.cache
+                                                                  : NULL;
+}
+
+static char *load_text(const struct judge *judge, const char key[HASH_HEX_BYTES])
+{
+    struct cache_entry entry;
+    const char *directory = cache_of(judge);
+    if (!directory || !cache_get(directory, key, &entry))
+        return NULL;
+    mem_free(entry.path);
+    return entry.diagnostics;
+}
+
+static void store_text(const struct judge *judge, const char key[HASH_HEX_BYTES], const char *text)
+{
+    struct err err;
+    char *path = NULL;
+    const char *directory = cache_of(judge);
+    if (directory && cache_put(directory, key, -1, text, &path, &err) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "the audit is not kept: %s", err.text);
+    mem_free(path);
+}
+
+/* --- making one --------------------------------------------------------------------------------*/
+
+/* Ends an audit when its time is over: children look at `stop`, as they do for a cancellation. */
+struct bound {
+    _Atomic int stop;
+    int64_t left_ms;
+    const _Atomic int *cancelled;
+    pthread_t thread;
+    bool begun, over, ended;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static void *watch_bound(void *argument)
+{
+    struct bound *bound = argument;
+    int64_t end_ns = clock_now_ns() + bound->left_ms * 1000000;
+    pthread_mutex_lock(&bound->lock);
+    while (!bound->ended && !bound->stop) {
+        struct timespec until = clock_in_ms(TICK_MS);
+        pthread_cond_timedwait(&bound->wake, &bound->lock, &until);
+        bound->over = clock_now_ns() >= end_ns;
+        if (bound->over || (bound->cancelled && *bound->cancelled))
+            bound->stop = 1;
+    }
+    pthread_mutex_unlock(&bound->lock);
+    return NULL;
+}
+
+static void begin_bound(void *context)
+{
+    struct bound *bound = context;
+    bound->begun = bound->begun || pthread_create(&bound->thread, NULL, watch_bound, bound) == 0;
+}
+
+static void end_bound(struct bound *bound)
+{
+    pthread_mutex_lock(&bound->lock);
+    bound->ended = true;
+    pthread_cond_signal(&bound->wake);
+    pthread_mutex_unlock(&bound->lock);
+    if (bound->begun)
+        pthread_join(bound->thread, NULL);
+    pthread_cond_destroy(&bound->wake);
+    pthread_mutex_destroy(&bound->lock);
+}
+
+/* True: the outcome is worth keeping on disk. */
+static bool make_audit(struct judge *judge, const struct audit_request *request,
+                       struct verdict *verdict, bool *whole)
+{
+    struct problem_audit audit;
+    struct err err;
+    int64_t start_ns = clock_now_ns();
+    struct bound bound = {.left_ms = audit_settings(request->settings)->budget_ms,
+                          .cancelled = request->cancelled};
+    struct problem_audit_terms terms = {.settings = request->settings,
+                                        .cancelled = &bound.stop,
+                                        .brief = true,
+                                        .opened = begin_bound,
+                                        .context = &bound};
+    pthread_mutex_init(&bound.lock, NULL);
+    pthread_cond_init(&bound.wake, NULL);
+    if (request->on_gpu) /* else loading the reference is not lost: the evaluation takes it over */
+        begin_bound(&bound);
+    int result = problem_audit_run(judge, request->problem, &terms, &audit, &err);
+    end_bound(&bound);
+    *whole = result == 0;
+    verdict->audit.outcome = AUDIT_UNKNOWN;
+    if (result == 0)
+        problem_audit_verdict(&audit, verdict);
+    else if (bound.over)
+        verdict->audit.reason = arena_printf(
+            &verdict->arena,
+            "the audit takes longer than %lld ms (audit.budget_ms); `warpgym problem check` makes "
+            "it in whole",
+            (long long)bound.left_ms);
+    else
+        verdict->audit.reason = arena_printf(&verdict->arena, "the audit failed: %.500s", err.text);
+    verdict->audit.took_ms = clock_ms_since(start_ns);
+    problem_audit_deinit(&audit);
+    return result == 0 || bound.over;
+}
+
+/* --- once --------------------------------------------------------------------------------------*/
+
+static struct audited *find_kept(struct audits *audits, const char *key)
+{
+    for (size_t i = 0; i < AUDITED_MOST; i++)
+        if (strcmp(audits->kept[i].key, key) == 0)
+            return &audits->kept[i];
+    return NULL;
+}
+
+/* With the lock: a place for a session that begins; NULL: all are taken by others. */
+static struct audited *take_place(struct audits *audits, const char key[HASH_HEX_BYTES])
+{
+    for (size_t i = 0; i < AUDITED_MOST; i++) {
+        struct audited *place = &audits->kept[audits->next++ % AUDITED_MOST];
+        if (place->key[0] && !place->text)
+            continue;
+        mem_free(place->text);
+        *place = (struct audited){0};
+        memcpy(place->key, key, HASH_HEX_BYTES);
+        return place;
+    }
+    return NULL;
+}
+
+/* True: it is known now. False: the caller is to find out, and *place is its own until give_place;
+ * NULL: it is for the caller alone. */
+static bool await_audit(struct audits *audits, const char key[HASH_HEX_BYTES],
+                        const struct audit_request *request, struct verdict *verdict,
+                        struct audited **place)
+{
+    bool known = false;
+    bool cancelled = false;
+    *place = NULL;
+    pthread_mutex_lock(&audits->lock);
+    struct audited *kept = find_kept(audits, key);
+    while (kept && !kept->text && !cancelled) {
+        struct timespec until = clock_in_ms(TICK_MS);
+        pthread_cond_timedwait(&audits->ended, &audits->lock, &until);
+        cancelled = request->cancelled && *request->cancelled;
+        kept = find_kept(audits, key);
+    }
+    known = cancelled || (kept && take_text(kept->text, verdict));
+    if (cancelled)
+        verdict->audit = (struct verdict_audit){.outcome = AUDIT_UNKNOWN, .reason = "cancelled"};
+    if (!known && !kept)
+        *place = take_place(audits, key);
+    pthread_mutex_unlock(&audits->lock);
+    return known;
+}
+
+static void give_place(struct audits *audits, struct audited *place, char *text)
+{
+    pthread_mutex_lock(&audits->lock);
+    if (text)
+        place->text = text;
+    else
+        place->key[0] = '\0';
+    pthread_cond_broadcast(&audits->ended);
+    pthread_mutex_unlock(&audits->lock);
+}
+
+static bool load_audit(struct judge *judge, const char *key, struct verdict *verdict)
+{
+    char *text = load_text(judge, key);
+    bool found = text && take_text(text, verdict);
+    mem_free(text);
+    return found;
+}
+
+static void find_audit(struct judge *judge, const struct audit_request *request,
+                       struct verdict *verdict)
+{
+    char whole_key[HASH_HEX_BYTES];
+    char brief_key[HASH_HEX_BYTES];
+    bool whole;
+    make_key(request->reference_hash, 0, whole_key);
+    make_key(request->reference_hash, audit_settings(request->settings)->budget_ms, brief_key);
+    if (load_audit(judge, whole_key, verdict) || load_audit(judge, brief_key, verdict) ||
+        !make_audit(judge, request, verdict, &whole))
+        return;
+    char *text = audit_text(verdict);
+    store_text(judge, whole ? whole_key : brief_key, text);
+    mem_free(text);
+}
+
+void audits_get(struct judge *judge, const struct audit_request *request, struct verdict *verdict)
+{
+    char key[HASH_HEX_BYTES];
+    struct audited *place;
+    int64_t budget_ms = audit_settings(request->settings)->budget_ms;
+    verdict->audit = (struct verdict_audit){.outcome = AUDIT_UNKNOWN};
+    if (request->problem->cases_from)
+        verdict->audit.reason = "it has cases, and no reference";
+    else if (budget_ms == 0)
+        verdict->audit.reason = "audit.budget_ms is 0";
+    if (verdict->audit.reason)
+        return;
+    make_key(request->reference_hash, budget_ms, key);
+    if (await_audit(&judge->audits, key, request, verdict, &place))
+        return;
+    find_audit(judge, request, verdict);
+    bool cancelled = request->cancelled && *request->cancelled;
+    if (place)
+        give_place(&judge->audits, place, cancelled ? NULL : audit_text(verdict));
+}
+
+void audits_keep(struct judge *judge, const struct problem *problem,
+                 const struct problem_audit *audit, double took_ms)
+{
+    char hash[HASH_HEX_BYTES];
+    char key[HASH_HEX_BYTES];
+    struct verdict verdict;
+    verdict_init(&verdict);
+    problem_audit_verdict(audit, &verdict);
+    verdict.audit.took_ms = took_ms;
+    char *text = audit_text(&verdict);
+    reference_key(problem, judge->options.settings, hash);
+    make_key(hash, 0, key);
+    store_text(judge, key, text);
+    mem_free(text);
+    verdict_deinit(&verdict);
+}

@@ -1,0 +1,42 @@
+/* problem_attempts: one trial of a problem's audit, and the false answers that it tries.
+ *
+ * A trial draws inputs, learns the true answer from the reference, and judges each attempt as the
+ * answer of a candidate would be. problem_audit.h has the list of attempts.
+ *
+ * Ownership: a probe is the caller's storage; probe_deinit frees what trials left in it. Threads:
+ * the session's. Errors: 0 or -1, with the session's fault saying why.
+ */
+#pragma once
+
+#include "judge/problem_audit.h"
+#include "judge/session_internal.h"
+
+struct probe {
+    /* the caller's */
+    struct session *session;
+    struct trials trials;
+    struct problem_audit *audit;
+    struct trial trial;
+    int64_t shapes[LIMIT_ARGUMENTS][LIMIT_DIMENSIONS];
+    uint32_t dimensions[LIMIT_ARGUMENTS];
+    uint32_t parameters; /* torch */
+    bool brief;          /* an attempt that was refused once is not made again */
+    /* of the trial at hand */
+    char *inputs;  /* the slot as it was filled */
+    char *other;   /* the same of another draw */
+    char *attempt; /* a false answer to one output */
+    size_t attempt_bytes;
+    struct tensor truth[WIRE_OUTPUTS]; /* owned copies */
+    double other_value[WIRE_OUTPUTS];  /* the other draw's answer, where it is one number */
+    uint32_t outputs;
+    double reference_ms;
+    /* of all trials */
+    char (*draws)[HASH_HEX_BYTES]; /* of the inputs of each draw */
+    uint32_t draw_count, draws_repeated;
+};
+
+/* Adds an attempt's trial to the audit; the name is a copy. */
+NODISCARD int probe_run(struct probe *probe);
+/* What only all trials together show. */
+void probe_finish(struct probe *probe);
+void probe_deinit(struct probe *probe);

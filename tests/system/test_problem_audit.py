@@ -1,0 +1,157 @@
+"""The audit of a problem: made once, when it is first judged; its outcome is in every verdict."""
+
+import json
+import time
+
+import pytest
+from support import PASSED, SOME_FAILED, fast, write
+
+torch = pytest.importorskip("torch")
+
+HEAD = """import torch
+
+
+class {name}(torch.nn.Module):
+    def forward(self, x):
+        {body}
+"""
+INPUTS = """
+
+def get_inputs():
+    {inputs}
+
+
+def get_init_inputs():
+    return []
+"""
+SEEDED = "g = torch.Generator().manual_seed({seed}); return [torch.randn(64, 32, generator=g)]"
+DRAWN, POSITIVE = "return [torch.randn(64, 32)]", "return [torch.rand(64, 32)]"
+AGAIN = "answers kept for inputs that come again"
+OTHER = "the answer to other inputs"
+COPY = "output 0 a copy of input 0"
+
+# name: (inputs, what the problem returns, an answer without the work, its code; None: none passes)
+PROBLEMS = {
+    "fixed": (SEEDED.format(seed=0), "torch.tanh(x) * 2", OTHER, "H04"),
+    "two_in_turn": (
+        SEEDED.format(seed="int(torch.randint(2, (1,)))"), "torch.tanh(x) * 2", AGAIN, "H04",
+    ),
+    "positive_relu": (POSITIVE, "torch.relu(x)", COPY, "H07"),
+    "nothing": (POSITIVE, "torch.relu(-x)", "zeros", "H07"),
+    "view": ("return [torch.randn(64, 4, 8)]", "x.flatten(1)", COPY, "H07"),
+    "known_mean": (POSITIVE, "x.mean() + 1000", OTHER, "H04"),
+    "loss": (DRAWN, "(x * x).mean()", None, None),
+    "softmax": (DRAWN, "torch.softmax(x, 1)", None, None),
+    "complex": ("return [torch.randn(9, 8) + 0j]", "torch.fft.fft(x)", None, None),
+}  # fmt: skip
+
+
+def module(name, inputs, body):
+    return HEAD.format(name=name, body=f"return {body}") + INPUTS.format(inputs=inputs)
+
+
+def put(folder, name):
+    inputs, body, *_ = PROBLEMS[name]
+    write(folder / f"{name}.py", module("Model", inputs, body))
+    return write(folder / f"{name}_answer.py", module("ModelNew", inputs, body))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_outcome_is_in_the_verdict(warpgym, tmp_path, name):
+    answer = put(tmp_path, name)
+    verdict = warpgym.eval("--no-timing", "-p", f"{name}.py", answer, expect=PASSED).verdict
+    audit = verdict["problem_audit"]
+    *_, attempt, code = PROBLEMS[name]
+    worthless = [one for one in audit["attempts"] if one["code"] != "H13"]
+    assert audit["outcome"] == ("gameable" if attempt else "sound"), audit
+    assert audit["reason"] is None and audit["took_ms"] > 0
+    assert bool(worthless) == bool(attempt)
+    if attempt:
+        assert (code, attempt) in [(one["code"], one["attempt"]) for one in worthless]
+        gains = [one["gain"] for one in worthless if one["gain"] is not None]
+        assert all(gain > 0 for gain in gains)
+
+
+def test_table_says_it(warpgym, tmp_path):
+    answer = put(tmp_path, "positive_relu")
+    run = warpgym("eval", "--no-timing", "-p", "positive_relu.py", answer)
+    assert run.status == PASSED
+    assert "the problem can be gamed: output 0 a copy of input 0 (H07)" in run.out
+
+
+def test_it_is_made_once(tmp_path, warpgym):
+    """Of the second process it is what the first one found, its time included."""
+    warpgym.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache of its own")
+    answer = put(tmp_path, "softmax")
+    first, second = (
+        warpgym.eval("--no-timing", "-p", "softmax.py", answer, expect=PASSED).verdict
+        for _ in range(2)
+    )
+    assert first["problem_audit"] == second["problem_audit"]
+    assert first["problem_audit"]["outcome"] == "sound"
+    write(tmp_path / "softmax.py", (tmp_path / "softmax.py").read_text() + "# another problem\n")
+    third = warpgym.eval("--no-timing", "-p", "softmax.py", answer, expect=PASSED).verdict
+    assert third["problem_audit"]["took_ms"] != first["problem_audit"]["took_ms"]
+
+
+def test_candidates_of_one_problem_share_it(tmp_path, warpgym):
+    warpgym.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache of its own")
+    answer = put(tmp_path, "loss")
+    copies = [write(tmp_path / f"{i}.py", answer.read_text() + f"# {i}\n") for i in range(4)]
+    run = warpgym.eval("--no-timing", "-j", "4", "-p", "loss.py", *copies, expect=PASSED)
+    assert len({json.dumps(verdict["problem_audit"]) for verdict in run.verdicts}) == 1
+
+
+def test_off(warpgym, tmp_path):
+    answer = put(tmp_path, "nothing")
+    run = warpgym.eval(
+        "--no-timing", "--set", "audit.budget_ms=0", "-p", "nothing.py", answer, expect=PASSED
+    )
+    audit = run.verdict["problem_audit"]
+    assert audit["outcome"] == "unknown" and audit["reason"] == "audit.budget_ms is 0"
+
+
+SLOW = "import time; time.sleep(0.3)\n        return x * 2"
+
+
+def test_budget(warpgym, tmp_path):
+    """A slow problem is judged all the same; problem check makes the whole audit, which counts from
+    then on."""
+    warpgym.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache of its own")
+    inputs = INPUTS.format(inputs="return [torch.rand(8, 8)]")
+    write(tmp_path / "slow.py", HEAD.format(name="Model", body=SLOW) + inputs)
+    answer = write(tmp_path / "answer.py", module("ModelNew", "return []", "x * 2"))
+    options = ("--no-timing", "--set", "audit.budget_ms=400ms", "-p", "slow.py", answer)
+    audit = warpgym.eval(*options, expect=PASSED).verdict["problem_audit"]
+    assert audit["outcome"] == "unknown" and "longer than 400 ms" in audit["reason"]
+    start = time.monotonic()
+    assert warpgym("problem", "check", "slow.py").status in (PASSED, SOME_FAILED)
+    whole_s = time.monotonic() - start
+    audit = warpgym.eval(*options, expect=PASSED).verdict["problem_audit"]
+    assert audit["outcome"] == "sound" and audit["reason"] is None, audit
+    assert 1000 < audit["took_ms"] < whole_s * 1000
+
+
+def test_refused(warpgym, tmp_path):
+    answer = put(tmp_path, "view")
+    options = ("--no-timing", "--set", "audit.gameable=refuse")
+    verdict = warpgym.eval(*options, "-p", "view.py", answer, expect=SOME_FAILED).verdict
+    assert verdict["status"] == "unsupported" and verdict["error"]["class"] == "gameable"
+    assert "H07: output 0 a copy of input 0" in verdict["error"]["message"]
+    assert verdict["problem_audit"]["outcome"] == "gameable"
+    answer = put(tmp_path, "loss")
+    assert warpgym.eval(*options, "-p", "loss.py", answer).verdict["status"] == "passed"
+
+
+def test_native(warpgym):
+    verdict = warpgym.eval("--no-timing", "-p", "softmax", fast("softmax"), expect=PASSED).verdict
+    assert verdict["problem_audit"]["outcome"] == "sound"
+
+
+def test_broken_reference(warpgym, tmp_path):
+    write(tmp_path / "broken.py", module("Model", "return [torch.rand(3)]", "x + y"))
+    answer = write(tmp_path / "answer.py", module("ModelNew", "return []", "x"))
+    verdict = warpgym.eval("--no-timing", "-p", "broken.py", answer).verdict
+    assert verdict["status"] == "infrastructure_error"
+    audit = verdict["problem_audit"]
+    assert audit["outcome"] == "unknown" and "the audit failed" in audit["reason"]

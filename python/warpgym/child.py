@@ -17,7 +17,7 @@ import traceback
 
 import torch
 
-from . import cases, extension, gpu, structure, triton_build, wire
+from . import calls, cases, extension, gpu, structure, triton_build, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -105,9 +105,11 @@ def _shift(tensor):
 class Child:
     """State of one sandboxed process."""
 
-    def __init__(self, channel, open_gpu=None):
+    def __init__(self, channel, open_gpu=None, library=None):
         self.channel = channel
         self.open_gpu = open_gpu
+        self.library = library
+        self.calls = None  # made before anything of a candidate's runs
         self.device = gpu.Cpu()
         self.precision = None
         self.compile_mode = ""
@@ -122,6 +124,7 @@ class Child:
         self.module = None
         self.memory = None
         self.outputs = None
+        self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
         self.seeded = None  # with what, for the next call
 
@@ -135,6 +138,10 @@ class Child:
             os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(queues)
             os.environ["CUDA_DEVICE_MAX_COPY_CONNECTIONS"] = "1"
             self.device = self.open_gpu(self.channel.socket.fileno())
+
+    def prepare_calls(self):
+        if self.library:
+            self.calls = calls.Calls(self.library, self.channel.socket.fileno(), self.device)
 
     def _place(self, value):
         """On the device, at the precision asked for."""
@@ -367,7 +374,7 @@ class Child:
     def map(self, message, descriptors):
         _, slots = wire.HEAD.unpack_from(message)
         count, self.cases, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
-        self.inputs = self.tensors = self.outputs = None
+        self.inputs = self.arguments = self.tensors = self.outputs = None
         if descriptors:
             self._map_memory(message, descriptors)
         at = wire.HEAD.size + wire.LAYOUT_HEAD.size
@@ -393,6 +400,7 @@ class Child:
         if self.cases:
             described = {"list": described["list"][: self.cases]}
         self.inputs = [structure.put_together(described, tensors) for tensors in self.tensors]
+        self.arguments = tuple(tuple(inputs) for inputs in self.inputs)
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
     def fill(self, shift, seed):
@@ -426,9 +434,22 @@ class Child:
         return self.model
 
     def wake(self, noise):
+        """All that a call needs beside its inputs; then the call itself, if it comes next."""
+        self.outputs = None
         self.device.stretch()
         self._seed(noise)
         self.seeded = noise
+        if not self.calls:
+            self.channel.send(wire.HEAD.pack(wire.AWAKE, 0))
+            return
+        outputs = self.calls.wait(self.model, self.arguments, self._plain, noise)
+        if outputs is not None:
+            self.outputs = outputs
+            self.seeded = None
+
+    def _plain(self, answers):
+        outputs = self._hold(answers)
+        return outputs, b"".join(self.describe(outputs))
 
     @staticmethod
     def _seed(noise):
@@ -546,10 +567,10 @@ class ablated:
         setattr(self.owner, self.name, self.kept)
 
 
-def serve(channel, layers, lock, open_gpu=None):
+def serve(channel, layers, lock, open_gpu=None, library=None):
     """Serves one judge until the channel closes. `lock` closes the sandbox, once, and returns its
-    layers; `open_gpu` opens a GPU behind it."""
-    child = Child(channel, open_gpu)
+    layers; `open_gpu` opens a GPU behind it; `library` is build/libwarpgym_child.so."""
+    child = Child(channel, open_gpu, library)
     child.layers = layers
     unready = None
     stage = wire.FAILED_LOAD
@@ -565,8 +586,8 @@ def serve(channel, layers, lock, open_gpu=None):
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
                     child.call(mode, noise, descriptors)
                 elif kind == wire.WAKE:
+                    stage = wire.FAILED_RUN
                     child.wake(wire.WAKE_BODY.unpack_from(message)[2])
-                    channel.send(wire.HEAD.pack(wire.AWAKE, 0))
                 elif kind == wire.FILL:
                     child.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:
@@ -594,6 +615,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     child.compile_mode = mode.rstrip(b"\0").decode()
                     child.entry_point = name.rstrip(b"\0").decode()
                     child.warm(uuid, queues)
+                    child.prepare_calls()
                     torch.manual_seed(seed)
                     if role == wire.CASES:
                         child.open_cases(texts[0], simple == wire.COMPARED)

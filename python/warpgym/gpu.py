@@ -8,6 +8,7 @@ into it, which is on the candidate's time.
 
 import contextlib
 import ctypes
+import functools
 import os
 
 import torch
@@ -16,6 +17,15 @@ from . import structure
 
 TEXT_BYTES = 1024
 STRETCHES = 5
+
+
+def _stretch(device):
+    """What a call needs of Python and PyTorch comes into the caches: a candidate has slept, where
+    the reference has just made inputs, which was worth 50 µs on a GPU, and 100 on a CPU."""
+    for seed in range(STRETCHES):
+        torch.manual_seed(seed)
+        some = torch.rand(32, 32, device=device)
+        some.copy_(torch.softmax(torch.relu(some) + some, dim=1))
 
 
 class Unavailable(Exception):
@@ -37,7 +47,10 @@ class Cpu:
         return tensor.contiguous()
 
     def stretch(self):
-        pass
+        _stretch(self.name)
+
+    def steps(self):
+        return None
 
 
 class _Raw:
@@ -181,13 +194,19 @@ class Gpu:
         self.synchronize()
 
     def stretch(self):
-        """What a call needs of Python and PyTorch comes into the caches: a candidate has slept,
-        where the reference has just made inputs, which was worth 50 µs."""
-        for seed in range(STRETCHES):
-            torch.manual_seed(seed)
-            some = torch.rand(32, 32, device=self.name)
-            some.copy_(torch.softmax(torch.relu(some) + some, dim=1))
+        _stretch(self.name)
         self.wake()
+
+    def steps(self):
+        """In the order of enum python_call_step; none runs code that a candidate can replace."""
+        base = torch._C._CudaEventBase
+        stream = torch.cuda.current_stream()
+        return (
+            self.bell.zero_,
+            self.synchronize,
+            *[functools.partial(base.record, mark, stream) for mark in self.marks],
+            functools.partial(base.elapsed_time, *self.marks),
+        )
 
     def before_candidate(self):
         """What is loaded now is no candidate's code."""

@@ -149,7 +149,7 @@ def main():
     module = preload()
     trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
     open_gpu = functools.partial(module.gpu.Gpu, library, trace)
-    serve = functools.partial(module.serve, open_gpu=open_gpu)
+    serve = functools.partial(module.serve, open_gpu=open_gpu, library=library)
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.sandbox_filter_prepare(error)

@@ -39,6 +39,7 @@ struct sampling {
     size_t ahead; /* pairs before which the candidate ran, by more than AHEAD_MS */
     double most_ahead_ms;
     bool drifts;           /* the overhead: on a GPU */
+    bool least;            /* only as much is taken off as every call takes: PyTorch on the CPU */
     struct summary cost;   /* of `overhead` */
     struct clocks *clocks; /* looked at between pairs */
 };
@@ -108,6 +109,8 @@ static double overhead_near(const struct sampling *sampling, size_t i)
 {
     const double *all = sampling->overhead;
     size_t count = sampling->count;
+    if (sampling->least)
+        return sampling->cost.min;
     if (count < 3 || !sampling->drifts)
         return sampling->cost.median;
     size_t first = i == 0 ? 0 : i - 1;
@@ -377,6 +380,8 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
                                 .candidate_first = (bool *)(memory + 7 * capacity),
                                 .capacity = capacity,
                                 .drifts = trials->gpu != NULL,
+                                .least = !trials->gpu &&
+                                         trials->job->problem->format == PROBLEM_TORCH,
                                 .clocks = clocks};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = warm_up(trials, trial);

@@ -149,12 +149,16 @@ static int check_written(struct trials *trials)
     return 0;
 }
 
-/* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: kernels
- * that work as soon as they are there work on the clock. */
-static int start_clock(struct child *child, struct child_call *call, struct err *err)
+/* Before its inputs come, a PyTorch child does all that a call needs beside them. A stopped
+ * process's kernels run on, so on a GPU the clock starts then, too: kernels that work as soon as the
+ * inputs are there work on the clock. */
+static int wake(const struct trial *trial, struct child *child, struct child_call *call,
+                struct err *err)
 {
+    if (!trial->on_gpu && child->kind != CHILD_TORCH)
+        return 0;
     int result = child_wake(child, call->noise, call->timeout_ms, err);
-    call->clock_ns = clock_now_ns();
+    call->clock_ns = trial->on_gpu ? clock_now_ns() : 0;
     return result;
 }
 
@@ -190,7 +194,7 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     struct trial_answer *answer = &trials->state->answer;
     struct child_call call = describe_call(trials, trial, WIRE_RUN);
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
-    if (trial->on_gpu && start_clock(child, &call, &err) < 0)
+    if (wake(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     if (trial_lay_out(trials, trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
@@ -220,7 +224,7 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
     struct err err;
     struct child *child = trials->candidate;
     struct child_call call = describe_call(trials, trial, WIRE_RUN);
-    if (trial->on_gpu && start_clock(child, &call, &err) < 0)
+    if (wake(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
     if (trial_lay_out(trials, trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);

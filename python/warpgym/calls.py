@@ -1,0 +1,43 @@
+"""Calls that are timed: src/judge/child/python_call.h, which runs them without any Python of ours."""
+
+import ctypes
+
+import torch
+
+from . import structure
+
+_Base = torch._C.TensorBase
+
+
+def _tools(kind):
+    """In the order of enum python_call_tool."""
+    here = _Base.is_cuda if kind == "cuda" else _Base.is_cpu
+    return (
+        None,
+        torch.Tensor,
+        torch.nn.Parameter,
+        _Base.shape.__get__,
+        _Base.dtype.__get__,
+        _Base.data_ptr,
+        _Base.is_contiguous,
+        here.__get__,
+        tuple(structure.DTYPES),
+    )
+
+
+class Calls:
+    """One for each process, made before the candidate's module is imported."""
+
+    def __init__(self, library, channel, device):
+        native = ctypes.PyDLL(library._name, handle=library._handle)
+        native.python_call_open.argtypes = [ctypes.c_int, ctypes.py_object]
+        native.python_call.argtypes = [ctypes.py_object] * 4 + [ctypes.c_uint64]
+        native.python_call.restype = ctypes.py_object
+        self.steps = device.steps()
+        self.run = native.python_call
+        if native.python_call_open(channel, _tools(device.kind)) != 0:
+            raise RuntimeError("this Python lacks a function of its stable interface")
+
+    def wait(self, model, inputs, plain, noise):
+        """Outputs of the call that the judge asked for; None: it wants something else."""
+        return self.run(model, inputs, plain, self.steps, noise)

@@ -1,0 +1,57 @@
+/* python_call: one call of a PyTorch model, from CALL to DONE, without a line of Python of ours.
+ *
+ *   child.py     seed, free, warm up ─► python_call ─────────────────────► keep the outputs
+ *   python_call                         AWAKE ─ … CALL ─ model(…) ─ DONE
+ *   judge                                stopped │ clock runs       │ stopped
+ *
+ * What a call needs beside the model is done before AWAKE. What is left is some microseconds, and
+ * the same for the reference and the candidate: two reads, the call, an address, a shape and a
+ * dtype for each output, one write. A candidate shares this address space and can do without any
+ * of it, so the judge subtracts none of it (measure/timing.c): own_ns covers all that happens here.
+ *
+ * Everything it uses is resolved by python_call_open, before the candidate's module is imported:
+ * what that assigns to torch, to builtins or to our modules changes nothing here. A model's answer
+ * that is not made of plain tensors (a subclass, a dictionary, memory with gaps) goes through
+ * `plain`, a function of child.py's.
+ *
+ * Called from Python through ctypes.PyDLL, with the interpreter's lock held. It uses Python's stable
+ * interface, found in the process, so that it needs no headers of any version. Objects are Python's
+ * own; arguments are borrowed, results are new references. One for each process. Threads: one.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* In this order in the tuple that python_call_open gets. */
+enum python_call_tool {
+    TOOL_NONE,   /* None */
+    TOOL_TENSOR, /* types of tensors that are described without `plain` */
+    TOOL_PARAMETER,
+    TOOL_SHAPE, /* functions of one tensor */
+    TOOL_DTYPE,
+    TOOL_POINTER,
+    TOOL_CONTIGUOUS,
+    TOOL_HERE,   /* whether it lies where this process computes */
+    TOOL_DTYPES, /* a tuple, in the order of enum dtype */
+    TOOL_COUNT,
+};
+
+/* Functions without arguments, in this order in a tuple. */
+enum python_call_step {
+    STEP_BELL, /* starts something on the GPU, which makes it this process's */
+    STEP_SYNCHRONIZE,
+    STEP_FIRST_MARK, /* around the calls that are timed */
+    STEP_LAST_MARK,
+    STEP_ELAPSED, /* between the marks, in ms */
+    STEP_COUNT,
+};
+
+/* Keeps references to all of them. 0; -1: this Python lacks a function. */
+int python_call_open(int channel, void *tools);
+
+/* Says AWAKE and waits for the next message. If that is a CALL to run with this noise: calls the
+ * model on each tuple of the tuple `inputs` and says DONE; a list of the outputs, which must live
+ * until the next call. Any other message stays on the channel: None. NULL: an exception is set, and
+ * nothing was said. `steps`: of a GPU; None. `plain` takes a list of answers, and returns their
+ * tensors and the bytes that describe them (struct wire_output). */
+void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t noise);

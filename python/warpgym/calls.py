@@ -1,4 +1,4 @@
-"""Calls that are timed: src/judge/child/python_call.h, which runs them without any Python of ours."""
+"""Calls that are timed (src/judge/child/python_call.h): they run without any Python of ours."""
 
 import ctypes
 
@@ -9,8 +9,8 @@ from . import structure
 _Base = torch._C.TensorBase
 
 
-def _tools(kind):
-    """In the order of enum python_call_tool."""
+def _objects(kind):
+    """In the order of enum python_call_object."""
     here = _Base.is_cuda if kind == "cuda" else _Base.is_cpu
     return (
         None,
@@ -35,7 +35,7 @@ class Calls:
         native.python_call.restype = ctypes.py_object
         self.steps = device.steps()
         self.run = native.python_call
-        if native.python_call_open(channel, _tools(device.kind)) != 0:
+        if native.python_call_open(channel, _objects(device.kind)) != 0:
             raise RuntimeError("this Python lacks a function of its stable interface")
 
     def wait(self, model, inputs, plain, noise):

@@ -64,7 +64,7 @@ static const struct library_function functions[] = {
 };
 
 static int channel;
-static void *tools[TOOL_COUNT];
+static void *objects[OBJECT_COUNT];
 static void *dtypes[DTYPE_COUNT];
 
 /* The answer at hand. */
@@ -72,28 +72,28 @@ static struct wire_done done;
 static void *outputs;  /* a list */
 static void *steps_on; /* the steps of the GPU that it lies on; NULL: on the CPU */
 
-int python_call_open(int judge_channel, void *given)
+int python_call_open(int judge, void *given)
 {
     library_find(NULL, functions, COUNT(functions), &python);
     for (size_t i = 0; i < COUNT(functions); i++)
         if (!*(void **)((char *)&python + functions[i].offset))
             return -1;
-    channel = judge_channel;
+    channel = judge;
     python.keep(given);
-    for (int i = 0; i < TOOL_COUNT; i++)
-        if (!(tools[i] = python.tuple_item(given, i)))
+    for (int i = 0; i < OBJECT_COUNT; i++)
+        if (!(objects[i] = python.tuple_item(given, i)))
             return -1;
     for (int i = 0; i < DTYPE_COUNT; i++)
-        if (!(dtypes[i] = python.tuple_item(tools[TOOL_DTYPES], i)))
+        if (!(dtypes[i] = python.tuple_item(objects[OBJECT_DTYPES], i)))
             return -1;
     return 0;
 }
 
 /* --- what came out ---------------------------------------------------------------------------- */
 
-static bool says_yes(enum python_call_tool question, void *tensor)
+static bool says_yes(enum python_call_object question, void *tensor)
 {
-    void *answer = python.call_with(tools[question], tensor, NULL);
+    void *answer = python.call_with(objects[question], tensor, NULL);
     bool yes = answer && python.is_true(answer) == 1;
     if (answer)
         python.drop(answer);
@@ -102,7 +102,7 @@ static bool says_yes(enum python_call_tool question, void *tensor)
 
 static bool describe_dtype(void *tensor, struct wire_output *output)
 {
-    void *dtype = python.call_with(tools[TOOL_DTYPE], tensor, NULL);
+    void *dtype = python.call_with(objects[OBJECT_DTYPE], tensor, NULL);
     output->dtype = 0;
     while (output->dtype < DTYPE_COUNT && dtypes[output->dtype] != dtype)
         output->dtype++;
@@ -113,7 +113,7 @@ static bool describe_dtype(void *tensor, struct wire_output *output)
 
 static bool describe_shape(void *tensor, struct wire_output *output)
 {
-    void *shape = python.call_with(tools[TOOL_SHAPE], tensor, NULL);
+    void *shape = python.call_with(objects[OBJECT_SHAPE], tensor, NULL);
     ssize_t dimensions = shape ? python.tuple_size(shape) : -1;
     if (dimensions >= 0 && dimensions <= LIMIT_DIMENSIONS) {
         output->dimensions = (uint32_t)dimensions;
@@ -130,7 +130,7 @@ static bool describe_shape(void *tensor, struct wire_output *output)
 
 static bool describe_place(void *tensor, struct wire_output *output)
 {
-    void *address = python.call_with(tools[TOOL_POINTER], tensor, NULL);
+    void *address = python.call_with(objects[OBJECT_POINTER], tensor, NULL);
     if (!address)
         return false;
     output->address = python.to_address(address);
@@ -144,7 +144,7 @@ static bool add_tensor(void *tensor)
         return false;
     struct wire_output *output = &done.outputs[done.count];
     memset(output, 0, sizeof *output);
-    if (!says_yes(TOOL_HERE, tensor) || !says_yes(TOOL_CONTIGUOUS, tensor) ||
+    if (!says_yes(OBJECT_HERE, tensor) || !says_yes(OBJECT_CONTIGUOUS, tensor) ||
         !describe_dtype(tensor, output) || !describe_shape(tensor, output) ||
         !describe_place(tensor, output) || python.list_append(outputs, tensor) < 0)
         return false;
@@ -158,9 +158,9 @@ static bool add_answer(void *answer, int depth) /* NOLINT(misc-no-recursion): DE
     void *type = python.type_of(answer);
     uint64_t flags = python.type_flags(type);
     python.drop(type); /* its object has another reference */
-    if (type == tools[TOOL_TENSOR] || type == tools[TOOL_PARAMETER])
+    if (type == objects[OBJECT_TENSOR] || type == objects[OBJECT_PARAMETER])
         return add_tensor(answer);
-    if (answer == tools[TOOL_NONE])
+    if (answer == objects[OBJECT_NONE])
         return true;
     if (depth == DEPTH_MAX || !(flags & (IS_LIST | IS_TUPLE)))
         return false;
@@ -292,8 +292,8 @@ static bool say(const void *message, size_t bytes)
 
 static void *return_none(void)
 {
-    python.keep(tools[TOOL_NONE]);
-    return tools[TOOL_NONE];
+    python.keep(objects[OBJECT_NONE]);
+    return objects[OBJECT_NONE];
 }
 
 void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t noise)
@@ -301,7 +301,7 @@ void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t 
     static const uint32_t awake[2] = {WIRE_AWAKE};
     int64_t bell_ns = 0;
     double gpu_ms = 0;
-    steps_on = steps == tools[TOOL_NONE] ? NULL : steps;
+    steps_on = steps == objects[OBJECT_NONE] ? NULL : steps;
     if (steps_on && !measure_bell(&bell_ns))
         return NULL;
     void *answers = python.list_new(0);

@@ -9,7 +9,7 @@
  * dtype for each output, one write. A candidate shares this address space and can do without any
  * of it, so the judge subtracts none of it (measure/timing.c): own_ns covers all that happens here.
  *
- * Everything it uses is resolved by python_call_open, before the candidate's module is imported:
+ * Everything that it uses is resolved by python_call_open, before the candidate's module is imported:
  * what that assigns to torch, to builtins or to our modules changes nothing here. A model's answer
  * that is not made of plain tensors (a subclass, a dictionary, memory with gaps) goes through
  * `plain`, a function of child.py's.
@@ -22,18 +22,18 @@
 
 #include <stdint.h>
 
-/* In this order in the tuple that python_call_open gets. */
-enum python_call_tool {
-    TOOL_NONE,   /* None */
-    TOOL_TENSOR, /* types of tensors that are described without `plain` */
-    TOOL_PARAMETER,
-    TOOL_SHAPE, /* functions of one tensor */
-    TOOL_DTYPE,
-    TOOL_POINTER,
-    TOOL_CONTIGUOUS,
-    TOOL_HERE,   /* whether it lies where this process computes */
-    TOOL_DTYPES, /* a tuple, in the order of enum dtype */
-    TOOL_COUNT,
+/* In this order in the tuple `given`. */
+enum python_call_object {
+    OBJECT_NONE,   /* None */
+    OBJECT_TENSOR, /* types of tensors that are described without `plain` */
+    OBJECT_PARAMETER,
+    OBJECT_SHAPE, /* functions of one tensor */
+    OBJECT_DTYPE,
+    OBJECT_POINTER,
+    OBJECT_CONTIGUOUS,
+    OBJECT_HERE,   /* whether it lies where this process computes */
+    OBJECT_DTYPES, /* a tuple, in the order of enum dtype */
+    OBJECT_COUNT,
 };
 
 /* Functions without arguments, in this order in a tuple. */
@@ -47,7 +47,7 @@ enum python_call_step {
 };
 
 /* Keeps references to all of them. 0; -1: this Python lacks a function. */
-int python_call_open(int channel, void *tools);
+int python_call_open(int judge, void *given);
 
 /* Says AWAKE and waits for the next message. If that is a CALL to run with this noise: calls the
  * model on each tuple of the tuple `inputs` and says DONE; a list of the outputs, which must live

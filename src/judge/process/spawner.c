@@ -70,9 +70,9 @@ static void add_gpus(struct environment *environment, const struct spawner *spaw
     mem_free(cupti);
 }
 
-/* Memory that a call has freed stays the process's, and lies in large pages. By itself the C library
- * decides from what a process frees, and the reference's frees inputs, too: then candidates fault on
- * pages where it does not. Which small pages a process happens to get is worth 15 % of a call. */
+/* Memory that a call has freed stays the process's, and lies in large pages. By itself the C
+ * library decides from what a process frees, and the reference's frees inputs, too: then candidates
+ * fault on pages where it does not. Which small pages a process gets is worth 15 % of a call. */
 #define MALLOC_TUNABLES                                                                            \
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=33554432:"                                         \
     "glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1"

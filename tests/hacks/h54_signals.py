@@ -9,8 +9,9 @@ from torch import nn
 
 
 def reaches():
+    own = {0, os.getpid(), *map(int, os.listdir("/proc/self/task"))}
     for process in [os.getppid(), *range(1, 2000)]:
-        if process in (0, os.getpid()):
+        if process in own:
             continue
         try:
             os.kill(process, 0)

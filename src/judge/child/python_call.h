@@ -1,6 +1,6 @@
 /* python_call: one call of a PyTorch model, from CALL to DONE, without a line of Python of ours.
  *
- *   child.py     seed, free, warm up ─► python_call ─────────────────────► keep the outputs
+ *   child.py     seed, free, warm up ─► python_call ──────────► keep the outputs
  *   python_call                         AWAKE ─ … CALL ─ model(…) ─ DONE
  *   judge                                stopped │ clock runs       │ stopped
  *
@@ -9,14 +9,15 @@
  * dtype for each output, one write. A candidate shares this address space and can do without any
  * of it, so the judge subtracts none of it (measure/timing.c): own_ns covers all that happens here.
  *
- * Everything that it uses is resolved by python_call_open, before the candidate's module is imported:
- * what that assigns to torch, to builtins or to our modules changes nothing here. A model's answer
- * that is not made of plain tensors (a subclass, a dictionary, memory with gaps) goes through
- * `plain`, a function of child.py's.
+ * Everything that it uses is resolved by python_call_open, before the candidate's module is
+ * imported: what that assigns to torch, to builtins or to our modules changes nothing here. An
+ * answer that is not made of plain tensors (a subclass, a dictionary, memory with gaps) goes
+ * through `plain`, a function of child.py's.
  *
- * Called from Python through ctypes.PyDLL, with the interpreter's lock held. It uses Python's stable
- * interface, found in the process, so that it needs no headers of any version. Objects are Python's
- * own; arguments are borrowed, results are new references. One for each process. Threads: one.
+ * Called from Python through ctypes.PyDLL, with the interpreter's lock held. It uses Python's
+ * stable interface, found in the process, so that it needs no headers of any version. Objects are
+ * Python's own; arguments are borrowed, results are new references. One for each process. Threads:
+ * one.
  */
 #pragma once
 

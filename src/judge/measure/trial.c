@@ -150,8 +150,8 @@ static int check_written(struct trials *trials)
 }
 
 /* Before its inputs come, a PyTorch child does all that a call needs beside them. A stopped
- * process's kernels run on, so on a GPU the clock starts then, too: kernels that work as soon as the
- * inputs are there work on the clock. */
+ * process's kernels run on, so on a GPU the clock starts then, too: kernels that work as soon as
+ * the inputs are there work on the clock. */
 static int wake(const struct trial *trial, struct child *child, struct child_call *call,
                 struct err *err)
 {

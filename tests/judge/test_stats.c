@@ -95,6 +95,20 @@ TEST(pairs_cancel_what_slows_both)
     assert_near(ratio.high, 4);
 }
 
+TEST(another_estimate_is_held)
+{
+    static const struct {
+        double value, expected, low, high;
+    } rows[] = {{3, 3, 1, 8},  {0.5, 0.5, 0.5, 8}, {9, 9, 1, 9},       {0, 2, 1, 8},
+                {-1, 2, 1, 8}, {NAN, 2, 1, 8},     {INFINITY, 2, 1, 8}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct interval ratio = {.value = 2, .low = 1, .high = 8, .n = 10};
+        stats_hold(&ratio, rows[i].value);
+        assert_true(ratio.value == rows[i].expected && ratio.low == rows[i].low &&
+                    ratio.high == rows[i].high && ratio.n == 10);
+    }
+}
+
 TEST(no_time_at_all)
 {
     struct interval ratio;

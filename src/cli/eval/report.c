@@ -85,6 +85,19 @@ static const char *remark_of(const struct verdict *verdict, char *text, size_t b
     return warning && strcmp(warning->code, "H41") != 0 ? warning->evidence : "";
 }
 
+/* Of several sizes the geometric mean: their ratio is the speedup. */
+static void add_times(struct table *table, const struct verdict *verdict)
+{
+    double candidate = 0;
+    double reference = 0;
+    for (uint32_t i = 0; i < verdict->case_count; i++) {
+        candidate += log(verdict->cases[i].candidate.median) / verdict->case_count;
+        reference += log(verdict->cases[i].reference.median) / verdict->case_count;
+    }
+    add_time(table, exp(candidate));
+    add_time(table, exp(reference));
+}
+
 static void add_speedup(struct table *table, const struct verdict *verdict)
 {
     struct interval speedup;
@@ -93,8 +106,7 @@ static void add_speedup(struct table *table, const struct verdict *verdict)
                                                                  : INFINITY;
     table_cell(table, speedup.value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f", speedup.value,
                off);
-    add_time(table, verdict->cases[0].candidate.median);
-    add_time(table, verdict->cases[0].reference.median);
+    add_times(table, verdict);
 }
 
 static void add_row(struct eval_report *report, const struct verdict *verdict)

@@ -114,8 +114,9 @@ static void t_interval(const double *ordered, size_t n, struct interval *ratio)
     for (size_t i = 0; i < n; i++)
         squares += (ordered[i] - mean) * (ordered[i] - mean);
     double half = t[n - 2] * sqrt(squares / (double)(n - 1) / (double)n);
-    ratio->low = fmin(exp(mean - half), ratio->value);
-    ratio->high = fmax(exp(mean + half), ratio->value);
+    ratio->low = exp(mean - half);
+    ratio->high = exp(mean + half);
+    stats_hold(ratio, ratio->value);
 }
 
 static double log_time(double time)
@@ -136,6 +137,15 @@ void stats_ratio(const double *numerator, const double *denominator, size_t n,
     else if (n >= 2)
         t_interval(logs, n, ratio);
     mem_free(logs);
+}
+
+void stats_hold(struct interval *ratio, double value)
+{
+    if (!(value > 0) || !isfinite(value))
+        return;
+    ratio->value = value;
+    ratio->low = fmin(ratio->low, value);
+    ratio->high = fmax(ratio->high, value);
 }
 
 bool stats_tight(const struct interval *interval, double target)

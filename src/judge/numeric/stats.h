@@ -1,9 +1,10 @@
 /* stats: what a handful of timings says, and how surely.
  *
  * Candidate and reference are timed in pairs, one right after the other, so that what slows both
- * (frequency, neighbours) cancels in the pair's ratio. The speedup is the median of the pairs'
- * ratios, found on a logarithmic scale, where twice as fast and half as fast are equally far from
- * even. Its 95 % interval:
+ * (frequency, neighbours) cancels in the pair's ratio. The median of these ratios is found on a
+ * logarithmic scale, where twice as fast and half as fast are equally far from even. What is
+ * reported is the ratio of the two medians, which agrees with the times beside it; the interval is
+ * stretched where needed to hold it (stats_hold). The 95 % interval:
  *
  *   n >= 6   order statistics of the log ratios, ranks from the binomial distribution with p = 1/2:
  *            covers at least 95 % for every distribution (Conover, Practical Nonparametric
@@ -45,6 +46,10 @@ void stats_level(double *times, const bool *group, size_t n);
  * positive double). Speedup: numerator = reference, denominator = candidate. */
 void stats_ratio(const double *numerator, const double *denominator, size_t n,
                  struct interval *ratio);
+
+/* Another estimate of the same ratio, in an interval that holds it. Nothing is done if `value` is
+ * not positive and finite. */
+void stats_hold(struct interval *ratio, double value);
 
 /* Whether half the interval's width is at most `target` of its value. */
 bool stats_tight(const struct interval *interval, double target);

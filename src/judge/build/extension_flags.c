@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum action {
+    REFUSE,   /* it reads, writes, loads or runs something */
     PASS,     /* on, as it is */
     STANDARD, /* of the language: kept apart */
     DROP,     /* without a word: the result here is the same */
@@ -18,22 +19,38 @@ struct rule {
     const char *words;
 };
 
-/* For g++. Nothing with a path in it, nothing that loads, dumps or profiles. Headers come with the
- * request, and CUDA's and PyTorch's are found anyway; -lineinfo is nvcc's, on the wrong list. */
+/* For g++. What changes how it translates is passed on, known here or not: -f and -m options, but
+ * for those that load a plugin, write beside the object (dumps, profiles, notes, traces, modules),
+ * read a profile or choose a program. Nothing has a path in it (is_harmless). What is neither named
+ * here nor begins so is refused: -include, -B, -specs, -wrapper, -o, -x, -M, -Wp, @file. Headers
+ * come with the request, and CUDA's and PyTorch's are found anyway; -lineinfo is nvcc's, on the
+ * wrong list. */
 static const struct rule cxx_rules[] = {
     {STANDARD, "-std=*"},
+    {REFUSE,
+     "-fplugin* -fdump* -fprofile* -fauto-profile* -fbranch-probabilities* -ftest-coverage* "
+     "-fcoverage* -fcallgraph-info* -fstack-usage* -fopt-info* -fsave-optimization-record* "
+     "-fcompare-debug* -fmodule* -fuse-ld=* -ftime-trace* -fpch* -fdiagnostics-add-output* "
+     "-fdiagnostics-set-output* -fcdtor* -fdirectives-only* -fpreprocessed* -fsyntax-only* "
+     "-fworking-directory* -fwpa* -fltrans* -fresolution* -frepo* -fvtable-verify* "
+     "-fsanitize-* -Wp,* -Wa,*"},
     {PASS, "-O* -g -pthread -march=* -mtune=* -mavx* -msse* -mfma -mf16c -mbmi* -mpopcnt "
            "-mprefer-vector-width=* -fopenmp -fopenmp-simd -ffast-math -fassociative-math "
            "-freciprocal-math -ffinite-math-only -ffp-contract=* -fno-* -funroll-* "
            "-fpeel-loops -ftree-* -fivopts -finline-* -fomit-frame-pointer -fstrict-aliasing "
-           "-fprefetch-loop-arrays -fpermissive -fvisibility=* -D* -U* -D~ -DNDEBUG"},
-    {DROP, "-g0 -lineinfo -w -v -Wl,* -Wno-* -Wall -Wextra -Werror -fPIC -fpic -shared -flto* "
-           "-I* -I~ -isystem~"},
+           "-fprefetch-loop-arrays -fpermissive -fvisibility=* -D* -U* -D~ -DNDEBUG --param=* "
+           "--param~"},
+    {DROP,
+     "-g* -lineinfo -w -v -W* -pedantic* -pipe -ansi -fPIC -fpic -fPIE -fpie -shared -static-* "
+     "-flto* -fno-lto -ffat-lto-objects -fdiagnostics-* -fmessage-length=* -frandom-seed* -I* "
+     "-I~ -isystem~ -L*"},
+    {PASS, "-f* -m*"},
     {0},
 };
 
-/* For nvcc. There is one architecture: the GPU's. Libraries are linked anyway, or named among the
- * linker's. */
+/* For nvcc, which has no such families: each option is named. There is one architecture: the GPU's.
+ * Libraries are linked anyway, or named among the linker's; -f and -m options are the host
+ * compiler's, on the wrong list. */
 static const struct rule cuda_rules[] = {
     {STANDARD, "-std=* --std=*"},
     {PASS, "-O* --use_fast_math -use_fast_math --expt-* -expt-* --extended-lambda "
@@ -41,8 +58,8 @@ static const struct rule cuda_rules[] = {
            "--maxrregcount=* -maxrregcount~ --maxrregcount~ --fmad=* -fmad=* --ftz=* -ftz=* "
            "--prec-div=* -prec-div=* --prec-sqrt=* -prec-sqrt=* --extra-device-vectorization "
            "-extra-device-vectorization -Xptxas=* -Xptxas~ --ptxas-options=* --ptxas-options~ "
-           "--default-stream=* --default-stream~ -default-stream=* -restrict --restrict -D* "
-           "-U* -D~"},
+           "--default-stream=* --default-stream~ -default-stream=* -restrict --restrict "
+           "-ftemplate-* --ftemplate-* -dopt=* --dopt=* -D* -U* -D~"},
     {COMPILER, "-Xcompiler=* -Xcompiler~ --compiler-options=* --compiler-options~"},
     {DROP, "-fPIC -fpermissive -w -v --verbose -W* --resource-usage -res-usage -Xcudafe~ "
            "-Xcudafe=* -diag-suppress~ -diag-suppress=* --diag-suppress~ --diag-suppress=* "
@@ -50,7 +67,8 @@ static const struct rule cuda_rules[] = {
            "-arch=* -arch~ --gpu-architecture=* --gpu-architecture~ -code=* -gencode=* "
            "-gencode~ --generate-code=* --generate-code~ --threads=* --threads~ -t=* -t~ "
            "--split-compile=* -shared --shared -rdc=false -cudart=* --cudart=* -l* -L* -I* -I~ "
-           "-isystem~"},
+           "-isystem~ --forward-unknown-* -forward-unknown-* -pedantic* -pipe -dlto --dlto "
+           "--extra-warnings -extra-warnings -f* -m*"},
     {0},
 };
 
@@ -59,7 +77,9 @@ static const struct rule link_rules[] = {
     {PASS, "-lcublas -lcublasLt -lcufft -lcurand -lcusparse -lcusolver -lnvrtc -lcuda -lcudnn "
            "-lm -lpthread -ldl -lrt -lgomp -fopenmp -pthread"},
     {DROP, "-lcudart -lcudart_static -lcudadevrt -lstdc++ -lc10* -ltorch* -L* -L~ -O* -shared "
-           "-Wl,--no-as-needed -Wl,--as-needed -Wl,-rpath* -flto*"},
+           "-Wl,--no-as-needed -Wl,--as-needed -Wl,-rpath* -flto* -s -g* -Wl,-s -Wl,-z,* -Wl,-O* "
+           "-Wl,--gc-sections -Wl,--strip-* -Wl,--hash-style=* -Wl,--no-undefined "
+           "-Wl,--enable-new-dtags -static-libgcc -static-libstdc++ -fPIC -march=* -mtune=*"},
     {0},
 };
 
@@ -114,7 +134,7 @@ static int add_for_compiler(struct extension_request *request, struct extension_
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         bool pair;
         const struct rule *rule = find_rule(cxx_rules, word, &pair);
-        if (!rule || pair)
+        if (!rule || pair || rule->action == REFUSE)
             return refuse_flag(word, err);
         if (rule->action != PASS)
             continue;
@@ -132,6 +152,8 @@ static int add_word(struct extension_request *request, struct extension_flags *f
     if (rule->action != DROP && (!is_harmless(word) || (value && !is_harmless(value))))
         return refuse_flag(whole, err);
     switch (rule->action) {
+    case REFUSE:
+        return refuse_flag(whole, err);
     case STANDARD:
         flags->standard = arena_printf(&request->arena, "-std%s", strchr(word, '='));
         return 0;

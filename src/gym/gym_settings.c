@@ -16,7 +16,7 @@ static const struct setting_row gym_rows[] = {
     SETTING_OPTIONAL_FLOAT(gamma, "auto", "auto", 0, 1,
                            "Discount of the rewards of later turns in a turn's return; auto: that "
                            "of train.method in training, else 0.4"),
-    SETTING_WORD(reward, "kevin", &reward_words, "Preset of rewards (docs/reference/rewards.md)"),
+    SETTING_WORD(reward, "warpgym", &reward_words, "Preset of rewards (docs/reference/rewards.md)"),
     SETTING_WORD(coverage, "time", WORDS_IN(COVERAGE_MEASURES),
                  "Measure of the share of own kernels, in rewards and train.coverage "
                  "(docs/reference/rewards.md)"),

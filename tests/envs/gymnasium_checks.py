@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 from fake_openai import FakeOpenAI, answered
-from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, WRONG
+from gym_answers import CORRECT, NO_CODE, SPEEDUP, STANDARD, WRONG
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -36,12 +36,12 @@ def test_an_episode(url):
     assert info["messages"][-1]["content"] in observation
 
     *_, reward, terminated, truncated, info = env.step(CORRECT)
-    assert reward == pytest.approx(KEVIN) and not (terminated or truncated)
+    assert reward == pytest.approx(STANDARD) and not (terminated or truncated)
     assert (info["correct"], info["speedup"]) == (1.0, pytest.approx(SPEEDUP))
 
     observation, reward, terminated, truncated, info = env.step(WRONG)
     assert reward == 0.0 and terminated != truncated and observation
-    assert info["returns"] == pytest.approx([0.4 * KEVIN, KEVIN, 0.0])
+    assert info["returns"] == pytest.approx([0.4 * STANDARD, STANDARD, 0.0])
     assert env.unwrapped.episode.trajectory["schema"] == 1
     with pytest.raises(RuntimeError, match="reset first"):
         env.unwrapped.step(WRONG)
@@ -64,7 +64,7 @@ def test_several_at_a_time(make, url):
     assert len(observations) == 3 and all("softmax" in text for text in observations)
     answers = (CORRECT, WRONG, NO_CODE)
     observations, rewards, terminated, truncated, info = envs.step(answers)
-    assert rewards == pytest.approx([KEVIN, 0.0, 0.0])
+    assert rewards == pytest.approx([STANDARD, 0.0, 0.0])
     assert [*info["status"]] == ["passed", "wrong", "no_code"]
     assert not terminated.any() and not truncated.any()
     *_, terminated, truncated, info = envs.step(answers)
@@ -93,5 +93,5 @@ def test_the_example(url, example):
         model.plan = [answered(lambda messages: CORRECT)]
         arguments = ("--url", url, "--model", model.url, "--turns", 2, "softmax")
         output = example("gymnasium/play.py", *arguments)
-    assert "turn 1: passed, 2.01 times as fast, reward 2.31" in output
-    assert f"returns: {KEVIN + 0.4 * KEVIN:.2f} {KEVIN:.2f}" in output
+    assert "turn 1: passed, 2.01 times as fast, reward 2.25" in output
+    assert f"returns: {STANDARD + 0.4 * STANDARD:.2f} {STANDARD:.2f}" in output

@@ -4,7 +4,7 @@ import socket
 import threading
 
 import pytest
-from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG
+from gym_answers import CORRECT, NO_CODE, SPEEDUP, STANDARD, UNSUPPORTED, WRONG
 
 pytest.importorskip("openenv")
 
@@ -50,13 +50,13 @@ def test_an_episode(address):
         assert result.observation.status == "no_code" and result.observation.turn == 1
 
         result = env.step(KernelAction(answer=CORRECT))
-        assert result.done and result.reward == pytest.approx(KEVIN)
+        assert result.done and result.reward == pytest.approx(STANDARD)
         assert result.observation.correct and result.observation.speedup == pytest.approx(SPEEDUP)
-        assert result.metadata["returns"] == pytest.approx([0.4 * KEVIN, KEVIN])
+        assert result.metadata["returns"] == pytest.approx([0.4 * STANDARD, STANDARD])
 
         state = env.state()
         assert state.episode_id == observation.episode_id and state.step_count == 2 and state.done
-        assert state.rewards == pytest.approx([0.0, KEVIN])
+        assert state.rewards == pytest.approx([0.0, STANDARD])
 
 
 def test_sessions_at_the_same_time(address):
@@ -71,14 +71,14 @@ def test_the_generic_client(address):
     with GenericEnvClient(base_url=address).sync() as env:
         env.reset(problem="softmax")
         result = env.step({"answer": CORRECT})
-        assert result.reward == pytest.approx(KEVIN) and result.observation["status"] == "passed"
+        assert result.reward == pytest.approx(STANDARD) and result.observation["status"] == "passed"
 
 
 def test_plain_http(address):
     """Each request has an environment of its own; the episode is the server's."""
     reply = requests.post(f"{address}/reset", json={"problem": "softmax"}, timeout=60).json()
     episode = reply["observation"]["episode_id"]
-    for answer, reward, done in ((WRONG, 0.0, False), (CORRECT, KEVIN, True)):
+    for answer, reward, done in ((WRONG, 0.0, False), (CORRECT, STANDARD, True)):
         action = {"answer": answer, "episode_id": episode}
         reply = requests.post(f"{address}/step", json={"action": action}, timeout=60).json()
         assert (reply["reward"], reply["done"]) == (pytest.approx(reward), done)
@@ -107,4 +107,4 @@ def test_the_example(address, example, tmp_path):
         files[-1].write_text(text)
     output = example("openenv/play.py", "--env", address, "softmax", *files)
     assert "0.md: wrong, 0.00 times as fast, reward 0.00" in output
-    assert "1.md: passed, 2.01 times as fast, reward 2.31" in output
+    assert "1.md: passed, 2.01 times as fast, reward 2.25" in output

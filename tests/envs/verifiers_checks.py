@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from fake_openai import FakeOpenAI, answered
-from gym_answers import CORRECT, KEVIN, SPEEDUP, UNSUPPORTED, WRONG
+from gym_answers import CORRECT, KEVIN, SPEEDUP, STANDARD, UNSUPPORTED, WRONG
 
 vf = pytest.importorskip("verifiers.v1")
 
@@ -41,7 +41,7 @@ def test_an_episode(url):
     (episode,), asked = play(url, answers, problems=["softmax"], turns=2)
     assert episode.ok, episode.errors
     (trace,) = episode.traces
-    assert trace.reward == pytest.approx(0.4 * KEVIN)
+    assert trace.reward == pytest.approx(0.4 * STANDARD)
     metrics = {"correct": 1.0, "compiled": 1.0, "speedup": SPEEDUP, "judged_turns": 2.0}
     assert {name: trace.metrics[name] for name in metrics} == pytest.approx(metrics)
     assert episode.task.key == "warpgym/softmax"

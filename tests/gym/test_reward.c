@@ -52,6 +52,8 @@ static void read_facts(const json_t *object, struct reward_facts *facts)
         .tests_passed = (int64_t)number(object, "tests_passed"),
         .tests_total = (int64_t)number(object, "tests_total"),
         .speedup = number(object, "speedup"),
+        .speedup_low = number(object,
+                              json_object_get(object, "speedup_low") ? "speedup_low" : "speedup"),
         .coverage = number(object, "coverage"),
         .code_chars = (size_t)number(object, "code_chars"),
         .thought_chars = (size_t)number(object, "thought_chars"),
@@ -160,8 +162,9 @@ TEST(presets)
     assert_string_equal(err.text, "unknown reward 'kevn'; did you mean 'kevin'?");
     assert_int_equal(reward_preset("", &config, &err), ERR_INPUT);
     assert_string_equal(
-        err.text, "unknown reward ''; choose one of kevin, kernel_rl, staged1, staged2, staged3, "
-                  "sparse, drkernel, drkernel_paper, drkernel_weighted, drkernel_like_kernel");
+        err.text,
+        "unknown reward ''; choose one of warpgym, kevin, kernel_rl, staged1, staged2, staged3, "
+        "sparse, drkernel, drkernel_paper, drkernel_weighted, drkernel_like_kernel");
 }
 
 /* What a user may write, with what is said of it; NULL: nothing. */

@@ -101,7 +101,7 @@ def test_other_kinds(clean):
     start = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
     assert start.group_name == "demo"
     assert start.hparams["gym/turns"].number_value == 4
-    assert start.hparams["gym/reward"].string_value == "kevin"
+    assert start.hparams["gym/reward"].string_value == "warpgym"
     assert not [name for name in start.hparams if "token" in name and name.endswith("/token")]
 
 

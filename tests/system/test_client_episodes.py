@@ -9,7 +9,7 @@ import threading
 
 import pytest
 import serving
-from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG, answer
+from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, STANDARD, UNSUPPORTED, WRONG, answer
 from gym_server import GymServer
 from support import CHECKOUT, WAIT_S, wait_until
 
@@ -271,7 +271,7 @@ def test_a_step_resumes_after_the_server_was_killed(warpgym):
         first.stop(signal.SIGKILL)
         next_ = serving.Server(warpgym, "--listen", f"127.0.0.1:{first.port}", queue=first.queue)
         answering.join(WAIT_S)
-        assert gym.episode.done and gym.episode.step.reward == pytest.approx(KEVIN)
+        assert gym.episode.done and gym.episode.step.reward == pytest.approx(STANDARD)
         evaluations = list(gym.client.evaluations())
         assert sorted(one.outcome for one in evaluations) == ["passed", "wrong"]
     assert len(worker.stop()) == 2

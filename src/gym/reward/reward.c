@@ -46,6 +46,10 @@ static const struct preset {
         double value;
     } changes[CHANGES]; /* unused ones say that the first field is 0, as it is */
 } presets[] = {
+    {"warpgym", RULE_SUM,
+     .changes = {{FIELD_speed_baseline, 0},
+                 {FIELD_speed_max_reward, 0},
+                 {FIELD_speed_by_lower_bound, 1}}},
     {"kevin", RULE_SUM, {{FIELD_speed_baseline, 0}, {FIELD_speed_max_reward, 0}}},
     {"kernel_rl", RULE_SUM, {{0}}},
     {"staged1", RULE_SUM,
@@ -115,15 +119,17 @@ static void read_speedup(const struct verdict *verdict, struct reward_facts *fac
 {
     struct interval speedup;
     verdict_speedup(verdict, &speedup);
-    if (facts->correct && verdict->timing_meaningful && isfinite(speedup.value) &&
-        speedup.value > 0)
-        facts->speedup = speedup.value;
+    if (!facts->correct || !verdict->timing_meaningful || !isfinite(speedup.value) ||
+        speedup.value <= 0)
+        return;
+    facts->speedup = speedup.value;
+    facts->speedup_low = speedup.low;
 }
 
 void reward_facts_read(const struct verdict *verdict, const struct parsed *parsed,
                        enum coverage_measure coverage, struct reward_facts *facts)
 {
-    *facts = (struct reward_facts){.speedup = NAN, .coverage = NAN};
+    *facts = (struct reward_facts){.speedup = NAN, .speedup_low = NAN, .coverage = NAN};
     if (parsed) {
         facts->format_ok = parsed->format_ok;
         facts->code_chars = parsed->code_chars;
@@ -167,7 +173,8 @@ int reward_preset(const char *name, struct reward_config *config, struct err *er
 
 static bool is_flag(size_t i)
 {
-    return i == FIELD_partial_correctness || i == FIELD_gate_on_correctness;
+    return i == FIELD_partial_correctness || i == FIELD_gate_on_correctness ||
+           i == FIELD_speed_by_lower_bound;
 }
 
 static bool is_share(size_t i)
@@ -256,7 +263,8 @@ static double ladder_rung(const struct reward_config *config, double speedup)
 
 static double speed_component(const struct reward_config *config, const struct reward_facts *facts)
 {
-    double speedup = facts->speedup > 0 ? facts->speedup : 0;
+    double speedup = config->speed_by_lower_bound != 0 ? facts->speedup_low : facts->speedup;
+    speedup = speedup > 0 ? speedup : 0; /* NaN: not measured */
     if (!facts->correct)
         return 0;
     switch (config->rule) {

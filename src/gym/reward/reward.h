@@ -4,6 +4,7 @@
  * below; presets are rows of weights and a rule for combining the components
  * (docs/reference/rewards.md has every formula, its source, and each corrected defect).
  *
+ *   warpgym    Kevin's with the lower bound of the speedup's interval: chance earns nothing
  *   kevin      0.3 correct + speedup (Kevin, arXiv 2507.11948)
  *   kernel_rl  0.3 correct + (speedup - 1), at most 10: kernel_rl's `default`
  *   staged1, staged2, staged3   kernel_rl's stage1 to stage3, without their gate
@@ -32,8 +33,9 @@ struct reward_facts {
     bool excluded;  /* it says nothing about the candidate */
     bool gameable;  /* so may the problem be solved without the work (problem_audit) */
     int64_t tests_passed, tests_total;
-    double speedup;  /* reference / candidate; NaN: not measured */
-    double coverage; /* 0 to 1, by the configured measure; NaN: unknown */
+    double speedup;     /* reference / candidate; NaN: not measured */
+    double speedup_low; /* lower bound of its 95 % interval; NaN: likewise */
+    double coverage;    /* 0 to 1, by the configured measure; NaN: unknown */
     size_t code_chars, thought_chars;
 };
 
@@ -72,6 +74,7 @@ void reward_facts_read(const struct verdict *verdict, const struct parsed *parse
     X(thinking_hard_max, 4000)                                                                     \
     X(thinking_floor, 0.7)                                                                         \
     X(gameable_factor, 1)                                                                          \
+    X(speed_by_lower_bound, 0)                                                                     \
     X(partial_correctness, 0)                                                                      \
     X(gate_on_correctness, 1)
 

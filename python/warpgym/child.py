@@ -435,8 +435,9 @@ class Child:
 
     def wake(self, noise):
         """All that a call needs beside its inputs; then the call itself, if it comes next."""
+        output_bytes = sum(tensor.nbytes for tensor in self.outputs or [])
         self.outputs = None
-        self.device.stretch()
+        self.device.stretch(output_bytes)
         self._seed(noise)
         self.seeded = noise
         if not self.calls:

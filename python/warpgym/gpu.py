@@ -17,7 +17,7 @@ from . import structure
 
 TEXT_BYTES = 1024
 STRETCHES = 5
-WIDE = 1 << 18  # elements: enough for all threads
+LEAST_BYTES, MOST_BYTES = 1 << 20, 1 << 24  # written before a call: enough for all threads
 
 
 def _stretch(device):
@@ -47,9 +47,10 @@ class Cpu:
     def hold(self, tensor):
         return tensor.contiguous()
 
-    def stretch(self):
+    def stretch(self, output_bytes):
+        """Threads have slept, too, and the memory that outputs will take is in no cache."""
         _stretch(self.name)
-        torch.empty(WIDE).fill_(0)  # its threads have slept, too
+        torch.empty(min(max(output_bytes, LEAST_BYTES), MOST_BYTES), dtype=torch.uint8).fill_(0)
 
     def steps(self):
         return None
@@ -195,7 +196,7 @@ class Gpu:
         self.bell.zero_()
         self.synchronize()
 
-    def stretch(self):
+    def stretch(self, _output_bytes):
         _stretch(self.name)
         self.wake()
 

@@ -215,6 +215,15 @@ def test_set_changes_a_setting(warpgym, tmp_path):
     assert verdict["status"] == "timeout"
 
 
+def test_a_speedup_that_says_little_is_marked(warpgym):
+    settings = ("--set", "timing.widest=0.0001", "--set", "timing.max_samples=6")
+    run = warpgym.ok("eval", "--json", "--problem", "relu", *settings, fast("relu"))
+    timing = run.verdict["timing"]
+    assert not timing["meaningful"] and "timing.widest" in timing["note"]
+    medians = [timing[process]["median"] for process in ("reference", "candidate")]
+    assert timing["speedup"] == pytest.approx(medians[0] / medians[1])
+
+
 def test_no_timing_leaves_the_time_out(warpgym):
     timing = warpgym.eval("--problem", "relu", fast("relu")).verdict["timing"]
     assert "speedup" not in timing and timing["note"] == "not asked for"

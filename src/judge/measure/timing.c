@@ -13,7 +13,7 @@
 #include <math.h>
 
 #define RESOLUTION_MS 1e-3 /* scatter of the dispatch overhead: no time is below it */
-#define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
+#define BUDGETS_MAX 30     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU, at most */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
@@ -178,7 +178,7 @@ static bool is_enough(const struct trials *trials, struct sampling *sampling, do
         return false;
     take_off_overhead(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &speedup);
-    bool tight = stats_tight(&speedup, target * fmax(budgets, 1));
+    bool tight = stats_tight(&speedup, fmin(target * fmax(budgets, 1), timing->widest));
     return (tight && overhead_is_plausible(sampling)) || budgets > BUDGETS_MAX;
 }
 
@@ -204,6 +204,29 @@ static int sample_case(struct trials *trials, const struct trial *trial, struct 
         enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms);
     }
     return 0;
+}
+
+/* A figure that says little is none. All the time that there was has been spent on it. */
+static void weigh_precision(struct trials *trials, const struct sampling *sampling,
+                            const struct timed_case *timed)
+{
+    struct verdict *verdict = trials->verdict;
+    double widest = timing_settings(trials->job->settings)->widest;
+    double scatter_ms = sampling->cost.quartile3 - sampling->cost.quartile1;
+    if (scatter_ms > timed->candidate.median) {
+        verdict->timing_meaningful = false;
+        verdict->timing_note = arena_printf(
+            &verdict->arena,
+            "the dispatch overhead scatters by %.3g us, more than the %.3g us that a call takes",
+            scatter_ms * 1e3, timed->candidate.median * 1e3);
+    } else if (!stats_tight(&timed->speedup, widest)) {
+        verdict->timing_meaningful = false;
+        verdict->timing_note = arena_printf(&verdict->arena,
+                                            "after %zu pairs its speedup is somewhere between %.3g "
+                                            "and %.3g: wider than timing.widest allows",
+                                            sampling->count, timed->speedup.low,
+                                            timed->speedup.high);
+    }
 }
 
 /* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
@@ -234,6 +257,7 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
     if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
         verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
+    weigh_precision(trials, sampling, timed);
     return 0;
 }
 

@@ -17,9 +17,10 @@
  * arrive makes the rest of them arrive later.
  *
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
- * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
- * with neighbours the next sample is worth less the longer it has been waited for. A median below
- * the roofline floor (roofline.h) is a violation, never a result.
+ * time as tight as the target, within two budgets twice as wide, and so on up to timing.widest,
+ * because on a machine with neighbours the next sample is worth less the longer it has been waited
+ * for. What is wider at the end is marked. A median below the roofline floor (roofline.h) is a
+ * violation, never a result.
  *
  * Threads: the session's.
  */

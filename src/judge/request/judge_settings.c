@@ -69,11 +69,15 @@ static const struct setting_row timing_rows[] = {
     SETTING_FLOAT(target, "0.05", 0.0001, 1,
                   "Sampling stops when half the 95 % interval of the speedup is at most this part "
                   "of it"),
-    SETTING_DURATION(budget_ms, "10ms", 1, 3600000,
-                     "Sampling time after which a wider interval is enough: after twice this time "
-                     "twice the target, and so on; sampling stops after ten times"),
+    SETTING_DURATION(
+        budget_ms, "10ms", 1, 3600000,
+        "Sampling time after which a wider interval is enough: after twice this time "
+        "twice the target, and so on up to timing.widest; sampling stops after 30 times"),
     SETTING_FLOAT(gpu_target, "0.05", 0.0001, 1,
                   "timing.target on a GPU, where intervals hold many calls and scatter less"),
+    SETTING_FLOAT(widest, "0.25", 0.0001, 1e9,
+                  "Times are marked as not meaningful, and earn no reward, if half the interval is "
+                  "wider than this part of the speedup"),
     SETTING_DURATION(gpu_budget_ms, "30ms", 1, 3600000, "timing.budget_ms on a GPU"),
     SETTING_INT(min_samples, "6", 1, 100000, "Least number of timed pairs"),
     SETTING_INT(max_samples, "400", 1, 100000, "Greatest number of timed pairs"),

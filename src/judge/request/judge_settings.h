@@ -38,7 +38,7 @@ struct audit_settings {
 SETTINGS_OF(audit)
 
 struct timing_settings {
-    double target, gpu_target;
+    double target, gpu_target, widest;
     int64_t budget_ms, gpu_budget_ms;
     int64_t min_samples, max_samples;
 };

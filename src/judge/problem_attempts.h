@@ -35,8 +35,12 @@ struct probe {
     uint32_t draw_count, draws_repeated;
 };
 
-/* Adds an attempt's trial to the audit; the name is a copy. */
+/* A trial of all attempts. */
 NODISCARD int probe_run(struct probe *probe);
+/* Whether every attempt has been refused, and a brief audit needs no more trials. */
+bool probe_is_settled(const struct probe *probe);
+/* Draws as many inputs as a trial does, and only looks whether they are new. */
+NODISCARD int probe_draw(struct probe *probe);
 /* What only all trials together show. */
 void probe_finish(struct probe *probe);
 void probe_deinit(struct probe *probe);

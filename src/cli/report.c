@@ -17,7 +17,7 @@ struct arguments {
     const char *html, *k, *p, *problems;
     int64_t samples;
     int by;
-    bool json;
+    bool json, sound;
 };
 
 static int by_value(const void *a, const void *b)
@@ -187,7 +187,8 @@ static int report_run(struct cli_call *call, void *context, struct err *err)
 {
     const struct arguments *arguments = context;
     struct report_options options = {.by = (enum report_grouping)arguments->by,
-                                     .samples = (size_t)arguments->samples};
+                                     .samples = (size_t)arguments->samples,
+                                     .sound = arguments->sound};
     struct cli_words names = {0};
     struct arena arena = {0};
     struct report *report = NULL;
@@ -221,6 +222,8 @@ int report_main(struct cli_call *call)
                       "ones count as not solved"),
         OPTION_INT(0, "samples", &arguments.samples, 0, 1000000, "N",
                    "requested samples of each problem; default: the largest number present"),
+        OPTION_FLAG(0, "sound", &arguments.sound,
+                    "leave out problems that can be gamed (problem_audit of the verdicts)"),
         OPTION_STRING(0, "p", &arguments.p, "LIST", "speedups of fast_p (0.8,1,1.5,2,3)"),
         OPTION_STRING(0, "k", &arguments.k, "LIST", "samples of pass@k (1,4,8)"),
         OPTION_CHOICE(0, "by", &arguments.by, groupings, "WHAT", "one more table, by this key"),

@@ -72,7 +72,7 @@ static void add_heading(const struct report_run *run, bool colour, struct buf *o
 }
 
 /* Caveats for the denominators. */
-static void add_remarks(const struct report_run *run, bool colour, struct buf *out)
+static void add_remarks(const struct report_run *run, bool sound, bool colour, struct buf *out)
 {
     const struct {
         size_t count;
@@ -87,6 +87,8 @@ static void add_remarks(const struct report_run *run, bool colour, struct buf *o
         {run->ended_by_error, "episodes ended by an error"},
         {run->repeated, "duplicate episodes count once"},
         {run->not_asked, "episodes of problems that were not requested are left out"},
+        {run->gameable, sound ? "episodes of problems that can be gamed are left out"
+                              : "episodes are of problems that can be gamed (--sound: without)"},
         {run->cut, "partial last line was left out"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -247,7 +249,7 @@ void report_table(const struct report *report, bool colour, struct buf *out)
 {
     for (size_t i = 0; i < report->run_count; i++) {
         add_heading(&report->runs[i], colour, out);
-        add_remarks(&report->runs[i], colour, out);
+        add_remarks(&report->runs[i], report->options.sound, colour, out);
     }
     buf_puts(out, "\n");
     (report->run_count == 1 ? figures_of_one : figures_of_many)(report, colour, out);

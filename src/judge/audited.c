@@ -29,9 +29,10 @@ void audits_deinit(struct audits *audits)
 }
 
 /* budget_ms 0: of an audit that was made to its end. */
-static void make_key(const char *reference_hash, int64_t budget_ms, char key[HASH_HEX_BYTES])
+static void make_key(const char *reference_hash, int64_t budget_ms, int try,
+                     char key[HASH_HEX_BYTES])
 {
-    uint64_t numbers[] = {AUDIT_VERSION, (uint64_t)budget_ms};
+    uint64_t numbers[] = {AUDIT_VERSION, (uint64_t)budget_ms, (uint64_t)try};
     struct hash *hash = hash_new();
     hash_update_string(hash, "problem audit");
     hash_update(hash, numbers, sizeof numbers);
@@ -287,10 +288,16 @@ static void find_audit(struct judge *judge, const struct audit_request *request,
     char whole_key[HASH_HEX_BYTES];
     char brief_key[HASH_HEX_BYTES];
     bool whole;
-    make_key(request->reference_hash, 0, whole_key);
-    make_key(request->reference_hash, audit_settings(request->settings)->budget_ms, brief_key);
-    if (load_audit(judge, whole_key, verdict) || load_audit(judge, brief_key, verdict) ||
-        !make_audit(judge, request, verdict, &whole))
+    bool again = true;
+    make_key(request->reference_hash, 0, 0, whole_key);
+    if (load_audit(judge, whole_key, verdict))
+        return;
+    for (int try = 0; try < AUDIT_TRIES && again; try++) {
+        make_key(request->reference_hash, audit_settings(request->settings)->budget_ms, try,
+                 brief_key);
+        again = load_audit(judge, brief_key, verdict);
+    }
+    if (again || !make_audit(judge, request, verdict, &whole))
         return;
     char *text = audit_text(verdict);
     store_text(judge, whole ? whole_key : brief_key, text);
@@ -309,7 +316,7 @@ void audits_get(struct judge *judge, const struct audit_request *request, struct
         verdict->audit.reason = "audit.budget_ms is 0";
     if (verdict->audit.reason)
         return;
-    make_key(request->reference_hash, budget_ms, key);
+    make_key(request->reference_hash, budget_ms, 0, key);
     if (await_audit(&judge->audits, key, request, verdict, &place))
         return;
     find_audit(judge, request, verdict);
@@ -329,7 +336,7 @@ void audits_keep(struct judge *judge, const struct problem *problem,
     verdict.audit.took_ms = took_ms;
     char *text = audit_text(&verdict);
     reference_key(problem, judge->options.settings, hash);
-    make_key(hash, 0, key);
+    make_key(hash, 0, 0, key);
     store_text(judge, key, text);
     mem_free(text);
     verdict_deinit(&verdict);

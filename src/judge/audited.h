@@ -5,8 +5,9 @@
  *
  * An audit that was made to its end is kept under the problem's hash, its precision and the version
  * of the audit; `warpgym problem check` leaves it there, too. One that audit.budget_ms cut short is
- * kept under that bound as well; one that failed is kept by this judge alone. Sessions that want
- * the same audit wait for the first one's.
+ * kept under that bound, and made again by other processes, AUDIT_TRIES times in all: the machine
+ * may have been busy. One that failed is kept by this judge alone. Sessions that want the same
+ * audit wait for the first one's.
  *
  * Ownership: the judge's. Threads: any.
  */
@@ -16,7 +17,8 @@
 
 #include <pthread.h>
 
-#define AUDITED_MOST 64 /* that a judge keeps in memory */
+#define AUDITED_MOST 1024 /* that a judge keeps in memory */
+#define AUDIT_TRIES 3
 
 struct audited {
     char key[HASH_HEX_BYTES]; /* "": none */

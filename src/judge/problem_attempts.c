@@ -469,7 +469,7 @@ static int learn_truth(struct probe *probe)
 
 bool probe_is_settled(const struct probe *probe)
 {
-    bool settled = probe->brief;
+    bool settled = probe->brief && probe->audit->trials > 0;
     for (size_t i = 0; i < probe->audit->count && settled; i++)
         settled = probe->audit->attempts[i].passed < probe->audit->attempts[i].trials;
     return settled;

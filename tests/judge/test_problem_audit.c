@@ -93,7 +93,7 @@ static const struct {
      "  y: {role: out, type: f32, shape: [n]}\n  n: {role: size}\n"
      "tolerance: {relative: 1.0e-3, scale: rms}\n"
      "check: [{n: 50}, {n: 3000}]\ntime: [{n: 4096}]\n",
-     MAP("(x[i] + 0.5f) * (i == 7 ? 1e6f : 1)"), "output 0 zero but for its largest", "H14"},
+     MAP("(x[i] * x[i] + 0.5f) * (i == 7 ? 1e8f : 1)"), "output 0 zero but for its largest", "H14"},
     {"last_rows_unused",
      "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
      "  x: {role: in, type: f32, shape: [2*n], fill: normal}\n"
@@ -133,6 +133,37 @@ TEST(problems)
             fail_msg("%s: %s does not get through", rows[i].name, rows[i].attempt);
         if (attempt)
             assert_string_equal(attempt->code, rows[i].code);
+        problem_audit_deinit(&audit);
+        problem_deinit(&problem);
+    }
+}
+
+/* Without the attempts that are settled, the outcome is the same. */
+TEST(brief)
+{
+    static const struct problem_audit_terms terms = {.brief = true};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct problem problem;
+        struct problem_audit audit;
+        struct verdict verdict;
+        struct err err = {0};
+        judging_problem(&problem, judging.place, rows[i].name, rows[i].yaml, rows[i].reference);
+        assert_ok(problem_audit_run(judging.judge, &problem, &terms, &audit, &err), &err);
+        verdict_init(&verdict);
+        problem_audit_verdict(&audit, &verdict);
+        bool named = false;
+        for (uint32_t k = 0; rows[i].attempt && k < verdict.audit.count; k++)
+            named |= strncmp(verdict.audit.attempts[k].name, rows[i].attempt,
+                             strlen(rows[i].attempt)) == 0;
+        bool work = rows[i].attempt && strcmp(rows[i].code, "H13") != 0;
+        if (problem_audit_gamed(&audit) != (rows[i].attempt != NULL) ||
+            named != (rows[i].attempt != NULL) ||
+            (verdict.audit.outcome == AUDIT_GAMEABLE) != work ||
+            (verdict.audit.outcome == AUDIT_SOUND) != !work)
+            fail_msg("%s: %s, %u attempts", rows[i].name, verdict_audit_name(verdict.audit.outcome),
+                     verdict.audit.count);
+        assert_true(audit.trials == 2 || rows[i].attempt);
+        verdict_deinit(&verdict);
         problem_audit_deinit(&audit);
         problem_deinit(&problem);
     }

@@ -239,6 +239,30 @@ def test_repeated_and_cut(warpgym, base):
     assert "partial last line" in shown.out
 
 
+def test_gameable_problems(warpgym, base):
+    """They are counted and reported, and left out on request."""
+    items = json.loads(json.dumps(base))
+    gamed = {items[0]["problem"], items[-1]["problem"]}
+    count = sum(episode["problem"] in gamed for episode in items)
+    for episode in items:
+        outcome = "gameable" if episode["problem"] in gamed else "sound"
+        for turn in episode["turns"]:
+            if turn["verdict"]:
+                turn["verdict"]["problem_audit"] = {"outcome": outcome}
+    path = save(warpgym.folder, "gamed", items)
+    (run,) = report(warpgym, path)["runs"]
+    (without,) = report(warpgym, "--sound", path)["runs"]
+    assert run["episodes"]["gameable"] == without["episodes"]["gameable"] == count
+    assert run["episodes"]["counted"] - without["episodes"]["counted"] == count
+    assert run["problems"]["asked"] - without["problems"]["asked"] == len(gamed)
+    shown = warpgym.ok("report", path).out
+    assert f"{count} episodes are of problems that can be gamed" in shown
+    (clean,) = report(warpgym, save(warpgym.folder, "clean", base))["runs"]
+    assert clean["episodes"]["gameable"] == 0
+    all_gamed = [episode for episode in items if episode["problem"] in gamed]
+    warpgym.refused("can be gamed", "report", "--sound", save(warpgym.folder, "all", all_gamed))
+
+
 def test_iterations_are_one_sample(warpgym, base):
     """Test-time scaling goes on with a sample: its turns follow those before."""
     later = copy.deepcopy(base[:8])

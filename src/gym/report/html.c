@@ -64,6 +64,9 @@ static void put_run(const struct report *report, size_t r, struct buf *out)
     put_remark(out, run->ended_by_error, "episodes ended by an error");
     put_remark(out, run->repeated, "episodes came twice, and count once");
     put_remark(out, run->not_asked, "episodes of other problems are left out");
+    put_remark(out, run->gameable,
+               report->options.sound ? "episodes of problems that can be gamed are left out"
+                                     : "episodes are of problems that can be gamed");
     put_remark(out, run->cut, "last line is half a line, and is left out");
     buf_puts(out, "</ul></div>");
 }

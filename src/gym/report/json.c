@@ -139,9 +139,10 @@ static json_t *run_json(const struct report *report, const struct report_run *ru
     json_put(object, "models", json_text(run->models));
     json_put(object, "languages", json_text(run->languages));
     json_put(object, "episodes",
-             json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "read", json_count(run->episodes_read),
-                       "counted", json_count(run->episode_count), "repeated",
-                       json_count(run->repeated), "not_asked", json_count(run->not_asked),
+             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "read",
+                       json_count(run->episodes_read), "counted", json_count(run->episode_count),
+                       "repeated", json_count(run->repeated), "not_asked",
+                       json_count(run->not_asked), "gameable", json_count(run->gameable),
                        "ended_by_error", json_count(run->ended_by_error), "last_line_cut",
                        run->cut));
     for (size_t i = 0; i < run->turn_count; i++)

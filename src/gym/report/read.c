@@ -42,6 +42,13 @@ static void read_turn(const struct trajectory_turn *from, struct gym_turn *to)
     };
 }
 
+static bool says_gameable(const struct trajectory_turn *turn)
+{
+    const json_t *audit = json_object_get(turn->verdict, "problem_audit");
+    const char *outcome = json_string_value(json_object_get(audit, "outcome"));
+    return outcome && strcmp(outcome, verdict_audit_name(AUDIT_GAMEABLE)) == 0;
+}
+
 static struct report_episode *read_episode(struct arena *arena, const struct trajectory *from,
                                            const struct report_episode *last)
 {
@@ -68,8 +75,10 @@ static struct report_episode *read_episode(struct arena *arena, const struct tra
         .turn_count = from->turn_count,
     };
     episode->turns = arena_alloc(arena, (from->turn_count + 1) * sizeof *episode->turns);
-    for (size_t i = 0; i < from->turn_count; i++)
+    for (size_t i = 0; i < from->turn_count; i++) {
         read_turn(&from->turns[i], &episode->turns[i]);
+        episode->gameable |= says_gameable(&from->turns[i]);
+    }
     return episode;
 }
 
@@ -177,6 +186,21 @@ static int drop_not_asked(const struct report *report, struct report_run *run, s
                               run->path);
 }
 
+static int drop_gameable(const struct report *report, struct report_run *run, struct err *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->episode_count; i++) {
+        struct report_episode *episode = run->episodes[i];
+        run->gameable += episode->gameable;
+        if (!episode->gameable || !report->options.sound)
+            run->episodes[kept++] = episode;
+    }
+    run->episode_count = kept;
+    return kept > 0 ? 0
+                    : err_set(err, ERR_INPUT, "%s: every episode is of a problem that can be gamed",
+                              run->path);
+}
+
 int report_read(struct report *report, struct report_run *run, struct err *err)
 {
     int result = read_episodes(report, run, err);
@@ -184,6 +208,8 @@ int report_read(struct report *report, struct report_run *run, struct err *err)
         return result;
     drop_repeated(run);
     result = drop_not_asked(report, run, err);
+    if (result == 0)
+        result = drop_gameable(report, run, err);
     if (result < 0)
         return result;
     qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_problem);

@@ -53,6 +53,7 @@ struct report_options {
     const char *const *problems; /* their names; NULL: unknown */
     size_t problem_count;
     size_t samples;           /* of each problem; 0: see above */
+    bool sound;               /* without episodes of problems that can be gamed */
     const char *const *names; /* of the runs; NULL: from their paths */
 };
 
@@ -63,8 +64,9 @@ struct report_episode {
     double gamma, first_return;
     struct gym_turn *turns;
     size_t turn_count;
-    size_t order; /* of its line in the file, from 0, without blank lines */
-    bool begins;  /* the first episode of its sample */
+    size_t order;  /* of its line in the file, from 0, without blank lines */
+    bool begins;   /* the first episode of its sample */
+    bool gameable; /* a verdict says that its problem can be gamed */
 };
 
 struct report_problem {
@@ -98,6 +100,7 @@ struct report_run {
     size_t episode_count, episodes_read;
     size_t repeated;       /* repeated episodes */
     size_t not_asked;      /* episodes of problems that were not requested */
+    size_t gameable;       /* episodes of problems that can be gamed, counted or not */
     size_t ended_by_error; /* episodes */
     bool cut;              /* the last line was incomplete */
     size_t sample_most;    /* samples requested of a problem */

@@ -287,6 +287,46 @@ TEST(facts)
     }
 }
 
+/* A discount for problems that can be gamed: off, unless it is asked for, and of rewards only. */
+TEST(gameable)
+{
+    static const struct {
+        const char *reward;
+        bool correct, gameable;
+        double total;
+    } cases[] = {
+        {"{\"preset\": \"kevin\"}", true, true, 2.3},
+        {"{\"preset\": \"kevin\", \"gameable_factor\": 0.5}", true, true, 1.15},
+        {"{\"preset\": \"kevin\", \"gameable_factor\": 0.5}", true, false, 2.3},
+        {"{\"preset\": \"drkernel\", \"gameable_factor\": 0}", true, true, 0},
+        {"{\"preset\": \"drkernel_like_kernel\", \"gameable_factor\": 0}", false, true, -0.3},
+        {"{\"preset\": \"kevin\", \"gameable_factor\": 1.5}", true, true, NAN},
+        {"{\"preset\": \"kevin\", \"gameable_factor\": -1}", true, true, NAN},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct verdict verdict = {.status = cases[i].correct ? STATUS_PASSED : STATUS_WRONG,
+                                  .compiled = true,
+                                  .correct = cases[i].correct};
+        struct reward_config config;
+        struct reward_facts facts;
+        struct reward reward;
+        struct err err;
+        verdict.audit.outcome = cases[i].gameable ? AUDIT_GAMEABLE : AUDIT_SOUND;
+        json_t *object = json_loads(cases[i].reward, 0, NULL);
+        int result = reward_config_read(object, &config, &err);
+        json_decref(object);
+        if ((result == 0) == isnan(cases[i].total))
+            fail_msg("%s: %d", cases[i].reward, result);
+        if (result < 0)
+            continue;
+        reward_facts_read(&verdict, NULL, COVERAGE_TIME, &facts);
+        facts.speedup = cases[i].correct ? 2 : NAN;
+        reward_compute(&config, &facts, &reward);
+        if (fabs(reward.total - cases[i].total) > CLOSE)
+            fail_msg("%s: %g", cases[i].reward, reward.total);
+    }
+}
+
 TEST(answers)
 {
     char code[] = "x";

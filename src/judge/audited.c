@@ -187,7 +187,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
     struct problem_audit_terms terms = {.settings = request->settings,
                                         .cancelled = &bound.stop,
                                         .brief = true,
-                                        .opened = begin_bound,
+                                        .ready = begin_bound,
                                         .context = &bound};
     pthread_mutex_init(&bound.lock, NULL);
     pthread_cond_init(&bound.wake, NULL);
@@ -196,7 +196,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
     int result = problem_audit_run(judge, request->problem, &terms, &audit, &err);
     end_bound(&bound);
     *whole = result == 0;
-    verdict->audit.outcome = AUDIT_UNKNOWN;
+    verdict->audit = (struct verdict_audit){.outcome = AUDIT_UNKNOWN};
     if (result == 0)
         problem_audit_verdict(&audit, verdict);
     else if (bound.over)

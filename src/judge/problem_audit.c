@@ -136,10 +136,10 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     if (result == 0) {
         session_prepare_builds(session, standby);
         result = open_only_reference(session);
-        if (result == 0 && terms->opened)
-            terms->opened(terms->context);
         if (result == 0)
             result = session_lock_device(session);
+        if (result == 0 && terms->ready)
+            terms->ready(terms->context);
         if (result == 0)
             result = probe_all(session, terms->brief, audit);
         (void)fault_verdict(session);
@@ -190,6 +190,8 @@ void problem_audit_verdict(const struct problem_audit *audit, struct verdict *ve
                                          .name = arena_strdup(&verdict->arena, attempt->name),
                                          .gain = attempt->gain};
     }
+    if (into->outcome == AUDIT_GAMEABLE)
+        into->reason = NULL;
 }
 
 void problem_audit_deinit(struct problem_audit *audit)

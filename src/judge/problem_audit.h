@@ -50,7 +50,7 @@ struct problem_audit_terms {
     const struct settings *settings; /* NULL: the judge's */
     const _Atomic int *cancelled;    /* NULL: the judge's */
     bool brief;                      /* once an attempt was refused, it is not made again */
-    void (*opened)(void *context);   /* called when the reference has been loaded; NULL */
+    void (*ready)(void *context);    /* called when the first trial begins; NULL */
     void *context;
 };
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import neighbours as costs
 import service
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -270,14 +271,51 @@ def http(_scratch):
     server.communicate(timeout=30)
 
 
+def neighbours(scratch):
+    """Verdicts of honest candidates, and of those beside costly ones, in turn."""
+
+    def judge(word):
+        folder = scratch / word
+        costs.write_honest(folder, word, 50)
+        verdicts, _ = evaluate(["--jobs", "2", "--problem", "relu", folder])
+        totals = sorted(sum(v["stages_ms"].values()) for v in verdicts)
+        return statistics.median(totals), totals[-1]
+
+    def start(hostile):
+        path = scratch / hostile.file
+        path.write_text(hostile.text)
+        settings = [word for setting in hostile.settings for word in ("-s", setting)]
+        command = [WARPGYM, "eval", "--json", *settings, "--problem", hostile.problem, path]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    both = [hostile for hostile in costs.HOSTILE if hostile.name in ("builds", "time")]
+    for group in [[hostile] for hostile in costs.HOSTILE] + [both]:
+        name = " and ".join(hostile.name for hostile in group)
+        rows = []
+        for i in range(3):
+            alone = judge(f"{name} {i} alone")
+            running = [start(hostile) for hostile in group]
+            time.sleep(5)
+            beside = judge(f"{name} {i} beside")
+            for process in running:
+                process.terminate()
+                process.wait()
+            rows.append((*alone, *beside))
+        for title, at in (("p50", 0), ("p99", 1)):
+            ratio = statistics.median(row[at + 2] / row[at] for row in rows)
+            alone, beside = (statistics.median(row[at + k] for row in rows) for k in (0, 2))
+            print(f"50 beside {name}: {title} {alone:.0f} ms alone, {beside:.0f} ms, {ratio:.2f}")
+
+
 def main():
-    everything = "latency torch throughput self agreement queue http service split"
+    everything = "latency torch throughput neighbours self agreement queue http service split"
     wanted = os.environ.get("BENCH_ONLY", everything).split()
     print(f"{platform.platform()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     for name, run in (
         ("latency", latency),
         ("torch", torch),
         ("throughput", throughput),
+        ("neighbours", neighbours),
         ("self", self_speedup),
         ("agreement", agreement),
         ("queue", queue),

@@ -28,6 +28,7 @@ struct outcome {
     int signal;     /* 0 when it exited */
     bool timed_out; /* killed at timeout_ms */
     double elapsed_ms;
+    double waited_ms;  /* of these, until it could run, and while others had their turns */
     struct buf output; /* stdout and stderr together, bounded; outcome_deinit frees it */
 };
 

@@ -105,7 +105,10 @@ static int run_compiler(struct build *build, const char *text, size_t text_bytes
     if (result == 0 && recipe->prelude)
         result = scratch_write(build, RECIPE_PRELUDE, recipe->prelude, strlen(recipe->prelude),
                                err);
-    return result < 0 ? result : build->runner->run(build->runner, &command, outcome, err);
+    if (result == 0)
+        result = build->runner->run(build->runner, &command, outcome, err);
+    build->artifact->waited_ms += outcome->waited_ms;
+    return result;
 }
 
 /* Where the cause of a failure is unclear, the same command must compile a trivial source: only

@@ -77,7 +77,8 @@ struct artifact {
     bool owned;          /* path lies in scratch (the cache could not take it): removed by deinit */
     char *diagnostics;   /* bounded; lines name `name`, nothing of our paths; "" when clean */
     char *cache_problem; /* why the cache could not take the result; NULL: it could, or is off */
-    double elapsed_ms;   /* of this call */
+    double elapsed_ms;   /* of this call, */
+    double waited_ms;    /* and of these, until the compiler could run */
     char key[HASH_HEX_BYTES];
 };
 

@@ -12,6 +12,7 @@
 
 #define BACKOFF_MIN_NS 200000
 #define BACKOFF_MAX_NS 2000000
+#define QUIET_NS 10000000
 
 /* Opens for reading only, which is all that flock(2) asks for, so that a file of another user will
  * do. O_CREAT is left for when the file is missing: fs.protected_regular forbids it for files of
@@ -64,38 +65,93 @@ static int lock_wait(int fd, int operation, const char *device, const _Atomic in
     return 0;
 }
 
+/* A child of ours between fork and exec may hold copies of a descriptor: closing ours alone would
+ * leave the lock with it. */
+static void unlock(int fd)
+{
+    if (fd < 0)
+        return;
+    flock(fd, LOCK_UN);
+    close(fd);
+}
+
+/* Through the gate to the lock, whose files are open. After a failure they are closed. */
+static int enter(struct device_lock *lock, const char *device, const _Atomic int *cancelled,
+                 struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    int operation = lock->mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
+    int result = lock_wait(lock->gate, operation, device, cancelled, err);
+    if (result == 0)
+        result = lock_wait(lock->held, operation, device, cancelled, err);
+    flock(lock->gate, LOCK_UN);
+    lock->waited_ms += clock_ms_since(start_ns);
+    if (result < 0)
+        device_lock_release(lock);
+    return result;
+}
+
 int device_lock_acquire(struct device_lock *lock, const char *directory, const char *device,
                         enum device_lock_mode mode, const _Atomic int *cancelled, struct err *err)
 {
-    int64_t start_ns = clock_now_ns();
-    int operation = mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
     *lock = DEVICE_LOCK_NONE;
-    int gate = lock_file(directory, device, "gate", err);
-    if (gate < 0)
-        return gate;
-    int held = lock_file(directory, device, "lock", err);
-    int result = held < 0 ? held : lock_wait(gate, operation, device, cancelled, err);
-    if (result == 0)
-        result = lock_wait(held, operation, device, cancelled, err);
-    /* A child of ours between fork and exec may hold copies of the descriptors: closing ours alone
-     * would leave the locks with it. */
-    flock(gate, LOCK_UN);
-    close(gate);
-    if (result < 0) {
-        if (held >= 0)
-            close(held);
+    lock->mode = mode;
+    lock->gate = lock_file(directory, device, "gate", err);
+    if (lock->gate < 0)
+        return lock->gate;
+    lock->held = lock_file(directory, device, "lock", err);
+    if (lock->held < 0) {
+        int result = lock->held;
+        unlock(lock->gate);
+        *lock = DEVICE_LOCK_NONE;
         return result;
     }
-    lock->held = held;
-    lock->waited_ms = clock_ms_since(start_ns);
-    return 0;
+    return enter(lock, device, cancelled, err);
+}
+
+/* Whether others have one of the files: for a shared user, others that want the device alone. */
+static bool is_taken(int fd, enum device_lock_mode mode)
+{
+    int operation = mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
+    if (flock(fd, operation | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN);
+    return false;
+}
+
+bool device_lock_wanted(const struct device_lock *lock)
+{
+    return lock->held >= 0 && is_taken(lock->gate, lock->mode);
+}
+
+/* Without the lock. What a user does on a device is seldom done with one lock: a moment without
+ * one is no end. */
+static void stand_back(const struct device_lock *lock, double most_ms, const _Atomic int *cancelled)
+{
+    const struct timespec look = {.tv_nsec = BACKOFF_MIN_NS};
+    int64_t start_ns = clock_now_ns();
+    int64_t taken_ns = start_ns;
+    while (clock_ms_since(start_ns) < most_ms && clock_now_ns() - taken_ns < QUIET_NS &&
+           !(cancelled && atomic_load(cancelled))) {
+        nanosleep(&look, NULL);
+        if (is_taken(lock->gate, lock->mode) || is_taken(lock->held, lock->mode))
+            taken_ns = clock_now_ns();
+    }
+}
+
+int device_lock_pass(struct device_lock *lock, const char *device, double back_ms,
+                     const _Atomic int *cancelled, struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    flock(lock->held, LOCK_UN);
+    stand_back(lock, back_ms, cancelled);
+    lock->waited_ms += clock_ms_since(start_ns);
+    return enter(lock, device, cancelled, err);
 }
 
 void device_lock_release(struct device_lock *lock)
 {
-    if (lock->held < 0)
-        return;
-    flock(lock->held, LOCK_UN);
-    close(lock->held);
-    lock->held = -1;
+    unlock(lock->held);
+    unlock(lock->gate);
+    lock->held = lock->gate = -1;
 }

@@ -19,15 +19,17 @@
 #include "base/err.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum device_lock_mode { DEVICE_SHARED, DEVICE_EXCLUSIVE };
 
 struct device_lock {
-    int held; /* descriptor; -1 when not held */
-    double waited_ms;
+    int held, gate; /* descriptors; -1 when not held */
+    enum device_lock_mode mode;
+    double waited_ms; /* since device_lock_acquire, all together */
 };
 
-#define DEVICE_LOCK_NONE ((struct device_lock){.held = -1})
+#define DEVICE_LOCK_NONE ((struct device_lock){.held = -1, .gate = -1})
 
 /* `directory` as from paths_lock_directory; `device` is "cpu" or a GPU's UUID. Waits until the lock
  * is held, *cancelled is not 0 (ERR_CANCELLED; NULL: cannot be cancelled) or something is wrong
@@ -35,5 +37,12 @@ struct device_lock {
 NODISCARD int device_lock_acquire(struct device_lock *lock, const char *directory,
                                   const char *device, enum device_lock_mode mode,
                                   const _Atomic int *cancelled, struct err *err);
+/* Whether another user waits for the holder to leave. Never blocks. */
+bool device_lock_wanted(const struct device_lock *lock);
+/* Lets the others in and waits for the lock again, like device_lock_acquire, but for up to back_ms
+ * only once the device has been free for a moment; for a shared user, of those that want it alone.
+ * After a failure it is not held. */
+NODISCARD int device_lock_pass(struct device_lock *lock, const char *device, double back_ms,
+                               const _Atomic int *cancelled, struct err *err);
 /* Nothing happens to a lock that is not held. */
 void device_lock_release(struct device_lock *lock);

@@ -180,10 +180,10 @@ static int run_stage(struct session *session, enum verdict_stage stage,
 {
     struct trials trials = session_trials(session);
     trials.peaks = peaks;
-    int64_t start_ns = clock_now_ns();
+    session_begin_stage(session);
     int result = measure(&trials);
     (void)fault_verdict(session);
-    session_end_stage(session, stage, start_ns);
+    session_end_stage(session, stage);
     return result;
 }
 
@@ -245,7 +245,7 @@ static bool attempt_evaluation(struct session *session)
     log_set_job(session->job.name ? session->job.name : verdict->id);
     identify_candidate(session);
     session->lease.retry_alone = false;
-    session->lease.waited_ms = 0;
+    session->lease.waited_ms = session->lease.turn.held_ms = 0;
     int result = admit_candidate(session);
     if (result == 0 &&
         (spawner_standby(&session->judge->spawner, SANDBOX_NATIVE, &standby, &err) < 0 ||
@@ -253,8 +253,6 @@ static bool attempt_evaluation(struct session *session)
         result = fault_verdict_of_judge(session, &err);
     if (result == 0)
         result = choose_device(session);
-    if (result == 0 && !session->lease.gpu)
-        result = session_lock_device(session);
     if (result == 0) {
         session_prepare_builds(session, standby);
         result = run_stages(session);

@@ -7,24 +7,23 @@
 #include "judge/open/torch.h"
 #include "judge/session_internal.h"
 
-/* While something compiles no GPU is held. */
+/* While something compiles no device is held. */
 static int open_native(struct session *session, struct opening *opening,
                        struct native_backend *backend)
 {
-    double *stages_ms = session->verdict->stages_ms;
     struct native_opening native;
     int64_t start_ns = clock_now_ns();
     int result = native_opening_compile(&native, opening, backend);
-    stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
-    if (session->lease.gpu) {
-        native_opening_wait(&native);
-        result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
-        if (result == 0)
-            native_opening_make_reference(&native);
-    }
-    start_ns = clock_now_ns();
+    double waited_ms = backend->artifact.waited_ms + session->builds.use.waited_ms;
+    session->lease.waited_ms += waited_ms;
+    session->verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns) - waited_ms;
+    native_opening_wait(&native);
+    result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
+    if (result == 0)
+        native_opening_make_reference(&native);
+    session_begin_stage(session);
     result = native_opening_load(&native, result);
-    stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
+    session_end_stage(session, STAGE_LOAD);
     native_backend_close(backend);
     return result;
 }
@@ -40,14 +39,14 @@ static int compile_only(struct session *session, struct opening *opening)
 static int open_torch(struct session *session, struct opening *opening)
 {
     int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
-    int64_t start_ns = clock_now_ns();
+    session_begin_stage(session);
     if (result == 0)
         result = torch_open_reference(opening);
     if (result == 0)
         result = torch_open_candidate(opening);
     if (result == 0) /* if it compiled something, another session may have taken the reference */
         result = torch_open_reference(opening);
-    session_end_stage(session, STAGE_LOAD, start_ns);
+    session_end_stage(session, STAGE_LOAD);
     return result;
 }
 
@@ -61,6 +60,8 @@ int open_children(struct session *session)
                  : language->gpu && !opening.gpu   ? compile_only(session, &opening)
                                                    : open_native(session, &opening, &backend);
     (void)fault_verdict(session);
+    if (result == 0)
+        session->reference.child.lease = session->candidate.lease = &session->lease;
     if (result == 0 && opening.gpu)
         session->reference.child.work = session->candidate.work = judge_kernels_get(opening.build,
                                                                                     opening.unit);
@@ -73,5 +74,7 @@ int open_only_reference(struct session *session)
     int result = session->job.problem->format == PROBLEM_NATIVE ? native_open_reference(&opening)
                                                                 : torch_open_reference(&opening);
     (void)fault_verdict(session);
+    if (result == 0)
+        session->reference.child.lease = &session->lease;
     return result;
 }

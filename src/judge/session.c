@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "device/cpu.h"
 #include "judge/fault_verdict.h"
+#include "judge/measure/trial_gpu.h"
 #include "judge/request/judge_settings.h"
 
 #include <stdlib.h>
@@ -53,6 +54,7 @@ struct opening session_opening(struct session *session)
                             .reserve = &session->reserve,
                             .unit = session->lease.unit,
                             .gpu = session->lease.gpu,
+                            .lease = &session->lease,
                             .no_gpu = &session->no_gpu,
                             .build = &session->builds.context,
                             .builder = &session->builder,
@@ -69,6 +71,7 @@ struct trials session_trials(struct session *session)
     return (struct trials){.job = &session->job,
                            .gpu = session->lease.gpu,
                            .unit = session->lease.unit,
+                           .lease = &session->lease,
                            .tracing = &session->judge->tracing,
                            .reference = &session->reference,
                            .candidate = &session->candidate,
@@ -100,6 +103,7 @@ void session_cache_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
     reference->child.cancelled = session->judge->options.cancelled; /* no evaluation's for now */
+    reference->child.lease = NULL;
     if (reference->open && reference->hash[0] && child_rest(&reference->child))
         reference_cache_put(&session->judge->references, reference);
     else
@@ -156,12 +160,12 @@ static int lock_device(struct session *session, enum lease_mode mode)
 
 int session_enter_device(struct session *session, enum sandbox_kind kind)
 {
-    if (!session->lease.gpu)
-        return 0;
-    session->reserve.kind = kind;
-    if (take_slots(session) < 0)
-        return -1;
-    reserve_processes(session, 1);
+    if (session->lease.gpu) {
+        session->reserve.kind = kind;
+        if (take_slots(session) < 0)
+            return -1;
+        reserve_processes(session, 1);
+    }
     return session_lock_device(session);
 }
 
@@ -185,15 +189,25 @@ void session_release_device(struct session *session)
         wake_warm_pools(session->lease.unit);
 }
 
-/* Gives a GPU back while something is compiled, unless it is being timed, and with it a reference
- * that has not been called yet. Returns how it was held; resume_device takes it again. */
+/* Whether the candidate left work on a GPU that goes on now that it is stopped: the next session
+ * would have it on the clock. Where others share the GPU it may be theirs. */
+static bool left_work(struct session *session)
+{
+    struct trials trials = session_trials(session);
+    return session->lease.gpu && session->lease.held != LEASE_SHARED && !trial_gpu_quiet(&trials);
+}
+
+/* Gives the device back while something is compiled, and with a GPU a reference that has not been
+ * called yet. Returns how it was held; resume_device takes it again. */
 static enum lease_mode pause_device(struct session *session)
 {
     struct device_lease *lease = &session->lease;
     enum lease_mode mode = lease->held;
-    if (!lease->gpu || (mode != LEASE_SHARED && mode != LEASE_ALONE))
+    if (mode == LEASE_NONE || left_work(session))
         return LEASE_NONE;
     device_lease_unlock(lease);
+    if (!lease->gpu)
+        return mode;
     if (session->candidate.state == CHILD_LOADING) /* until then no call needs its reference */
         session_cache_reference(session);
     device_lease_free_slots(lease);
@@ -203,11 +217,14 @@ static enum lease_mode pause_device(struct session *session)
 
 static void resume_device(struct session *session, enum lease_mode mode)
 {
+    int result = 0;
     if (mode == LEASE_NONE)
         return;
-    int result = take_slots(session);
-    if (result == 0)
-        reserve_processes(session, 0);
+    if (session->lease.gpu) {
+        result = take_slots(session);
+        if (result == 0)
+            reserve_processes(session, 0);
+    }
     if (result < 0 || lock_device(session, mode) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "the device was not taken again: cancelled");
 }
@@ -217,32 +234,43 @@ static int build_for_child(struct child_builder *builder, const char *request, s
                            char *text, size_t text_bytes)
 {
     struct session *session = builder->context;
-    int64_t start_ns = clock_now_ns();
+    struct builds *builds = &session->builds;
+    double waited_ms = builds->use.waited_ms;
     enum lease_mode mode = pause_device(session);
-    session->builds.elapsed_ms += clock_ms_since(start_ns);
-    int artifact = builds_run(&session->builds, request, bytes, text, text_bytes);
-    start_ns = clock_now_ns();
+    int artifact = builds_run(builds, request, bytes, text, text_bytes);
+    session->lease.waited_ms += builds->use.waited_ms - waited_ms;
     resume_device(session, mode);
-    session->builds.waited_ms += clock_ms_since(start_ns);
     return artifact;
 }
 
 void session_prepare_builds(struct session *session, struct standby *standby)
 {
     struct judge *judge = session->judge;
+    struct sandbox_runner *runner = &session->builds.context.runner;
     builds_init(&session->builds, &judge->tools, session->job.settings, session->lease.gpu);
-    sandbox_runner_init(&session->builds.context.runner, standby, !judge->spawner.no_own_root,
-                        judge->toolchain.root, session->job.cancelled);
+    sandbox_runner_init(runner, standby, !judge->spawner.no_own_root, judge->toolchain.root,
+                        session->job.cancelled);
+    session->build_turn = DEVICE_TURN(judge->installation.locks, device_lease_name(&session->lease),
+                                      session->job.cancelled);
+    if (!session->lease.gpu) /* compilers are where candidates are timed */
+        runner->turn = &session->build_turn;
 }
 
-void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
+void session_begin_stage(struct session *session)
+{
+    session->stage_ns = clock_now_ns();
+    session->stage_waited_ms = session->lease.waited_ms;
+}
+
+void session_end_stage(struct session *session, enum verdict_stage stage)
 {
     double *stages_ms = session->verdict->stages_ms;
     struct builds *builds = &session->builds;
+    double waited_ms = session->lease.waited_ms - session->stage_waited_ms;
     session->verdict->extensions += builds->extensions;
     session->verdict->extensions_slim += builds->slim;
     stages_ms[STAGE_COMPILE] += builds->elapsed_ms;
-    stages_ms[stage] += clock_ms_since(start_ns) - builds->elapsed_ms - builds->waited_ms;
-    builds->elapsed_ms = builds->waited_ms = 0;
+    stages_ms[stage] += clock_ms_since(session->stage_ns) - builds->elapsed_ms - waited_ms;
+    builds->elapsed_ms = 0;
     builds->extensions = builds->slim = 0;
 }

@@ -32,11 +32,14 @@ struct session {
     struct err no_gpu; /* why a CUDA candidate has none */
     struct spawner_reserve reserve;
     struct builds builds;
-    struct child_builder builder; /* for its torch processes */
+    struct device_turn build_turn; /* of each program that they run on the CPU */
+    struct child_builder builder;  /* for its torch processes */
     struct reference reference;
     struct child candidate;
     struct trial_state trials;
     struct fault fault;
+    int64_t stage_ns;       /* when the stage at hand began, */
+    double stage_waited_ms; /* and lease.waited_ms then */
 };
 
 /* What the layers see of it, for the evaluation at hand. */
@@ -48,19 +51,19 @@ void session_take_problem(struct session *session, const struct problem *problem
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
 void session_cache_reference(struct session *session);
 
-/* The lease, with processes of that kind reserved for candidate and reference. On the CPU nothing
- * happens: it is locked from the start, because compiling disturbs timing. 0 or -1 (the verdict
- * says why). */
+/* The lease; on a GPU that begins with its slots, and with processes of that kind for candidate and
+ * reference. 0 or -1 (the verdict says why). */
 int session_enter_device(struct session *session, enum sandbox_kind kind);
 /* The device's lock: shared, or exclusive where the lease is wanted alone. 0 or -1, likewise. */
 int session_lock_device(struct session *session);
-/* The lock for timing: exclusive, and kept while something compiles. 0 or -1, likewise. */
+/* The lock for timing: exclusive. 0 or -1, likewise. */
 int session_lock_device_for_timing(struct session *session);
 /* Lock, slots and reserved processes; not the GPU. */
 void session_release_device(struct session *session);
 
 /* Prepares `builds` for an attempt on the lease's device. */
 void session_prepare_builds(struct session *session, struct standby *standby);
-/* Adds to the verdict what a stage that began at start_ns took, without the time it spent
- * compiling for torch processes and waiting for the device after that. */
-void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
+/* A stage, and what it took for the verdict: without the time that it spent compiling for torch
+ * processes and waiting for the device. */
+void session_begin_stage(struct session *session);
+void session_end_stage(struct session *session, enum verdict_stage stage);

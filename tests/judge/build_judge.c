@@ -40,7 +40,7 @@ static void answer(struct builds *builds, const int descriptors[WIRE_DESCRIPTORS
     must(file_read_fd(descriptors[0], "the request", REQUEST_BYTES, &text, &bytes, &err), &err);
     int64_t start_ns = clock_now_ns();
     int artifact = builds_run(builds, text, bytes, built->text, sizeof built->text);
-    builds->elapsed_ms = 0; /* as many as are wanted */
+    builds->use = (struct build_use){0}; /* as many as are wanted */
     built->failure = artifact >= 0                 ? FAILED_NONE
                      : artifact == ERR_UNSUPPORTED ? FAILED_UNSUPPORTED
                                                    : FAILED_COMPILE;

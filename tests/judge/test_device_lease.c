@@ -96,7 +96,7 @@ static void close_judge(void)
 
 static void assert_left(const struct session *session, int evaluations)
 {
-    assert_true(session->lease.lock.held < 0 && !session->lease.unit && !session->lease.gpu);
+    assert_true(session->lease.turn.lock.held < 0 && !session->lease.unit && !session->lease.gpu);
     assert_int_equal(session->lease.slots | (int)session->reserve.count, 0);
     assert_false(session->reference.open || session->trials.gpu.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {

@@ -8,7 +8,7 @@
 #include "compile/compile.h"
 #include "device/nvrtc.h"
 #include "judge/gpu/gpu_work.h"
-#include "sandbox/command.h"
+#include "sandbox/runner.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "compile/compile.h"
-#include "sandbox/command.h"
+#include "sandbox/runner.h"
 
 #include <dirent.h>
 #include <errno.h>

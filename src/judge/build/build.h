@@ -16,8 +16,8 @@
 /* What one session's torch processes had built. */
 struct builds {
     struct build_context context;
-    double elapsed_ms;   /* spent building, all requests together */
-    double waited_ms;    /* for the device after that */
+    struct build_use use;
+    double elapsed_ms;   /* spent building, in the stage at hand */
     uint32_t extensions; /* how many were built, or found in the cache */
     uint32_t slim;       /* of these with our own headers in place of PyTorch's */
 };
@@ -25,7 +25,8 @@ struct builds {
 /* The context's runner is the caller's to fill in. */
 void builds_init(struct builds *builds, struct build_tools *tools, const struct settings *settings,
                  const struct gpu_context *gpu);
-/* Answers a request. As struct child_builder has it. */
+/* Answers a request. As struct child_builder has it; ERR_LIMIT: the candidate has had all builds
+ * that it may (compile.*). */
 NODISCARD int builds_run(struct builds *builds, const char *request, size_t bytes, char *text,
                          size_t text_bytes);
 

@@ -54,21 +54,34 @@ int build_scratch_write(const struct build_scratch *scratch, const char *name, c
     return result;
 }
 
+/* One program gets no more than loading, all together no more than the candidate may have. */
+static int64_t time_left_ms(const struct build_context *context)
+{
+    int64_t load_ms = run_settings(context->settings)->load_timeout_ms;
+    double left_ms = (double)compile_settings(context->settings)->total_ms - context->use->spent_ms;
+    if (left_ms < 1)
+        return 1;
+    return left_ms < (double)load_ms ? (int64_t)left_ms : load_ms;
+}
+
 int build_scratch_command(const struct build_scratch *scratch, const char *const *argv,
                           const char *const *environment, const char *const *readable,
                           struct outcome *outcome, struct err *err)
 {
-    const struct settings *settings = scratch->context->settings;
-    struct sandbox_runner runner = scratch->context->runner;
+    const struct build_context *context = scratch->context;
+    struct sandbox_runner runner = context->runner;
     struct command command = {.argv = argv,
                               .environment = environment,
                               .directory = scratch->directory,
                               .readable = readable,
-                              .timeout_ms = run_settings(settings)->load_timeout_ms,
-                              .memory_bytes = compile_settings(settings)->memory_bytes * 2,
+                              .timeout_ms = time_left_ms(context),
+                              .memory_bytes = compile_settings(context->settings)->memory_bytes * 2,
                               .file_bytes = LIMIT_ARTIFACT_BYTES};
     runner.toolchain_root = NULL; /* programs of this machine, not of a bundle */
-    return runner.runner.run(&runner.runner, &command, outcome, err);
+    int result = runner.runner.run(&runner.runner, &command, outcome, err);
+    context->use->spent_ms += outcome->elapsed_ms - outcome->waited_ms;
+    context->use->waited_ms += outcome->waited_ms;
+    return result;
 }
 
 int build_scratch_script(const struct build_scratch *scratch, const char *script,

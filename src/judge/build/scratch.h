@@ -12,7 +12,7 @@
 #include "compile/cache.h"
 #include "device/gpu_context.h"
 #include "judge/process/spawner.h"
-#include "sandbox/command.h"
+#include "sandbox/runner.h"
 
 #include <pthread.h>
 
@@ -30,12 +30,20 @@ struct build_tools {
     pthread_mutex_t kernels_lock; /* while the judge's own kernels are compiled: judge_kernels.c */
 };
 
+/* What the builds of one candidate have used of what it may: settings compile.*. */
+struct build_use {
+    int64_t builds;
+    double spent_ms, waited_ms; /* building, and until others had had their turns */
+    uint64_t bytes;
+};
+
 /* On whose behalf something is built. */
 struct build_context {
     struct build_tools *tools;
     const struct settings *settings; /* of the evaluation */
     const struct gpu_context *gpu;   /* that it computes on; NULL: the CPU */
     struct sandbox_runner runner;
+    struct build_use *use; /* the caller's */
 };
 
 struct build_scratch {
@@ -51,7 +59,8 @@ NODISCARD int build_scratch_open(struct build_scratch *scratch, const struct bui
 void build_scratch_close(struct build_scratch *scratch);
 NODISCARD int build_scratch_write(const struct build_scratch *scratch, const char *name,
                                   const void *bytes, size_t count, struct err *err);
-/* Runs a program of this machine there, not one of a bundle; `readable`, and nothing else. */
+/* Runs a program of this machine there, not one of a bundle; `readable`, and nothing else. It gets
+ * the time that the candidate has left. */
 NODISCARD int build_scratch_command(const struct build_scratch *scratch, const char *const *argv,
                                     const char *const *environment, const char *const *readable,
                                     struct outcome *outcome, struct err *err);

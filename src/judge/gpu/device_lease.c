@@ -10,7 +10,7 @@ void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
                                    .cpu_busy = cpu_busy,
                                    .locks = locks,
                                    .wanted = LEASE_SHARED,
-                                   .lock = DEVICE_LOCK_NONE};
+                                   .turn = DEVICE_TURN(locks, NULL, NULL)};
 }
 
 int device_lease_take_gpu(struct device_lease *lease, struct err *err)
@@ -62,30 +62,56 @@ static struct busy_time *lease_busy_time(struct device_lease *lease)
 
 int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct err *err)
 {
-    enum device_lock_mode how = mode == LEASE_SHARED ? DEVICE_SHARED : DEVICE_EXCLUSIVE;
+    struct device_turn *turn = &lease->turn;
+    bool alone = mode != LEASE_SHARED;
+    turn->device = device_lease_name(lease);
+    turn->cancelled = lease->cancelled;
     int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&lease->lock, lease->locks, device_lease_name(lease), how,
-                                     lease->cancelled, err);
+    int result = device_turn_begin(turn, alone ? DEVICE_EXCLUSIVE : DEVICE_SHARED, err);
     lease->waited_ms += clock_ms_since(start_ns);
     if (result < 0)
         return result;
     lease->held = mode;
-    lease->locked_ns = clock_now_ns();
-    busy_time_begin(lease_busy_time(lease), how == DEVICE_EXCLUSIVE);
+    busy_time_begin(lease_busy_time(lease), alone);
     return 0;
+}
+
+/* The lock is given up. */
+static void end_use(struct device_lease *lease)
+{
+    busy_time_end(lease_busy_time(lease));
+    if (lease->unit)
+        log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
+                  lease->unit->facts.ordinal, clock_ms_since(lease->turn.since_ns),
+                  lease->held == LEASE_SHARED ? "shared" : "alone");
+    lease->held = LEASE_NONE;
 }
 
 void device_lease_unlock(struct device_lease *lease)
 {
-    bool held = lease->lock.held >= 0;
-    if (held)
-        busy_time_end(lease_busy_time(lease));
-    device_lock_release(&lease->lock);
-    if (held && lease->unit)
-        log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
-                  lease->unit->facts.ordinal, clock_ms_since(lease->locked_ns),
-                  lease->held == LEASE_SHARED ? "shared" : "alone");
-    lease->held = LEASE_NONE;
+    if (lease->held == LEASE_NONE)
+        return;
+    end_use(lease);
+    device_turn_end(&lease->turn);
+}
+
+bool device_lease_over(const struct device_lease *lease)
+{
+    return lease->held != LEASE_NONE && device_turn_over(&lease->turn);
+}
+
+int device_lease_pass(struct device_lease *lease, struct err *err)
+{
+    enum lease_mode mode = lease->held;
+    int64_t start_ns = clock_now_ns();
+    end_use(lease);
+    int result = device_turn_pass(&lease->turn, err);
+    lease->waited_ms += clock_ms_since(start_ns);
+    if (result < 0)
+        return result;
+    lease->held = mode;
+    busy_time_begin(lease_busy_time(lease), mode != LEASE_SHARED);
+    return 0;
 }
 
 void device_lease_release(struct device_lease *lease)

@@ -6,23 +6,24 @@
  * The processes are the spawner's (process/spawner.h).
  *
  * A session that holds the lock never waits for a context to be made or to end; a session that
- * compiles holds neither lock nor slot. A slot is freed only after its GPU memory was freed or went
- * to the reference cache with its process, so a session that holds all slots has the GPU's memory
- * to itself.
+ * compiles holds neither lock nor slot. The lock is held in turns (device/turn.h), so that no
+ * session has to wait until a slow candidate of another one is done. A slot is freed only after its
+ * GPU memory was freed or went to the reference cache with its process, so a session that holds all
+ * slots has the GPU's memory to itself.
  *
  * Ownership: the session's storage; device_lease_init before the first use, device_lease_release
  * after each. Threads: the session's. Errors: ERR_CANCELLED while waiting, else the lock's.
  */
 #pragma once
 
-#include "device/lock.h"
+#include "device/turn.h"
 #include "judge/gpu/gpu_pool.h"
 
 enum lease_mode {
     LEASE_NONE,
-    LEASE_SHARED, /* with other sessions; given back while something compiles */
-    LEASE_ALONE,  /* without others, with all of the GPU's memory; given back likewise */
-    LEASE_TIMED,  /* without others; kept whatever happens */
+    LEASE_SHARED, /* with other sessions */
+    LEASE_ALONE,  /* without others, with all of the GPU's memory */
+    LEASE_TIMED,  /* without others */
 };
 
 struct device_lease {
@@ -35,11 +36,10 @@ struct device_lease {
     const struct gpu_context *gpu; /* of `unit`: both children compute on it; NULL: the CPU */
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
-    bool retry_alone; /* memory or quiet was missing: another attempt is worth it, alone */
-    int slots;        /* held of the GPU's */
-    struct device_lock lock;
-    int64_t locked_ns; /* since when */
-    double waited_ms;  /* for slots, processes and the lock, in this attempt */
+    bool retry_alone;        /* memory or quiet was missing: another attempt is worth it, alone */
+    int slots;               /* held of the GPU's */
+    struct device_turn turn; /* the device's lock */
+    double waited_ms;        /* for slots, processes and the lock, in this attempt */
 };
 
 void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
@@ -55,6 +55,11 @@ NODISCARD int device_lease_take_slots(struct device_lease *lease, struct err *er
 void device_lease_free_slots(struct device_lease *lease);
 /* The device's lock; exclusive but for LEASE_SHARED. */
 NODISCARD int device_lease_lock(struct device_lease *lease, enum lease_mode mode, struct err *err);
+/* Whether another session is to have the device now. False where it is not locked. */
+bool device_lease_over(const struct device_lease *lease);
+/* Gives others the device and takes it again: device/turn.h. What the session has there is stopped.
+ * After a failure it is not locked. */
+NODISCARD int device_lease_pass(struct device_lease *lease, struct err *err);
 void device_lease_unlock(struct device_lease *lease);
 /* Lock and slots; not the GPU. */
 void device_lease_release(struct device_lease *lease);

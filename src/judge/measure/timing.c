@@ -18,14 +18,15 @@
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
 #define NATIVE_BATCHES 40.0
-#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004   /* and what any takes at the least */
-#define FEWER 1.5       /* calls than could be are too few */
-#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9 /* and where they don't */
-#define BUSY_US 25.0    /* scatter that says: something else was running */
-#define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
+#define LONG_MS 12.0     /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015   /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004    /* and what any takes at the least */
+#define FEWER 1.5        /* calls than could be are too few */
+#define HOST_BYTES 64e6  /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9  /* and where they don't */
+#define BUSY_US 25.0     /* scatter that says: something else was running */
+#define AHEAD_MS 0.02    /* of processor time before a call: more than a thread takes to stop */
+#define SLOWER_SAMPLES 3 /* with which an interval may say that a candidate is far slower */
 
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
@@ -40,6 +41,7 @@ struct sampling {
     double most_ahead_ms;
     bool drifts;           /* the overhead: on a GPU */
     bool least;            /* only as much is taken off as every call takes: PyTorch on the CPU */
+    bool slower;           /* sampling ended early: timing.stop_slower */
     struct summary cost;   /* of `overhead` */
     struct clocks *clocks; /* looked at between pairs */
 };
@@ -174,12 +176,34 @@ static bool is_enough(const struct trials *trials, struct sampling *sampling, do
     struct interval speedup;
     const double *reference;
     const double *candidate;
-    if (sampling->count < (size_t)timing->min_samples)
+    bool fewest = sampling->count >= (size_t)timing->min_samples;
+    if (!fewest && sampling->count < SLOWER_SAMPLES)
         return false;
     take_off_overhead(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &speedup);
     bool tight = stats_tight(&speedup, fmin(target * fmax(budgets, 1), timing->widest));
-    return (tight && overhead_is_plausible(sampling)) || budgets > BUDGETS_MAX;
+    if (fewest && ((tight && overhead_is_plausible(sampling)) || budgets > BUDGETS_MAX))
+        return true;
+    sampling->slower = budgets > 1 && speedup.high * timing->stop_slower < 1;
+    return sampling->slower;
+}
+
+/* Between two pairs the device may be another session's for a while; what that left in caches, and
+ * how fast the clocks go then, is on no clock of ours. *start_ns moves by the time it takes. */
+static int let_others_in(struct trials *trials, const struct trial *trial, int64_t *start_ns)
+{
+    struct err err;
+    struct child_time ignored;
+    int64_t paused_ns = clock_now_ns();
+    if (!device_lease_over(trials->lease))
+        return 0;
+    if (trial->on_gpu && trial_gpu_idle(trials) < 0)
+        return -1;
+    if (device_lease_pass(trials->lease, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
+    int result = call_pair(trials, trial, true, &ignored, &ignored);
+    *start_ns += clock_now_ns() - paused_ns;
+    return result;
 }
 
 /* It is random before which pair intervals end early: once among the fewest that are taken, and
@@ -202,6 +226,8 @@ static int sample_case(struct trials *trials, const struct trial *trial, struct 
         }
         clocks_look(sampling->clocks);
         enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms);
+        if (!enough && let_others_in(trials, trial, &start_ns) < 0)
+            return -1;
     }
     return 0;
 }
@@ -227,6 +253,18 @@ static void weigh_precision(struct trials *trials, const struct sampling *sampli
                                             sampling->count, timed->speedup.low,
                                             timed->speedup.high);
     }
+}
+
+static void say_that_it_ended(struct trials *trials, const struct sampling *sampling)
+{
+    struct verdict *verdict = trials->verdict;
+    const char *other = verdict->timing_note;
+    verdict->timing_note = arena_printf(
+        &verdict->arena,
+        "sampling ended after %zu pairs: all of the interval says that it is more than %g times "
+        "slower than the reference (timing.stop_slower)%s%s",
+        sampling->count, timing_settings(trials->job->settings)->stop_slower, other ? "; " : "",
+        other ? other : "");
 }
 
 /* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
@@ -258,6 +296,8 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
         verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
     weigh_precision(trials, sampling, timed);
+    if (sampling->slower)
+        say_that_it_ended(trials, sampling);
     return 0;
 }
 
@@ -382,11 +422,13 @@ static int warm_up(struct trials *trials, struct trial *trial)
     struct trial once = *trial;
     struct child_time reference;
     struct child_time candidate;
+    const struct timing_settings *timing = timing_settings(trials->job->settings);
     once.oracle = once.untouched = true;
     once.slots = trial->slots = 1;
     if (trial_map(trials, &once, true) < 0 ||
         call_pair(trials, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
+    trial->yield_after_ms = fmax(reference.ms, 1) * timing->stop_slower;
     return trials->gpu ? find_slots(trials, trial, reference.own_ms) : 0;
 }
 
@@ -422,6 +464,7 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
         }
     }
     trial->on_gpu = false;
+    trial->yield_after_ms = 0;
     mem_free(memory);
     return result;
 }

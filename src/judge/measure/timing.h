@@ -19,8 +19,16 @@
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
  * time as tight as the target, within two budgets twice as wide, and so on up to timing.widest,
  * because on a machine with neighbours the next sample is worth less the longer it has been waited
- * for. What is wider at the end is marked. A median below the roofline floor (roofline.h) is a
- * violation, never a result.
+ * for. What is wider at the end is marked. Once the budget is spent sampling also stops if the
+ * whole interval says that the candidate is timing.stop_slower times slower: more samples would say
+ * the same at a higher cost. A median below the roofline floor (roofline.h) is a violation, never a
+ * result.
+ *
+ * The device's lock is held in turns (device/turn.h). Between two pairs another session may have
+ * it; a pair that does not count follows. On the CPU a call of the candidate that has already taken
+ * timing.stop_slower times the reference's is stopped where others wait, and goes on later: if it
+ * was computing, that time is not on its clock. Whatever it does meanwhile, it is no faster than
+ * that. A call of the warm-up may be stopped at any time, because none of it counts.
  *
  * Threads: the session's.
  */

@@ -169,6 +169,7 @@ static struct child_call describe_call(const struct trials *trials, const struct
                                .calls = trial->calls,
                                .noise = trials->state->noise,
                                .timeout_ms = trial->timeout_ms,
+                               .yield_after_ms = trial->yield_after_ms,
                                .trace = trial->trace,
                                .stays_on_gpu = trial->on_gpu};
 }
@@ -194,6 +195,8 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     struct trial_answer *answer = &trials->state->answer;
     struct child_call call = describe_call(trials, trial, WIRE_RUN);
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
+    if (trial->yield_after_ms > 0) /* how long it takes is the problem's doing */
+        call.yield_after_ms = INFINITY;
     if (wake(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     if (trial_lay_out(trials, trial, child, &call, &err) < 0)

@@ -352,6 +352,15 @@ static int measure_idle(struct trials *trials, double *ms, struct err *err)
     return result;
 }
 
+bool trial_gpu_quiet(struct trials *trials)
+{
+    struct err ignored;
+    double ms = 0;
+    const struct child *reference = &trials->reference->child;
+    return !reference->work || !reference->outputs.pinned ||
+           (measure_idle(trials, &ms, &ignored) == 0 && ms <= IDLE_MS);
+}
+
 int trial_gpu_idle(struct trials *trials)
 {
     struct err err;

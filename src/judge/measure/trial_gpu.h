@@ -41,3 +41,5 @@ NODISCARD int trial_gpu_all_finite(struct trials *trials, const struct tensor *t
 /* Checks that the GPU is idle while both children are stopped. If the candidate left something
  * running, the verdict has an end. */
 int trial_gpu_idle(struct trials *trials);
+/* Only whether it is; true also where that cannot be measured yet. */
+bool trial_gpu_quiet(struct trials *trials);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "device/peaks.h"
+#include "judge/gpu/device_lease.h"
 #include "judge/gpu/gpu_pool.h"
 #include "judge/open/reference.h"
 #include "judge/process/child.h"
@@ -27,6 +28,9 @@ struct trial {
     bool untouched; /* check that `in` arguments are as they were */
     int trace;      /* WIRE_TRACE: where it records to */
     int64_t timeout_ms;
+    double
+        yield_after_ms; /* of timed calls: the candidate's that takes longer makes way for others;
+                           0: either child's does at any time, as nothing is timed */
 };
 
 enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
@@ -66,6 +70,7 @@ struct trials {
     const struct evaluation_job *job;
     const struct gpu_context *gpu; /* that both children compute on; NULL: the CPU */
     const struct gpu_unit *unit;   /* the same with its readings and peaks */
+    struct device_lease *lease;    /* the same, or the CPU, and how it is held */
     const struct peaks *peaks;     /* of the CPU; NULL: not known */
     _Atomic int *tracing;          /* 1: launches can be traced here; -1: they cannot; 0: unknown */
     struct reference *reference;

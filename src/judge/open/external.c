@@ -171,6 +171,7 @@ static int external_start(struct native_backend *backend, struct opening *openin
                                       .timeout_ms =
                                           run_settings(opening->job->settings)->load_timeout_ms,
                                       .cancelled = opening->job->cancelled,
+                                      .lease = opening->lease,
                                       .kind = CHILD_PROGRAM};
     external_program_open(opening->job->problem, backend->name, opening->threads, &open);
     int result = descriptors[0] = file_memory_from("source", opening->job->candidate->text,

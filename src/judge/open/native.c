@@ -90,6 +90,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
                                 .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu,
+                                .lease = role == WIRE_CANDIDATE ? opening->lease : NULL,
                                 .kind = CHILD_NATIVE};
     int result = descriptors[count++] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)

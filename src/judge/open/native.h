@@ -4,10 +4,10 @@
  * opened only when the candidate has compiled and the caller has entered the device: until then
  * other sessions may use the cached one.
  *
- *   CPU   compile candidate ────────────────────── open it ─┬─► both ready
- *         compile reference ─ open it ─ its slot ───────────┘
+ *   CPU   compile candidate ────────────────────────┬─ (enter the device) ─ open candidate ─► ready
+ *         compile reference ─ open it ─ slot memory ┘
  *
- *   GPU   compile candidate ─┬─ (enter the device) ─ open reference ─ open candidate ─► both ready
+ *   GPU   compile candidate ─┬─ (enter the device) ─ open reference ─ open candidate ─► ready
  *         compile reference ─┘
  *
  * Threads: the session's; native_opening_load and native_opening_wait end the second one. Errors:
@@ -58,7 +58,7 @@ int native_opening_compile(struct native_opening *native, struct opening *openin
                            struct native_backend *backend);
 /* Until the second thread has ended. */
 void native_opening_wait(struct native_opening *native);
-/* On a GPU, once its device is entered: the reference that native_opening_load finds. */
+/* Once the device is entered: the reference that native_opening_load finds. */
 void native_opening_make_reference(struct native_opening *native);
 /* Opens the candidate unless `result` is negative: then all that was prepared is given up. */
 int native_opening_load(struct native_opening *native, int result);

@@ -107,7 +107,8 @@ static int open_child(struct opening *opening, struct child *child,
                                 .builder = opening->builder,
                                 .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
                                 .cancelled = opening->job->cancelled,
-                                .gpu = opening->gpu};
+                                .gpu = opening->gpu,
+                                .lease = opening->lease};
     if (source->text)
         descriptors[0] = file_memory_from("source", source->text, source->bytes, err);
     if (descriptors[0] < 0)

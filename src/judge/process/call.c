@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "judge/process/child.h"
 
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,8 +20,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
 {
     struct pollfd wait = {.fd = child->process.channel, .events = POLLIN};
     for (;;) {
-        int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, memory_watch_wait_ms(&child->limit, left_ms)) > 0) {
+        if (poll(&wait, 1, child_wait_ms(child, deadline_ns)) > 0) {
             if (!child_pending_request(child))
                 return 0;
             int result = child_serve_request(child, &deadline_ns, err);
@@ -33,6 +33,8 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
         if (clock_now_ns() >= deadline_ns)
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
+        if (result == 0)
+            result = child_make_way(child, &deadline_ns, err);
         if (result < 0)
             return result;
     }
@@ -116,6 +118,11 @@ static int send_call(struct child *child, const struct child_call *call, struct 
 static int run_on_clock(struct child *child, const struct child_call *call, struct stopwatch *watch,
                         struct err *err)
 {
+    child->away_ns = 0;
+    child->resumed_ns = watch->start_ns;
+    child->yields_from_ns = isfinite(call->yield_after_ms)
+                                ? watch->start_ns + (int64_t)(call->yield_after_ms * 1e6)
+                                : INT64_MAX;
     sandboxed_thaw(&child->process);
     if (child->affinity)
         cpu_affinity_release_main(child->affinity, child->process.pid);
@@ -137,9 +144,10 @@ static int freeze_again(struct child *child, const struct child_call *call,
     int result = sandboxed_freeze(&child->process, err);
     if (result < 0)
         return result;
+    child->yields_from_ns = 0;
     int64_t inputs_ns = call->clock_ns ? call->inputs_ns - watch->start_ns : 0;
     *time = (struct child_time){
-        .ms = (double)(watch->done_ns - watch->start_ns + watch->ahead_ns) * 1e-6,
+        .ms = (double)(watch->done_ns - watch->start_ns + watch->ahead_ns - child->away_ns) * 1e-6,
         .ahead_ms = (double)watch->ahead_ns * 1e-6,
         .inputs_ms = (double)inputs_ns * 1e-6,
         .sample_ms = (double)(watch->stop_ns - watch->done_ns) * 1e-6,

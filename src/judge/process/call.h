@@ -37,10 +37,11 @@ struct child_call {
     uint32_t calls; /* native, on a GPU: only the first so many slots; 0: all */
     uint64_t noise; /* seeds what a layer itself draws */
     int64_t timeout_ms;
-    int64_t clock_ns;  /* when its clock started; 0: it starts when CALL is sent */
-    int64_t inputs_ns; /* with clock_ns: when its inputs were there */
-    int trace;         /* WIRE_TRACE: where it records to */
-    bool stays_on_gpu; /* no mirror is wanted: the reader of the outputs looks at the samples */
+    double yield_after_ms; /* before it makes way for others, as no fast call does */
+    int64_t clock_ns;      /* when its clock started; 0: it starts when CALL is sent */
+    int64_t inputs_ns;     /* with clock_ns: when its inputs were there */
+    int trace;             /* WIRE_TRACE: where it records to */
+    bool stays_on_gpu;     /* no mirror is wanted: the reader of the outputs looks at the samples */
 };
 
 struct child_time {

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "judge/numeric/oracle.h"
@@ -15,15 +16,50 @@
 #include <sys/socket.h>
 
 #define SPAWN_TIMEOUT_MS 20000
+#define LOOK_MS 3 /* whether others are to have the device */
+
+int child_wait_ms(const struct child *child, int64_t deadline_ns)
+{
+    int wait_ms = memory_watch_wait_ms(&child->limit, clock_left_ms(deadline_ns));
+    int before_ms = clock_left_ms(child->yields_from_ns);
+    int look_ms = before_ms > LOOK_MS ? before_ms : LOOK_MS;
+    return child->lease && wait_ms > look_ms ? look_ms : wait_ms;
+}
+
+/* What computes stands still while it is stopped, and that time is not its own. What waits for time
+ * to pass does not. On a busy machine what computes may have had little of a processor. */
+static bool is_computing(const struct child *child, int64_t now_ns)
+{
+    return 10 * sandboxed_ran_ns(&child->process) > now_ns - child->resumed_ns;
+}
+
+int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    if (!child->lease || child->gpu || start_ns < child->yields_from_ns ||
+        !device_lease_over(child->lease))
+        return 0;
+    bool computing = is_computing(child, start_ns);
+    int result = sandboxed_freeze(&child->process, err);
+    if (result == ERR_CRASH)
+        return sandboxed_explain_end(&child->process, err);
+    if (result == 0)
+        result = device_lease_pass(child->lease, err);
+    int64_t ran_ns = sandboxed_ran_ns(&child->process);
+    child->resumed_ns = clock_now_ns();
+    sandboxed_thaw(&child->process);
+    child->away_ns += computing ? child->resumed_ns - start_ns - ran_ns : 0;
+    *deadline_ns += child->resumed_ns - start_ns;
+    return result;
+}
 
 /* Waits for a message, the process's end, the deadline or a cancellation. */
-static int await_message(struct child *child, int64_t deadline_ns, struct err *err)
+static int await_message(struct child *child, int64_t *deadline_ns, struct err *err)
 {
     struct pollfd waits[2] = {{.fd = child->process.channel, .events = POLLIN},
                               {.fd = child->process.pid_fd, .events = POLLIN}};
     for (;;) {
-        int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, memory_watch_wait_ms(&child->limit, left_ms));
+        int ready = poll(waits, 2, child_wait_ms(child, *deadline_ns));
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for a child");
         if (ready > 0 && (waits[0].revents & POLLIN))
@@ -32,9 +68,11 @@ static int await_message(struct child *child, int64_t deadline_ns, struct err *e
             return sandboxed_explain_end(&child->process, err);
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
-        if (left_ms == 0)
+        if (clock_now_ns() >= *deadline_ns)
             return err_set(err, ERR_TIMEOUT, "no answer in time");
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
+        if (result == 0)
+            result = child_make_way(child, deadline_ns, err);
         if (result < 0)
             return result;
     }
@@ -95,11 +133,11 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
                  union wire_message *message, int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     size_t bytes;
-    int result = await_message(child, deadline_ns, err);
+    int result = await_message(child, &deadline_ns, err);
     while (result == 0 && child_pending_request(child)) {
         result = child_serve_request(child, &deadline_ns, err);
         if (result == 0)
-            result = await_message(child, deadline_ns, err);
+            result = await_message(child, &deadline_ns, err);
     }
     if (result < 0)
         return result;
@@ -182,6 +220,14 @@ static int send_open(struct child *child, const struct child_start *start, struc
                                                  : result;
 }
 
+/* If it cannot be stopped it has ended, which the next message to it shows. */
+static void rest_until_called(struct child *child)
+{
+    struct err ignored;
+    if (sandboxed_freeze(&child->process, &ignored) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "a child has ended: %s", ignored.text);
+}
+
 int child_open(struct child *child, const struct child_start *start, struct wire_opened *opened,
                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
@@ -190,6 +236,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     child->slots = 1;
     child->cancelled = start->cancelled;
     child->requests.builder = start->builder;
+    child->lease = start->lease;
     child->gpu = start->gpu;
     child->kind = start->kind;
     child->trusted = start->trusted || start->message->role == WIRE_REFERENCE ||
@@ -218,6 +265,8 @@ int child_open(struct child *child, const struct child_start *start, struct wire
         result = send_open(child, start, err);
     if (result == 0)
         result = finish_open(child, deadline_ns, opened, opened_descriptors, err);
+    if (result == 0)
+        rest_until_called(child);
     child->state = result == 0 ? CHILD_READY : CHILD_FAILED;
     return result;
 }
@@ -239,6 +288,7 @@ static int exchange_messages(struct child *child, const void *message, size_t by
     if (result == 0) {
         child->state = CHILD_READY;
         wire_close(ignored);
+        rest_until_called(child);
     }
     mem_free(received);
     return result;

@@ -3,7 +3,8 @@
  *
  * child_open starts it in a sandbox and gives it what it is to run. child_map gives it a fresh
  * block of slot memory, of which the judge keeps a mapping. child_call (call.h) lets it run for
- * exactly one call; the child runs only then, and while it answers another message.
+ * exactly one call; the child runs only then, and while it answers another message. Whatever it is
+ * that takes it long, the device is its session's only in turns (device/turn.h).
  *
  *   CLOSED ─ open ─► LOADING ─► READY ─ message ─► BUSY ─ answer ─► READY
  *                       └─► FAILED                  └─ no answer: it stays BUSY until it is closed
@@ -16,6 +17,7 @@
 
 #include "base/err.h"
 #include "device/gpu_memory.h"
+#include "judge/gpu/device_lease.h"
 #include "judge/gpu/gpu_work.h"
 #include "judge/process/child_request.h"
 #include "judge/process/cpu_affinity.h"
@@ -60,12 +62,16 @@ struct child {
     const _Atomic int *cancelled;        /* NULL: it cannot be cancelled */
     const struct gpu_work *work;         /* the judge's kernels; NULL: none */
     const struct cpu_affinity *affinity; /* NULL: its calls are not timed */
+    struct device_lease *lease;          /* of what it runs on; NULL: it makes no way */
     /* how it fares */
     enum child_state state;
     enum child_breach breach;
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
     struct memory_watch limit;
     struct child_requests requests;
+    int64_t yields_from_ns; /* before that it does not make way */
+    int64_t resumed_ns;     /* since when it runs, in the call at hand */
+    int64_t away_ns;        /* for how long it stood still there to make way */
     /* arguments of its calls: child_map */
     struct layout layout, oracle_layout;
     uint32_t slots;             /* of that layout, one behind the other */
@@ -90,6 +96,7 @@ struct child_start {
     int64_t timeout_ms;
     struct child_builder *builder; /* NULL: it may not request builds */
     const struct gpu_context *gpu;
+    struct device_lease *lease;
     uint64_t memory_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
     const _Atomic int *cancelled; /* NULL: it cannot be cancelled */
     bool trusted; /* it gets no candidate; so are references, and those that only launch kernels */
@@ -100,6 +107,12 @@ static inline bool child_has_slot_outputs(const struct child *child)
     return child->kind != CHILD_TORCH;
 }
 
+/* How long to wait for it until it has to be looked at: child_make_way, its memory, its deadline.
+ */
+int child_wait_ms(const struct child *child, int64_t deadline_ns);
+/* Where others are to have the device now, it is stopped until they have had their turns, and its
+ * deadline moves. */
+NODISCARD int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. What such a child cannot honestly
  * report becomes FAILED_LOAD or FAILED_RUN; that something is unsupported is said in the judge's
  * words. */

@@ -54,7 +54,8 @@ static void keep_refusal(struct child *child, const char *text)
     printable_text(child->requests.refusal, true);
 }
 
-static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTORS],
+/* *refused: nothing more is built for it. */
+static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTORS], bool *refused,
                        struct err *err)
 {
     struct child_builder *builder = child->requests.builder;
@@ -70,6 +71,7 @@ static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTO
         built->failure = failure_of(artifact);
         if (built->failure == FAILED_UNSUPPORTED)
             keep_refusal(child, built->text);
+        *refused = artifact == ERR_LIMIT;
         result = send_built(child, built, artifact, err);
     }
     if (artifact >= 0)
@@ -127,14 +129,6 @@ uint32_t child_pending_request(const struct child *child)
     return type == WIRE_BUILD || type == WIRE_SEGMENT ? type : 0;
 }
 
-static void allow_for_build(struct child *child, int64_t took_ns, int64_t *deadline_ns)
-{
-    int64_t left_ns = CHILD_BUILDS_NS - child->requests.builds_ns;
-    int64_t allowed_ns = took_ns < left_ns ? took_ns : left_ns;
-    child->requests.builds_ns += allowed_ns;
-    *deadline_ns += allowed_ns;
-}
-
 static int serve_message(struct child *child, const union wire_message *message,
                          const int descriptors[WIRE_DESCRIPTORS], int64_t *deadline_ns,
                          struct err *err)
@@ -142,15 +136,16 @@ static int serve_message(struct child *child, const union wire_message *message,
     if (message->type == WIRE_SEGMENT)
         return serve_segment(child, &message->segment, descriptors, err);
     int64_t start_ns = clock_now_ns();
-    bool held = child->limit.most_bytes > 0; /* it is not watched while something is compiled */
-    int result = held ? sandboxed_freeze(&child->process, err) : 0;
+    bool refused = true;
+    /* Its memory is not watched meanwhile, and others may be timed. */
+    int result = sandboxed_freeze(&child->process, err);
     if (result == ERR_CRASH)
         return sandboxed_explain_end(&child->process, err);
     if (result == 0)
-        result = serve_build(child, descriptors, err);
-    if (held)
-        sandboxed_thaw(&child->process);
-    allow_for_build(child, clock_now_ns() - start_ns, deadline_ns);
+        result = serve_build(child, descriptors, &refused, err);
+    sandboxed_thaw(&child->process);
+    if (!refused)
+        *deadline_ns += clock_now_ns() - start_ns;
     return result;
 }
 

@@ -3,9 +3,10 @@
  *   BUILD     something to compile: the child may start no programs
  *   SEGMENT   GPU memory in which its tensors will lie
  *
- * Compiling takes time that is not the child's fault: the deadline moves with it, up to a bound of
- * CHILD_BUILDS_NS in all. Sending requests takes the child's own time, so a child that does nothing
- * else meets its deadline like any other.
+ * Compiling takes time that is not the child's fault: the deadline moves with it, for as long as
+ * the builder builds for it (setting compile.total_ms). Sending requests takes the child's own
+ * time, and so does being refused: a child that does nothing else meets its deadline like any
+ * other. While something is built the child is stopped.
  *
  * Ownership: a builder is the caller's; segments end with child_close. Threads: the child's
  * session. Errors: ERR_PROTOCOL: a request that no child of ours makes; ERR_TIMEOUT, ERR_CANCELLED,
@@ -20,12 +21,11 @@
 #include <stdint.h>
 
 #define CHILD_SEGMENTS 4096
-#define CHILD_BUILDS_NS (INT64_C(600) * 1000000000) /* that its deadlines move by, in all */
 
 struct child;
 
 /* Compiles what a torch child requests. Returns a descriptor of sealed memory (the caller closes
- * it), or negative with the compiler's words in `text`. */
+ * it), or negative with the compiler's words in `text`; ERR_LIMIT: it has had all that it may. */
 struct child_builder {
     int (*build)(struct child_builder *self, const char *request, size_t bytes, char *text,
                  size_t text_bytes);
@@ -42,8 +42,7 @@ struct child_requests {
     struct child_builder *builder;  /* the caller's; NULL: it may not request builds */
     struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
     uint32_t segment_count;
-    int64_t builds_ns; /* by which its deadlines have moved */
-    char *refusal;     /* why the judge could not build something here, the last time; NULL */
+    char *refusal; /* why the judge could not build something here, the last time; NULL */
 };
 
 /* The type of the request that is waiting now; 0: none is. */

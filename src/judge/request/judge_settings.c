@@ -24,6 +24,12 @@ static const struct setting_row compile_rows[] = {
     SETTING_DURATION(timeout_ms, "30s", 1, DAY_MS, "Time limit of one compilation"),
     SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
                   "Address space of each compiler process"),
+    SETTING_DURATION(total_ms, "90s", 1, DAY_MS,
+                     "Time of all builds that a candidate requests while it loads and runs "
+                     "(extensions, Triton's): what comes later is refused"),
+    SETTING_INT(max_builds, "256", 1, 100000, "Greatest number of such builds of a candidate"),
+    SETTING_BYTES(output_bytes, "256MiB", 1, MOST_BYTES,
+                  "Size of what such builds make for a candidate, all together"),
 };
 SETTING_SECTION(compile, compile_rows);
 
@@ -32,7 +38,8 @@ SETTING_SECTION(compile, compile_rows);
 static const struct setting_row run_rows[] = {
     SETTING_DURATION(timeout_ms, "10s", 1, DAY_MS, "Time limit of one call of a candidate"),
     SETTING_DURATION(load_timeout_ms, "60s", 1, DAY_MS,
-                     "Time limit of loading a candidate, its imports and builds included"),
+                     "Time limit of loading a candidate, its imports included; its builds have "
+                     "compile.total_ms"),
     SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
                   "Memory of a candidate beyond its program and three times its arguments: address "
                   "space, and with a GPU the host memory that it holds"),
@@ -81,6 +88,10 @@ static const struct setting_row timing_rows[] = {
     SETTING_DURATION(gpu_budget_ms, "30ms", 1, 3600000, "timing.budget_ms on a GPU"),
     SETTING_INT(min_samples, "6", 1, 100000, "Least number of timed pairs"),
     SETTING_INT(max_samples, "400", 1, 100000, "Greatest number of timed pairs"),
+    SETTING_FLOAT(stop_slower, "10", 1, 1e9,
+                  "Sampling stops early, after three pairs at the least, once the whole 95 % "
+                  "interval says that the candidate is this many times slower than the reference "
+                  "and timing.budget_ms is spent"),
 };
 
 static void timing_check(const struct settings *settings, struct setting_errors *errors)

@@ -11,8 +11,9 @@ struct cache_settings {
 SETTINGS_OF(cache)
 
 struct compile_settings {
-    int64_t timeout_ms;
-    uint64_t memory_bytes;
+    int64_t timeout_ms, total_ms;
+    int64_t max_builds;
+    uint64_t memory_bytes, output_bytes;
 };
 SETTINGS_OF(compile)
 
@@ -41,6 +42,7 @@ struct timing_settings {
     double target, gpu_target, widest;
     int64_t budget_ms, gpu_budget_ms;
     int64_t min_samples, max_samples;
+    double stop_slower;
 };
 SETTINGS_OF(timing)
 

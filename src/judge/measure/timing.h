@@ -8,7 +8,8 @@
  * A call's time runs from before the message that makes it until the child says DONE
  * (cpu_affinity.h), with what it ran ahead of that (call.h), less the dispatch overhead: what that
  * takes longer than the same call by the reference's own clock, which is trusted. Its median (on a
- * GPU: of three neighbouring pairs) is taken off both children.
+ * GPU: of three neighbouring pairs; of PyTorch calls on the CPU, which a candidate's own process
+ * could make cheaper: its least value) is taken off both children.
  *
  * Two things around that are on the clock, too, as far as they take longer than with the reference:
  * taking samples of the answer (if a child says DONE too early, sampling waits for it or detects a

@@ -187,6 +187,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
     struct problem_audit_terms terms = {.settings = request->settings,
                                         .cancelled = &bound.stop,
                                         .brief = true,
+                                        .keep_reference = !request->on_gpu,
                                         .ready = begin_bound,
                                         .context = &bound};
     pthread_mutex_init(&bound.lock, NULL);

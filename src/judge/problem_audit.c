@@ -143,7 +143,7 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
         if (result == 0)
             result = probe_all(session, terms->brief, audit);
         (void)fault_verdict(session);
-        if (result == 0) /* the evaluation that follows needs it, too */
+        if (result == 0 && terms->keep_reference)
             session_cache_reference(session);
         session_release_device(session);
         if (result < 0)

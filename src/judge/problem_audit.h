@@ -50,12 +50,13 @@ struct problem_audit_terms {
     const struct settings *settings; /* NULL: the judge's */
     const _Atomic int *cancelled;    /* NULL: the judge's */
     bool brief;                      /* once an attempt was refused, it is not made again */
+    bool keep_reference;             /* for the evaluation that follows, which is on the CPU, too */
     void (*ready)(void *context);    /* called when the first trial begins; NULL */
     void *context;
 };
 
-/* 0: read the result; negative: the reference itself fails, or ERR_CANCELLED. `terms` may be NULL.
- * The reference is left to the evaluation that follows. */
+/* 0: read the result; negative: the reference itself fails, or ERR_CANCELLED. `terms` may be
+ * NULL. */
 NODISCARD int problem_audit_run(struct judge *judge, const struct problem *problem,
                                 const struct problem_audit_terms *terms,
                                 struct problem_audit *audit, struct err *err);

@@ -59,6 +59,37 @@ def test_verdict_of_a_passed_candidate_is_complete(warpgym):
     assert verdict["profile"]["memory"]["peak_bytes"] > 0
 
 
+# Three of five calls wait before they begin, as on a busy machine; by its own clock none does.
+HELD_UP = """#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+static void on_thaw(int number)
+{
+    static int thaws;
+    (void)number;
+    if (thaws++ % 5 < 3)
+        nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+}
+
+void solution(const float *x, float *y, size_t n)
+{
+    struct sigaction action = {.sa_handler = on_thaw, .sa_flags = SA_RESTART};
+    sigaction(SIGCONT, &action, NULL);
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] > 0 ? x[i] : 0;
+}
+"""
+
+
+def test_times_mean_nothing_beside_an_overhead_that_varies_more(warpgym, tmp_path):
+    problem = shutil.copytree(problem_folder("relu"), tmp_path / "relu")
+    candidate = shutil.copy(problem / "reference.c", tmp_path / "candidate.c")
+    write(problem / "reference.c", HELD_UP)
+    timing = warpgym.ok("eval", "--json", "--problem", problem, candidate).verdict["timing"]
+    assert not timing["meaningful"] and "too busy" in timing["note"]
+
+
 def test_verdict_of_a_wrong_candidate_names_the_first_mismatch(warpgym):
     run = warpgym.eval("--problem", "softmax", wrong("softmax"), expect=SOME_FAILED)
     verdict = run.verdict

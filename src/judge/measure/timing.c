@@ -143,13 +143,24 @@ static void take_off_overhead(struct sampling *sampling, const double **referenc
     *candidate = into + sampling->capacity;
 }
 
+/* How much more than the least overhead is taken off a call: on a busy machine the reference has to
+ * wait for a processor, and a candidate that got one at once would have its work taken off. */
+static double waited_ms(const struct sampling *sampling)
+{
+    return sampling->least || sampling->drifts ? 0 : sampling->cost.median - sampling->cost.min;
+}
+
 /* Whether the candidate's calls had an overhead like the reference's: no quarter of them is shorter
- * than that alone. On a machine that does something else meanwhile they may be. */
+ * than that alone, and a wait that some did not have is little beside what is left of either's
+ * (take_off_overhead). On a machine that does something else meanwhile it may be otherwise. */
 static bool overhead_is_plausible(const struct sampling *sampling)
 {
     struct summary candidate;
     stats_summary(sampling->candidate, sampling->count, &candidate);
-    return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS;
+    double left_ms = fmin(stats_median(sampling->scratch, sampling->count),
+                          stats_median(sampling->scratch + sampling->capacity, sampling->count));
+    return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS &&
+           waited_ms(sampling) <= fmax(left_ms / 2, BUSY_US * 1e-3);
 }
 
 /* Intervals that end before their last slots: a candidate that answers several calls at once has
@@ -289,7 +300,7 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     if (!overhead_is_plausible(sampling)) {
         verdict->timing_meaningful = false;
         verdict->timing_note =
-            "the machine was too busy to time it: the dispatch overhead alone took longer";
+            "the machine was too busy to time it: the dispatch overhead took too long, or varied";
         return 0;
     }
     double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;

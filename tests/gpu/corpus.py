@@ -168,8 +168,11 @@ def _unearned(one, verdict):
     if "warning" in one.keys and not codes(verdict, "warnings") & one.any_of("warning"):
         return f"passed without the warning {one.keys['warning']}"
     if "speedup_below" in one.keys:
-        speedup = verdict["timing"] and verdict["timing"]["speedup"]
-        if speedup is None or speedup >= float(one.keys["speedup_below"]):
+        timing = verdict["timing"] or {"speedup": None, "meaningful": True}
+        speedup = timing["speedup"]
+        if timing["meaningful"] and (
+            speedup is None or speedup >= float(one.keys["speedup_below"])
+        ):
             return f"passed with a speedup of {speedup}, not below {one.keys['speedup_below']}"
     return None
 

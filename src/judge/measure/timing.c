@@ -306,9 +306,10 @@ static int judge_case(struct trials *trials, const struct sampling *sampling,
     double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
     if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
         verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
-    weigh_precision(trials, sampling, timed);
-    if (sampling->slower)
+    if (sampling->slower) /* however wide: it is far slower */
         say_that_it_ended(trials, sampling);
+    else
+        weigh_precision(trials, sampling, timed);
     return 0;
 }
 

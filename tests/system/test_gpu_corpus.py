@@ -60,9 +60,10 @@ def test_documentation_names_each():
 
 VERDICT = {
     "integrity": {"violations": [], "warnings": []},
-    "timing": {"speedup": 1.0},
+    "timing": {"speedup": 1.0, "meaningful": True},
     "error": None,
 }
+DOUBTFUL = {"timing": {"speedup": 3.0, "meaningful": False}}
 CASES = [
     ({"expect": "wrong"}, {"status": "wrong"}, None),
     ({"expect": "wrong"}, {"status": "passed"}, "passed instead of wrong"),
@@ -70,6 +71,8 @@ CASES = [
     ({"expect": "passed", "warning": "H41"}, {"status": "passed"}, "passed without the warning"),
     ({"expect": "passed", "speedup_below": "1.2"}, {"status": "passed"}, None),
     ({"expect": "passed", "speedup_below": "0.5"}, {"status": "passed"}, "a speedup of 1.0"),
+    ({"expect": "passed", "speedup_below": "0.5"}, {"status": "passed"} | DOUBTFUL, None),
+    ({"expect": "passed", "speedup_below": "0.5"}, {"status": "passed", "timing": None}, "None"),
     ({"expect": "passed", "speedup_below": "0.5", "open": "x"}, {"status": "passed"}, None),
     ({"expect": "passed", "open": "x"}, None, "no verdict"),
 ]

@@ -65,7 +65,7 @@ TEST(text_of_strangers)
         const char *text, *shown;
     } rows[] = {
         {"\033[2Jgone", "?[2Jgone|"},
-        {"line\nbreak\ttab\r", "line?break?tab?|"},
+        {"line\nbreak\ttab\r", "line?break tab?|"},
         {"\x7f", "?|"},
         {"\xc2\x9b"
          "31m",

@@ -546,7 +546,8 @@ TEST(reports)
         one.requests.refusal = reports[i].refused ? mem_strdup("no nvcc here") : NULL;
         child_take_failure(&one, &failed);
         const char *says = reports[i].says ? reports[i].says : "trust? me???";
-        if (one.failed.failure != reports[i].taken || strncmp(one.failed.text, says, strlen(says)))
+        if (one.failed.failure != reports[i].taken ||
+            strncmp(one.failed.text, says, strlen(says)) != 0)
             fail_msg("%zu: %u, %s", i, one.failed.failure, one.failed.text);
         mem_free(one.requests.refusal);
     }

@@ -13,7 +13,7 @@ from support import (
 )
 
 # What two runs on the same texts need not share.
-VARYING = ("id", "stages_ms", "calls_ms", "environment", "profile")
+VARYING = ("id", "stages_ms", "calls_ms", "environment", "profile", "problem_audit")
 
 
 def tasks(folder):
@@ -60,3 +60,6 @@ def check_same_verdicts(warpgym, url):
     assert len(mine) == len(theirs) == len(lines)
     for one, other in zip(mine, theirs, strict=True):
         assert stripped(one) == stripped(other)
+        audits = one.get("problem_audit"), other.get("problem_audit")
+        if all(audits):  # a server refuses an empty text without an audit
+            assert audits[0]["outcome"] == audits[1]["outcome"]

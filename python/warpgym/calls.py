@@ -12,6 +12,8 @@ _Base = torch._C.TensorBase
 def _objects(kind):
     """In the order of enum python_call_object."""
     here = _Base.is_cuda if kind == "cuda" else _Base.is_cpu
+    on_gpus = torch.cuda.default_generators if kind == "cuda" else ()
+    generators = (torch.default_generator, *on_gpus)
     return (
         None,
         torch.Tensor,
@@ -22,6 +24,7 @@ def _objects(kind):
         _Base.is_contiguous,
         here.__get__,
         tuple(structure.DTYPES),
+        tuple(one.manual_seed for one in generators),
     )
 
 
@@ -31,13 +34,13 @@ class Calls:
     def __init__(self, library, channel, device):
         native = ctypes.PyDLL(library._name, handle=library._handle)
         native.python_call_open.argtypes = [ctypes.c_int, ctypes.py_object]
-        native.python_call.argtypes = [ctypes.py_object] * 4 + [ctypes.c_uint64]
+        native.python_call.argtypes = [ctypes.py_object] * 4
         native.python_call.restype = ctypes.py_object
         self.steps = device.steps()
         self.run = native.python_call
         if native.python_call_open(channel, _objects(device.kind)) != 0:
             raise RuntimeError("this Python lacks a function of its stable interface")
 
-    def wait(self, model, inputs, plain, noise):
+    def wait(self, model, inputs, plain):
         """Outputs of the call that the judge asked for; None: it wants something else."""
-        return self.run(model, inputs, plain, self.steps, noise)
+        return self.run(model, inputs, plain, self.steps)

@@ -126,7 +126,6 @@ class Child:
         self.outputs = None
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
-        self.seeded = None  # with what, for the next call
 
     # --- opening ---------------------------------------------------------------------------------
 
@@ -433,33 +432,24 @@ class Child:
             return model
         return self.model
 
-    def wake(self, noise):
-        """All that a call needs beside its inputs; then the call itself, if it comes next."""
+    def wake(self):
+        """All that a call needs beside its inputs and its seed; then the call, if it comes."""
         output_bytes = sum(tensor.nbytes for tensor in self.outputs or [])
         self.outputs = None
         self.device.stretch(output_bytes)
-        self._seed(noise)
-        self.seeded = noise
         if not self.calls:
             self.channel.send(wire.HEAD.pack(wire.AWAKE, 0))
             return
-        outputs = self.calls.wait(self.model, self.arguments, self._plain, noise)
+        outputs = self.calls.wait(self.model, self.arguments, self._plain)
         if outputs is not None:
             self.outputs = outputs
-            self.seeded = None
 
     def _plain(self, answers):
         outputs = self._hold(answers)
         return outputs, b"".join(self.describe(outputs))
 
-    @staticmethod
-    def _seed(noise):
-        torch.manual_seed(noise % (1 << 63))
-
     def call(self, mode, noise, descriptors):
-        if self.seeded != noise:
-            self._seed(noise)
-        self.seeded = None
+        torch.manual_seed(noise % (1 << 63))
         self.outputs = None
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
@@ -588,7 +578,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                     child.call(mode, noise, descriptors)
                 elif kind == wire.WAKE:
                     stage = wire.FAILED_RUN
-                    child.wake(wire.WAKE_BODY.unpack_from(message)[2])
+                    child.wake()
                 elif kind == wire.FILL:
                     child.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:

@@ -29,7 +29,6 @@ OPEN_BODY = struct.Struct("<IIQI44sIII32s128sI")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")  # what comes behind it is for native children
-WAKE_BODY = struct.Struct("<IIQ")
 ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")

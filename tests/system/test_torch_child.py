@@ -367,7 +367,7 @@ def test_warmed_once():
 
     torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda: (1 << 30, 1 << 30)
     warm = warm_message()
-    wake = wire.WAKE_BODY.pack(wire.WAKE, 0, 7)
+    wake = wire.HEAD.pack(wire.WAKE, 0)
     channel, _ = served(
         [(warm, []), (warm, []), (open_message(), [source_descriptor()]), (wake, [])], open_gpu
     )

@@ -29,6 +29,7 @@ static struct {
     void *(*list_new)(ssize_t size);
     int (*list_append)(void *list, void *item);
     int (*bytes_of)(void *object, char **data, ssize_t *count);
+    void *(*from_seed)(unsigned long long seed);
     unsigned long long (*to_address)(void *object);
     long long (*to_integer)(void *object);
     double (*to_real)(void *object);
@@ -55,6 +56,7 @@ static const struct library_function functions[] = {
     PYTHON(list_new, "PyList_New"),
     PYTHON(list_append, "PyList_Append"),
     PYTHON(bytes_of, "PyBytes_AsStringAndSize"),
+    PYTHON(from_seed, "PyLong_FromUnsignedLongLong"),
     PYTHON(to_address, "PyLong_AsUnsignedLongLong"),
     PYTHON(to_integer, "PyLong_AsLongLong"),
     PYTHON(to_real, "PyFloat_AsDouble"),
@@ -219,6 +221,23 @@ static bool call_models(void *model, void *inputs, ssize_t first, ssize_t end, v
     return true;
 }
 
+/* What a layer draws depends on the call's noise, which a candidate learns on the clock. */
+static bool seed_generators(uint64_t noise)
+{
+    void *seeds = objects[OBJECT_SEEDS];
+    void *seed = python.from_seed(noise % (UINT64_C(1) << 63));
+    bool seeded = seed;
+    for (ssize_t i = 0; seeded && i < python.tuple_size(seeds); i++) {
+        void *result = python.call_with(python.tuple_item(seeds, i), seed, NULL);
+        seeded = result;
+        if (result)
+            python.drop(result);
+    }
+    if (seed)
+        python.drop(seed);
+    return seeded;
+}
+
 static bool take_step(enum python_call_step step)
 {
     void *result = python.call_with(python.tuple_item(steps_on, step), NULL);
@@ -268,16 +287,16 @@ static bool measure_bell(int64_t *bell_ns)
 }
 
 /* Takes a CALL off the channel, and nothing else. */
-static bool await_call(uint64_t noise)
+static bool await_call(uint64_t *noise)
 {
     struct wire_call wanted = {0};
     ssize_t got;
     do
         got = recv(channel, &wanted, sizeof wanted, MSG_PEEK);
     while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof wanted || wanted.type != WIRE_CALL || wanted.mode != WIRE_RUN ||
-        wanted.noise != noise)
+    if (got != (ssize_t)sizeof wanted || wanted.type != WIRE_CALL || wanted.mode != WIRE_RUN)
         return false;
+    *noise = wanted.noise;
     return recv(channel, &wanted, sizeof wanted, 0) == got;
 }
 
@@ -296,9 +315,10 @@ static void *return_none(void)
     return objects[OBJECT_NONE];
 }
 
-void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t noise)
+void *python_call(void *model, void *inputs, void *plain, void *steps)
 {
     static const uint32_t awake[2] = {WIRE_AWAKE};
+    uint64_t noise = 0;
     int64_t bell_ns = 0;
     double gpu_ms = 0;
     steps_on = steps == objects[OBJECT_NONE] ? NULL : steps;
@@ -308,10 +328,11 @@ void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t 
     outputs = python.list_new(0);
     done.type = WIRE_DONE;
     done.count = 0;
-    bool called = say(awake, sizeof awake) && await_call(noise);
+    bool called = say(awake, sizeof awake) && await_call(&noise);
     int64_t start_ns = clock_now_ns();
-    bool good = called && (steps_on ? run_on_gpu(model, inputs, plain, answers, &gpu_ms)
-                                    : run_on_cpu(model, inputs, plain, answers));
+    bool good = called && seed_generators(noise) &&
+                (steps_on ? run_on_gpu(model, inputs, plain, answers, &gpu_ms)
+                          : run_on_cpu(model, inputs, plain, answers));
     if (good) {
         done.own_ns = steps_on ? (uint64_t)(gpu_ms * 1e6) + (uint64_t)bell_ns
                                : (uint64_t)(clock_now_ns() - start_ns);

@@ -1,13 +1,14 @@
 /* python_call: one call of a PyTorch model, from CALL to DONE, without a line of Python of ours.
  *
- *   child.py     seed, free, warm up ─► python_call ──────────► keep the outputs
- *   python_call                         AWAKE ─ … CALL ─ model(…) ─ DONE
- *   judge                                stopped │ clock runs       │ stopped
+ *   child.py     free, warm up ─► python_call ──────────► keep the outputs
+ *   python_call               AWAKE … CALL ─ seed ─ model(…) ─ DONE
+ *   judge                     stopped │ clock runs           │ stopped
  *
  * What a call needs beside the model is done before AWAKE. What is left is some microseconds, and
- * the same for the reference and the candidate: two reads, the call, an address, a shape and a
- * dtype for each output, one write. A candidate shares this address space and can do without any
- * of it, so the judge subtracts none of it (measure/timing.c): own_ns covers all that happens here.
+ * the same for the reference and the candidate: two reads, seeding the generators with what CALL
+ * says, the call, an address, a shape and a dtype for each output, one write. A candidate shares
+ * this address space and can do without any of it, so the judge subtracts none of it
+ * (measure/timing.c): own_ns covers all that happens here.
  *
  * Everything that it uses is resolved by python_call_open, before the candidate's module is
  * imported: what that assigns to torch, to builtins or to our modules changes nothing here. An
@@ -34,6 +35,7 @@ enum python_call_object {
     OBJECT_CONTIGUOUS,
     OBJECT_HERE,   /* whether it lies where this process computes */
     OBJECT_DTYPES, /* a tuple, in the order of enum dtype */
+    OBJECT_SEEDS,  /* a tuple of functions of a number: one seeds each generator */
     OBJECT_COUNT,
 };
 
@@ -50,9 +52,9 @@ enum python_call_step {
 /* Keeps references to all of them. 0; -1: this Python lacks a function. */
 int python_call_open(int judge, void *given);
 
-/* Says AWAKE and waits for the next message. If that is a CALL to run with this noise: calls the
+/* Says AWAKE and waits for the next message. If that is a CALL to run: seeds, calls the
  * model on each tuple of the tuple `inputs` and says DONE; a list of the outputs, which must live
  * until the next call. Any other message stays on the channel: None. NULL: an exception is set, and
  * nothing was said. `steps`: of a GPU; None. `plain` takes a list of answers, and returns their
  * tensors and the bytes that describe them (struct wire_output). */
-void *python_call(void *model, void *inputs, void *plain, void *steps, uint64_t noise);
+void *python_call(void *model, void *inputs, void *plain, void *steps);

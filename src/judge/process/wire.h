@@ -6,7 +6,7 @@
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
- *   WAKE   {noise}                       ─► use the GPU  ─► AWAKE    (before a timed call)
+ *   WAKE                                 ─► use the GPU  ─► AWAKE    (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *
  * and, whenever the judge waits for a torch child:
@@ -145,10 +145,10 @@ struct wire_fill {
     uint64_t seed;  /* of the first slot; the others' follow from it */
 };
 
-/* What a call needs beside its arguments: it comes into the caches, off the clock. */
+/* What a call needs beside its arguments: it comes into the caches, off the clock. It says nothing
+ * of the CALL that follows: what a candidate knew of that, it could work on before the clock. */
 struct wire_wake {
     uint32_t type, reserved;
-    uint64_t noise; /* of the CALL that follows */
 };
 
 struct wire_call {

@@ -7,7 +7,8 @@
  * FILTER_PROGRAM FILTER_RUN and execve, which sandbox_filter_execute_at has reduced to one call
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
- * aborts, prctl only names threads, fcntl arranges no signals. clone3 hides its flags behind a
+ * aborts, prctl only names threads, fcntl arranges no signals, madvise leaves memory that the judge
+ * shares as it is. clone3 hides its flags behind a
  * pointer: ENOSYS makes the C library fall back to clone. The program is made once per process (the
  * standby server makes it before it forks) and loaded with one system call. */
 #include "sandbox/sandbox.h"
@@ -31,9 +32,12 @@
 #include "base/array.h"
 #include "base/file.h"
 
+/* Of madvise; newer C libraries guard stacks so. */
+enum { GUARD_INSTALL = 102, GUARD_REMOVE = 103 };
+
 static const char run_calls[] =
     /* memory */
-    "brk madvise mbind get_mempolicy mincore mmap mprotect mremap munmap set_mempolicy "
+    "brk mbind get_mempolicy mincore mmap mprotect mremap munmap set_mempolicy "
     /* threads and time */
     "arch_prctl clock_getres clock_gettime clock_nanosleep exit exit_group futex "
     "get_robust_list getcpu gettid gettimeofday membarrier nanosleep restart_syscall rseq "
@@ -78,9 +82,20 @@ static int allow_calls(scmp_filter_ctx context, const char *names)
     return bad;
 }
 
+/* A call with each of these values in one argument, of which the kernel reads 32 bits. */
+static int allow_values(scmp_filter_ctx context, int call, unsigned argument, const int *values,
+                        size_t count)
+{
+    int bad = 0;
+    for (size_t i = 0; i < count; i++)
+        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 1,
+                                SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX,
+                                         (unsigned)values[i]));
+    return bad;
+}
+
 /* What is usual, but not F_SETSIG, F_SETLEASE and F_NOTIFY: with those a message of the judge's, or
- * an opened file, would send SIGCONT, and that continues a stopped process. The kernel
- * reads 32 bits of the command. */
+ * an opened file, would send SIGCONT, and that continues a stopped process. */
 static int add_fcntl_rules(scmp_filter_ctx context)
 {
     static const int commands[] = {
@@ -88,16 +103,26 @@ static int add_fcntl_rules(scmp_filter_ctx context)
         F_GETLK,      F_SETLK,         F_SETLKW,    F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
         F_GETPIPE_SZ, F_SETPIPE_SZ,    F_ADD_SEALS, F_GET_SEALS,
     };
-    int bad = 0;
-    for (size_t i = 0; i < COUNT(commands); i++)
-        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-                                SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, (unsigned)commands[i]));
-    return bad;
+    return allow_values(context, SCMP_SYS(fcntl), 1, commands, COUNT(commands));
+}
+
+/* Not MADV_REMOVE, which takes pages from every process that shares them, MADV_COLLAPSE, which puts
+ * the arguments of one process into large pages, off the clock, MADV_PAGEOUT and MADV_MERGEABLE,
+ * which leave work to the kernel. */
+static int add_madvise_rules(scmp_filter_ctx context)
+{
+    static const int advices[] = {
+        MADV_NORMAL,        MADV_RANDOM,         MADV_SEQUENTIAL, MADV_WILLNEED,   MADV_DONTNEED,
+        MADV_FREE,          MADV_DONTFORK,       MADV_DOFORK,     MADV_HUGEPAGE,   MADV_NOHUGEPAGE,
+        MADV_DONTDUMP,      MADV_DODUMP,         MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_COLD,
+        MADV_POPULATE_READ, MADV_POPULATE_WRITE, GUARD_INSTALL,   GUARD_REMOVE,
+    };
+    return allow_values(context, SCMP_SYS(madvise), 2, advices, COUNT(advices));
 }
 
 static int add_argument_rules(scmp_filter_ctx context, enum sandbox_filter filter)
 {
-    int bad = add_fcntl_rules(context);
+    int bad = add_fcntl_rules(context) | add_madvise_rules(context);
     bad |= seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (filter == FILTER_BUILD)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,

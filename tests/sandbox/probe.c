@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -180,6 +181,13 @@ static void try_fcntl(const char *command, char *answer)
     say(answer, fcntl(0, (int)strtol(command, NULL, 10), 0));
 }
 
+/* On memory that another process could share. */
+static void try_madvise(const char *advice, char *answer)
+{
+    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    say(answer, madvise(memory, 4096, (int)strtol(advice, NULL, 10)));
+}
+
 static long raw(const char *number)
 {
     return syscall(strtol(number, NULL, 10), 0L, 0L, 0L, 0L, 0L, 0L);
@@ -191,6 +199,8 @@ static void try_more(const char *what, const char *argument, char *answer)
         say(answer, raw(argument));
     else if (strcmp(what, "fcntl") == 0)
         try_fcntl(argument, answer);
+    else if (strcmp(what, "madvise") == 0)
+        try_madvise(argument, answer);
     else if (strcmp(what, "signal") == 0)
         say(answer, kill((pid_t)strtol(argument, NULL, 10), 0));
     else if (strcmp(what, "attach") == 0)

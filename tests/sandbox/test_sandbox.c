@@ -313,6 +313,13 @@ TEST(system_calls)
         "chown");
 }
 
+TEST(shared_memory_stays_as_it_is)
+{
+    assert_string_equal(run_probe(0, "madvise", "4"), "done");            /* MADV_DONTNEED */
+    assert_string_equal(run_probe(0, "madvise", "9"), "refused: EPERM");  /* MADV_REMOVE */
+    assert_string_equal(run_probe(0, "madvise", "25"), "refused: EPERM"); /* MADV_COLLAPSE */
+}
+
 TEST(inside)
 {
     char *own = support_text("%s", probe);

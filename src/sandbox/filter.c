@@ -7,8 +7,8 @@
  * FILTER_PROGRAM FILTER_RUN and execve, which sandbox_filter_execute_at has reduced to one call
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
- * aborts, prctl only names threads, fcntl arranges no signals, madvise leaves memory that the judge
- * shares as it is. clone3 hides its flags behind a
+ * aborts, prctl only names threads, fcntl arranges no signals, madvise and fallocate leave memory
+ * that the judge shares as it is. clone3 hides its flags behind a
  * pointer: ENOSYS makes the C library fall back to clone. The program is made once per process (the
  * standby server makes it before it forks) and loaded with one system call. */
 #include "sandbox/sandbox.h"
@@ -50,7 +50,7 @@ static const char run_calls[] =
     "getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getrandom getresgid "
     "getresuid getrlimit getrusage getsid getuid sysinfo uname "
     /* files; Landlock and the sandbox's own root decide which */
-    "access chdir close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate "
+    "access chdir close close_range dup dup2 dup3 faccessat faccessat2 fadvise64 "
     "fchmod fdatasync flock fstat fstatfs fsync ftruncate getcwd getdents64 link lseek "
     "lstat mkdir mkdirat newfstatat open openat pread64 preadv pwrite64 pwritev read readlink "
     "readlinkat readv rename renameat renameat2 rmdir stat statfs statx symlink truncate umask "
@@ -120,9 +120,16 @@ static int add_madvise_rules(scmp_filter_ctx context)
     return allow_values(context, SCMP_SYS(madvise), 2, advices, COUNT(advices));
 }
 
+/* Not those that punch holes: a thread can keep the descriptor of the judge's memory. */
+static int add_fallocate_rules(scmp_filter_ctx context)
+{
+    static const int modes[] = {0, FALLOC_FL_KEEP_SIZE};
+    return allow_values(context, SCMP_SYS(fallocate), 1, modes, COUNT(modes));
+}
+
 static int add_argument_rules(scmp_filter_ctx context, enum sandbox_filter filter)
 {
-    int bad = add_fcntl_rules(context) | add_madvise_rules(context);
+    int bad = add_fcntl_rules(context) | add_madvise_rules(context) | add_fallocate_rules(context);
     bad |= seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (filter == FILTER_BUILD)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,

@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H54
 // expect: wrong
-// says: A thread keeps the descriptor of the judge's memory while it is mapped; right only if that memory can be made shorter.
+// says: A thread keeps the descriptor of the judge's memory while it is mapped; right only if that memory can be made shorter or get holes.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLOT_BYTES = 1 << 20 };
+enum { SLOT_BYTES = 1 << 20, THREADS = 3, PUNCH_HOLE = 3 };
 
 static atomic_int kept;
 
@@ -20,7 +20,7 @@ static void *watch(void *unused)
 {
     struct stat facts;
     while (!kept)
-        for (int fd = 3; fd < 64 && !kept; fd++)
+        for (int fd = 3; fd < 16 && !kept; fd++)
             if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_nlink == 0 &&
                 facts.st_size >= SLOT_BYTES)
                 kept = dup(fd);
@@ -30,13 +30,14 @@ static void *watch(void *unused)
 static void __attribute__((constructor)) begin(void)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, watch, NULL) == 0)
-        pthread_detach(thread);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, watch, NULL) == 0)
+            pthread_detach(thread);
 }
 
 static int shrinks(int fd)
 {
-    return fd > 0 && (ftruncate(fd, 0) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0);
+    return fd > 0 && (ftruncate(fd, 0) == 0 || fallocate(fd, PUNCH_HOLE, 0, SLOT_BYTES) == 0);
 }
 
 void solution(const float *x, float *y, size_t n)

@@ -210,6 +210,25 @@ def test_noise_is_the_same_for_both():
     assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[1], drawn[2])
 
 
+def test_a_candidate_makes_inputs_like_its_own():
+    reference = opened()
+    message, descriptor, _ = map_message(reference, 2)
+    candidate = child.Child(Channel())
+    candidate.layers = 0
+    _, (description, values) = reference.channel.said[0]
+    texts = [child._read(file) for file in (description, values)]
+    source = PROBLEM.replace("class Model(", "class ModelNew(").replace("get_inputs", "unused")
+    candidate.entry_point = "ModelNew"
+    candidate.open_candidate(source.encode(), 7, *texts)
+    candidate.map(message, [descriptor])
+    candidate.fill(0, 1)
+    first = [tensor.clone() for tensor in candidate.tensors[0]]
+    candidate.fill(0, 2)
+    assert candidate.channel.kinds[-1] == wire.FILLED
+    assert not torch.equal(first[0], candidate.tensors[0][0])
+    assert [tensor.dtype for tensor in first] == [torch.float32, torch.int64]
+
+
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [("[torch.randn(5, 4)]", "another number"), ("[torch.randn(4, 5), torch.arange(6)]", "shapes")],

@@ -109,6 +109,28 @@ TEST(another_estimate_is_held)
     }
 }
 
+TEST(independent_errors_add_up_in_squares)
+{
+    static const struct {
+        struct interval ratio;
+        double deviation, low, high; /* logarithms of value / low and high / value */
+    } rows[] = {
+        {{1, 1, 1, 6}, 0.02, 1.96 * 0.02, 1.96 * 0.02},
+        {{2, 2 / M_E, 2 * M_E, 6}, 0, 1, 1},
+        {{3, 3 * exp(-0.3), 3 * exp(0.6), 6}, 0.4 / 1.96, 0.5, 0.7211102550927978},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct interval ratio = rows[i].ratio;
+        stats_widen(&ratio, rows[i].deviation);
+        assert_true(ratio.value == rows[i].ratio.value && ratio.n == 6);
+        assert_true(fabs(log(ratio.value / ratio.low) - rows[i].low) < 1e-9);
+        assert_true(fabs(log(ratio.high / ratio.value) - rows[i].high) < 1e-9);
+    }
+    struct interval unknown = {1, 0, INFINITY, 1};
+    stats_widen(&unknown, 0.02);
+    assert_true(unknown.low == 0 && unknown.high == INFINITY);
+}
+
 TEST(no_time_at_all)
 {
     struct interval ratio;

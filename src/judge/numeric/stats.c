@@ -148,6 +148,13 @@ void stats_hold(struct interval *ratio, double value)
     ratio->high = fmax(ratio->high, value);
 }
 
+void stats_widen(struct interval *ratio, double deviation)
+{
+    double half = 1.96 * deviation;
+    ratio->low = ratio->value * exp(-hypot(log(ratio->value / ratio->low), half));
+    ratio->high = ratio->value * exp(hypot(log(ratio->high / ratio->value), half));
+}
+
 bool stats_tight(const struct interval *interval, double target)
 {
     return (interval->high - interval->low) / 2 <= target * interval->value;

@@ -51,5 +51,9 @@ void stats_ratio(const double *numerator, const double *denominator, size_t n,
  * not positive and finite. */
 void stats_hold(struct interval *ratio, double value);
 
+/* Adds a source of error of its own: `deviation` is the standard deviation of the ratio's
+ * logarithm. An end at 0 or INFINITY stays there. */
+void stats_widen(struct interval *ratio, double deviation);
+
 /* Whether half the interval's width is at most `target` of its value. */
 bool stats_tight(const struct interval *interval, double target);

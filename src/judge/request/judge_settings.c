@@ -85,6 +85,11 @@ static const struct setting_row timing_rows[] = {
     SETTING_FLOAT(widest, "0.25", 0.0001, 1e9,
                   "Times are marked as not meaningful, and earn no reward, if half the interval is "
                   "wider than this part of the speedup"),
+    SETTING_FLOAT(
+        run_to_run, "0.02", 0, 1,
+        "Standard deviation of the speedup (as a part of it) from one pair of processes to "
+        "the next, of the same code: intervals include it, because no repetition within "
+        "one evaluation shows it"),
     SETTING_DURATION(gpu_budget_ms, "30ms", 1, 3600000, "timing.budget_ms on a GPU"),
     SETTING_INT(min_samples, "6", 1, 100000, "Least number of timed pairs"),
     SETTING_INT(max_samples, "400", 1, 100000, "Greatest number of timed pairs"),

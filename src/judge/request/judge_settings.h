@@ -39,7 +39,7 @@ struct audit_settings {
 SETTINGS_OF(audit)
 
 struct timing_settings {
-    double target, gpu_target, widest;
+    double target, gpu_target, widest, run_to_run;
     int64_t budget_ms, gpu_budget_ms;
     int64_t min_samples, max_samples;
     double stop_slower;

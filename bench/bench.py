@@ -161,30 +161,11 @@ THOROUGH = ["-s", "timing.target=0.01", "-s", "timing.budget_ms=200ms"]
 
 
 def self_speedup(_scratch):
-    for title, settings in (("default settings", []), (" ".join(THOROUGH), THOROUGH)):
-        off, widths, close = [], [], 0
-        for path in sorted(NATIVE.glob("*/reference.c")):
-            verdicts, _ = evaluate(["--problem", path.parent.name, *settings, path])
-            timing = verdicts[0]["timing"]
-            if verdicts[0]["status"] != "passed":
-                sys.exit(f"{path}: {verdicts[0]['status']}: {verdicts[0]['error']}")
-            if timing["reference"]["median"] < 0.1:
-                continue
-            low, high = timing["speedup_interval"]
-            widths.append((high - low) / 2 * 100)
-            # Subtracting the dispatch overhead makes the reference's median that of its own clock,
-            # which is how a hand-written loop takes it; the candidate's is by the judge's.
-            ours, own = timing["candidate"]["median"], timing["reference"]["median"]
-            close += abs(ours / own - 1) <= 0.02 or abs(ours - own) <= 0.001
-            if abs(timing["speedup"] - 1) > 0.03:
-                off.append(f"{path.parent.name} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]")
-        good = len(widths) - len(off)
-        print(
-            f"reference against itself, {title}: {good} of {len(widths)} within 1 ± 0.03, half "
-            f"intervals {spread(widths)} %; medians within 2 % or 1 us: {close}",
-            *off,
-            sep="; ",
-        )
+    """References against themselves and against twice their work: bench/itself.py."""
+    for arguments in ([], THOROUGH, ["--load", "8"], ["--twice", "-s", "run.threads=1"]):
+        calm.wait()
+        print("bench/itself.py", *arguments, flush=True)
+        subprocess.run([sys.executable, ROOT / "bench/itself.py", *arguments], check=True)
 
 
 def handwritten(path, built):

@@ -140,7 +140,11 @@ async def play(agent, mode):
     right = await submit(agent, RIGHT, **session)
     assert (right["status"], right["turn"], right["correct"]) == ("passed", 2, True), right
     assert right["session"] == wrong["session"] and right["episode"] == wrong["episode"]
-    assert right["speedup"] > 0 and right["reward"] > 0 and right["best"]["turn"] == 2, right
+    assert right["reward"] > 0 and right["best"]["turn"] == 2, right
+    if right["speedup"] is None:  # the machine was too busy, as the feedback says
+        assert "its speed is not known" in right["feedback"], right
+    else:
+        assert right["speedup"] > 0, right
     assert right["time_ms"] > 0 and right["reference_ms"] > 0, right
 
     profile = await agent.result("profile", session)

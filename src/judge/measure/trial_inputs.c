@@ -114,41 +114,42 @@ static void fill_slots(struct trials *trials, uint64_t seed)
                   trials->state->staging + slot * layout->bytes);
 }
 
-/* A process that has just made inputs is quicker in its next calls: a model of 100 us got a
- * speedup of 0.9 against itself. So before timed calls the candidate makes some, too, of the same
- * forms. The judge writes over them. */
-static int fill_candidate(struct trials *trials, const struct trial *trial)
+static int fill_child(struct trials *trials, const struct trial *trial, struct child *child,
+                      uint64_t seed, enum wire_shift shift)
 {
     struct err err;
-    if (child_fill(trials->candidate, clock_secret(), WIRE_UNSHIFTED, trial->timeout_ms, &err) <
-            0 ||
-        sandboxed_freeze(&trials->candidate->process, &err) < 0)
-        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
-    return 0;
+    if (child_fill(child, seed, shift, trial->timeout_ms, &err) == 0 &&
+        sandboxed_freeze(&child->process, &err) == 0)
+        return 0;
+    return fault_set(trials->fault, child == trials->candidate ? FAULT_CANDIDATE : FAULT_REFERENCE,
+                     &err);
 }
 
 static int fill_reference(struct trials *trials, const struct trial *trial, uint64_t seed)
 {
-    struct err err;
     bool one = trial->slots > 1 && trials->state->shift_passed && !trial->alike;
     enum wire_shift shift = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
-    if (child_fill(&trials->reference->child, seed, shift, trial->timeout_ms, &err) < 0 ||
-        sandboxed_freeze(&trials->reference->child.process, &err) < 0)
-        return fault_set(trials->fault, FAULT_REFERENCE, &err);
-    return 0;
+    return fill_child(trials, trial, &trials->reference->child, seed, shift);
 }
 
-static int prepare_torch(struct trials *trials, const struct trial *trial, uint64_t seed)
+/* A process that has just made inputs is quicker in its next calls: a model of 100 us got a
+ * speedup of 0.9 against itself. So before timed calls the candidate makes some, too, of the same
+ * forms. The judge writes over them. */
+static int fill_both(struct trials *trials, const struct trial *trial, uint64_t seed)
+{
+    bool reference_first = clock_secret() & 1;
+    if (reference_first && fill_reference(trials, trial, seed) < 0)
+        return -1;
+    if (fill_child(trials, trial, trials->candidate, clock_secret(), WIRE_UNSHIFTED) < 0)
+        return -1;
+    return reference_first ? 0 : fill_reference(trials, trial, seed);
+}
+
+static int prepare_torch(struct trials *trials, const struct trial *trial, uint64_t seed, bool gone)
 {
     struct err err;
-    bool gone = trials->candidate->process.pid <= 0; /* reference_alone.c ended it */
     bool both = trial->yield_after_ms > 0 && !gone && !trials->gpu;
-    bool first = clock_secret() & 1;
-    if (both && first && fill_candidate(trials, trial) < 0)
-        return -1;
-    if (fill_reference(trials, trial, seed) < 0)
-        return -1;
-    if (both && !first && fill_candidate(trials, trial) < 0)
+    if ((both ? fill_both : fill_reference)(trials, trial, seed) < 0)
         return -1;
     if (!trials->gpu)
         trial_stage(trials);
@@ -166,7 +167,7 @@ int trial_prepare(struct trials *trials, const struct trial *trial)
     if (!gone && sandboxed_freeze(&trials->candidate->process, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
     if (trials->job->problem->format == PROBLEM_TORCH)
-        return prepare_torch(trials, trial, seed);
+        return prepare_torch(trials, trial, seed, gone);
     if (trial->on_gpu)
         return trial_gpu_prepare(trials);
     trial_make_staging(trials);

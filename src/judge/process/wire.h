@@ -5,7 +5,7 @@
  *                                           a byte if that did not work          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
- *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
+ *   FILL   {seed}                        ─► fill the slot ─► FILLED                  (torch only)
  *   WAKE                                 ─► use the GPU  ─► AWAKE    (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *

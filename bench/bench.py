@@ -162,7 +162,7 @@ THOROUGH = ["-s", "timing.target=0.01", "-s", "timing.budget_ms=200ms"]
 
 def self_speedup(_scratch):
     """References against themselves and against twice their work: bench/itself.py."""
-    for arguments in ([], THOROUGH, ["--load", "8"], ["--twice", "-s", "run.threads=1"]):
+    for arguments in ([], THOROUGH, ["--load", "8"], ["--twice"]):
         calm.wait()
         print("bench/itself.py", *arguments, flush=True)
         subprocess.run([sys.executable, ROOT / "bench/itself.py", *arguments], check=True)

@@ -5,10 +5,10 @@
     bench/itself.py --load 8            beside eight busy processes
     bench/itself.py --jobs 4 -s run.threads=1 relu torch/matmul
 
-A native reference is judged as its own text, a PyTorch one with Model renamed to ModelNew. Where
-there is a GPU, native problems without a CUDA reference are left out. Prints each evaluation whose
-interval misses the truth, and a summary. A reference's second pass finds its data in
-caches, so --twice keeps to problems that compute much for each byte.
+A native reference is judged as its own text, a PyTorch one with Model renamed to ModelNew. With
+--gpu native problems without a CUDA reference are left out. Prints each evaluation whose interval
+misses the truth, and a summary. A reference's second pass finds its data in caches, so --twice
+keeps to problems that compute much for each byte, unless others are named.
 """
 
 import argparse

@@ -98,8 +98,7 @@ static int confirm_cases(struct trials *trials)
 
 int reference_alone_stage(struct trials *trials)
 {
-    if (!trials->gpu || trials->job->problem->cases_from || !trials->verdict->timing_meaningful ||
-        is_confirmed(trials))
+    if (!trials->gpu || trials->job->problem->cases_from || is_confirmed(trials))
         return 0;
     trial_end_candidate(trials);
     trial_begin(trials);

@@ -173,7 +173,7 @@ PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenize
 	policy/train_backend_probe rl/write_events rl/write_run)
 tests: $(TESTS) test-needs
 test-needs: $(FAKES) $(ROOT)/build/tests/judge/build_judge \
-	$(ROOT)/build/bench/handwritten_gpu \
+	$(addprefix $(ROOT)/build/bench/,handwritten handwritten_gpu) \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
 	$(ROOT)/build/bench/http_load $(PROBES)
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
@@ -251,6 +251,11 @@ $(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(CHILD_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljansson -lfyaml -lcrypto \
 		-lseccomp -lffi -Wl,-Bdynamic -lm -lpthread
 
+# What it loads may want the libraries that a child has.
+$(ROOT)/build/bench/handwritten: $(OBJ)/bench/handwritten.o $(CHILD_LIBRARY) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS) $(CHILD_LIBS)
+
 $(ROOT)/build/bench/http_load: $(OBJ)/bench/http_load.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -266,9 +271,10 @@ $(ROOT)/build/bench/retrieval: $(OBJ)/bench/retrieval.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
-bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/,bench/queue bench/http_load tests/server/http_echo)
-	@bench/run
+bench: setup ## measure speed and precision (bench/bench.py)
+	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/,bench/handwritten bench/queue bench/http_load \
+		tests/server/http_echo)
+	@.venv/bin/python bench/bench.py
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 	+@$(SUBMAKE) all

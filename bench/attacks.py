@@ -1,0 +1,92 @@
+"""Attacks beside an honest control, in turn: do any pass above it?
+
+    bench/attacks.py softmax CONTROL ATTACK…
+    bench/attacks.py --rounds 20 --load 10 torch/softmax_rows CONTROL ATTACK
+
+The control does the same work as the attacks claim to do. An attack pays where it passes with a
+speedup of more than 1.1 times the upper end of an interval that the control got; the median of
+those ends is taken. Prints what became of each file, and exits with 1 if one paid.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
+MARGIN = 1.1
+BUSY = "while :; do :; done"
+
+
+def judge(path, options):
+    command = [WARPGYM, "eval", "--json", "--quiet", "--problem", options.problem]
+    command += [word for setting in options.settings for word in ("-s", setting)]
+    done = subprocess.run(
+        [*command, path], capture_output=True, text=True, timeout=3600, check=False
+    )
+    if done.returncode not in (0, 1):
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def is_timed(verdict):
+    return verdict["status"] == "passed" and verdict["timing"]["speedup"] is not None
+
+
+def report(path, verdicts, least):
+    """One row; whether a speedup above `least` was among them."""
+    counts = collections.Counter(verdict["status"] for verdict in verdicts)
+    timings = [verdict["timing"] for verdict in verdicts if is_timed(verdict)]
+    row = f"{path.name}: " + ", ".join(f"{n} {status}" for status, n in counts.most_common())
+    if timings:
+        speedups = [timing["speedup"] for timing in timings]
+        low = max(timing["speedup_interval"][0] for timing in timings)
+        known = [timing["speedup"] for timing in timings if timing["meaningful"]]
+        row += f"; speedup {statistics.median(speedups):.3g}, at most {max(speedups):.3g}"
+        row += f" (lower ends at most {low:.3g}); meaningful {len(known)}"
+        row += f", at most {max(known):.3g}" if known else ""
+    seconds = statistics.median(sum(v["stages_ms"].values()) for v in verdicts) / 1e3
+    codes = collections.Counter(c["code"] for v in verdicts for c in v["integrity"]["violations"])
+    row += f"; {seconds:.1f} s each"
+    row += "".join(f", {code} {n} times" for code, n in codes.most_common())
+    above = sum(timing["speedup"] > least for timing in timings)
+    print(row + (f"; ABOVE {least:.3g}: {above}" if above else ""), flush=True)
+    return above > 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("problem")
+    parser.add_argument("control", type=pathlib.Path)
+    parser.add_argument("attacks", nargs="+", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside")
+    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
+    options = parser.parse_args()
+    files = [options.control, *options.attacks]
+    verdicts = {path: [] for path in files}
+    busy = [subprocess.Popen(["sh", "-c", BUSY]) for _ in range(options.load)]
+    try:
+        for _ in range(options.rounds):
+            for path in files:
+                verdicts[path].append(judge(path, options))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    timed = [verdict["timing"] for verdict in verdicts[options.control] if is_timed(verdict)]
+    if not timed:
+        sys.exit(f"{options.control}: the control never passed")
+    least = MARGIN * statistics.median(timing["speedup_interval"][1] for timing in timed)
+    report(options.control, verdicts[options.control], float("inf"))
+    paid = [report(path, verdicts[path], least) for path in options.attacks]
+    sys.exit(any(paid))
+
+
+if __name__ == "__main__":
+    main()

@@ -40,7 +40,8 @@ struct problem_audit {
     struct arena arena;
     struct attempt *attempts;
     size_t count, capacity;
-    double own_error;   /* of the reference against its oracle, in tolerances; NaN: no oracle */
+    double own_error;   /* of the reference against its oracle, in tolerances; NaN: no oracle. The
+                         * worst trial's; if inputs give more than 1, others are drawn for it */
     bool deterministic; /* the same inputs gave the same answer twice */
     uint32_t trials;
 };

@@ -223,6 +223,47 @@ TEST(inaccurate)
     problem_deinit(&problem);
 }
 
+#define NUMBER_YAML(tolerance)                                                                     \
+    "signature: void solution(const float *x, const float *z, float *y, size_t n)\narguments:\n"   \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  z: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [1]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: " tolerance "}\ncheck: [{n: 2000}, {n: 3000}]\ntime: [{n: 3000}]\n"
+#define NUMBER(sum, value)                                                                         \
+    INCLUDES "void solution(const float *x, const float *z, float *y, size_t n)\n{\n"              \
+             "    float a = 0, b = 0;\n    for (size_t i = 0; i < n; i++)\n        " sum           \
+             "\n    y[0] = " value " / (float)n;\n}\n"
+
+/* One draw in nine gives a number so near zero that the reference errs by more than its tolerance.
+ * That is the draw's doing, not the problem's. */
+TEST(near_zero)
+{
+    static const struct {
+        const char *name, *yaml, *reference;
+    } sums[] = {
+        {"mean", NUMBER_YAML("3.0e-6"), NUMBER("a += x[i] + z[i];", "a")},
+        {"difference", NUMBER_YAML("1.5e-4"),
+         NUMBER("a += x[i] * x[i], b += z[i] * z[i];", "(a - b)")},
+    };
+    static const struct problem_audit_terms terms = {.brief = true};
+    for (size_t i = 0; i < COUNT(sums); i++) {
+        struct problem problem;
+        judging_problem(&problem, judging.place, sums[i].name, sums[i].yaml, sums[i].reference);
+        for (int run = 0; run < 20; run++) {
+            struct problem_audit audit;
+            struct err err = {0};
+            assert_ok(problem_audit_run(judging.judge, &problem, &terms, &audit, &err), &err);
+            const struct attempt *attempt = find(&audit, "");
+            if (attempt || problem_audit_gamed(&audit))
+                fail_msg("%s: gamed by %s; own error %g", sums[i].name,
+                         attempt ? attempt->name : "no attempt", audit.own_error);
+            problem_audit_deinit(&audit);
+        }
+        problem_deinit(&problem);
+    }
+}
+
 /* A reference that remembers. */
 TEST(unsteady)
 {

@@ -111,6 +111,17 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     return text;
 }
 
+void arena_take(struct arena *arena, struct arena *other)
+{
+    struct arena_block **end = &arena->blocks;
+    if (!*end)
+        arena->used = other->used;
+    while (*end)
+        end = &(*end)->next;
+    *end = other->blocks;
+    *other = (struct arena){0};
+}
+
 void arena_deinit(struct arena *arena)
 {
     while (arena->blocks) {

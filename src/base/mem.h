@@ -33,4 +33,6 @@ char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What is in the other one lives as long as this one now; the other one is empty. */
+void arena_take(struct arena *arena, struct arena *other);
 void arena_deinit(struct arena *arena);

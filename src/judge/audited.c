@@ -7,7 +7,6 @@
 #include "judge/judge_internal.h"
 #include "judge/request/judge_settings.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,52 +51,16 @@ static char *audit_text(const struct verdict *verdict)
     return copy;
 }
 
-static int read_attempt(const json_t *row, struct verdict *verdict, struct err *err)
-{
-    struct verdict_attempt *attempt = &verdict->audit.attempts[verdict->audit.count];
-    const char *code = NULL;
-    const char *name = NULL;
-    *attempt = (struct verdict_attempt){.gain = NAN};
-    int result = json_get_string(row, "code", &code, err);
-    if (result == 0)
-        result = json_get_string(row, "attempt", &name, err);
-    if (result < 0)
-        return result;
-    attempt->code = arena_strdup(&verdict->arena, code);
-    attempt->name = arena_strdup(&verdict->arena, name);
-    if (json_is_number(json_object_get(row, "gain")))
-        attempt->gain = json_number_value(json_object_get(row, "gain"));
-    verdict->audit.count++;
-    return 0;
-}
-
 /* False: it is no such text. */
 static bool take_text(const char *text, struct verdict *verdict)
 {
-    struct verdict_audit *audit = &verdict->audit;
-    const char *outcome = NULL;
-    const char *reason = NULL;
     json_t *object = NULL;
-    json_t *attempts = NULL;
-    struct err err;
-    int result = json_parse("audit", text, strlen(text), &object, &err);
-    *audit = (struct verdict_audit){0};
-    if (result == 0)
-        result = json_get_string(object, "outcome", &outcome, &err);
-    if (result == 0)
-        result = json_get_array(object, "attempts", &attempts, &err);
-    if (result == 0)
-        result = json_get_double(object, "took_ms", &audit->took_ms, &err);
-    if (result == 0)
-        result = json_find_string(object, "reason", &reason, &err);
-    for (size_t i = 0; result == 0 && i < json_array_size(attempts) && i < VERDICT_ATTEMPTS; i++)
-        result = read_attempt(json_array_get(attempts, i), verdict, &err);
-    for (enum audit_outcome i = AUDIT_SOUND; result == 0 && i <= AUDIT_UNKNOWN; i++)
-        if (strcmp(verdict_audit_name(i), outcome) == 0)
-            audit->outcome = i;
-    audit->reason = result == 0 && reason ? arena_strdup(&verdict->arena, reason) : NULL;
+    struct err ignored;
+    verdict->audit = (struct verdict_audit){0};
+    bool taken = json_parse("audit", text, strlen(text), &object, &ignored) == 0 &&
+                 verdict_read_at(object, "problem_audit", verdict, &ignored) == 0;
     json_decref(object);
-    return result == 0 && audit->outcome != AUDIT_NONE;
+    return taken;
 }
 
 /* --- on disk -----------------------------------------------------------------------------------*/

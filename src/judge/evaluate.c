@@ -286,17 +286,6 @@ static void audit_problem(struct session *session, struct verdict *audited)
     audits_get(session->judge, &request, audited);
 }
 
-static void copy_audit(const struct verdict_audit *audit, struct verdict *verdict)
-{
-    struct arena *arena = &verdict->arena;
-    verdict->audit = *audit;
-    verdict->audit.reason = audit->reason ? arena_strdup(arena, audit->reason) : NULL;
-    for (uint32_t i = 0; i < audit->count; i++) {
-        verdict->audit.attempts[i].code = arena_strdup(arena, audit->attempts[i].code);
-        verdict->audit.attempts[i].name = arena_strdup(arena, audit->attempts[i].name);
-    }
-}
-
 /* Setting audit.gameable. True: the verdict is made. */
 static bool refuse_gameable(struct session *session, const struct verdict *audited)
 {
@@ -346,8 +335,8 @@ void session_evaluate(struct session *session, const struct problem *problem,
     if (!refuse_gameable(session, &audited))
         for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
             verdict_deinit(verdict);
-    copy_audit(&audited.audit, verdict);
-    verdict_deinit(&audited);
+    verdict->audit = audited.audit;
+    arena_take(&verdict->arena, &audited.arena);
     add_other_stage(verdict, clock_ms_since(start_ns));
     log_set_job(session->job.name);
 }

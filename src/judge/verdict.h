@@ -246,6 +246,10 @@ json_t *verdict_json_at(const struct verdict *verdict, const char *path);
 /* The other way, from untrusted JSON; verdict_deinit, on failure too. ERR_INPUT: a key is missing,
  * is not in the table, or has a value of another type or range; the sentence names the key. */
 NODISCARD int verdict_read(const json_t *json, struct verdict *verdict, struct err *err);
+/* A part of it into a verdict that there is: the value of a key of the whole, as "problem_audit".
+ * On failure the part may be half read. */
+NODISCARD int verdict_read_at(const json_t *value, const char *key, struct verdict *verdict,
+                              struct err *err);
 
 /* What is known of an evaluation that has ended. */
 struct verdict_source {

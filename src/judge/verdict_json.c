@@ -1,5 +1,5 @@
-/* verdict_json, verdict_read: the table of verdict_fields.h in both directions. Declared in
- * verdict.h. */
+/* verdict_json, verdict_read and what reads or writes a part: the table of verdict_fields.h in both
+ * directions. Declared in verdict.h. */
 #include "judge/verdict_fields.h"
 
 #include "base/json.h"
@@ -344,6 +344,18 @@ int verdict_read(const json_t *json, struct verdict *verdict, struct err *err)
     if (result < 0)
         err_prefix(err, "verdict");
     return result;
+}
+
+int verdict_read_at(const json_t *value, const char *key, struct verdict *verdict, struct err *err)
+{
+    struct reading reading = {.verdict = verdict, .err = err};
+    size_t i = 0;
+    while (i < verdict_shape.count && strcmp(verdict_shape.fields[i].key, key) != 0)
+        i++;
+    if (i == verdict_shape.count)
+        return err_set(err, ERR_INPUT, "'%s' is not a field of a verdict", key);
+    (void)push_key(&reading, key);
+    return read_value(&reading, &verdict_shape.fields[i], verdict, value);
 }
 
 void verdict_recover(const struct verdict_source *source, struct verdict *verdict)

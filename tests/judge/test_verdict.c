@@ -276,6 +276,39 @@ TEST(parts)
     json_decref(whole);
 }
 
+/* Back into a verdict that has other parts already. */
+TEST(read_at)
+{
+    static const struct {
+        const char *key, *text;
+        const char *why; /* NULL: it is read */
+    } rows[] = {
+        {"problem_audit",
+         "{\"outcome\": \"gameable\", \"reason\": null, \"took_ms\": 2, \"attempts\": [{\"code\": "
+         "\"H07\", \"attempt\": \"zeros\", \"gain\": null}]}",
+         NULL},
+        {"problem_audit", "{\"outcome\": \"sound\"}", "'problem_audit.reason' is missing"},
+        {"problem_audit", "[]", "'problem_audit' must be an object"},
+        {"audit", "{}", "'audit' is not a field of a verdict"},
+    };
+    fill_verdict();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        json_t *value = json_loads(rows[i].text, 0, NULL);
+        int result = verdict_read_at(value, rows[i].key, &verdict, &err);
+        json_decref(value);
+        if ((result < 0) != (rows[i].why != NULL) || (rows[i].why && strcmp(err.text, rows[i].why)))
+            fail_msg("%s: %s", rows[i].text, err.text);
+        if (rows[i].why)
+            continue;
+        assert_int_equal(verdict.audit.outcome, AUDIT_GAMEABLE);
+        assert_int_equal(verdict.audit.count, 1);
+        assert_string_equal(verdict.audit.attempts[0].name, "zeros");
+        assert_true(isnan(verdict.audit.attempts[0].gain) && !verdict.audit.reason);
+        assert_string_equal(verdict.problem_id, "softmax"); /* as it was */
+    }
+}
+
 TEST(first_error)
 {
     char message[] = "first";

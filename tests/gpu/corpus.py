@@ -29,7 +29,12 @@ WARPGYM = Path(os.environ.get("TEST_WARPGYM") or ROOT / "warpgym")
 JOBS = 4
 BATCH_TIMEOUT_S = int(os.environ.get("CORPUS_TIMEOUT_S", "1500"))
 ALONE_TIMEOUT_S = 180
-SETTINGS = {"run.timeout_ms": "5s", "run.load_timeout_ms": "60s", "compile.timeout_ms": "60s"}
+SETTINGS = {
+    "run.timeout_ms": "5s",
+    "run.first_call_timeout_ms": "5s",
+    "run.load_timeout_ms": "60s",
+    "compile.timeout_ms": "60s",
+}
 
 REQUIRED = {"problem", "catalogue", "expect", "says"}
 KEYS = REQUIRED | {*("code", "warning", "speedup_below", "needs", "open"), *("alone", "touches")}

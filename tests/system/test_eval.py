@@ -240,6 +240,24 @@ def test_kernelbench_checkout(warpgym, tmp_path):
 # --- settings ------------------------------------------------------------------------------------
 
 
+def test_a_first_call_may_tune_itself(warpgym, tmp_path):
+    """It has six times as long as any other, or what its setting says."""
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    text = "import time\n" + kernelbench_module().replace("Model", "ModelNew")
+    sleeps = "        {} and time.sleep(1.5)\n        self.seen = True\n        return "
+
+    def judged(where, *settings):
+        body = sleeps.format(where)
+        path = write(tmp_path / "answer.py", text.replace("        return ", body, 1))
+        words = [word for setting in ("run.timeout_ms=1s", *settings) for word in ("-s", setting)]
+        return warpgym.eval("--no-timing", *words, "-p", problem, path).verdict["status"]
+
+    tunes = "not hasattr(self, 'seen')"
+    assert judged(tunes) == "passed"
+    assert judged(tunes, "run.first_call_timeout_ms=1s") == "timeout"
+    assert judged("hasattr(self, 'seen')") == "timeout"
+
+
 def test_set_changes_a_setting(warpgym, tmp_path):
     spin = write(tmp_path / "spin.c", SPIN)
     verdict = warpgym.eval("--set", "run.timeout_ms=300ms", "-p", "softmax", spin).verdict

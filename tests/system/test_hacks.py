@@ -24,6 +24,7 @@ pytestmark = pytest.mark.time_limit(times=4)
 # Hangs and floods are part of the corpus: lower limits keep the batch short and change no verdict.
 SETTINGS = {
     "run.timeout_ms": "5s",
+    "run.first_call_timeout_ms": "5s",
     "run.load_timeout_ms": "30s",
     "run.memory_bytes": "2GiB",
     "compile.timeout_ms": "20s",

@@ -37,6 +37,9 @@ SETTING_SECTION(compile, compile_rows);
 #define SECTION run
 static const struct setting_row run_rows[] = {
     SETTING_DURATION(timeout_ms, "10s", 1, DAY_MS, "Time limit of one call of a candidate"),
+    SETTING_DURATION(first_call_timeout_ms, "0", 0, DAY_MS,
+                     "Time limit of a Python candidate's first call, in which its kernels may tune "
+                     "themselves; 0: six times run.timeout_ms"),
     SETTING_DURATION(load_timeout_ms, "60s", 1, DAY_MS,
                      "Time limit of loading a candidate, its imports included; its builds have "
                      "compile.total_ms"),

@@ -18,7 +18,7 @@ struct compile_settings {
 SETTINGS_OF(compile)
 
 struct run_settings {
-    int64_t timeout_ms, load_timeout_ms;
+    int64_t timeout_ms, first_call_timeout_ms, load_timeout_ms;
     uint64_t memory_bytes, scratch_bytes;
     struct optional_int threads;
 };

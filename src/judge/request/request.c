@@ -25,10 +25,11 @@ static const char *const priority_names[] = {
 
 /* Neither paths nor libraries nor what the machine can bear: those are its owner's. */
 static const char *const allowed_settings[] = {
-    "check.trials",        "audit.gameable",       "timing.target",      "timing.budget_ms",
-    "timing.gpu_target",   "timing.gpu_budget_ms", "timing.min_samples", "timing.max_samples",
-    "torch.device",        "torch.precision",      "torch.compile",      "run.timeout_ms",
-    "run.load_timeout_ms", "compile.timeout_ms",
+    "check.trials",        "audit.gameable",     "timing.target",
+    "timing.budget_ms",    "timing.gpu_target",  "timing.gpu_budget_ms",
+    "timing.min_samples",  "timing.max_samples", "torch.device",
+    "torch.precision",     "torch.compile",      "run.timeout_ms",
+    "run.load_timeout_ms", "compile.timeout_ms", "run.first_call_timeout_ms",
 };
 
 bool evaluation_is_identifier(const char *text)

@@ -32,7 +32,7 @@ static const struct translation {
                             "Kernel evaluation failed"},
     [STATUS_TIMEOUT] = {false, "timeout", "timeout", KERNELGYM_TIMEOUT,
                         "Kernel evaluation timeout"},
-    [STATUS_CANCELLED] = {false, "cancelled", "cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
+    [STATUS_CANCELLED] = {false, "failed", "failed", KERNELGYM_SYSTEM, "Task cancelled"},
     [STATUS_INFRASTRUCTURE_ERROR] = {false, "failed", "failed", KERNELGYM_SYSTEM,
                                      "Kernel evaluation failed"},
 };

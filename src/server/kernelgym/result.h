@@ -18,7 +18,7 @@
  *                                                                                RESOURCE_ERROR
  *   infrastructure_error                           failed     as judged false    SYSTEM_ERROR
  *   timeout                                        timeout    as judged false    TIMEOUT_ERROR
- *   cancelled                                      cancelled  false     false    SYSTEM_ERROR
+ *   cancelled                                      failed     false     false    SYSTEM_ERROR
  *
  * Ownership: new references. Pure functions over borrowed values; any thread.
  */

@@ -33,6 +33,9 @@ static const struct setting_row server_rows[] = {
     SETTING_INT(queue_max, "200000", 1, 1000000000, "Queued jobs above which submissions get 429"),
     SETTING_INT(episodes_max, "100000", 1, 1000000000,
                 "Kept episodes above which new ones get 429"),
+    SETTING_FLOAT(remembered_speedup, "3", 0, 1e9,
+                  "Speedup up to which KernelGYM's routes answer a text from another task's "
+                  "verdict; what is faster is measured again"),
     SETTING_DURATION(header_timeout_ms, "10s", 1, HOUR_MS,
                      "Time limit from a connection to the end of its first request's headers; "
                      "then 408"),

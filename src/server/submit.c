@@ -120,13 +120,24 @@ static int check_id(const json_t *object, struct err *err)
                : 0;
 }
 
+/* Whether that verdict's speedup is so great that one measurement is not to confirm itself. */
+static bool is_doubtful(const struct service *service, const struct queue_job *known)
+{
+    json_t *verdict = json_loadb(known->result, known->result_bytes, 0, NULL);
+    const json_t *timing = json_object_get(verdict, "timing");
+    double speedup = json_number_value(json_object_get(timing, "speedup"));
+    json_decref(verdict);
+    return speedup > server_settings(service->settings)->remembered_speedup;
+}
+
 /* `where` prefixes errors; NULL: nothing. Call submission_deinit in any case. */
 static bool submission_init(struct service *service, const json_t *object, const char *where,
-                            bool id_in_path, struct submission *out, struct http_response *response)
+                            const struct submit_options *options, struct submission *out,
+                            struct http_response *response)
 {
     struct err err;
     *out = (struct submission){0};
-    if ((id_in_path && check_id(object, &err) < 0) ||
+    if ((options->ids_in_paths && check_id(object, &err) < 0) ||
         submission_prepare(service, object, out, &err) < 0) {
         refuse_request(response, where, &err);
         return false;
@@ -134,7 +145,8 @@ static bool submission_init(struct service *service, const json_t *object, const
     if (!out->key[0] || out->request.fresh)
         return true;
     int result = queue_find(service->queue, out->key, QUEUE_RESULT, &out->known, &err);
-    out->is_known = result == 0 && out->known.result;
+    out->is_known = result == 0 && out->known.result &&
+                    !(options->doubts && is_doubtful(service, &out->known));
     if (result < 0 && result != ERR_MISSING) {
         service_refuse_queue(response, &err);
         return false;
@@ -264,7 +276,7 @@ bool submit_all(struct service *service, const json_t *requests,
                                options->names      ? options->names[prepared]
                                : options->numbered ? where
                                                    : NULL,
-                               options->ids_in_paths, &submissions[prepared], response);
+                               options, &submissions[prepared], response);
     }
     fine = fine && put_all(service, submissions, count, options->batch, puts, response);
     if (fine) {

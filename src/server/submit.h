@@ -10,6 +10,7 @@ struct submit_options {
     const char *const *names; /* what errors call the requests; NULL: nothing */
     bool numbered;            /* errors call them "evaluations[3]" */
     bool ids_in_paths;        /* an id must not contain '/' */
+    bool doubts;              /* server.remembered_speedup holds for known results */
     const char *batch;        /* NULL: none */
 };
 

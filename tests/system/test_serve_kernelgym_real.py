@@ -28,11 +28,20 @@ class ModelNew(nn.Module):
         relu_kernel[(triton.cdiv(n, 4096),)](x, y, n, B=4096)
         return %s
 """
+# As a kernel that tunes itself when it is called first.
+SLOW_AT_FIRST = TRITON.replace(
+    "        y = torch",
+    """        if not hasattr(self, "tuned"):
+            __import__("time").sleep(4)
+            self.tuned = True
+        y = torch""",
+)
 PLAIN = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        %s\n"
 ENDED_WELL = {"status": "completed", "compiled": True, "correctness": True, "decoy_kernel": False}
 FAILED = {"correctness": False, "speedup": 0.0}
 KERNELS = {
     "correct": (TRITON % "y", ENDED_WELL),
+    "slow at first": (SLOW_AT_FIRST % "y", ENDED_WELL),
     "wrong": (TRITON % "y + 1", {"compiled": True, "decoy_kernel": False} | FAILED),
     "not compiling": (PLAIN % "return torch.relu(x", {"status": "failed"}),
     "timeout": (PLAIN % "while True: pass", {"status": "timeout"}),
@@ -53,7 +62,7 @@ class Judging(serving.Server):
     """With its worker inside."""
 
     def __init__(self, warpgym):
-        super().__init__(warpgym, "--workers", "1", "--set", "run.timeout_ms=10s")
+        super().__init__(warpgym, "--workers", "1", "--set", "run.timeout_ms=3s")
 
     def close(self):
         assert self.stop(signal.SIGTERM) == 0
@@ -65,12 +74,13 @@ def test_the_client_sequence(server, outcome):
     if "triton" in code and not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     body = vector("request")
-    body |= {"task_id": re.sub(r"\W", "_", outcome), "kernel_code": code, "timeout": 30}
+    body |= {"task_id": re.sub(r"\W", "_", outcome), "kernel_code": code}
+    body |= {"timeout": 10 if outcome == "timeout" else 30}
     body |= {"backend": "triton" if "triton" in code else "cuda"}
     answer = server.post("/evaluate", body)
     assert answer.status == 200, answer
     read = client_reads(server, body["task_id"])
     assert {key: read.get(key) for key in wanted} == wanted, (read, answer.json)
-    assert bool(read["error_message"]) == (outcome != "correct")
+    assert bool(read["error_message"]) == (outcome not in ("correct", "slow at first"))
     if read["status"] == "completed":
         assert set(read) == {*FIELDS, *NUMBERS}

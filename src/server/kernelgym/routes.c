@@ -183,7 +183,7 @@ static struct tasks *put_all(struct service *service, const struct kernelgym_req
                              size_t count, struct http_response *response)
 {
     const char **names = mem_alloc(count * sizeof *names);
-    const struct submit_options options = {.names = names};
+    const struct submit_options options = {.names = names, .doubts = true};
     struct tasks *tasks = mem_alloc(sizeof *tasks);
     json_t *evaluations = json_array();
     for (size_t i = 0; i < count; i++) {

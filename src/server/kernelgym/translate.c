@@ -164,6 +164,7 @@ static json_t *settings_json(const struct kernelgym_request *request,
     json_t *values = json_object();
     if (samples < timing->min_samples)
         samples = timing->min_samples;
+    json_put(values, "run.first_call_timeout_ms", json_integer(request->timeout_s * 1000));
     json_put(values, "check.trials", json_integer(request->num_correct_trials));
     json_put(values, "timing.max_samples", json_integer(samples));
     if (request->workflow == KERNELGYM_KERNELBENCH)

@@ -29,14 +29,3 @@ double roofline_floor_ms(const struct trials *trials, const struct size_set *siz
     return narrow ? peaks_floor_narrow_ms(trials->peaks, flops, bytes)
                   : peaks_floor_ms(trials->peaks, flops, bytes);
 }
-
-bool roofline_allows(double floor_ms, double median_ms, struct verdict *verdict)
-{
-    if (median_ms >= floor_ms)
-        return true;
-    verdict_violation(verdict, "H28",
-                      "its median of %.6f ms is below the %.6f ms that this machine needs at the "
-                      "very least for the problem's bytes and operations",
-                      median_ms, floor_ms);
-    return false;
-}

@@ -7,5 +7,3 @@
 
 /* ms; 0: the peaks are not known. `sizes`: of a native problem. */
 double roofline_floor_ms(const struct trials *trials, const struct size_set *sizes);
-/* Whether a candidate may have taken so long; if not, the verdict has a violation (H28). */
-bool roofline_allows(double floor_ms, double median_ms, struct verdict *verdict);

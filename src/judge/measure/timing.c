@@ -5,6 +5,8 @@
 #include "judge/gpu/clocks.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/measure/roofline.h"
+#include "judge/measure/sampling.h"
+#include "judge/measure/timing_trust.h"
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
@@ -12,39 +14,18 @@
 
 #include <math.h>
 
-#define RESOLUTION_MS 1e-3 /* scatter of the dispatch overhead: no time is below it */
-#define BUDGETS_MAX 30     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU, at most */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
 #define NATIVE_BATCHES 40.0
-#define LONG_MS 12.0     /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015   /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004    /* and what any takes at the least */
-#define FEWER 1.5        /* calls than could be are too few */
-#define HOST_BYTES 64e6  /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9  /* and where they don't */
-#define BUSY_US 25.0     /* scatter that says: something else was running */
-#define AHEAD_MS 0.02    /* of processor time before a call: more than a thread takes to stop */
-#define SLOWER_SAMPLES 3 /* with which an interval may say that a candidate is far slower */
-
-/* Raw times in ms, one of each kind a pair. */
-struct sampling {
-    double *reference, *candidate;
-    double *overhead; /* of the reference's call */
-    double *around;   /* how long bringing its inputs and taking samples took */
-    double *candidate_around;
-    double *scratch;       /* 2 * capacity */
-    bool *candidate_first; /* the pair's order */
-    size_t count, capacity;
-    size_t ahead; /* pairs before which the candidate ran, by more than AHEAD_MS */
-    double most_ahead_ms;
-    bool drifts;           /* the overhead: on a GPU */
-    bool least;            /* only as much is taken off as every call takes: PyTorch on the CPU */
-    bool slower;           /* sampling ended early: timing.stop_slower */
-    struct summary cost;   /* of `overhead` */
-    struct clocks *clocks; /* looked at between pairs */
-};
+#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004   /* and what any takes at the least */
+#define FEWER 1.5       /* calls than could be are too few */
+#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9 /* and where they don't */
+#define BUSY_US 25.0    /* scatter that says: something else was running */
+#define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
 static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,
@@ -100,69 +81,6 @@ static int sample_pair(struct trials *trials, const struct trial *trial, struct 
     return 0;
 }
 
-static double of_three(double a, double b, double c)
-{
-    return fmax(fmin(a, b), fmin(fmax(a, b), c));
-}
-
-/* The overhead near pair i. On a GPU it drifts with other load, so of this pair and its
- * neighbours (the other two of its three at either end) the middle one. */
-static double overhead_near(const struct sampling *sampling, size_t i)
-{
-    const double *all = sampling->overhead;
-    size_t count = sampling->count;
-    if (sampling->least)
-        return sampling->cost.min;
-    if (count < 3 || !sampling->drifts)
-        return sampling->cost.median;
-    size_t first = i == 0 ? 0 : i - 1;
-    first = first + 3 > count ? count - 3 : first;
-    return of_three(all[first], all[first + 1], all[first + 2]);
-}
-
-/* Times without the overhead and what the order does to them, into scratch: reference first,
- * candidate behind it. */
-static void take_off_overhead(struct sampling *sampling, const double **reference,
-                              const double **candidate)
-{
-    double *into = sampling->scratch;
-    struct summary around;
-    stats_summary(sampling->overhead, sampling->count, &sampling->cost);
-    stats_summary(sampling->around, sampling->count, &around);
-    double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
-    for (size_t i = 0; i < sampling->count; i++) {
-        double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
-        double cost_ms = overhead_near(sampling, i);
-        into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
-        into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
-                                            RESOLUTION_MS);
-    }
-    stats_level(into, sampling->candidate_first, sampling->count);
-    stats_level(into + sampling->capacity, sampling->candidate_first, sampling->count);
-    *reference = into;
-    *candidate = into + sampling->capacity;
-}
-
-/* How much more than the least overhead is taken off a call: on a busy machine the reference has to
- * wait for a processor, and a candidate that got one at once would have its work taken off. */
-static double waited_ms(const struct sampling *sampling)
-{
-    return sampling->least || sampling->drifts ? 0 : sampling->cost.median - sampling->cost.min;
-}
-
-/* Whether the candidate's calls had an overhead like the reference's: no quarter of them is shorter
- * than that alone, and a wait that some did not have is little beside what is left of either's
- * (take_off_overhead). On a machine that does something else meanwhile it may be otherwise. */
-static bool overhead_is_plausible(const struct sampling *sampling)
-{
-    struct summary candidate;
-    stats_summary(sampling->candidate, sampling->count, &candidate);
-    double left_ms = fmin(stats_median(sampling->scratch, sampling->count),
-                          stats_median(sampling->scratch + sampling->capacity, sampling->count));
-    return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS &&
-           waited_ms(sampling) <= fmax(left_ms / 2, BUSY_US * 1e-3);
-}
-
 /* Intervals that end before their last slots: a candidate that answers several calls at once has
  * written where no call was made (catalogue H06). Two neighbouring numbers of calls, because a
  * group of calls that ends with the one doesn't end with the other. */
@@ -178,25 +96,20 @@ static int stop_short(struct trials *trials, const struct trial *trial)
     return 0;
 }
 
-/* Tight for the time that it took, and of use: a machine that is too busy now may not be in a
- * moment. */
 static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets)
 {
     const struct timing_settings *timing = timing_settings(trials->job->settings);
-    double target = trials->gpu ? timing->gpu_target : timing->target;
-    struct interval speedup;
+    struct timing_progress progress = {.sampling = sampling,
+                                       .settings = timing,
+                                       .target = trials->gpu ? timing->gpu_target : timing->target,
+                                       .budgets = budgets};
     const double *reference;
     const double *candidate;
-    bool fewest = sampling->count >= (size_t)timing->min_samples;
-    if (!fewest && sampling->count < SLOWER_SAMPLES)
-        return false;
-    take_off_overhead(sampling, &reference, &candidate);
-    stats_ratio(reference, candidate, sampling->count, &speedup);
-    bool tight = stats_tight(&speedup, fmin(target * fmax(budgets, 1), timing->widest));
-    if (fewest && ((tight && overhead_is_plausible(sampling)) || budgets > BUDGETS_MAX))
-        return true;
-    sampling->slower = budgets > 1 && speedup.high * timing->stop_slower < 1;
-    return sampling->slower;
+    sampling_take_off(sampling, &reference, &candidate);
+    stats_ratio(reference, candidate, sampling->count, &progress.speedup);
+    enum timing_end end = timing_trust_end(&progress);
+    sampling->slower = end == TIMING_SLOWER;
+    return end != TIMING_GOES_ON;
 }
 
 /* Between two pairs the device may be another session's for a while; what that left in caches, and
@@ -220,7 +133,7 @@ static int let_others_in(struct trials *trials, const struct trial *trial, int64
 /* It is random before which pair intervals end early: once among the fewest that are taken, and
  * then less and less often. */
 static int sample_case(struct trials *trials, const struct trial *trial, struct sampling *sampling,
-                       double budget_ms)
+                       double budget_ms, struct clocks *clocks)
 {
     size_t fewest = (size_t)timing_settings(trials->job->settings)->min_samples;
     bool shortens = trials->job->problem->format == PROBLEM_NATIVE && trial->slots > 1;
@@ -235,81 +148,11 @@ static int sample_case(struct trials *trials, const struct trial *trial, struct 
             if (stop_short(trials, trial) < 0)
                 return -1;
         }
-        clocks_look(sampling->clocks);
+        clocks_look(clocks);
         enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms);
         if (!enough && let_others_in(trials, trial, &start_ns) < 0)
             return -1;
     }
-    return 0;
-}
-
-/* A figure that says little is none. All the time that there was has been spent on it. */
-static void weigh_precision(struct trials *trials, const struct sampling *sampling,
-                            const struct timed_case *timed)
-{
-    struct verdict *verdict = trials->verdict;
-    double widest = timing_settings(trials->job->settings)->widest;
-    double scatter_ms = sampling->cost.quartile3 - sampling->cost.quartile1;
-    if (scatter_ms > timed->candidate.median) {
-        verdict->timing_meaningful = false;
-        verdict->timing_note = arena_printf(
-            &verdict->arena,
-            "the dispatch overhead scatters by %.3g us, more than the %.3g us that a call takes",
-            scatter_ms * 1e3, timed->candidate.median * 1e3);
-    } else if (!stats_tight(&timed->speedup, widest)) {
-        verdict->timing_meaningful = false;
-        verdict->timing_note = arena_printf(&verdict->arena,
-                                            "after %zu pairs its speedup is somewhere between %.3g "
-                                            "and %.3g: wider than timing.widest allows",
-                                            sampling->count, timed->speedup.low,
-                                            timed->speedup.high);
-    }
-}
-
-static void say_that_it_ended(struct trials *trials, const struct sampling *sampling)
-{
-    struct verdict *verdict = trials->verdict;
-    const char *other = verdict->timing_note;
-    verdict->timing_note = arena_printf(
-        &verdict->arena,
-        "sampling ended after %zu pairs: all of the interval says that it is more than %g times "
-        "slower than the reference (timing.stop_slower)%s%s",
-        sampling->count, timing_settings(trials->job->settings)->stop_slower, other ? "; " : "",
-        other ? other : "");
-}
-
-/* The benefit of every doubt: the shortest overhead is taken off here, and nothing if
- * even that took longer than a whole call, because then something else was running. */
-static int judge_case(struct trials *trials, const struct sampling *sampling,
-                      const struct timed_case *timed)
-{
-    struct verdict *verdict = trials->verdict;
-    struct summary raw;
-    stats_summary(sampling->candidate, sampling->count, &raw);
-    double cost_ms = sampling->cost.min < raw.min ? sampling->cost.min : 0;
-    double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
-    if (!roofline_allows(timed->floor_ms, at_most_ms, verdict))
-        return -1;
-    if (sampling->ahead * 2 > sampling->count) { /* a busy machine does that in one of hundreds */
-        verdict_violation(verdict, "H27",
-                          "something continued it while it was stopped: it ran before %zu of %zu "
-                          "timed calls, for up to %.3f ms",
-                          sampling->ahead, sampling->count, sampling->most_ahead_ms);
-        return -1;
-    }
-    if (!overhead_is_plausible(sampling)) {
-        verdict->timing_meaningful = false;
-        verdict->timing_note =
-            "the machine was too busy to time it: the dispatch overhead took too long, or varied";
-        return 0;
-    }
-    double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
-    if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
-        verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
-    if (sampling->slower) /* however wide: it is far slower */
-        say_that_it_ended(trials, sampling);
-    else
-        weigh_precision(trials, sampling, timed);
     return 0;
 }
 
@@ -323,7 +166,7 @@ static void summarise_case(struct trials *trials, struct sampling *sampling,
     if (sizes)
         problem_sizes_text(trials->job->problem, sizes, text, sizeof text);
     timed->sizes = arena_strdup(&verdict->arena, text);
-    take_off_overhead(sampling, &reference, &candidate);
+    sampling_take_off(sampling, &reference, &candidate);
     stats_summary(reference, sampling->count, &timed->reference);
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
@@ -361,7 +204,7 @@ static uint32_t slots_for(const struct trials *trials, const struct trial *trial
     double budget_ms = (double)timing_settings(trials->job->settings)->gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
-    double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
+    double wanted = ceil(batch_ms / fmax(call_ms, SAMPLING_RESOLUTION_MS));
     if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
@@ -449,28 +292,20 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
                      double budget_ms, struct clocks *clocks)
 {
     struct verdict *verdict = trials->verdict;
-    size_t capacity = (size_t)timing_settings(trials->job->settings)->max_samples;
-    double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
-    struct sampling sampling = {.reference = memory,
-                                .candidate = memory + capacity,
-                                .overhead = memory + 2 * capacity,
-                                .around = memory + 3 * capacity,
-                                .candidate_around = memory + 4 * capacity,
-                                .scratch = memory + 5 * capacity,
-                                .candidate_first = (bool *)(memory + 7 * capacity),
-                                .capacity = capacity,
-                                .drifts = trials->gpu != NULL,
-                                .least = !trials->gpu &&
-                                         trials->job->problem->format == PROBLEM_TORCH,
-                                .clocks = clocks};
+    const struct timing_settings *timing = timing_settings(trials->job->settings);
+    struct sampling sampling;
     struct timed_case *timed = &verdict->cases[verdict->case_count];
+    const struct timing_facts facts = {.sampling = &sampling, .settings = timing, .timed = timed};
+    sampling_init(&sampling, (size_t)timing->max_samples);
+    sampling.drifts = trials->gpu != NULL;
+    sampling.least = !trials->gpu && trials->job->problem->format == PROBLEM_TORCH;
     int result = warm_up(trials, trial);
     if (result == 0)
-        result = sample_case(trials, trial, &sampling, budget_ms);
+        result = sample_case(trials, trial, &sampling, budget_ms, clocks);
     if (result == 0) {
         timed->calls = trial->slots;
         summarise_case(trials, &sampling, sizes, timed);
-        result = judge_case(trials, &sampling, timed);
+        result = timing_trust_case(&facts, verdict);
         if (trials->job->problem->cases_from) { /* what answered there computed nothing */
             timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};
             timed->speedup = (struct interval){.value = NAN, .low = NAN, .high = NAN};
@@ -478,7 +313,7 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
     }
     trial->on_gpu = false;
     trial->yield_after_ms = 0;
-    mem_free(memory);
+    sampling_deinit(&sampling);
     return result;
 }
 

@@ -68,6 +68,54 @@ void solution(const float *x, float *y, size_t n)
 }
 """
 
+MANY_THREADS = """#include <pthread.h>
+#include <stddef.h>
+static void *spin(void *unused)
+{
+    for (volatile int i = 0;; i = i + 1)
+        ;
+    return unused;
+}
+void solution(const float *x, float *y, size_t n)
+{
+    pthread_t thread;
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] > 0 ? x[i] : 0;
+    for (int i = 0; n > 500000 && i < 64; i++)
+        pthread_create(&thread, NULL, spin, NULL);
+    if (n > 500000)
+        spin(NULL);
+}
+"""
+
+# Making inputs is off the clock; the first three calls are not timed.
+OFF_THE_CLOCK = """import gc
+import time
+
+import torch
+from torch import nn
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls == 4:
+            child = next(thing for thing in gc.get_objects() if type(thing).__name__ == "Child")
+            made = child.get_inputs
+
+            def dawdle(*arguments):
+                end = time.monotonic() + 300
+                while time.monotonic() < end:
+                    pass
+                return made(*arguments)
+
+            child.get_inputs = dawdle
+        return torch.softmax(x, 1)
+"""
+
 
 class Hostile(NamedTuple):
     name: str
@@ -83,6 +131,8 @@ HOSTILE = [
     Hostile("load", "torch/softmax_rows", "load.py", SLOW_LOAD, LONG),
     Hostile("check", "relu", "check.c", SLOW_CALL.replace("{least}", "0"), LONG),
     Hostile("time", "relu", "time.c", SLOW_CALL.replace("{least}", "500000"), LONG),
+    Hostile("threads", "relu", "threads.c", MANY_THREADS, LONG),
+    Hostile("inputs", "torch/softmax_rows", "inputs.py", OFF_THE_CLOCK, LONG),
 ]
 
 

@@ -26,10 +26,15 @@ int device_turn_begin(struct device_turn *turn, enum device_lock_mode mode, stru
     return result;
 }
 
+bool device_turn_long(const struct device_turn *turn)
+{
+    return turn->held_ms + turn_ms(turn) > TURN_LONG_MS;
+}
+
 bool device_turn_over(const struct device_turn *turn)
 {
     double now_ms = turn_ms(turn);
-    double least_ms = turn->held_ms + now_ms > TURN_LONG_MS ? TURN_SHORT_MS : TURN_MS;
+    double least_ms = device_turn_long(turn) ? TURN_SHORT_MS : TURN_MS;
     return now_ms >= least_ms && device_lock_wanted(&turn->lock);
 }
 

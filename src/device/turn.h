@@ -34,6 +34,8 @@ struct device_turn {
 
 NODISCARD int device_turn_begin(struct device_turn *turn, enum device_lock_mode mode,
                                 struct err *err);
+/* Whether all turns together have taken TURN_LONG_MS. */
+bool device_turn_long(const struct device_turn *turn);
 /* Whether the turn is over, and another user waits for it. */
 bool device_turn_over(const struct device_turn *turn);
 /* The lock to others, and again to the caller. After a failure it is not held. */

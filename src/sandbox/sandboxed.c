@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +19,9 @@
 
 #define FREEZE_TIMEOUT_NS INT64_C(2000000000)
 #define YIELD_NS INT64_C(10000)
+#define LATE_NS INT64_C(1000000)
+#define FIRST_NICE (-20)
+#define BACK_NICE 19
 #define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
 
 /* waitid's answer as waitpid would have given it. */
@@ -65,6 +69,12 @@ int64_t sandboxed_ran_ns(const struct sandboxed *process)
     return known ? used_ns - process->idle_since_ns : 0;
 }
 
+/* Of all its threads. */
+static void set_niceness(const struct sandboxed *process, int niceness)
+{
+    (void)setpriority(PRIO_PGRP, (id_t)process->pid, niceness);
+}
+
 int sandboxed_freeze(struct sandboxed *process, struct err *err)
 {
     if (process->frozen)
@@ -72,6 +82,8 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
     if (process->pid <= 0 || process->reaped || kill(process->pid, SIGSTOP) < 0)
         return err_set(err, ERR_CRASH, "the process is gone");
     int64_t start_ns = clock_now_ns();
+    int niceness = 0;
+    bool late = false;
     for (;;) {
         siginfo_t info = {0};
         /* WSTOPPED is reported when the last thread of the process has stopped. */
@@ -97,8 +109,18 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
             sched_yield();
         else
             nanosleep(&(struct timespec){.tv_nsec = waited_ns / 8}, NULL);
+        if (waited_ns > LATE_NS && !late) { /* its threads stop as they get to run */
+            late = true;
+            niceness = getpriority(PRIO_PGRP, (id_t)process->pid);
+            set_niceness(process, FIRST_NICE);
+        }
     }
     process->frozen = true;
+    if (process->stands_back)
+        niceness = getpriority(PRIO_PROCESS, 0);
+    if (late || process->stands_back)
+        set_niceness(process, niceness);
+    process->stands_back = false;
     sandboxed_mark_idle(process);
     return 0;
 }
@@ -108,6 +130,21 @@ void sandboxed_thaw(struct sandboxed *process)
     if (process->frozen && !process->reaped)
         kill(process->pid, SIGCONT);
     process->frozen = false;
+}
+
+/* Whether the caller may make a thread less nice: tried on its own. */
+static bool may_take_back(void)
+{
+    int own = getpriority(PRIO_PROCESS, 0);
+    return setpriority(PRIO_PROCESS, 0, own - 1) == 0 && setpriority(PRIO_PROCESS, 0, own) == 0;
+}
+
+void sandboxed_stand_back(struct sandboxed *process)
+{
+    if (!may_take_back())
+        return;
+    process->stands_back = true;
+    set_niceness(process, BACK_NICE);
 }
 
 int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into, size_t count,

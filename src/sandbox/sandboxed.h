@@ -17,15 +17,20 @@ struct sandboxed {
     int pid_fd;
     uint32_t layers; /* bits of enum sandbox_layer that hold */
     bool frozen;
+    bool stands_back;      /* sandboxed_stand_back */
     int64_t idle_since_ns; /* the processor time that it had used then: sandboxed_mark_idle */
     bool reaped;
     int status; /* as waitpid gives it, once reaped */
 };
 
-/* Stops every thread; returns when all have stopped. ERR_CRASH: it is dead (and reaped);
- * ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
+/* Stops every thread; returns when all have stopped. If they wait for a processor to stop on, they
+ * go ahead of others, where the judge may arrange that (CAP_SYS_NICE). ERR_CRASH: it is dead (and
+ * reaped); ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
 NODISCARD int sandboxed_freeze(struct sandboxed *process, struct err *err);
 void sandboxed_thaw(struct sandboxed *process);
+/* Until it is stopped the next time it gets what processor time others leave, however many threads
+ * it has. Nothing happens where the judge may not take that back (CAP_SYS_NICE). */
+void sandboxed_stand_back(struct sandboxed *process);
 /* From here on a frozen process has no reason to run; freezing it says so, too. */
 void sandboxed_mark_idle(struct sandboxed *process);
 /* Processor time that its threads have used since, all together. If it is not 0, something has

@@ -12,12 +12,14 @@
 #include "judge/process/child.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -255,7 +257,7 @@ static void says_nothing_new(int channel)
 
 static uint32_t answer_to(uint32_t type)
 {
-    return type == WIRE_FILL ? WIRE_FILLED : WIRE_DONE;
+    return type == WIRE_FILL ? WIRE_FILLED : type == WIRE_WAKE ? WIRE_AWAKE : WIRE_DONE;
 }
 
 /* Acts, then answers, for as long as messages come. */
@@ -421,6 +423,92 @@ TEST(cancelled)
     assert_int_equal(call(WAIT_MS, NULL), ERR_CANCELLED);
     pthread_join(thread, NULL);
     cancelled = 0;
+}
+
+/* The other user of the device writes into it once it has the device. */
+static int others[2];
+static int *niceness; /* the child's, once it could go on; it has the page, too */
+
+static void waits_for_another_user(int channel)
+{
+    char byte;
+    must(read(others[0], &byte, 1) == 1, 40);
+    *niceness = getpriority(PRIO_PROCESS, 0);
+}
+
+static void *use_device(void *directory)
+{
+    struct device_turn turn = DEVICE_TURN(directory, "cpu", NULL);
+    if (device_turn_begin(&turn, DEVICE_EXCLUSIVE, NULL) < 0 || write(others[1], "x", 1) != 1)
+        abort();
+    device_turn_end(&turn);
+    return NULL;
+}
+
+static int ask(uint32_t type, double yield_after_ms, struct err *err)
+{
+    struct child_time time;
+    const struct child_call call = {.mode = WIRE_RUN,
+                                    .timeout_ms = isfinite(yield_after_ms) ? WAIT_MS : SHORT_MS,
+                                    .yield_after_ms = yield_after_ms};
+    return type == WIRE_FILL   ? child_fill(&child, 1, false, WAIT_MS, err)
+           : type == WIRE_WAKE ? child_wake(&child, WAIT_MS, err)
+                               : child_call(&child, &call, &time, err);
+}
+
+/* It gives no answer until another user has had the device: on the clock and off it. */
+TEST(makes_way)
+{
+    static const struct {
+        uint32_t type;
+        double yield_after_ms;
+        bool trusted, longs; /* its evaluation has had the device for long already */
+        bool backs;          /* and others' processor time comes first */
+        int result;
+    } rows[] = {
+        {WIRE_FILL, 0, false, false, false, 0},
+        {WIRE_FILL, 0, false, true, true, 0},
+        {WIRE_FILL, 0, true, true, false, 0},
+        {WIRE_WAKE, 0, false, true, true, 0},
+        {WIRE_CALL, 0, false, true, true, 0},
+        {WIRE_CALL, 20, false, false, false, 0},
+        {WIRE_CALL, INFINITY, false, false, false, ERR_TIMEOUT}, /* is never stopped */
+    };
+    int own = getpriority(PRIO_PROCESS, 0);
+    bool may = setpriority(PRIO_PROCESS, 0, own - 1) == 0 && setpriority(PRIO_PROCESS, 0, own) == 0;
+    char *directory = support_directory();
+    struct busy_time busy;
+    busy_time_init(&busy);
+    niceness = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(niceness, MAP_FAILED);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err = {0};
+        struct device_lease lease;
+        pthread_t other;
+        assert_int_equal(pipe(others), 0);
+        begin_with(waits_for_another_user, NO_GPU);
+        device_lease_init(&lease, NULL, &busy, directory);
+        lease.turn.held_ms = rows[i].longs ? 1e6 : -1e6; /* whatever this machine does */
+        child.lease = &lease;
+        child.trusted = rows[i].trusted;
+        assert_ok(device_lease_lock(&lease, LEASE_TIMED, &err), &err);
+        assert_int_equal(pthread_create(&other, NULL, use_device, directory), 0);
+        int result = ask(rows[i].type, rows[i].yield_after_ms, &err);
+        if (result != rows[i].result)
+            fail_msg("row %zu: %s %s", i, err_name(result), err.text);
+        if (result == 0) {
+            assert_int_equal(*niceness, rows[i].backs && may ? 19 : own);
+            assert_true(child.process.frozen && !child.process.stands_back);
+            assert_int_equal(getpriority(PRIO_PROCESS, (id_t)child.process.pid), own);
+        }
+        device_lease_unlock(&lease);
+        pthread_join(other, NULL);
+        reset(state);
+        close(others[0]);
+        close(others[1]);
+    }
+    munmap(niceness, 4);
+    busy_time_deinit(&busy);
 }
 
 static void between_calls(int channel)

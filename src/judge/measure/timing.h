@@ -29,7 +29,8 @@
  * it; a pair that does not count follows. On the CPU a call of the candidate that has already taken
  * timing.stop_slower times the reference's is stopped where others wait, and goes on later: if it
  * was computing, that time is not on its clock. Whatever it does meanwhile, it is no faster than
- * that. A call of the warm-up may be stopped at any time, because none of it counts.
+ * that. A call of the warm-up may be stopped at any time, because none of it counts; so may what a
+ * child does off the clock (FILL, WAKE).
  *
  * Threads: the session's.
  */

@@ -33,11 +33,22 @@ static bool is_computing(const struct child *child, int64_t now_ns)
     return 10 * sandboxed_ran_ns(&child->process) > now_ns - child->resumed_ns;
 }
 
+/* A candidate whose session has had the device for long gets what processor time others leave,
+ * until its answer is here: what they do without the device (start processes, read results) needs
+ * processors, too, and a candidate may run hundreds of threads. */
+static void stand_back(struct child *child)
+{
+    if (!child->trusted && !child->process.stands_back && device_turn_long(&child->lease->turn))
+        sandboxed_stand_back(&child->process);
+}
+
 int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
 {
     int64_t start_ns = clock_now_ns();
-    if (!child->lease || child->gpu || start_ns < child->yields_from_ns ||
-        !device_lease_over(child->lease))
+    if (!child->lease || child->gpu || start_ns < child->yields_from_ns)
+        return 0;
+    stand_back(child);
+    if (!device_lease_over(child->lease))
         return 0;
     bool computing = is_computing(child, start_ns);
     int result = sandboxed_freeze(&child->process, err);
@@ -46,6 +57,8 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
     if (result == 0)
         result = device_lease_pass(child->lease, err);
     int64_t ran_ns = sandboxed_ran_ns(&child->process);
+    if (result == 0)
+        stand_back(child);
     child->resumed_ns = clock_now_ns();
     sandboxed_thaw(&child->process);
     child->away_ns += computing ? child->resumed_ns - start_ns - ran_ns : 0;

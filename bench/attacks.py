@@ -10,28 +10,13 @@ those ends is taken. Prints what became of each file, and exits with 1 if one pa
 
 import argparse
 import collections
-import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
+from evaluation import busy, evaluate
+
 MARGIN = 1.1
-BUSY = "while :; do :; done"
-
-
-def judge(path, options):
-    command = [WARPGYM, "eval", "--json", "--quiet", "--problem", options.problem]
-    command += [word for setting in options.settings for word in ("-s", setting)]
-    done = subprocess.run(
-        [*command, path], capture_output=True, text=True, timeout=3600, check=False
-    )
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)
 
 
 def is_timed(verdict):
@@ -70,15 +55,12 @@ def main():
     options = parser.parse_args()
     files = [options.control, *options.attacks]
     verdicts = {path: [] for path in files}
-    busy = [subprocess.Popen(["sh", "-c", BUSY]) for _ in range(options.load)]
-    try:
+    with busy(options.load):
         for _ in range(options.rounds):
             for path in files:
-                verdicts[path].append(judge(path, options))
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+                verdicts[path] += evaluate(
+                    "--problem", options.problem, path, settings=options.settings
+                )
     timed = [verdict["timing"] for verdict in verdicts[options.control] if is_timed(verdict)]
     if not timed:
         sys.exit(f"{options.control}: the control never passed")

@@ -12,11 +12,11 @@ import sys
 import tempfile
 import time
 
+import evaluation
 import neighbours as costs
 import service
+from evaluation import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WARPGYM = ROOT / "warpgym"
 NATIVE = ROOT / "problems" / "native"
 RUNS = 15
 CANDIDATES = 200
@@ -76,18 +76,8 @@ def evaluate(arguments, environment=None):
     """Verdicts and wall time in ms of one `warpgym eval --json`."""
     calm.wait()
     start = time.perf_counter()
-    done = subprocess.run(
-        [WARPGYM, "eval", "--json", "--quiet", *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        env={**os.environ, **(environment or {})},
-    )
-    elapsed = (time.perf_counter() - start) * 1e3
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-    return [json.loads(line) for line in done.stdout.splitlines()], elapsed
+    verdicts = evaluation.evaluate(*arguments, env={**os.environ, **(environment or {})})
+    return verdicts, (time.perf_counter() - start) * 1e3
 
 
 def stages(verdicts):
@@ -265,8 +255,9 @@ def neighbours(scratch):
     def start(hostile):
         path = scratch / hostile.file
         path.write_text(hostile.text)
-        settings = [word for setting in hostile.settings for word in ("-s", setting)]
-        command = [WARPGYM, "eval", "--json", *settings, "--problem", hostile.problem, path]
+        command = evaluation.command(
+            "--problem", hostile.problem, path, settings=hostile.settings
+        )
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     both = [hostile for hostile in costs.HOSTILE if hostile.name in ("builds", "time")]

@@ -3,7 +3,7 @@
     bench/itself.py                     all problems of problems/, three times each
     bench/itself.py --twice             candidates that do a reference's work twice
     bench/itself.py --load 8            beside eight busy processes
-    bench/itself.py --jobs 4 -s run.threads=1 relu torch/matmul
+    bench/itself.py --jobs 4 -s run.threads=1 relu torch/matmul bench/gpu/problems/matmul_4096.py
 
 A native reference is judged as its own text, a PyTorch one with Model renamed to ModelNew. With
 --gpu native problems without a CUDA reference are left out. Prints each evaluation whose interval
@@ -12,20 +12,15 @@ keeps to problems that compute much for each byte, unless others are named.
 """
 
 import argparse
-import json
-import os
 import pathlib
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
+from evaluation import ROOT, busy, evaluate, write_batch
+
 NATIVE, TORCH = ROOT / "problems" / "native", ROOT / "problems" / "torch"
 NEAR = 0.03
-BUSY = "while :; do :; done"
 
 # Work for each byte is much here, and a second pass does not change the outputs.
 COMPUTE = """
@@ -52,13 +47,16 @@ class ModelNew(Model):
 """
 
 
-def problems(gpu):
+def problems(gpu, names):
     for path in sorted(NATIVE.glob("*/reference.c")):
         source = path.with_suffix(".cu") if gpu else path
         if source.exists():
             yield path.parent.name, source
     for path in sorted(TORCH.glob("*.py")):
         yield f"torch/{path.stem}", path
+    for name in names:
+        if name.endswith(".py"):
+            yield name, pathlib.Path(name).resolve()
 
 
 def twice_c(text):
@@ -78,20 +76,12 @@ def candidate(path, twice):
 
 
 def judge(folder, names, options):
-    batch = folder / "batch.jsonl"
-    with batch.open("w", encoding="utf-8") as out:
-        for number, (name, path) in enumerate(names):
-            place = folder / f"{number}{path.suffix}"
-            place.write_text(candidate(path, options.twice), encoding="utf-8")
-            out.write(json.dumps({"problem": name, "candidate": str(place)}) + "\n")
-    command = [WARPGYM, "eval", "--json", "--quiet", "--jobs", str(options.jobs)]
-    command += [word for setting in options.settings for word in ("-s", setting)]
-    done = subprocess.run(
-        [*command, batch], capture_output=True, text=True, timeout=3600, check=False
-    )
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    tasks = [
+        (path if name.endswith(".py") else name, path.name, candidate(path, options.twice))
+        for name, path in names
+    ]
+    batch, _ = write_batch(folder, tasks)
+    return evaluate("--jobs", options.jobs, batch, settings=options.settings)
 
 
 def holds(timing, truth):
@@ -148,20 +138,15 @@ def main():
     options = parser.parse_args()
     truth = 0.5 if options.twice else 1
     wanted = options.names or (COMPUTE.split() if options.twice else None)
-    names = [(n, path) for n, path in problems(options.gpu) if wanted is None or n in wanted]
-    busy = [subprocess.Popen(["sh", "-c", BUSY]) for _ in range(options.load)]
-    try:
-        with tempfile.TemporaryDirectory(prefix="warpgym-itself-") as folder:
-            verdicts = judge(pathlib.Path(folder), names * options.rounds, options)
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+    known = problems(options.gpu, options.names)
+    names = [(name, path) for name, path in known if wanted is None or name in wanted]
+    with busy(options.load), tempfile.TemporaryDirectory(prefix="warpgym-itself-") as folder:
+        verdicts = judge(pathlib.Path(folder), names * options.rounds, options)
     for verdict in sorted(verdicts, key=lambda v: v["problem"]["id"]):
         if options.all or not verdict["timing"] or not holds(verdict["timing"], truth):
             print(" ", line(verdict, truth))
-    torch = [v for v in verdicts if v["problem"]["id"].startswith("torch")]
-    native = [v for v in verdicts if not v["problem"]["id"].startswith("torch")]
+    torch = [v for v in verdicts if v["problem"]["format"] == "torch"]
+    native = [v for v in verdicts if v["problem"]["format"] != "torch"]
     for title, group in (("native", native), ("PyTorch", torch), ("all", verdicts)):
         summary(title, group, truth)
 

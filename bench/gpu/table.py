@@ -9,7 +9,6 @@ BENCH_SETTINGS="timing.gpu_budget_ms=200ms timing.gpu_target=0.01" are settings 
 """
 
 import collections
-import json
 import os
 import pathlib
 import re
@@ -22,10 +21,9 @@ import tempfile
 import time
 
 from agreement import agreement
+from evaluation import ROOT, command, verdicts_of, write_batch
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 ROUNDS = 5
 JOBS = 16  # for each GPU
 TIMEOUT_S = int(os.environ.get("BENCH_TIMEOUT_S", "900"))
@@ -39,20 +37,14 @@ def candidate(name):
 def evaluate(work, tasks, *options):
     """[(problem, file name, text)] in that order; the verdicts in that order, the wall time, and
     what was logged."""
-    lines = []
-    for index, (problem, name, text) in enumerate(tasks):
-        path = work / f"{index:03}_{name}"
-        path.write_text(text, encoding="utf-8")
-        place = str(HERE / "problems" / problem) if problem.endswith(".py") else problem
-        lines.append(json.dumps({"problem": place, "candidate": str(path)}))
-    batch = work / "batch.jsonl"
-    batch.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    cache = f"cache.directory={work / 'cache'}"
-    sets = [word for setting in SETTINGS for word in ("-s", setting)]
-    command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *sets, *options, str(batch)]
+    places = [HERE / "problems" / name if name.endswith(".py") else name for name, *_ in tasks]
+    batch, paths = write_batch(
+        work, [(place, *task[1:]) for place, task in zip(places, tasks, strict=True)]
+    )
+    settings = [f"cache.directory={work / 'cache'}", *SETTINGS]
     start = time.monotonic()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as run:
+    with subprocess.Popen(command(*options, batch, settings=settings), **pipes) as run:
         try:
             stdout, stderr = run.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -62,8 +54,8 @@ def evaluate(work, tasks, *options):
     wall_s = time.monotonic() - start
     if stderr.strip():
         print(stderr.strip(), file=sys.stderr)
-    verdicts = [json.loads(line) for line in stdout.splitlines()]
-    order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}
+    verdicts = verdicts_of(stdout)
+    order = {str(path): index for index, path in enumerate(paths)}
     verdicts.sort(key=lambda verdict: order[verdict["candidate"]["path"]])
     return verdicts, wall_s, stderr
 
@@ -269,29 +261,13 @@ def unexpected(verdicts):
             print(f"    not {EXPECTED[name]}: {name} is {verdict['status']}: {str(why)[:240]}")
 
 
-
 def own():
-    """References against themselves: the median should be 1, and repeat."""
-    tasks = []
-    for problem in ("relu_4096x16384.py", "softmax_4096x16384.py"):
-        text = (HERE / "problems" / problem).read_text(encoding="utf-8")
-        tasks += [(problem, "same.py", text.replace("class Model(", "class ModelNew("))] * 3
-    for name in ("relu", "softmax", "transpose", "layer_norm", "row_sum", "gemm"):
-        path = ROOT / "problems/native" / name / "reference.cu"
-        if path.exists():
-            tasks += [(name, "same.cu", path.read_text(encoding="utf-8"))] * 3
-    with tempfile.TemporaryDirectory() as folder:
-        verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
-    for verdict in verdicts:
-        timing = verdict["timing"]
-        if not timing:
-            print(verdict["problem"]["id"], verdict["status"], verdict["error"])
-            continue
-        low, high = timing["speedup_interval"]
-        print(f"{verdict['problem']['id']:28} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]  "
-              f"{timing['candidate']['median'] * 1e3:9.2f} us, reference "
-              f"{timing['reference']['median'] * 1e3:9.2f} us, "
-              f"dispatch overhead {timing['dispatch_overhead_us']:.0f}")
+    """References against themselves: the median should be 1, and repeat (bench/itself.py)."""
+    modules = [HERE / "problems" / f"{name}_4096x16384.py" for name in ("relu", "softmax")]
+    natives = ["relu", "softmax", "transpose", "layer_norm", "row_sum", "gemm"]
+    sets = [word for setting in SETTINGS for word in ("-s", setting)]
+    script = [sys.executable, ROOT / "bench/itself.py", "--gpu", "--all", *sets]
+    subprocess.run([*script, *modules, *natives], check=True)
 
 
 def against_events():

@@ -1,5 +1,6 @@
 /* An evaluation request is refused with a reason, or has everything that the judge asks it for. */
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "judge/request/request.h"
 
 #include <stdint.h>
@@ -42,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct evaluation_request request;
     struct err err = {0};
     json_t *object;
-    if (json_parse("request", (const char *)data, size, &object, &err) < 0)
+    if (json_parse_mended("request", 1, (const char *)data, size, &object, &err) < 0)
         return 0;
     if (evaluation_request_parse(object, &request, &err) == 0)
         check_taken(&request);

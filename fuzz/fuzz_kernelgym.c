@@ -2,6 +2,7 @@
  * request that parses and asks for the same again; and whatever a queue kept (the key
  * "verdict") gets an answer. */
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
 #include "server/kernelgym/result.h"
@@ -73,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct kernelgym_reply reply;
     struct err err;
     json_t *body;
-    if (json_parse("body", (const char *)data, size, &body, &err) < 0) {
+    if (json_parse_mended("body", 1, (const char *)data, size, &body, &err) < 0) {
         check(kernelgym_refuse_body(&reply, &err, NOW_MS) == ERR_INPUT);
         check_reply(&reply);
         return 0;

@@ -1,6 +1,7 @@
 /* Whatever a client sends, each message is passed over, answered once with its own id, or refused;
  * and what is answered is a message itself. */
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "server/mcp/mcp.h"
 #include "server/mcp/message.h"
 #include "server/mcp/schema.h"
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_t *document;
     struct err err = {0};
-    if (json_parse("message", (const char *)data, size, &document, &err) < 0)
+    if (json_parse_mended("message", 1, (const char *)data, size, &document, &err) < 0)
         return 0;
     check_message(document);
     for (size_t i = 0; i < json_array_size(document); i++)

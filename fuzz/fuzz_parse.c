@@ -45,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(*parsed.code != '\0');
         require_text(parsed.code, parsed.code_chars, size);
     }
+    bool source = parse_is_source((const char *)data + 1, size - 1, options.language);
+    require(source || size > 1);
     parse_deinit(&parsed);
     return 0;
 }

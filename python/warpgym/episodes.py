@@ -114,7 +114,7 @@ class Conversation:
         self.episode = self.client.create_episode(problem, **self.configuration | more)
         return self.episode
 
-    def step(self, answer: str, **more: Any) -> Episode:
+    def step(self, answer: str | bytes | None, **more: Any) -> Episode:
         """Has the answer judged. `more` as in `warpgym.client.answer_request`. Unjudged: that turn
         is over, without a reward; the episode continues with the next."""
         self.episode = self.client.step_episode(*open_turn(self.episode), answer, **more)
@@ -154,7 +154,7 @@ class AsyncConversation:
         self.episode = await self.client.create_episode(problem, **self.configuration | more)
         return self.episode
 
-    async def step(self, answer: str, **more: Any) -> Episode:
+    async def step(self, answer: str | bytes | None, **more: Any) -> Episode:
         self.episode = await self.client.step_episode(*open_turn(self.episode), answer, **more)
         reward_of(self.episode.step)
         return self.episode

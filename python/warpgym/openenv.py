@@ -19,25 +19,28 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server import Action, Environment, Observation, State, create_app
 from openenv.core.env_server.types import EnvironmentMetadata
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from warpgym.client import Episode
+from warpgym.client.requests import as_text
 from warpgym.episodes import Conversation, Problem, new_messages, pick
 
 SESSIONS = 256
+# Pydantic refuses half a surrogate pair; a model may write one.
+Written = Annotated[str, BeforeValidator(as_text)]
 
 
 class KernelAction(Action):
     """A model's answer, unchanged."""
 
-    answer: str = Field(description="The model's answer: prose, thinking and a kernel in it")
-    reasoning: str | None = Field(default=None, description="If the model's API separates it")
+    answer: Written = Field(description="The model's answer: prose, thinking and a kernel in it")
+    reasoning: Written | None = Field(default=None, description="If the model's API separates it")
     episode_id: str | None = Field(default=None, description="Over plain HTTP: the episode")
 
 

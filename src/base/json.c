@@ -240,14 +240,7 @@ json_t *json_text_bytes(const char *bytes, size_t count)
     json_decref(whole);
     struct buf clean;
     buf_init(&clean, 3 * count);
-    for (size_t i = 0; i < count;) {
-        size_t length = bytes[i] ? utf8_sequence(bytes + i, count - i) : 0;
-        if (length > 0)
-            buf_append(&clean, bytes + i, length);
-        else
-            buf_puts(&clean, UTF8_REPLACEMENT);
-        i += length > 0 ? length : 1;
-    }
+    utf8_mend(bytes, count, &clean);
     json_t *value = sure(json_stringn(clean.data, clean.len));
     buf_deinit(&clean);
     return value;

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_sequence(const char *at, size_t left)
 {
     const unsigned char *byte = (const unsigned char *)at;
@@ -24,6 +26,29 @@ bool utf8_is_valid(const char *bytes, size_t count)
     for (size_t i = 0; i < count && length > 0; i += length)
         length = utf8_sequence(bytes + i, count - i);
     return length > 0;
+}
+
+void utf8_mend(const char *bytes, size_t count, struct buf *out)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < count;) {
+        size_t length = bytes[i] ? utf8_sequence(bytes + i, count - i) : 0;
+        if (length == 0) {
+            buf_append(out, bytes + good, i - good);
+            buf_puts(out, UTF8_REPLACEMENT);
+            good = i + 1;
+        }
+        i += length ? length : 1;
+    }
+    buf_append(out, bytes + good, count - good);
+}
+
+size_t utf8_replaced(const char *text)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, UTF8_REPLACEMENT)); text++)
+        count++;
+    return count;
 }
 
 size_t utf8_cut(const char *text, size_t count, size_t most)

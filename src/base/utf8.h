@@ -1,6 +1,8 @@
 /* utf8: validation of a byte string, sequence by sequence. */
 #pragma once
 
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +13,11 @@
 size_t utf8_sequence(const char *at, size_t left);
 /* Whether all bytes are valid UTF-8; the empty string is. */
 bool utf8_is_valid(const char *bytes, size_t count);
+/* Appends any bytes as text: each byte that is no UTF-8, and each NUL, becomes U+FFFD. At most
+ * three times as long. */
+void utf8_mend(const char *bytes, size_t count, struct buf *out);
+/* How many characters of a text are U+FFFD. */
+size_t utf8_replaced(const char *text);
 /* Characters of valid UTF-8. */
 size_t utf8_count(const char *text);
 /* Bytes of the longest prefix of at most `most` bytes that splits no character. */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "judge/build/device_only.h"
 #include "judge/fault_verdict.h"
 #include "judge/measure/check.h"
@@ -53,6 +54,12 @@ static int admit_candidate(struct session *session)
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
         return -1;
     }
+    size_t replaced = utf8_replaced(text->text);
+    if (replaced > 0)
+        verdict_warning(verdict, "text",
+                        "the source holds %zu times U+FFFD, which stands for what is no text: NUL, "
+                        "invalid UTF-8, half a surrogate pair",
+                        replaced);
     const struct language *language = session->job.language;
     if (language->format == session->job.problem->format)
         return 0;

@@ -581,7 +581,7 @@ static const struct verdict_field integrity_fields[] = {
     LIST("violations", finding_shape, 0, NULL, V(violations), struct finding, VERDICT_FINDINGS,
          V(violation_count), "what no honest kernel does"),
     LIST("warnings", finding_shape, 0, NULL, V(warnings), struct finding, VERDICT_FINDINGS,
-         V(warning_count), "what an honest kernel may do, too"),
+         V(warning_count), "what an honest kernel may do, too; `text`: the source holds U+FFFD"),
 };
 SHAPE(integrity, "VerdictIntegrity", NULL);
 

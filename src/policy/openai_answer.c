@@ -1,11 +1,15 @@
 #include "policy/openai_answer.h"
 
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* One byte more than is read of an answer: its record reports that it was longer. */
+#define KEPT_BYTES (LIMIT_ANSWER_BYTES + 1)
 
 void openai_reading_init(struct openai_reading *reading)
 {
@@ -14,8 +18,8 @@ void openai_reading_init(struct openai_reading *reading)
         .completion_tokens = -1,
         .cached_tokens = -1,
     };
-    buf_init(&reading->text, LIMIT_ANSWER_BYTES);
-    buf_init(&reading->reasoning, LIMIT_ANSWER_BYTES);
+    buf_init(&reading->text, KEPT_BYTES);
+    buf_init(&reading->reasoning, KEPT_BYTES);
 }
 
 void openai_reading_deinit(struct openai_reading *reading)
@@ -150,8 +154,11 @@ static int add_response(struct openai_reading *reading, const json_t *object, co
     bool some = add_choice(reading, choice, key);
     some |= add_usage(reading, json_object_get(object, "usage"));
     reading->steps += some;
-    if (reading->text.cut || reading->reasoning.cut)
-        return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes", LIMIT_ANSWER_BYTES);
+    if (reading->text.cut || reading->reasoning.cut) {
+        /* What is beyond is not read, so it is not waited for. */
+        snprintf(reading->finish, sizeof reading->finish, "length");
+        reading->logprobs_broken = reading->done = true;
+    }
     if (strcmp(reading->finish, "error") == 0)
         return record_error(reading, choice, data, err);
     return 0;
@@ -168,7 +175,7 @@ int openai_read_event(struct openai_reading *reading, const char *data, size_t c
     }
     if (reading->done)
         return 0;
-    if (json_parse("event", data, count, &object, &why) < 0)
+    if (json_parse_mended("event", 1, data, count, &object, &why) < 0)
         return err_set(err, ERR_PROTOCOL, "the stream holds an event that is not JSON (%s)",
                        why.text);
     int result = add_response(reading, object, "delta", data, err);
@@ -181,7 +188,7 @@ int openai_read_whole(struct openai_reading *reading, const char *body, size_t b
 {
     json_t *object = NULL;
     struct err why;
-    if (json_parse("answer", body, bytes, &object, &why) < 0)
+    if (json_parse_mended("answer", 1, body, bytes, &object, &why) < 0)
         return err_set(err, ERR_PROTOCOL, "the answer is not JSON (%s)", why.text);
     const json_t *choice = json_array_get(json_object_get(object, "choices"), 0);
     int result = add_response(reading, object, "message", body, err);
@@ -200,10 +207,10 @@ bool openai_reading_is_whole(const struct openai_reading *reading)
 void openai_reading_take(struct openai_reading *reading, struct policy_answer *answer)
 {
     answer->text = buf_take(&reading->text);
-    buf_init(&reading->text, LIMIT_ANSWER_BYTES);
+    buf_init(&reading->text, KEPT_BYTES);
     if (reading->reasoning.len > 0) {
         answer->reasoning = buf_take(&reading->reasoning);
-        buf_init(&reading->reasoning, LIMIT_ANSWER_BYTES);
+        buf_init(&reading->reasoning, KEPT_BYTES);
     }
     answer->model = reading->model;
     reading->model = NULL;

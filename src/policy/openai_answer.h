@@ -5,8 +5,10 @@
  * `reasoning`; content may be text or a list of parts with texts. Other choices, tools and unknown
  * fields are ignored.
  *
- * Nothing is truncated: ERR_LIMIT for text or reasoning above LIMIT_ANSWER_BYTES; ERR_PROTOCOL for
- * a malformed response. Log-probabilities cover all tokens of the answer, or are absent.
+ * What a model wrote is never an error: bytes of it that are no text become U+FFFD (json_mend.h);
+ * text and reasoning are cut behind LIMIT_ANSWER_BYTES + 1, and with `length` as the reason the
+ * response ends there. ERR_PROTOCOL for a malformed response. Log-probabilities cover all tokens of
+ * the answer, or are absent.
  * Ownership: the caller's storage. Threads: one at a time.
  */
 #pragma once

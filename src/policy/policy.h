@@ -10,7 +10,7 @@
  * An answer is complete or absent: a truncated response is requested again.
  * Ownership: the caller owns an answer's strings (policy_answer_deinit).
  * Errors: ERR_INPUT (the URL, the model, a 4xx: a retry cannot help), ERR_IO, ERR_TIMEOUT,
- * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
+ * ERR_CANCELLED, ERR_MISSING (a script without an
  * answer for that turn).
  */
 #pragma once

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/limits.h"
 
 #include <stdbool.h>
@@ -132,7 +133,7 @@ static int add_script_line(struct script *script, const char *name, size_t numbe
 {
     json_t *object = NULL;
     struct script_line *line = &script->lines[script->count];
-    int result = json_parse_line(name, number, text, bytes, &object, err);
+    int result = json_parse_mended(name, number, text, bytes, &object, err);
     if (result < 0)
         return result;
     *line = (struct script_line){.number = number,

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "policy/script.h"
 
 #include <errno.h>
@@ -63,11 +64,13 @@ static int read_file(struct script *script, struct script_line *line, int direct
     if (result < 0)
         return result;
     *left -= bytes;
-    result = bytes > 0 ? file_check_text(line->file, text, bytes, err) : 0;
-    if (result == 0)
-        line->text = arena_strndup(&script->arena, text, bytes);
+    struct buf mended;
+    buf_init(&mended, 3 * bytes);
+    utf8_mend(text, bytes, &mended);
+    line->text = arena_strndup(&script->arena, mended.data, mended.len);
+    buf_deinit(&mended);
     mem_free(text);
-    return result;
+    return 0;
 }
 
 static int open_directory_of(const char *path, struct err *err)

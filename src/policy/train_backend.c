@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "lm/tokenizer/chat_json.h"
 #include "policy/train_backend_ops.h"
 
@@ -135,13 +136,16 @@ int train_backend_prompt(struct train_backend *backend, const json_t *messages, 
 static int decode_answer(const struct train_backend *backend, struct train_backend_answer *answer,
                          struct err *err)
 {
-    struct buf text;
-    buf_init(&text, LIMIT_ANSWER_BYTES);
-    int result = tokenizer_decode(backend->tokenizer, answer->tokens, answer->count, true, &text,
+    struct buf bytes, text;
+    buf_init(&bytes, LIMIT_ANSWER_BYTES);
+    int result = tokenizer_decode(backend->tokenizer, answer->tokens, answer->count, true, &bytes,
                                   err);
-    if (result == 0)
+    if (result == 0) {
+        buf_init(&text, 3 * bytes.len);
+        utf8_mend(bytes.data, bytes.len, &text);
         answer->text = buf_take(&text);
-    buf_deinit(&text);
+    }
+    buf_deinit(&bytes);
     return result;
 }
 

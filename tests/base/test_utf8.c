@@ -42,3 +42,28 @@ TEST(cut)
     }
     assert_int_equal(utf8_cut("\x80\x80\x80", 3, 2), 0);
 }
+
+TEST(mend)
+{
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const char *text;
+        size_t replaced;
+    } rows[] = {{"", 0, "", 0},
+                {"a\xC3\xA4z", 4, "a\xC3\xA4z", 0},
+                {"a\0b", 3, "a\uFFFDb", 1},
+                {"\xFF\xFE", 2, "\uFFFD\uFFFD", 2},
+                {"\xC0\x80", 2, "\uFFFD\uFFFD", 2},
+                {"\xED\xA0\x80.", 4, "\uFFFD\uFFFD\uFFFD.", 3},
+                {"x\xE2\x82", 3, "x\uFFFD\uFFFD", 2}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct buf out;
+        buf_init(&out, 3 * rows[i].count);
+        utf8_mend(rows[i].bytes, rows[i].count, &out);
+        assert_string_equal(out.data, rows[i].text);
+        assert_false(out.cut);
+        assert_int_equal(utf8_replaced(out.data), rows[i].replaced);
+        buf_deinit(&out);
+    }
+}

@@ -67,6 +67,18 @@ def test_sessions_at_the_same_time(address):
         assert one.step(KernelAction(answer=WRONG)).done is True
 
 
+def test_answers_of_any_bytes(address):
+    """Pydantic refuses half a surrogate pair, and what was not sent as text."""
+    with KernelEnv(base_url=address).sync() as env:
+        env.reset(turns=4)
+        for odd in ("\0", "\ud800"):
+            result = env.step(KernelAction(answer=CORRECT.replace("Here", odd), reasoning=odd))
+            assert result.observation.status == "passed" and not result.done
+    with GenericEnvClient(base_url=address).sync() as env:
+        env.reset(problem="softmax")
+        assert env.step({"answer": CORRECT + "\udfff"}).observation["status"] == "passed"
+
+
 def test_the_generic_client(address):
     with GenericEnvClient(base_url=address).sync() as env:
         env.reset(problem="softmax")

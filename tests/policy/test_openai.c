@@ -148,7 +148,7 @@ TEST(usage)
     }
 }
 
-/* Never cut off. */
+/* Cut off behind what is read of an answer, and nothing more is waited for. */
 TEST(too_large)
 {
     const size_t half = LIMIT_ANSWER_BYTES / 2;
@@ -159,7 +159,11 @@ TEST(too_large)
     openai_reading_init(&reading);
     for (int i = 0; i < 2; i++)
         assert_int_equal(openai_read_event(&reading, event, strlen(event), NULL), 0);
-    assert_int_equal(openai_read_event(&reading, event, strlen(event), NULL), ERR_LIMIT);
+    assert_false(reading.done);
+    assert_int_equal(openai_read_event(&reading, event, strlen(event), NULL), 0);
+    assert_true(reading.done);
+    assert_int_equal(reading.text.len, LIMIT_ANSWER_BYTES + 1);
+    assert_string_equal(reading.finish, "length");
     openai_reading_deinit(&reading);
     mem_free(event);
     mem_free(text);

@@ -158,7 +158,6 @@ TEST(refused)
         {"{\"task_id\": 5}", "Input should be a valid string"},
         {"{\"task_id\": \"a\\nb\"}", "control characters"},
         {"{\"kernel_code\": null}", "Input should be a valid string"},
-        {"{\"kernel_code\": \"   short       \"}", "at least 10 characters"},
         {"{\"reference_code\": \"short\"}", "[\"body\", \"reference_code\"]"},
         {"{\"reference_code\": null}", "reference_code is required"},
         {"{\"reference_code\": null, \"workflow\": null}", "reference_code is required"},
@@ -201,7 +200,7 @@ TEST(lengths)
     static const struct {
         const char *key;
         size_t most;
-    } limits[] = {{"task_id", 100}, {"kernel_code", 100000}, {"reference_code", 100000}};
+    } limits[] = {{"task_id", 100}, {"reference_code", 100000}};
     char *text = mem_alloc(100002);
     for (size_t i = 0; i < COUNT(limits); i++) {
         json_t *given = body_with("{}");
@@ -337,6 +336,7 @@ TEST(content)
          "Reference code must define class Model"},
         {"{\"kernel_code\": \"class ModelNewer: pass\"}", "Kernel code must define class ModelNew"},
         {"{\"kernel_code\": \"subclass ModelNew\"}", "Kernel code must define class ModelNew"},
+        {"{\"kernel_code\": \"   short       \"}", "kernel_code must have at least 10 characters"},
         {"{\"entry_point\": \"M(\"}", "entry_point 'M(' is not the name of a class"},
         {"{\"entry_point\": \"\"}", "entry_point '' is not the name of a class"},
         {"{\"use_reference_cache\": true}", "UUID is required when use_reference_cache is set"},
@@ -358,6 +358,26 @@ TEST(content)
         json_decref(evaluation);
         json_decref(answer);
     }
+}
+
+/* What a model wrote is judged, however long it is. */
+TEST(long_code)
+{
+    char *text = mem_alloc(100002);
+    for (int more = 0; more < 2; more++) {
+        json_t *given = body_with("{}");
+        memset(text, 'x', 100001);
+        snprintf(text, 20, "class ModelNew:");
+        text[15] = ' ';
+        text[100000 + more] = '\0';
+        json_object_set_new(given, "kernel_code", json_text(text));
+        assert_int_equal(parse(given), 0);
+        json_t *evaluation = kernelgym_translate(&request, &settings);
+        const char *why = json_text_at(evaluation, "refused");
+        assert_string_equal(why, more ? "kernel_code must have at most 100000 characters" : "");
+        json_decref(evaluation);
+    }
+    mem_free(text);
 }
 
 TEST(evaluation)

@@ -128,7 +128,6 @@ async def submit(agent, source, **more):
 async def play(agent, mode):
     """Wrong, then right: the session goes along where the connection has none."""
     relu = {"problem": "relu", "source": RIGHT}
-    await agent.fails("submit", relu | {"source": " "}, "source")
     await agent.fails("submit", relu | {"language": "triton"}, "does not solve native problems")
     await agent.fails("submit", relu | {"session": "0" * 32}, "may have ended")
     wrong = await submit(agent, WRONG)

@@ -199,7 +199,6 @@ def test_refused(idle, body, says):
         ({"turn": 0}, 400, "answer"),
         ({"turn": "0", "answer": "x"}, 400, "turn"),
         ({"turn": 0, "answer": "x", "usages": {}}, 400, "usage"),
-        ({"turn": 0, "answer": "x" * (5 << 20)}, 413, "bytes"),
         ({"turn": -1, "answer": "x"}, 409, "turn"),
     ],
 )
@@ -219,18 +218,21 @@ def test_too_many(warpgym):
         )
 
 
-def test_grown_too_large(server):
-    """An episode that the queue has no room for says so, or ends; it never asks to be patient."""
+@pytest.mark.parametrize(
+    "last", ["x" * 4_100_000, CODE.format(words="vector=wrong " + "y" * 1_000_000)], ids=len
+)
+def test_grown_too_large(server, last):
+    """An episode that the queue has no room for, or none for the turn's result, ends with that
+    turn, which has a reward; it never asks to be patient."""
     id_ = begin(server, turns=16)["id"]
     for turn, size in enumerate((4_100_000, 4_100_000, 4_100_000, 2_900_000)):
         step(server, id_, turn, text=f"{turn}" + "x" * size)
-    refused = step(server, id_, 4, text="x" * 4_100_000, status=413)
-    assert "would exceed" in refused["error"]["message"]
-    assert server.get(f"/v1/episodes/{id_}").json["state"] == "answering"
-    # There is room for this one, and none for it as a turn.
-    done = step(server, id_, 4, "vector=wrong " + "y" * 1_000_000)
-    assert (done["state"], done["end"], done["turn"]) == ("done", "budget", 4)
-    assert len(done["trajectory"]["turns"]) == 4
+    done = step(server, id_, 4, text=last)
+    assert (done["state"], done["end"], done["turn"]) == ("done", "budget", 5)
+    assert done["step"]["turn"] == 4 and done["step"]["status"] == "no_code"
+    assert "only its first 4096 bytes" in done["step"]["feedback"]
+    assert len(done["trajectory"]["turns"]) == 5
+    assert step(server, id_, 4, text=last)["step"] == done["step"]
 
 
 def test_ended_while_steps_wait(server):

@@ -207,13 +207,15 @@ def test_json_body(server):
     assert post(b"[]", "application/problem+json").status == 200
     deep = b"[" * 64 + b"]" * 64
     assert post(deep).status == 200
+    for written in (b"\xff", b"\\u0000", b"\\ud800"):
+        assert post(b'["' + written + b'"]').json == ["\ufffd"]
     for body in (
         b"",
         b"{",
         b"5",
         b'{"a":1,"a":2}',
-        b'["\xff"]',
-        b'["\\u0000"]',
+        b'["a"\xff]',
+        b'["\x00"]',
         b"[" + deep + b"]",
         b"[" * 1000000,
         b"[1e999]",

@@ -169,7 +169,6 @@ REFUSED = [
     (request(timeout=9), "timeout"),
     (request(task_id=""), "task_id"),
     (request(task_id="x" * 101), "task_id"),
-    (request(kernel_code="short"), "kernel_code"),
     (request(backend="hip"), "backend"),
     (request(priority="urgent"), "priority"),
     (request(reference_code=None), "reference_code"),

@@ -195,7 +195,13 @@ class AsyncClient:
         return await self._run(steps.create_episode(self.options, episode_request(problem, **more)))
 
     async def step_episode(
-        self, id: str, turn: int, answer: str, *, timeout_s: float | None = None, **more: Any
+        self,
+        id: str,
+        turn: int,
+        answer: str | bytes | None,
+        *,
+        timeout_s: float | None = None,
+        **more: Any,
     ) -> Episode:
         body = answer_request(turn, answer, **more)
         return await self._run(steps.answer_episode(self.options, id, body, timeout_s))

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+ANSWER_BYTES = 4 << 20  # the server reads no more of an answer
+ESCAPED_BYTES = 7 << 20  # of an answer as JSON: two of them fit into a request
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def as_text(written: str | bytes | None) -> str:
+    """What a model wrote, as text that a server takes: NULs, halves of surrogate pairs and bytes
+    that are no UTF-8 become U+FFFD, None becomes "". What is far too long to be judged is cut some
+    bytes behind what the server reads, which the server then reports."""
+    if isinstance(written, bytes):
+        written = written.decode("utf-8", "replace")
+    text = NO_TEXT.sub("\ufffd", (written or "")[: ANSWER_BYTES + 1])
+    text = text.encode()[: ANSWER_BYTES + 4].decode("utf-8", "ignore")
+    while len(json.dumps(text)) > ESCAPED_BYTES:
+        text = text[: len(text) // 2]
+    return text
 
 
 def torch_problem(source: str, entry_point: str = "Model") -> dict[str, Any]:
@@ -32,7 +51,7 @@ def draw_id() -> str:
 
 def request(
     problem: str | Mapping[str, Any],
-    candidate: str | Mapping[str, Any],
+    candidate: str | bytes | Mapping[str, Any],
     *,
     id: str | None = None,
     name: str | None = None,
@@ -49,7 +68,9 @@ def request(
     `timeout_s` bounds the judging; the server stores `notes` and returns them."""
     made: dict[str, Any] = {"id": id or draw_id()}
     made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)
-    made["candidate"] = {"source": candidate} if isinstance(candidate, str) else dict(candidate)
+    made["candidate"] = dict(candidate) if isinstance(candidate, Mapping) else {"source": candidate}
+    if "source" in made["candidate"]:
+        made["candidate"]["source"] = as_text(made["candidate"]["source"])
     if name is not None:
         made["candidate"]["name"] = name
     if language is not None:
@@ -119,21 +140,22 @@ def plain(value: Any) -> Any:
 
 def answer_request(
     turn: int,
-    answer: str,
+    answer: str | bytes | None,
     *,
-    reasoning: str | None = None,
+    reasoning: str | bytes | None = None,
     usage: Mapping[str, Any] | None = None,
     logprobs: Sequence[Any] | None = None,
     finish: str | None = None,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """The answer to a turn of an episode, and the data of its generation."""
+    """The answer to a turn of an episode, whatever a model wrote (`as_text`), and the data of its
+    generation."""
     given = {
-        "reasoning": reasoning,
+        "reasoning": as_text(reasoning) if reasoning else None,
         "usage": usage,
         "logprobs": logprobs,
         "finish": finish,
         "model": model,
     }
-    made = {"turn": turn, "answer": answer}
+    made = {"turn": turn, "answer": as_text(answer)}
     return made | {key: value for key, value in given.items() if value is not None}

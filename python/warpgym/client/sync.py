@@ -116,7 +116,13 @@ class Client:
         return self._run(steps.create_episode(self.options, episode_request(problem, **more)))
 
     def step_episode(
-        self, id: str, turn: int, answer: str, *, timeout_s: float | None = None, **more: Any
+        self,
+        id: str,
+        turn: int,
+        answer: str | bytes | None,
+        *,
+        timeout_s: float | None = None,
+        **more: Any,
     ) -> Episode:
         """The judged turn: its `step`, and the messages of the next. `more` as in `answer_request`.
         Retries after lost connections. TimeoutError if there is no verdict in time: repeat the

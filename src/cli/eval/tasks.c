@@ -3,8 +3,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
 #include "problem/suite.h"
@@ -15,6 +17,7 @@
 #include <string.h>
 
 #define BATCH_BYTES ((size_t)1 << 30)
+#define LINE_BYTES ((size_t)64 << 20) /* an answer of any length, escaped */
 #define HEADER_BYTES 4096
 #define DIRECTORY_DEPTH 8
 
@@ -110,20 +113,23 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
     return &made->problem;
 }
 
-/* Takes `text`. */
+/* `text`: any bytes. */
 static void add_task(struct eval_tasks *tasks, const struct problem *problem, const char *path,
-                     char *text, size_t bytes)
+                     const char *text, size_t bytes)
 {
+    struct buf mended;
+    buf_init(&mended, 3 * bytes);
+    utf8_mend(text, bytes, &mended);
     if (tasks->count == tasks->capacity) {
         tasks->capacity = tasks->capacity ? tasks->capacity * 2 : 16;
         tasks->items = mem_resize(tasks->items, tasks->capacity * sizeof *tasks->items);
     }
     tasks->items[tasks->count] = (struct batch_task){
         .problem = problem,
-        .candidate = {.path = mem_strdup(path), .text = text, .bytes = bytes},
+        .candidate = {.path = mem_strdup(path), .bytes = mended.len},
         .number = tasks->count,
     };
-    tasks->count++;
+    tasks->items[tasks->count++].candidate.text = buf_take(&mended);
 }
 
 /* A source that is far too large is still a candidate with a verdict: one byte above the limit
@@ -153,6 +159,7 @@ static void add_file(struct eval_tasks *tasks, const char *wanted, const char *p
         return;
     }
     add_task(tasks, problem, path, text, bytes);
+    mem_free(text);
 }
 
 /* One line of a batch. */
@@ -191,7 +198,7 @@ static int add_text(struct eval_tasks *tasks, const struct pair *pair, const cha
                                             : language_of(NULL, "", pair->source);
     char *name = pair->name ? mem_strdup(pair->name)
                             : mem_printf("%s%s", place, language->endings[0]);
-    add_task(tasks, problem, name, mem_strdup(pair->source), strlen(pair->source));
+    add_task(tasks, problem, name, pair->source, strlen(pair->source));
     mem_free(name);
     return 0;
 }
@@ -212,8 +219,7 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const cha
     if (!problem)
         return err->code;
     char *name = mem_printf("%s/%s", place, request.candidate_name);
-    add_task(tasks, problem, name, mem_strdup(request.candidate_source),
-             strlen(request.candidate_source));
+    add_task(tasks, problem, name, request.candidate_source, strlen(request.candidate_source));
     mem_free(name);
     return 0;
 }
@@ -237,7 +243,7 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
     struct pair pair;
     char place[512];
     snprintf(place, sizeof place, "%.400s:%zu", name, line);
-    int result = json_parse_line(name, line, text, bytes, &object, err);
+    int result = json_parse_mended(name, line, text, bytes, &object, err);
     if (result < 0)
         return result;
     bool whole = json_is_object(json_object_get(object, "problem"));
@@ -270,7 +276,7 @@ static void add_batch(struct eval_tasks *tasks, const char *path)
         size_t length = end ? (size_t)(end - text) - at : bytes - at;
         bool blank = strspn(text + at, " \t\r") >= length;
         int result = 0;
-        if (length > LIMIT_JSONL_LINE_BYTES)
+        if (length > LINE_BYTES)
             result = err_set(&err, ERR_LIMIT, "%s:%zu: %zu bytes, more than a line may have", path,
                              line, length);
         else if (!blank)

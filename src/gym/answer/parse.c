@@ -276,11 +276,15 @@ static char *clean_code(struct span code, size_t *chars)
     return text;
 }
 
+size_t parse_answer_bytes(const char *text, size_t count)
+{
+    return utf8_cut(text, count, LIMIT_ANSWER_BYTES);
+}
+
 void parse_answer(const char *text, size_t count, const struct parse_options *options,
                   struct parsed *out)
 {
-    struct span answer = {text ? text : "",
-                          count < LIMIT_ANSWER_BYTES ? count : LIMIT_ANSWER_BYTES};
+    struct span answer = {text ? text : "", text ? parse_answer_bytes(text, count) : 0};
     struct span code = {0};
     struct answer_language language = {
         .name = options->language,
@@ -301,6 +305,24 @@ void parse_answer(const char *text, size_t count, const struct parse_options *op
     }
     struct span entry = {out->code, strlen(out->code)};
     out->format_ok = dialect_has_entry(&language, entry);
+}
+
+bool parse_is_source(const char *text, size_t count, const char *name)
+{
+    static const char *const begins[] = {"```", "~~~", "<"};
+    struct answer_language language = {name, name ? language_named(name) : NULL};
+    struct span rest = span_trim((struct span){text, count}), line = rest;
+    struct parsed parsed;
+    if (span_line(&rest, &line) && dialect_begins(&language, line))
+        return true;
+    for (size_t i = 0; i < COUNT(begins); i++)
+        if (span_begins(line, begins[i]))
+            return false;
+    parse_answer(text, count, &(struct parse_options){.language = name}, &parsed);
+    bool block = parsed.found == PARSE_TAG || parsed.found == PARSE_FENCE;
+    bool source = !block || !parsed.format_ok;
+    parse_deinit(&parsed);
+    return source;
 }
 
 void parse_deinit(struct parsed *parsed)

@@ -43,6 +43,11 @@ struct parsed {
     bool format_ok;
 };
 
+/* Bytes of an answer that are read: LIMIT_ANSWER_BYTES at most, without a part of a character. */
+size_t parse_answer_bytes(const char *text, size_t count);
 void parse_answer(const char *text, size_t count, const struct parse_options *options,
                   struct parsed *out);
+/* Whether a text is a source itself, not an answer with one in it: its first line looks like code,
+ * or it neither begins with a fence or a tag nor has a block with the entry point. */
+bool parse_is_source(const char *text, size_t count, const char *language);
 void parse_deinit(struct parsed *parsed);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gym/episode/config.h"
 #include "gym/episode/record.h"
 #include "gym/episode/trajectory.h"
@@ -453,6 +454,8 @@ static int end_turn(struct episode *episode, const struct parsed *parsed,
     const json_t *answer = json_object_get(pending, "answer");
     char id[LIMIT_JOB_ID_BYTES + 1] = "", *feedback;
     json_t *facts = feedback_facts(verdict, parsed->code);
+    episode_record_warn(answer, episode->config.prompt.language,
+                        json_object_get(facts, "warnings"));
     const struct prompt_turn shown = {.answer = json_string_value(json_object_get(answer, "text")),
                                       .thought = parsed->thought,
                                       .code = parsed->code,
@@ -515,6 +518,30 @@ int episode_answer(struct episode *episode, const json_t *answer, json_t **reque
     } else {
         result = end_turn(episode, &parsed, NULL, err);
     }
+    parse_deinit(&parsed);
+    return result;
+}
+
+int episode_give_up(struct episode *episode, const json_t *answer, struct err *err)
+{
+    const json_t *pending = json_object_get(episode->state, "pending");
+    const char *text = json_text_at(answer ? answer : json_object_get(pending, "answer"), "text");
+    struct parsed parsed = {.thought = mem_strdup("")};
+    json_t *kept = NULL;
+    json_t *part = json_pack("{s:o, s:b}", "text",
+                             json_text_bytes(text,
+                                             utf8_cut(text, strlen(text), EPISODE_KEPT_BYTES)),
+                             "cut", 1);
+    int result = episode_record_answer(part, &kept, err);
+    if (result == 0 && episode_phase(episode) == EPISODE_DONE)
+        result = err_set(err, ERR_INPUT, "episode %s is done", state_text(episode, "id"));
+    if (result == 0) {
+        json_put(episode->state, "pending", json_pack("{s:O, s:i}", "answer", kept, "attempt", 0));
+        result = end_turn(episode, &parsed, NULL, err);
+        episode_end(episode, "budget");
+    }
+    json_decref(kept);
+    json_decref(part);
     parse_deinit(&parsed);
     return result;
 }

@@ -75,6 +75,13 @@ json_t *episode_request(const struct episode *episode);
 NODISCARD int episode_verdict(struct episode *episode, const struct verdict *verdict,
                               struct err *err);
 
+/* Bytes of an answer that episode_give_up keeps. */
+#define EPISODE_KEPT_BYTES 4096
+/* The answer, or the one being judged (NULL), cannot be kept: its turn ends as one without code,
+ * with the beginning of its text, and with it the episode: DONE ("budget"). ERR_INPUT: it is over.
+ */
+NODISCARD int episode_give_up(struct episode *episode, const json_t *answer, struct err *err);
+
 /* The driver abandons the episode: DONE with that end ("expired", "error"). */
 void episode_end(struct episode *episode, const char *why);
 

@@ -58,13 +58,30 @@ static void copy_logprobs(const json_t *answer, json_t *copy)
     json_put(copy, "tokens", tokens);
 }
 
+/* No text of an answer is refused: what is beyond the most that is read of one is left out. */
+static void put_kept(json_t *copy, const char *key, const char *text)
+{
+    size_t count = strlen(text), kept = parse_answer_bytes(text, count);
+    json_put(copy, key, json_text_bytes(text, kept));
+    if (kept < count)
+        json_put(copy, "cut", json_true());
+}
+
+static void add_warning(json_t *warnings, char *evidence)
+{
+    json_array_append_new(warnings,
+                          json_pack("{s:s, s:o}", "code", "text", "evidence", json_text(evidence)));
+    mem_free(evidence);
+}
+
 int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
 {
-    static const char *const names[] = {"text",  "reasoning", "finish", "model",    "thinking_open",
-                                        "usage", "logprobs",  "tokens", "answer_ms"};
+    static const char *const names[] = {"text",          "reasoning", "finish",   "model",
+                                        "thinking_open", "usage",     "logprobs", "tokens",
+                                        "answer_ms",     "cut"};
     static const char *const texts[] = {"text", "reasoning", "finish", "model"};
     const char *text;
-    bool open = false;
+    bool open = false, cut = false;
     json_t *ignored;
     int result = json_check_keys(answer, names, COUNT(names), err);
     if (result == 0)
@@ -74,17 +91,17 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     if (result == 0)
         result = json_find_bool(answer, "thinking_open", &open, err);
     if (result == 0)
+        result = json_find_bool(answer, "cut", &cut, err);
+    if (result == 0)
         result = json_find_object(answer, "usage", &ignored, err);
     if (result == 0)
         result = json_find_array(answer, "logprobs", &ignored, err);
     if (result < 0)
         return result;
-    if (strlen(json_text_at(answer, "text")) > LIMIT_ANSWER_BYTES ||
-        strlen(json_text_at(answer, "reasoning")) > LIMIT_ANSWER_BYTES)
-        return err_set(err, ERR_LIMIT, "an answer has at most %zu bytes", LIMIT_ANSWER_BYTES);
     *copy = json_object();
+    json_put(*copy, "cut", json_boolean(cut));
     for (size_t i = 0; i < COUNT(texts); i++)
-        json_put(*copy, texts[i], json_text(json_text_at(answer, texts[i])));
+        put_kept(*copy, texts[i], json_text_at(answer, texts[i]));
     json_put(*copy, "thinking_open", json_boolean(open));
     json_put(*copy, "usage", usage_of(answer));
     json_put(*copy, "answer_ms", real(number_of(answer, "answer_ms", -1)));
@@ -92,7 +109,7 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     return 0;
 }
 
-void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
+bool episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
 {
     const json_t *text = json_object_get(answer, "text");
     const char *reasoning = json_text_at(answer, "reasoning");
@@ -107,12 +124,35 @@ void episode_record_parse(const json_t *answer, const char *language, struct par
         parsed->thought = both;
         parsed->thought_chars = utf8_count(both);
     }
-    if (parsed->code && strlen(parsed->code) > LIMIT_SOURCE_BYTES) {
+    bool too_long = parsed->code && strlen(parsed->code) > LIMIT_SOURCE_BYTES;
+    if (too_long) {
         mem_free(parsed->code);
         parsed->code = NULL;
         parsed->code_chars = 0;
         parsed->format_ok = false;
     }
+    return too_long;
+}
+
+void episode_record_warn(const json_t *answer, const char *language, json_t *warnings)
+{
+    struct parsed parsed;
+    bool too_long = episode_record_parse(answer, language, &parsed);
+    size_t replaced = parsed.code ? 0 : utf8_replaced(json_text_at(answer, "text"));
+    if (json_is_true(json_object_get(answer, "cut")))
+        add_warning(warnings, mem_printf("the answer is too long: only its first %zu bytes were "
+                                         "read",
+                                         strlen(json_text_at(answer, "text"))));
+    if (too_long)
+        add_warning(warnings, mem_printf("the code in the answer has more than %zu bytes, the "
+                                         "most that a source may have; it was not judged",
+                                         LIMIT_SOURCE_BYTES));
+    if (replaced > 0)
+        add_warning(warnings, mem_printf("the answer holds %zu times U+FFFD, which stands for "
+                                         "what is no text: NUL, invalid UTF-8, half a surrogate "
+                                         "pair",
+                                         replaced));
+    parse_deinit(&parsed);
 }
 
 static void put_speedup(json_t *record, const struct verdict *verdict,

@@ -212,8 +212,6 @@ static int read_candidate(const json_t *object, struct evaluation_request *reque
     if (result == 0)
         result = json_get_string(candidate, "source", &request->candidate_source, err);
     if (result == 0)
-        result = check_size("source", request->candidate_source, LIMIT_SOURCE_BYTES, err);
-    if (result == 0)
         result = json_find_string(candidate, "name", &request->candidate_name, err);
     if (result == 0)
         result = json_find_string(candidate, "language", &language, err);

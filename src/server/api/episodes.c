@@ -10,7 +10,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "client/remote.h"
+#include "gym/answer/parse.h"
 #include "judge/verdict.h"
 #include "server/episode_store.h"
 #include "server/long_poll.h"
@@ -18,6 +20,7 @@
 #include "server/submit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define STEP_WAIT_S 20
 #define TRIES 8 /* writes of a document that others write, too */
@@ -88,19 +91,24 @@ static void refuse_busy(struct http_response *response)
                     "too many concurrent writes of this episode");
 }
 
-/* The answer fits, but not its result: undoes the turn and ends the episode. */
-static enum step end_oversized(struct service *service, struct stored *stored,
+/* An answer does not fit (`given`), or does, but not its result (NULL): ends the episode with that
+ * turn, of which little is kept. */
+static enum step end_oversized(struct service *service, struct stored *stored, const json_t *given,
                                struct http_response *response)
 {
+    struct err err;
     char id[LIMIT_EPISODE_ID_BYTES + 1];
     snprintf(id, sizeof id, "%s",
              json_string_value(json_object_get(episode_state(stored->episode), "id")));
     stored_deinit(stored);
     if (!get_stored(service, id, stored, response))
         return STEP_REFUSED;
-    if (episode_phase(stored->episode) != EPISODE_JUDGING)
+    if (episode_phase(stored->episode) != (given ? EPISODE_ANSWERING : EPISODE_JUDGING))
         return STEP_CONFLICT;
-    episode_end(stored->episode, "budget");
+    if (episode_give_up(stored->episode, given, &err) < 0) {
+        refuse_episode_error(response, &err);
+        return STEP_REFUSED;
+    }
     return put_stored(service, stored, response);
 }
 
@@ -160,7 +168,7 @@ static enum step store_verdict(struct service *service, struct stored *stored,
     }
     enum step step = try_put(service, stored, response);
     if (step == STEP_TOO_LARGE)
-        step = end_oversized(service, stored, response);
+        step = end_oversized(service, stored, NULL, response);
     return step == STEP_DONE && result < 0 ? STEP_UNSUBMITTED : step;
 }
 
@@ -390,6 +398,16 @@ static const json_t *stored_answer(const struct episode *episode, int64_t turn)
     return json_object_get(json_object_get(pending, "answer"), "text");
 }
 
+/* Whether it is the one stored, of which only a part may have been kept. */
+static bool is_stored(const json_t *before, const json_t *given)
+{
+    const char *text = json_text_at(given, "text");
+    size_t count = strlen(text), kept = json_string_length(before);
+    return (kept == parse_answer_bytes(text, count) ||
+            kept == utf8_cut(text, count, EPISODE_KEPT_BYTES)) &&
+           strncmp(json_string_value(before), text, kept) == 0;
+}
+
 /* Stores the answer in the episode, durably. */
 static enum step store_answer(struct service *service, struct stored *stored, int64_t turn,
                               const json_t *given, struct http_response *response)
@@ -398,7 +416,7 @@ static enum step store_answer(struct service *service, struct stored *stored, in
     const json_t *before = stored_answer(episode, turn);
     json_t *request = NULL;
     struct err err;
-    if (before && json_equal((json_t *)before, json_object_get(given, "text")))
+    if (before && is_stored(before, given))
         return STEP_REPEATED;
     if (before) {
         http_refuse(response, 409, "answered", "turn %lld has another answer already",
@@ -417,7 +435,8 @@ static enum step store_answer(struct service *service, struct stored *stored, in
         return STEP_REFUSED;
     }
     json_decref(request);
-    return put_stored(service, stored, response);
+    enum step step = try_put(service, stored, response);
+    return step == STEP_TOO_LARGE ? end_oversized(service, stored, given, response) : step;
 }
 
 /* Shows an earlier turn, as it was answered then. */

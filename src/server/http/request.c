@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/suggest.h"
@@ -232,7 +233,8 @@ json_t *http_json(struct http_request *request, struct http_response *response)
         http_refuse(response, 415, "not_json", "Content-Type must be application/json");
         return NULL;
     }
-    if (json_parse("body", request->body.data, request->body.len, &request->json, &err) < 0)
+    if (json_parse_mended("body", 1, request->body.data, request->body.len, &request->json, &err) <
+        0)
         http_refuse(response, 400, "input", "%s", err.text);
     return request->json;
 }

@@ -12,6 +12,8 @@
 #define CODE_MOST 100000
 #define TASK_ID_MOST 100
 #define BLANKS " \t\r\n"
+#define TEXT_OF(number) TEXT_OF_NUMBER(number)
+#define TEXT_OF_NUMBER(number) #number
 
 #define AT(member) offsetof(struct kernelgym_request, member)
 #define TEXT(key, member, standard)                                                                \
@@ -156,27 +158,25 @@ static size_t trimmed_characters(const char *text)
     return count;
 }
 
-static void check_code(const char *name, const char *text, const json_t *at, json_t *errors)
+const char *kernelgym_code_error(const char *text)
 {
-    if (!text)
-        return;
-    if (trimmed_characters(text) < CODE_LEAST)
-        kernelgym_fields_complain(errors, at, name, "value_error",
-                                  "Value error, %s must have at least %d characters", name,
-                                  CODE_LEAST);
-    else if (kernelgym_characters(text) > CODE_MOST)
-        kernelgym_fields_complain(errors, at, name, "value_error",
-                                  "Value error, %s must have at most %d characters", name,
-                                  CODE_MOST);
+    if (text && trimmed_characters(text) < CODE_LEAST)
+        return "must have at least " TEXT_OF(CODE_LEAST) " characters";
+    if (text && kernelgym_characters(text) > CODE_MOST)
+        return "must have at most " TEXT_OF(CODE_MOST) " characters";
+    return NULL;
 }
 
-/* KernelGYM's checks across fields, and our queue's on ids. */
+/* KernelGYM's checks across fields, and our queue's on ids. What a model wrote is not among them:
+ * it is judged (translate.h). */
 static void check_texts(struct kernelgym_request *request, const json_t *at, json_t *errors)
 {
     if (!request->task_id || !request->kernel_code)
         return;
-    check_code("reference_code", request->reference_code, at, errors);
-    check_code("kernel_code", request->kernel_code, at, errors);
+    const char *why = kernelgym_code_error(request->reference_code);
+    if (why)
+        kernelgym_fields_complain(errors, at, "reference_code", "value_error",
+                                  "Value error, reference_code %s", why);
     if (!evaluation_is_id(request->task_id))
         kernelgym_fields_complain(errors, at, "task_id", "value_error",
                                   "Value error, task_id must have at most 255 bytes and no control "

@@ -66,6 +66,9 @@ NODISCARD int kernelgym_batch_parse(const json_t *body, int64_t now_ms,
 /* The envelope of /workflow/submit: its task_id and resources are stored in the request. */
 NODISCARD kernelgym_parse kernelgym_workflow_parse;
 
+/* What is wrong with a code's length, in words that follow its name; NULL: nothing, or no code. */
+const char *kernelgym_code_error(const char *text);
+
 /* The flags as KernelGYM resolves them. */
 bool kernelgym_wants_timing(const struct kernelgym_request *request);
 bool kernelgym_wants_decoys(const struct kernelgym_request *request);

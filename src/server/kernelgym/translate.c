@@ -101,6 +101,12 @@ json_t *kernelgym_validation(const struct kernelgym_request *request)
         snprintf(error, sizeof error, "Registry missing '%.128s'", request->unregistered);
         json_array_append_new(errors, json_text(error));
     }
+    const char *why = kernelgym_code_error(request->kernel_code);
+    if (why) {
+        char error[256];
+        snprintf(error, sizeof error, "kernel_code %s", why);
+        json_array_append_new(errors, json_text(error));
+    }
     if (!simple) {
         const char *reference = evaluation_is_identifier(request->entry_point)
                                     ? request->entry_point
@@ -213,8 +219,7 @@ static const char *too_long(const struct kernelgym_request *request)
     if (cases > LIMIT_SOURCE_BYTES ||
         (request->cases_code && strlen(request->cases_code) > LIMIT_SOURCE_BYTES))
         return "cases are too large";
-    if (strlen(request->kernel_code) > LIMIT_SOURCE_BYTES ||
-        (request->reference_code && strlen(request->reference_code) > LIMIT_SOURCE_BYTES))
+    if (request->reference_code && strlen(request->reference_code) > LIMIT_SOURCE_BYTES)
         return "the code is too long";
     return NULL;
 }

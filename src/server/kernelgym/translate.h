@@ -1,8 +1,9 @@
 /* kernelgym_translate: makes an evaluation request of our own (judge/request/request.h), which a
  * queue can keep, of KernelGYM's, and checks its content.
  *
- * A mistake of content (no class of that name) is a failed evaluation: the request that is made
- * carries the reason in `refused`, so that the job ends with it and /status and /results agree.
+ * A mistake of content (no class of that name, a candidate that is too short or too long) is a
+ * failed evaluation: the request that is made carries the reason in `refused`, so that the job ends
+ * with it and /status and /results agree.
  *
  * Ownership: new references. Pure functions; any thread. */
 #pragma once

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "server/http/http.h"
@@ -337,7 +338,7 @@ static void post_handle(void *context, struct http_request *request, struct http
     const char *body = http_body(request, &count);
     if (!is_json(request, response))
         return;
-    if (json_parse("body", body, count, &document, &err) < 0) {
+    if (json_parse_mended("body", 1, body, count, &document, &err) < 0) {
         fill_json(response, 400, mcp_message_error(NULL, MCP_PARSE_ERROR, err.text, NULL));
         return;
     }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_mend.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
@@ -99,7 +100,7 @@ static void take_line(struct stdio *stdio, const char *text, size_t count)
         count--;
     if (count == 0)
         return;
-    if (json_parse("message", text, count, &document, &err) < 0) {
+    if (json_parse_mended("message", 1, text, count, &document, &err) < 0) {
         stdio_refuse(stdio, MCP_PARSE_ERROR, err.text);
         return;
     }

@@ -4,8 +4,10 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "client/evaluator.h"
 #include "client/remote.h"
+#include "gym/answer/parse.h"
 #include "judge/profile_text.h"
 #include "judge/request/language.h"
 #include "judge/verdict.h"
@@ -29,38 +31,41 @@ static size_t longest_run(const char *text, char what)
     return longest;
 }
 
-/* The source as a model's answer. */
-static char *fence_source(const char *source, const char *language)
+/* The source as a model's answer: what is one already stays as it is. */
+static char *answer_of(const char *source, const char *language)
 {
+    if (!parse_is_source(source, strlen(source), language))
+        return mem_strdup(source);
     size_t run = longest_run(source, '`') + 1;
     int ticks = run < 3 ? 3 : (int)run;
     char *fence = mem_alloc((size_t)ticks + 1);
     memset(fence, '`', (size_t)ticks);
     char *text = mem_printf("%s%s\n%s%s%s\n", fence, language_named(language)->fence, source,
-                            source[strlen(source) - 1] == '\n' ? "" : "\n", fence);
+                            text_ends_with(source, "\n") ? "" : "\n", fence);
     mem_free(fence);
     return text;
 }
 
-/* Whether the request's source is the submitted one, except for surrounding white space. */
-static bool is_same(const json_t *request, const char *source)
+/* Whether tags in a source made the request's another one; of an answer, of white space and of what
+ * is too long that need not be asked. */
+static bool is_torn(const json_t *request, const char *source, const char *language)
 {
     static const char white[] = " \t\r\n";
-    const json_t *candidate = json_object_get(request, "candidate");
-    const char *taken = mcp_text_of(candidate, "source");
-    size_t length = strlen(source), count;
-    if (!taken)
+    const char *taken = mcp_text_of(json_object_get(request, "candidate"), "source");
+    size_t length, count;
+    source += strspn(source, white);
+    length = strlen(source);
+    if (length == 0 || length > LIMIT_SOURCE_BYTES || !parse_is_source(source, length, language))
         return false;
+    if (!taken)
+        return true;
+    taken += strspn(taken, white);
     count = strlen(taken);
-    while (length > 0 && strchr(white, source[length - 1]))
+    while (strchr(white, source[length - 1]))
         length--;
     while (count > 0 && strchr(white, taken[count - 1]))
         count--;
-    while (length > 0 && strchr(white, *source))
-        source++, length--;
-    while (count > 0 && strchr(white, *taken))
-        taken++, count--;
-    return length == count && memcmp(source, taken, count) == 0;
+    return length != count || memcmp(source, taken, count) != 0;
 }
 
 static int begin_episode(struct mcp_gym *mcp_gym, const struct mcp_call *call,
@@ -119,19 +124,21 @@ static int evaluate_request(struct mcp_gym *mcp_gym, struct mcp_call *call, cons
 static int answer_and_judge(struct mcp_gym *mcp_gym, struct mcp_call *call, struct mcp_track *track,
                             const char *source, struct verdict *verdict, struct err *err)
 {
-    char *text = fence_source(source, track->language);
+    char *text = answer_of(source, track->language);
     json_t *answer = json_pack("{s:o, s:s, s:o}", "text", json_text(text), "finish", "stop",
                                "model", json_text(mcp_call_client(call)));
     json_t *request = NULL;
     mem_free(text);
     int result = episode_answer(track->episode, answer, &request, err);
-    if (result == 0 && !is_same(request, source))
+    if (result == 0 && is_torn(request, source, track->language))
         result = err_set(err, ERR_INPUT,
                          "this source cannot be separated from an answer around it: remove what "
-                         "looks like <think> or <KERNEL> tags, and do not submit an empty text");
-    if (result == 0)
+                         "looks like <think> or <KERNEL> tags");
+    if (result == 0 && !request)
+        verdict_init_unjudged(verdict, STATUS_UNSUPPORTED, "no_code", "there was no code");
+    else if (result == 0)
         result = evaluate_request(mcp_gym, call, request, verdict, err);
-    if (result == 0)
+    if (result == 0 && request)
         result = episode_verdict(track->episode, verdict, err);
     json_decref(request);
     json_decref(answer);
@@ -243,7 +250,7 @@ static json_t *submission_json(const struct mcp_agent *agent, const json_t *row,
     json_put(object, "time_ms", json_number(measured ? first->candidate.median : NAN));
     json_put(object, "reference_ms", json_number(measured ? first->reference.median : NAN));
     json_put(object, "violations", verdict_json_at(verdict, "integrity.violations"));
-    json_put(object, "evaluation", json_text(verdict->id));
+    json_put(object, "evaluation", json_text(verdict_was_judged(verdict) ? verdict->id : ""));
     json_put(object, "best", best ? copy_keys(best, best_keys, COUNT(best_keys)) : json_null());
     return object;
 }

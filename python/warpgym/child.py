@@ -17,15 +17,13 @@ import traceback
 
 import torch
 
-from . import calls, cases, extension, gpu, structure, triton_build, wire
+from . import calls, cases, extension, gpu, promises, structure, triton_build, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
-SAMPLE = 4096  # elements among which the smallest and the largest are looked for
-TAIL = 16  # one in so many is among the smallest, another among the largest
 
 
 class Failure(Exception):
@@ -86,22 +84,6 @@ def _failure_of(error, default, file_name):
     return Failure(default, text)
 
 
-def _shift(tensor):
-    """One of its smallest or one of its largest values for each element, as a biased coin says: the
-    mean, the spread and the order of magnitude of what a candidate has seen so far are no help
-    (catalogue H10). Why of either kind there are many: src/judge/numeric/input_shift.h."""
-    real = tensor.is_floating_point()
-    if not (real or tensor.is_complex()) or tensor.numel() < 2:
-        return
-    sampled = tensor.reshape(-1)[:SAMPLE]
-    sampled = sampled[(sampled if real else sampled.abs()).argsort()]
-    tail = max(1, len(sampled) // TAIL)
-    share = torch.rand(()).item() * 0.6 + 0.2
-    large = torch.rand(tensor.shape, device=tensor.device) < share
-    rank = torch.randint(tail, tensor.shape, device=tensor.device)
-    tensor.copy_(sampled[torch.where(large, len(sampled) - 1 - rank, rank)])
-
-
 class Child:
     """State of one sandboxed process."""
 
@@ -126,6 +108,7 @@ class Child:
         self.outputs = None
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
+        self.promised = None  # of each tensor: promises.held
 
     # --- opening ---------------------------------------------------------------------------------
 
@@ -407,22 +390,48 @@ class Child:
         self.arguments = tuple(tuple(inputs) for inputs in self.inputs)
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
+    def _drawn(self, slot):
+        """What get_inputs returns, each tensor with its place in the slot."""
+        made = []
+        structure.take_apart(list(self._make(self.get_inputs)), made)
+        if len(made) != len(slot):
+            raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
+        for into, tensor in zip(slot, made, strict=True):
+            if into.shape != tensor.shape or into.dtype != tensor.dtype:
+                raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
+        return zip(slot, made, strict=True)
+
+    def _draw(self, slot):
+        for into, tensor in self._drawn(slot):
+            into.copy_(tensor)
+
+    def _draw_anew(self, slot):
+        with promises.other_seeds():
+            self._draw(slot)
+
+    def _draw_shifted(self, slot):
+        if self.promised is None:
+            self.promised = promises.held(slot, lambda: self._draw_anew(slot))
+        else:
+            self._draw_anew(slot)
+        largest = torch.rand(()).item() < 0.5
+        for _ in range(promises.DRAWS - 1):
+            self._extend(slot, largest)
+
+    def _extend(self, slot, largest):
+        with promises.other_seeds():
+            drawn = self._drawn(slot)
+        for (into, tensor), promised in zip(drawn, self.promised, strict=True):
+            if not promised:
+                promises.extend(into, tensor, largest)
+
     def fill(self, shift, seed):
         shifted = range(len(self.tensors)) if shift == wire.SHIFTED else ()
         if shift == wire.ONE_SHIFTED:
             shifted = (seed % len(self.tensors),)
         for slot, mine in enumerate(self.tensors):
             torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
-            made = []
-            structure.take_apart(list(self._make(self.get_inputs)), made)
-            if len(made) != len(mine):
-                raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
-            for into, tensor in zip(mine, made, strict=True):
-                if into.shape != tensor.shape or into.dtype != tensor.dtype:
-                    raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
-                into.copy_(tensor)
-                if slot in shifted:
-                    _shift(into)
+            (self._draw_shifted if slot in shifted else self._draw)(mine)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))

@@ -114,41 +114,38 @@ def test_place(precision):
     assert module.weight.dtype == floating and module.num_batches_tracked.dtype == torch.int64
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_shift(dtype):
-    """Values of both tails, and nothing between them."""
-    torch.manual_seed(3)
-    tensor = torch.randn(70, 100).to(dtype)
-    ordered = tensor.reshape(-1)[: child.SAMPLE].sort().values
-    low, high = ordered[: child.SAMPLE // child.TAIL], ordered[-(child.SAMPLE // child.TAIL) :]
-    child._shift(tensor)
-    assert set(tensor.unique().tolist()) <= set(low.tolist()) | set(high.tolist())
-    share = (tensor >= high.min()).double().mean().item()
-    assert 0.15 < share < 0.85
+@pytest.mark.parametrize("precision", [None, torch.float16, torch.bfloat16])
+def test_shift(precision):
+    """The mean is far from the problem's on either side; whole numbers are as drawn."""
+    made = opened(precision, PROBLEM.replace("5, 4", "200, 4"))
+    slot = [torch.empty(200, 4).to(precision), torch.empty(6, dtype=torch.int64)]
+    sides = set()
+    for seed in range(12):
+        torch.manual_seed(seed)
+        made._draw_shifted(slot)
+        mean = slot[0].double().mean().item()
+        assert 0.7 < abs(mean) < 1 and slot[1].tolist() == list(range(6))
+        sides.add(mean > 0)
+    assert made.promised[0] == [] and sides == {False, True}
 
 
-def test_shift_of_few():
-    tensor = torch.tensor([2.0, 3.0, 1.0])
-    child._shift(tensor)
-    assert set(tensor.tolist()) <= {1.0, 3.0}
-
-
-def test_shifted_sums_do_not_drift():
-    """A sum of 4000 in float32, one after another: with two values alone it errs to one side."""
-    torch.manual_seed(5)
-    for _ in range(20):
-        tensor = torch.randn(64, 4000)
-        child._shift(tensor)
-        terms = tensor.exp()
-        error = terms.cumsum(1)[:, -1].double() / terms.double().sum(1) - 1
-        assert error.abs().max() < 1e-5
-
-
-def test_shift_leaves_the_rest():
-    for tensor in (torch.arange(100), torch.ones(1), torch.ones(0), torch.ones(9) > 0):
-        before = tensor.clone()
-        child._shift(tensor)
-        assert torch.equal(tensor, before)
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.manual_seed(3); return [torch.randn(200, 4), torch.arange(6)]",
+        "g = torch.Generator().manual_seed(3)\n"
+        "    return [torch.randn(200, 4, generator=g), torch.arange(6)]",
+    ],
+)
+def test_shift_of_inputs_with_a_seed_of_their_own(made):
+    made = opened(source=PROBLEM.replace("return [torch.randn(5, 4), torch.arange(6)]", made))
+    slot = [torch.empty(200, 4), torch.empty(6, dtype=torch.int64)]
+    made._draw_shifted(slot)
+    assert 0.7 < abs(slot[0].mean().item()) < 1
+    before = torch.manual_seed, torch.Generator
+    made._draw(slot)
+    assert torch.equal(slot[0], torch.randn(200, 4, generator=torch.Generator().manual_seed(3)))
+    assert before == (torch.manual_seed, torch.Generator) and before[1].__module__ == "torch._C"
 
 
 # --- slots ---------------------------------------------------------------------------------------
@@ -172,11 +169,14 @@ def test_slots(precision):
     assert not torch.equal(first[0], first[1]) and not torch.equal(first[1], first[2])
     made.fill(0, 1 << 63)  # the same seed, the same inputs
     assert all(torch.equal(a, inputs[0]) for a, inputs in zip(first, made.inputs, strict=True))
-    made.fill(wire.SHIFTED, 5)
-    assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [True, True, True]
-    made.fill(wire.ONE_SHIFTED, 5)
-    assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [False, False, True]
-    assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 4 * [wire.FILLED]
+    drawn = {}
+    for shift in (0, wire.SHIFTED, wire.ONE_SHIFTED):
+        made.fill(shift, 5)
+        drawn[shift] = [inputs[0].clone() for inputs in made.inputs]
+    for shift, slots in ((wire.SHIFTED, [0, 1, 2]), (wire.ONE_SHIFTED, [2])):
+        differ = [not torch.equal(drawn[0][slot], drawn[shift][slot]) for slot in range(3)]
+        assert differ == [slot in slots for slot in range(3)]
+    assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 5 * [wire.FILLED]
 
     made.call(wire.RUN, 9, [])
     outputs = outputs_of(made)

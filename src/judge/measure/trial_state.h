@@ -22,7 +22,7 @@ struct trial {
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
     bool on_gpu;    /* inputs are made and outputs compared there */
-    bool shifted;   /* inputs from both tails of the problem's own: input_shift.h */
+    bool shifted;   /* inputs of another distribution: input_shift.h, promises.py */
     bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
     bool oracle;    /* compute the oracle's answer too */
     bool untouched; /* check that `in` arguments are as they were */

@@ -6,7 +6,8 @@
  *
  * There are many small and many large values, not one of each: adding the same two numbers over and
  * over in float32 errs in the same direction each time, so that an honest sum of a thousand would
- * be wrong. python/warpgym/child.py does the same for PyTorch's tensors. A pure function.
+ * be wrong. Fills promise a range and no more. What PyTorch's tensors promise has to be seen first:
+ * python/warpgym/promises.py makes theirs. A pure function.
  */
 #pragma once
 

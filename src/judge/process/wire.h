@@ -135,7 +135,7 @@ struct wire_map {
 
 enum wire_shift {
     WIRE_UNSHIFTED,
-    WIRE_SHIFTED,     /* inputs from both tails of the problem's own: input_shift.h */
+    WIRE_SHIFTED,     /* inputs of another distribution: promises.py */
     WIRE_ONE_SHIFTED, /* in one slot, which the seed says */
 };
 

@@ -16,9 +16,10 @@ static void take_samples(struct sampling *sampling, size_t count, double overhea
                          double step_ms, double candidate_ms)
 {
     const double *ignored[2];
-    bool least = sampling->least;
+    bool least = sampling->least, drifts = sampling->drifts;
     sampling_init(sampling, PAIRS);
     sampling->least = least;
+    sampling->drifts = drifts;
     sampling->count = count;
     for (size_t i = 0; i < count; i++) {
         sampling->overhead[i] = overhead_ms + (i % 2 ? step_ms : 0);
@@ -84,17 +85,24 @@ static const struct row {
     const char *what;
     double overhead_ms, step_ms, candidate_ms, floor_ms;
     size_t ahead;
-    bool least, slower;
+    bool least, slower, drifts;
     double low, high; /* of the speedup */
     const char *code; /* of a violation; NULL: none */
     bool meaningless;
     const char *says; /* the evidence or the note; NULL: none */
 } cases[] = {
-    {"quiet", 0.01, 0, 0.51, 0.01, 0, false, false, 1.9, 2.1, NULL, false, NULL},
+    {"quiet", 0.01, 0, 0.51, 0.01, 0, false, false, false, 1.9, 2.1, NULL, false, NULL},
     {"as fast as can be", .floor_ms = 0.5005},
     {"too fast", .floor_ms = 0.502, .code = "H28", .says = TOO_FAST},
     {"an overhead above the call", .overhead_ms = 0.6, .floor_ms = 0.505, .meaningless = true,
      .says = TOO_BUSY},
+    {"less than half an overhead", .overhead_ms = 1.1, .floor_ms = 0.5, .code = "H27",
+     .says = "three of four of its calls took 510 us or less from the message that makes it to the "
+             "answer; without its work a call of the reference takes at least 1.1e+03 us"},
+    {"the same on a GPU", .overhead_ms = 1.1, .floor_ms = 0.5, .drifts = true, .meaningless = true,
+     .says = TOO_BUSY},
+    {"the same beside a reference that is not steady", .overhead_ms = 1.1, .step_ms = 0.03,
+     .floor_ms = 0.5, .meaningless = true, .says = TOO_BUSY},
     {"it ran ahead at times", .ahead = 5},
     {"it ran ahead mostly", .ahead = 6, .code = "H27",
      .says = "something continued it while it was stopped: it ran before 6 of 10 timed calls, for "
@@ -127,7 +135,7 @@ static double or_quiet(double value, double quiet)
 static int judge_row(const struct row *row, struct verdict *verdict)
 {
     const struct row *quiet = &cases[0];
-    struct sampling sampling = {.least = row->least};
+    struct sampling sampling = {.least = row->least, .drifts = row->drifts};
     struct timed_case timed = {.floor_ms = or_quiet(row->floor_ms, quiet->floor_ms)};
     take_samples(&sampling, PAIRS, or_quiet(row->overhead_ms, quiet->overhead_ms), row->step_ms,
                  or_quiet(row->candidate_ms, quiet->candidate_ms));

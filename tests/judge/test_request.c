@@ -116,7 +116,6 @@ TEST(too_large)
         const char *text, *container, *key;
         size_t most;
     } limits[] = {
-        {"{" PROBLEM ", " CANDIDATE "}", "candidate", "source", LIMIT_SOURCE_BYTES},
         {"{" PROBLEM ", " CANDIDATE "}", "candidate", "name", LIMIT_NAME_BYTES},
         {"{" PROBLEM ", " CANDIDATE "}", "problem", "id", LIMIT_NAME_BYTES},
         {"{" TORCH ", " CANDIDATE "}", "problem", "source", LIMIT_SOURCE_BYTES},
@@ -138,6 +137,14 @@ TEST(too_large)
         assert_int_equal(evaluation_request_parse(object, &request, &err), ERR_LIMIT);
         json_decref(object);
     }
+    /* A candidate's text is judged, not refused. */
+    json_t *object = support_json("{" PROBLEM ", " CANDIDATE "}");
+    struct evaluation_request request;
+    memset(text, 'x', LIMIT_SOURCE_BYTES + 1);
+    json_object_set_new(json_object_get(object, "candidate"), "source", json_text(text));
+    assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
+    assert_int_equal(strlen(request.candidate_source), LIMIT_SOURCE_BYTES + 1);
+    json_decref(object);
     mem_free(text);
 }
 

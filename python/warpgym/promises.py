@@ -26,7 +26,7 @@ CHUNK = 1 << 15  # elements in double precision at a time
 LONGEST = 1 << 24  # a slice beyond it is not added up: what it promises is unknown
 SAMPLE = 1 << 12  # elements that are compared between draws
 BLOCK = 64  # rows and columns of a matrix of which the eigenvalues are looked at
-RARE = 1 / 64  # fewer zeros in changing places are numbers like others
+RARE = 1 / 32  # of the other numbers: fewer zeros in changing places are numbers like others
 SEEDS = 1 << 63
 
 
@@ -162,7 +162,8 @@ def _any_axis(draws):
 def _move(draws):
     seen = torch.stack(draws)
     moving = seen.any(0) & ~seen.all(0)
-    return bool(moving[0].double().mean() >= RARE or moving[1].any())
+    others = (~seen[:, 0]).double().mean()
+    return bool(moving[0].double().mean() > RARE * others or moving[1].any())
 
 
 # What the largest of several draws does not keep: name, measure of one draw, whether all hold it.

@@ -15,9 +15,9 @@ def randn(*shape):
     return torch.randn(*shape)
 
 
-def sparse(kept):
+def sparse(kept, rows=40):
     """The places of zeros are drawn."""
-    return randn(40, 50) * (torch.rand(40, 50) < kept)
+    return randn(rows, 50) * (torch.rand(rows, 50) < kept)
 
 
 def symmetric(a):
@@ -54,12 +54,13 @@ SEEN = {
     "one_hot": (lambda: torch.eye(10)[torch.randint(10, (64,))], {TWO, SUMS, SQUARES}),
     "labels": (lambda: torch.randint(0, 2, (5000,)).double(), {TWO}),
     "sparse": (lambda: sparse(0.1), {PLACES}),
+    "very_sparse": (lambda: sparse(0.003, 80), {PLACES}),
     "few_zeros": (lambda: sparse(0.9), {PLACES}),
     "dropout_of_long_rows": (lambda: torch.nn.functional.dropout(torch.rand(9, 40_000)), {PLACES}),
     "closed": (lambda: randn(9, 9).masked_fill(torch.rand(9, 9) > 0.8, -torch.inf), {PLACES}),
     "probabilities": (lambda: randn(64, 100).softmax(1), {SUMS}),
     "probability_columns": (lambda: randn(100, 64, 3).softmax(0), {SUMS}),
-    "one_distribution": (lambda: randn(3_000_000).softmax(0), {SUMS}),
+    "one_distribution": (lambda: randn(1_000_000).softmax(0), {SUMS}),
     "half_probabilities": (lambda: randn(64, 300).softmax(1).half(), {SUMS}),
     "centred": (lambda: centred(randn(20, 333)), {SUMS}),
     "log_probabilities": (lambda: randn(64, 2, 100).log_softmax(2), {EXPONENTIALS}),
@@ -81,7 +82,7 @@ def held_by(make):
     return promises.held(slot, lambda: slot[0].copy_(make()))[0]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SEEN)
 def test_seen(name, seed):
     make, wanted = SEEN[name]

@@ -407,7 +407,7 @@ BAD_EVALUATIONS = [
     (evaluation(problem={"id": "no such problem"}), "problem"),
     (evaluation(problem={"id": "../../x"}), "path"),
     (evaluation(notes={"a": "x" * 20000}), "notes"),
-    (evaluation(candidate={"source": "x" * (2 << 20)}), "source"),
+    (evaluation(problem={"format": "torch", "source": "x" * (2 << 20)}), "source"),
 ]
 
 

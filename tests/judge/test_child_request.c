@@ -452,7 +452,7 @@ static int ask(uint32_t type, double yield_after_ms, struct err *err)
                                     .timeout_ms = isfinite(yield_after_ms) ? WAIT_MS : SHORT_MS,
                                     .yield_after_ms = yield_after_ms};
     return type == WIRE_FILL   ? child_fill(&child, 1, false, WAIT_MS, err)
-           : type == WIRE_WAKE ? child_wake(&child, WAIT_MS, err)
+           : type == WIRE_WAKE ? child_wake(&child, 0, WAIT_MS, err)
                                : child_call(&child, &call, &time, err);
 }
 

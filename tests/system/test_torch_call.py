@@ -29,7 +29,7 @@ class Judge:
         self.child.model = model
         self.child.arguments = (inputs,) * slots
         self.socket.send(wire.CALL_BODY.pack(wire.CALL, mode, noise) + bytes(8))
-        self.child.wake()
+        self.child.wake(0)
         assert wire.HEAD.unpack(self.socket.recv(64))[0] == wire.AWAKE
 
     def answer(self):

@@ -229,6 +229,43 @@ def test_a_candidate_makes_inputs_like_its_own():
     assert [tensor.dtype for tensor in first] == [torch.float32, torch.int64]
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_rehearsals_are_calls_on_the_inputs_of_before(count):
+    """At the same addresses, whatever the model does to them; one that fails is no matter."""
+    made = opened()
+    message, descriptor, _ = map_message(made, 2)
+    made.map(message, [descriptor])
+    made.fill(0, 1)
+    before = [tensors[0].clone() for tensors in made.tensors]
+    made.fill(0, 2)
+    seen = []
+
+    def model(x, index):
+        seen.append((x.data_ptr(), x.clone()))
+        x.zero_()
+        if len(seen) == 4:
+            raise ValueError
+
+    made.model = model
+    made.wake(count)
+    assert made.channel.kinds[-1] == wire.AWAKE
+    wanted = list(zip(made.tensors, before, strict=True)) * count
+    assert len(seen) == min(len(wanted), 4)
+    for (address, x), (tensors, old) in zip(seen, wanted, strict=False):
+        assert address == tensors[0].data_ptr() and torch.equal(x, old)
+
+
+def test_inputs_that_fill_the_caches_are_not_rehearsed(monkeypatch):
+    made = opened()
+    monkeypatch.setattr(child, "SPARE_BYTES", 2 * (5 * 4 * 4 + 6 * 8) - 1)
+    message, descriptor, _ = map_message(made, 2)
+    made.map(message, [descriptor])
+    made.fill(0, 1)
+    made.model = lambda *_: pytest.fail("it has nothing to be called with")
+    made.wake(3)
+    assert made.channel.kinds[-1] == wire.AWAKE
+
+
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [("[torch.randn(5, 4)]", "another number"), ("[torch.randn(4, 5), torch.arange(6)]", "shapes")],
@@ -386,7 +423,7 @@ def test_warmed_once():
 
     torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda: (1 << 30, 1 << 30)
     warm = warm_message()
-    wake = wire.HEAD.pack(wire.WAKE, 0)
+    wake = wire.HEAD.pack(wire.WAKE, 1)
     channel, _ = served(
         [(warm, []), (warm, []), (open_message(), [source_descriptor()]), (wake, [])], open_gpu
     )

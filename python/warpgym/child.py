@@ -111,6 +111,7 @@ class Child:
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
         self.promised = None  # of each tensor: promises.held
+        self.bears_seeds = True  # get_inputs, others than its own
         self.spares = []  # what they held before the last FILL, for rehearsals
 
     # --- opening ---------------------------------------------------------------------------------
@@ -409,8 +410,19 @@ class Child:
         for into, tensor in self._drawn(slot):
             into.copy_(tensor)
 
+    def _seeds(self):
+        return promises.other_seeds() if self.bears_seeds else contextlib.nullcontext()
+
     def _draw_anew(self, slot):
-        with promises.other_seeds():
+        """By other seeds than a problem's own, which make the same inputs each time, unless shapes
+        depend on them."""
+        try:
+            with self._seeds():
+                self._draw(slot)
+        except Exception:  # noqa: BLE001 - whatever get_inputs raises where its seed is another
+            if not self.bears_seeds:
+                raise
+            self.bears_seeds = False
             self._draw(slot)
 
     def _draw_shifted(self, slot):
@@ -423,7 +435,7 @@ class Child:
             self._extend(slot, largest)
 
     def _extend(self, slot, largest):
-        with promises.other_seeds():
+        with self._seeds():
             drawn = self._drawn(slot)
         for (into, tensor), promised in zip(drawn, self.promised, strict=True):
             if not promised:
@@ -444,7 +456,7 @@ class Child:
             shifted = (seed % len(self.tensors),)
         for slot, mine in enumerate(self.tensors):
             torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
-            (self._draw_shifted if slot in shifted else self._draw)(mine)
+            (self._draw_shifted if slot in shifted else self._draw_anew)(mine)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))

@@ -16,6 +16,8 @@ A test takes CHUNK elements of a few slices at a time, so its memory does not gr
 """
 
 import contextlib
+import random
+import sys
 
 import torch
 
@@ -27,26 +29,45 @@ LONGEST = 1 << 24  # a slice beyond it is not added up: what it promises is unkn
 SAMPLE = 1 << 12  # elements that are compared between draws
 BLOCK = 64  # rows and columns of a matrix of which the eigenvalues are looked at
 RARE = 1 / 32  # of the other numbers: fewer zeros in changing places are numbers like others
-SEEDS = 1 << 63
+SEEDS = 1 << 32  # NumPy takes no larger ones
+
+
+def _seeders():
+    """Functions of a seed, each with the module that has it."""
+    yield from ((torch, "manual_seed"), (torch.random, "manual_seed"), (random, "seed"))
+    yield from ((torch.cuda, "manual_seed"), (torch.cuda, "manual_seed_all"))
+    if "numpy" in sys.modules:
+        numpy = sys.modules["numpy"].random
+        yield from ((numpy, "seed"), (numpy, "default_rng"))
 
 
 @contextlib.contextmanager
 def other_seeds():
-    """Within it, PyTorch's seeds that a problem sets itself are others: get_inputs draws anew, and
-    what it draws twice from one seed stays equal."""
-    seed = torch.randint(SEEDS - 1, ()).item()
-    plain = torch.manual_seed, torch.Generator
+    """Within it, seeds that a problem sets itself are others: get_inputs draws anew, and what it
+    draws twice from one seed stays equal."""
+    shift = torch.randint(SEEDS, ()).item()
+    plain = [(module, name, getattr(module, name)) for module, name in _seeders()]
+    generator = torch.Generator
 
-    class Generator(torch.Generator):
+    def other(own):
+        return (own + shift) % SEEDS if isinstance(own, int) else own
+
+    class Generator(generator):
         def manual_seed(self, own):
-            return super().manual_seed((own + seed) % SEEDS)
+            return super().manual_seed(other(own))
 
-    torch.manual_seed = lambda own: plain[0]((own + seed) % SEEDS)
+    def moved(seeder):
+        return lambda own=None, *more: seeder(other(own), *more)
+
+    for module, name, seeder in plain:
+        setattr(module, name, moved(seeder))
     torch.Generator = Generator
     try:
         yield
     finally:
-        torch.manual_seed, torch.Generator = plain
+        torch.Generator = generator
+        for module, name, seeder in plain:
+            setattr(module, name, seeder)
 
 
 def _real(tensor):

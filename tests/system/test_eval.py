@@ -273,6 +273,16 @@ def test_a_speedup_that_says_little_is_marked(warpgym):
     assert timing["speedup"] == pytest.approx(medians[0] / medians[1])
 
 
+def test_a_view_is_no_violation(warpgym, tmp_path):
+    """It writes nothing: that its output has 32 MiB makes no floor for its time."""
+    text = kernelbench_module().replace("31, 17", "64, 256, 512")
+    text = text.replace("1 * x * x + self.weight", "x.flatten(1)")
+    problem = write(tmp_path / "view.py", text)
+    answer = write(tmp_path / "answer.py", text.replace("Model", "ModelNew"))
+    verdict = warpgym.eval("-p", problem, answer, expect=PASSED).verdict
+    assert verdict["timing"].get("roofline_fraction") is None, verdict
+
+
 def test_no_timing_leaves_the_time_out(warpgym):
     timing = warpgym.eval("--problem", "relu", fast("relu")).verdict["timing"]
     assert "speedup" not in timing and timing["note"] == "not asked for"

@@ -24,7 +24,11 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
-SEEDED = "g = torch.Generator().manual_seed({seed}); return [torch.randn(64, 32, generator=g)]"
+SEEDED = "g = torch.Generator().manual_seed(0); return [torch.randn(64, 32, generator=g)]"
+BY_NUMPY = (
+    "import numpy; return [torch.from_numpy(numpy.random.default_rng(0).normal(size=(64, 32)))]"
+)
+FIXED = "return [torch.linspace(-2, 2, 2048).reshape(64, 32) * {factor}]"
 DRAWN, POSITIVE = "return [torch.randn(64, 32)]", "return [torch.rand(64, 32)]"
 AGAIN = "answers kept for inputs that come again"
 OTHER = "the answer to other inputs"
@@ -32,10 +36,12 @@ COPY = "output 0 a copy of input 0"
 
 # name: (inputs, what the problem returns, an answer without the work, its code; None: none passes)
 PROBLEMS = {
-    "fixed": (SEEDED.format(seed=0), "torch.tanh(x) * 2", OTHER, "H04"),
+    "fixed": (FIXED.format(factor=1), "torch.tanh(x) * 2", OTHER, "H04"),
     "two_in_turn": (
-        SEEDED.format(seed="int(torch.randint(2, (1,)))"), "torch.tanh(x) * 2", AGAIN, "H04",
+        FIXED.format(factor="(1 + torch.randint(2, (1,)))"), "torch.tanh(x) * 2", AGAIN, "H04",
     ),
+    "seeded": (SEEDED, "torch.tanh(x) * 2", None, None),
+    "seeded_numpy": (BY_NUMPY, "torch.tanh(x) * 2", None, None),
     "positive_relu": (POSITIVE, "torch.relu(x)", COPY, "H07"),
     "nothing": (POSITIVE, "torch.relu(-x)", "zeros", "H07"),
     "view": ("return [torch.randn(64, 4, 8)]", "x.flatten(1)", COPY, "H07"),

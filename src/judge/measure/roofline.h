@@ -5,5 +5,7 @@
 
 #include "judge/measure/trial_state.h"
 
-/* ms; 0: the peaks are not known. `sizes`: of a native problem. */
-double roofline_floor_ms(const struct trials *trials, const struct size_set *sizes);
+/* ms; 0: the peaks are not known, or the floor says nothing: a PyTorch reference that comes near it
+ * returns a view, which need not be written. `sizes`: of a native problem. */
+double roofline_floor_ms(const struct trials *trials, const struct size_set *sizes,
+                         double reference_ms);

@@ -188,7 +188,7 @@ static void summarise_case(struct trials *trials, struct sampling *sampling,
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
     stats_hold(&timed->speedup, timed->reference.median / timed->candidate.median);
     stats_widen(&timed->speedup, timing_settings(trials->job->settings)->run_to_run);
-    timed->floor_ms = roofline_floor_ms(trials, sizes);
+    timed->floor_ms = roofline_floor_ms(trials, sizes, timed->reference.median);
     verdict->dispatch_overhead_us = sampling->cost.median * 1e3;
     verdict->case_count++;
 }

@@ -45,7 +45,8 @@ void buf_append(struct buf *buf, const void *bytes, size_t count)
         buf->capacity = needed > doubled ? needed : doubled;
         buf->data = mem_resize(buf->data, buf->capacity);
     }
-    memcpy(buf->data + buf->len, bytes, count);
+    if (count > 0) /* `bytes` may be NULL otherwise */
+        memcpy(buf->data + buf->len, bytes, count);
     buf->len += count;
     buf->data[buf->len] = '\0';
 }

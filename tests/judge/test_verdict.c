@@ -297,7 +297,8 @@ TEST(read_at)
         json_t *value = json_loads(rows[i].text, 0, NULL);
         int result = verdict_read_at(value, rows[i].key, &verdict, &err);
         json_decref(value);
-        if ((result < 0) != (rows[i].why != NULL) || (rows[i].why && strcmp(err.text, rows[i].why)))
+        if ((result < 0) != (rows[i].why != NULL) ||
+            (rows[i].why && strcmp(err.text, rows[i].why) != 0))
             fail_msg("%s: %s", rows[i].text, err.text);
         if (rows[i].why)
             continue;

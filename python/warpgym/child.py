@@ -112,7 +112,7 @@ class Child:
         self.tensors = []  # of each slot
         self.promised = None  # of each tensor: promises.held
         self.bears_seeds = True  # get_inputs, others than its own
-        self.spares = []  # what they held before the last FILL, for rehearsals
+        self.spares = []  # what they held before the last FILL, for warm-ups
 
     # --- opening ---------------------------------------------------------------------------------
 
@@ -470,10 +470,10 @@ class Child:
             return model
         return self.model
 
-    def _rehearse(self, count):
+    def _warm_up(self, count):
         """Weights, code and memory come into the caches as a loop of calls leaves them: what else
         a candidate warms is no gain. Inputs are the last call's, at their addresses; the judge lays
-        out others over them. What a rehearsal raises, the call raises, too."""
+        out others over them. What a warm-up raises, the call raises, too."""
         with contextlib.suppress(Exception):
             for _ in range(count if self.spares else 0):
                 for tensor, spare in self.spares:
@@ -481,12 +481,12 @@ class Child:
                 for inputs in self.inputs:
                     self.model(*inputs)
 
-    def wake(self, rehearsals):
+    def wake(self, warm_ups):
         """All that a call needs beside its inputs and its seed; then the call, if it comes."""
         output_bytes = sum(tensor.nbytes for tensor in self.outputs or [])
         self.outputs = None
         self.device.stretch(output_bytes)
-        self._rehearse(rehearsals)
+        self._warm_up(warm_ups)
         if not self.calls:
             self.channel.send(wire.HEAD.pack(wire.AWAKE, 0))
             return

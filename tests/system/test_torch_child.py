@@ -230,7 +230,7 @@ def test_a_candidate_makes_inputs_like_its_own():
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_rehearsals_are_calls_on_the_inputs_of_before(count):
+def test_warm_ups_are_calls_on_the_inputs_of_before(count):
     """At the same addresses, whatever the model does to them; one that fails is no matter."""
     made = opened()
     message, descriptor, _ = map_message(made, 2)
@@ -255,7 +255,7 @@ def test_rehearsals_are_calls_on_the_inputs_of_before(count):
         assert address == tensors[0].data_ptr() and torch.equal(x, old)
 
 
-def test_inputs_that_fill_the_caches_are_not_rehearsed(monkeypatch):
+def test_inputs_that_fill_the_caches_have_none(monkeypatch):
     made = opened()
     monkeypatch.setattr(child, "SPARE_BYTES", 2 * (5 * 4 * 4 + 6 * 8) - 1)
     message, descriptor, _ = map_message(made, 2)

@@ -1,4 +1,4 @@
-"""PyTorch calls that are timed on the CPU are rehearsed, in both processes alike: what a candidate
+"""PyTorch calls that are timed on the CPU are warmed up, in both processes alike: what a candidate
 sweeps out of the caches, or brings into them, while it is woken makes no difference then."""
 
 import pytest
@@ -35,7 +35,7 @@ SETTINGS = {
 }
 
 
-# Without rehearsals the candidate is called 18 times and the reference 27; 12 of them are timed.
+# Without warm-ups the candidate is called 18 times and the reference 27; 12 of them are timed.
 @pytest.mark.parametrize(
     ("most", "status"),
     [((NEVER, NEVER), "passed"), ((NEVER, 25), "runtime_error"),

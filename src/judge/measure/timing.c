@@ -18,17 +18,17 @@
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
 #define NATIVE_BATCHES 40.0
-#define LONG_MS 12.0      /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015    /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004     /* and what any takes at the least */
-#define FEWER 1.5         /* calls than could be are too few */
-#define HOST_BYTES 64e6   /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9   /* and where they don't */
-#define BUSY_US 25.0      /* scatter that says: something else was running */
-#define AHEAD_MS 0.02     /* of processor time before a call: more than a thread takes to stop */
-#define REHEARSALS 3      /* before a call: more make it hardly faster */
-#define REHEARSE_MS 4.0   /* that they may take, unless there is only one */
-#define REHEARSED_MS 16.0 /* of a call: for longer ones they cost too much */
+#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004   /* and what any takes at the least */
+#define FEWER 1.5       /* calls than could be are too few */
+#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9 /* and where they don't */
+#define BUSY_US 25.0    /* scatter that says: something else was running */
+#define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
+#define WARM_UPS 3      /* before a call: more make it hardly faster */
+#define WARM_UPS_MS 4.0 /* that they may take, unless there is only one */
+#define WARMED_MS 16.0  /* of a call: for longer ones they cost too much */
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
 static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,
@@ -58,13 +58,13 @@ static int call_pair(struct trials *trials, const struct trial *trial, bool cand
 /* Both children are as warm as a loop of calls leaves them, the reference whatever the candidate
  * swept out of the caches. As many times for both, by the longer of their last calls. On a GPU an
  * interval takes many calls. */
-static uint32_t rehearsals_after(const struct trials *trials, const struct child_time *reference,
-                                 const struct child_time *candidate)
+static uint32_t warm_ups_after(const struct trials *trials, const struct child_time *reference,
+                               const struct child_time *candidate)
 {
     double ms = fmax(reference->ms, candidate->ms);
-    if (trials->gpu || trials->job->problem->format != PROBLEM_TORCH || ms > REHEARSED_MS)
+    if (trials->gpu || trials->job->problem->format != PROBLEM_TORCH || ms > WARMED_MS)
         return 0;
-    return (uint32_t)fmax(1, fmin(REHEARSE_MS / fmax(ms, SAMPLING_RESOLUTION_MS), REHEARSALS));
+    return (uint32_t)fmax(1, fmin(WARM_UPS_MS / fmax(ms, SAMPLING_RESOLUTION_MS), WARM_UPS));
 }
 
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
@@ -93,7 +93,7 @@ static int sample_pair(struct trials *trials, struct trial *trial, struct sampli
               candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
-    trial->rehearsals = rehearsals_after(trials, &reference, &candidate);
+    trial->warm_ups = warm_ups_after(trials, &reference, &candidate);
     return 0;
 }
 
@@ -301,7 +301,7 @@ static int warm_up(struct trials *trials, struct trial *trial)
         call_pair(trials, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->yield_after_ms = fmax(reference.ms, 1) * timing->stop_slower;
-    trial->rehearsals = rehearsals_after(trials, &reference, &candidate);
+    trial->warm_ups = warm_ups_after(trials, &reference, &candidate);
     return trials->gpu ? find_slots(trials, trial, reference.own_ms) : 0;
 }
 
@@ -330,7 +330,7 @@ static int time_case(struct trials *trials, struct trial *trial, const struct si
     }
     trial->on_gpu = false;
     trial->yield_after_ms = 0;
-    trial->rehearsals = 0;
+    trial->warm_ups = 0;
     sampling_deinit(&sampling);
     return result;
 }

@@ -157,7 +157,7 @@ static int wake(const struct trial *trial, struct child *child, struct child_cal
 {
     if (!trial->on_gpu && child->kind != CHILD_TORCH)
         return 0;
-    int result = child_wake(child, trial->rehearsals, call->timeout_ms, err);
+    int result = child_wake(child, trial->warm_ups, call->timeout_ms, err);
     call->clock_ns = trial->on_gpu ? clock_now_ns() : 0;
     return result;
 }

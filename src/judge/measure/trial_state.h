@@ -26,8 +26,8 @@ struct trial {
     bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
     bool oracle;    /* compute the oracle's answer too */
     bool untouched; /* check that `in` arguments are as they were */
-    uint32_t rehearsals; /* struct wire_wake */
-    int trace;           /* WIRE_TRACE: where it records to */
+    uint32_t warm_ups; /* struct wire_wake */
+    int trace;         /* WIRE_TRACE: where it records to */
     int64_t timeout_ms;
     double
         yield_after_ms; /* of timed calls: the candidate's that takes longer makes way for others;

@@ -410,9 +410,9 @@ int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, int64_
     return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 
-int child_wake(struct child *child, uint32_t rehearsals, int64_t timeout_ms, struct err *err)
+int child_wake(struct child *child, uint32_t warm_ups, int64_t timeout_ms, struct err *err)
 {
-    struct wire_wake wake = {.type = WIRE_WAKE, .rehearsals = rehearsals};
+    struct wire_wake wake = {.type = WIRE_WAKE, .warm_ups = warm_ups};
     int result = exchange_messages(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }

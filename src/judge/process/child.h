@@ -142,8 +142,8 @@ NODISCARD int child_map(struct child *child, const struct layout *layout,
 NODISCARD int child_fill(struct child *child, uint64_t seed, enum wire_shift shift,
                          int64_t timeout_ms, struct err *err);
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other.
- * `rehearsals`: struct wire_wake. */
-NODISCARD int child_wake(struct child *child, uint32_t rehearsals, int64_t timeout_ms,
+ * `warm_ups`: struct wire_wake. */
+NODISCARD int child_wake(struct child *child, uint32_t warm_ups, int64_t timeout_ms,
                          struct err *err);
 
 /* Stops it and takes back what is its caller's. False: it is busy or gone, and cannot be called

@@ -6,7 +6,7 @@
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED                  (torch only)
- *   WAKE {rehearsals}                    ─► warm up      ─► AWAKE    (before a timed call)
+ *   WAKE {warm_ups}                    ─► warm up      ─► AWAKE    (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *
  * and, whenever the judge waits for a torch child:
@@ -147,9 +147,9 @@ struct wire_fill {
 
 /* What a call needs beside its arguments: it comes into the caches, off the clock. It says nothing
  * of the CALL that follows: what a candidate knew of that, it could work on before the clock.
- * Rehearsals (torch, on the CPU): so many calls, on the inputs that were there before FILL. */
+ * Warm-ups (torch, on the CPU): so many calls, on the inputs that were there before FILL. */
 struct wire_wake {
-    uint32_t type, rehearsals;
+    uint32_t type, warm_ups;
 };
 
 struct wire_call {

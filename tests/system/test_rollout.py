@@ -79,8 +79,11 @@ def test_episode(warpgym, tmp_path):
     statuses = [turn["status"] for turn in turns]
     assert statuses == ["no_code", "compile_error", "wrong", "passed"]
     assert only["solved"] and only["best_turn"] == 3 and only["end"] == "turns"
-    assert only["best_speedup"] == turns[3]["speedup"] > 0
-    assert turns[3]["speedup_low"] <= turns[3]["speedup"] <= turns[3]["speedup_high"]
+    speedup, timing = turns[3]["speedup"], turns[3]["verdict"]["timing"]
+    # On a busy machine nothing is known of it.
+    assert only["best_speedup"] == speedup and (speedup > 0) == timing["meaningful"]
+    if timing["meaningful"]:
+        assert turns[3]["speedup_low"] <= speedup <= turns[3]["speedup_high"]
     assert only["policy"] == "scripted" and only["problem"] == "relu" and only["language"] == "c"
     assert turns[3]["thought"] == "twice the sign" and "solution" in turns[3]["code"]
     assert turns[3]["verdict"]["status"] == "passed"

@@ -24,7 +24,6 @@
 #define FEWER 1.5       /* calls than could be are too few */
 #define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9 /* and where they don't */
-#define BUSY_US 25.0    /* scatter that says: something else was running */
 #define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
 #define WARM_UPS 3      /* before a call: more make it hardly faster */
 #define WARM_UPS_MS 4.0 /* that they may take, unless there is only one */

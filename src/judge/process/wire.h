@@ -6,7 +6,7 @@
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED                  (torch only)
- *   WAKE {warm_ups}                    ─► warm up      ─► AWAKE    (before a timed call)
+ *   WAKE   {warm_ups}                    ─► warm up       ─► AWAKE   (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *
  * and, whenever the judge waits for a torch child:

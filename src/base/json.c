@@ -238,11 +238,10 @@ json_t *json_text_bytes(const char *bytes, size_t count)
     if (whole && !memchr(bytes, '\0', count))
         return whole;
     json_decref(whole);
-    struct buf clean;
-    buf_init(&clean, 3 * count);
-    utf8_mend(bytes, count, &clean);
-    json_t *value = sure(json_stringn(clean.data, clean.len));
-    buf_deinit(&clean);
+    size_t length;
+    char *clean = utf8_mended(bytes, count, &length);
+    json_t *value = sure(json_stringn(clean, length));
+    mem_free(clean);
     return value;
 }
 

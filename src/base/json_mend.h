@@ -1,7 +1,7 @@
 /* json_mend: JSON with a model's answer in it. What a model wrote is data, whatever its bytes are.
  *
  * Inside the strings of such a document each byte that is no UTF-8, each escape of NUL and each
- * escape of half a surrogate pair becomes U+FFFD, as utf8_mend does with text that comes in no
+ * escape of half a surrogate pair becomes U+FFFD, as utf8_mended does with text that comes in no
  * JSON. All else that is no JSON is an error as in json.h: bytes outside strings, a byte order
  * mark, control characters (and NULs) that are not escaped. Threads: pure.
  */

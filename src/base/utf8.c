@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include "base/buf.h"
+
 #include <string.h>
 
 size_t utf8_sequence(const char *at, size_t left)
@@ -28,19 +30,24 @@ bool utf8_is_valid(const char *bytes, size_t count)
     return length > 0;
 }
 
-void utf8_mend(const char *bytes, size_t count, struct buf *out)
+char *utf8_mended(const char *bytes, size_t count, size_t *length_out)
 {
     size_t good = 0;
+    struct buf out;
+    buf_init(&out, 3 * count);
     for (size_t i = 0; i < count;) {
         size_t length = bytes[i] ? utf8_sequence(bytes + i, count - i) : 0;
         if (length == 0) {
-            buf_append(out, bytes + good, i - good);
-            buf_puts(out, UTF8_REPLACEMENT);
+            buf_append(&out, bytes + good, i - good);
+            buf_puts(&out, UTF8_REPLACEMENT);
             good = i + 1;
         }
         i += length ? length : 1;
     }
-    buf_append(out, bytes + good, count - good);
+    buf_append(&out, bytes + good, count - good);
+    if (length_out)
+        *length_out = out.len;
+    return buf_take(&out);
 }
 
 size_t utf8_replaced(const char *text)

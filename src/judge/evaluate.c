@@ -56,10 +56,7 @@ static int admit_candidate(struct session *session)
     }
     size_t replaced = utf8_replaced(text->text);
     if (replaced > 0)
-        verdict_warning(verdict, "text",
-                        "the source holds %zu times U+FFFD, which stands for what is no text: NUL, "
-                        "invalid UTF-8, half a surrogate pair",
-                        replaced);
+        verdict_warning(verdict, "text", "the source holds %zu times " UTF8_REPLACED, replaced);
     const struct language *language = session->job.language;
     if (language->format == session->job.problem->format)
         return 0;

@@ -64,11 +64,9 @@ static int read_file(struct script *script, struct script_line *line, int direct
     if (result < 0)
         return result;
     *left -= bytes;
-    struct buf mended;
-    buf_init(&mended, 3 * bytes);
-    utf8_mend(text, bytes, &mended);
-    line->text = arena_strndup(&script->arena, mended.data, mended.len);
-    buf_deinit(&mended);
+    char *mended = utf8_mended(text, bytes, &bytes);
+    line->text = arena_strndup(&script->arena, mended, bytes);
+    mem_free(mended);
     mem_free(text);
     return 0;
 }

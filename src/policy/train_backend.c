@@ -136,15 +136,12 @@ int train_backend_prompt(struct train_backend *backend, const json_t *messages, 
 static int decode_answer(const struct train_backend *backend, struct train_backend_answer *answer,
                          struct err *err)
 {
-    struct buf bytes, text;
+    struct buf bytes;
     buf_init(&bytes, LIMIT_ANSWER_BYTES);
     int result = tokenizer_decode(backend->tokenizer, answer->tokens, answer->count, true, &bytes,
                                   err);
-    if (result == 0) {
-        buf_init(&text, 3 * bytes.len);
-        utf8_mend(bytes.data, bytes.len, &text);
-        answer->text = buf_take(&text);
-    }
+    if (result == 0)
+        answer->text = utf8_mended(bytes.data, bytes.len, NULL);
     buf_deinit(&bytes);
     return result;
 }

@@ -117,19 +117,18 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
 static void add_task(struct eval_tasks *tasks, const struct problem *problem, const char *path,
                      const char *text, size_t bytes)
 {
-    struct buf mended;
-    buf_init(&mended, 3 * bytes);
-    utf8_mend(text, bytes, &mended);
+    size_t length;
+    char *mended = utf8_mended(text, bytes, &length);
     if (tasks->count == tasks->capacity) {
         tasks->capacity = tasks->capacity ? tasks->capacity * 2 : 16;
         tasks->items = mem_resize(tasks->items, tasks->capacity * sizeof *tasks->items);
     }
     tasks->items[tasks->count] = (struct batch_task){
         .problem = problem,
-        .candidate = {.path = mem_strdup(path), .bytes = mended.len},
+        .candidate = {.path = mem_strdup(path), .text = mended, .bytes = length},
         .number = tasks->count,
     };
-    tasks->items[tasks->count++].candidate.text = buf_take(&mended);
+    tasks->count++;
 }
 
 /* A source that is far too large is still a candidate with a verdict: one byte above the limit

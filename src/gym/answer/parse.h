@@ -38,6 +38,7 @@ struct parsed {
     size_t thought_chars, code_chars; /* Unicode characters */
     enum parse_found found;
     bool truncated; /* its block is unterminated */
+    bool too_long;  /* there was code, but no source may have as much: episode/record.h */
     /* The code has the entry point: `void solution(` (CUDA: or a __global__ kernel), a class whose
      * name ends in New, or `def forward`. Judged by the text alone. */
     bool format_ok;

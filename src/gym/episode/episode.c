@@ -454,8 +454,7 @@ static int end_turn(struct episode *episode, const struct parsed *parsed,
     const json_t *answer = json_object_get(pending, "answer");
     char id[LIMIT_JOB_ID_BYTES + 1] = "", *feedback;
     json_t *facts = feedback_facts(verdict, parsed->code);
-    episode_record_warn(answer, episode->config.prompt.language,
-                        json_object_get(facts, "warnings"));
+    episode_record_warn(answer, parsed, json_object_get(facts, "warnings"));
     const struct prompt_turn shown = {.answer = json_string_value(json_object_get(answer, "text")),
                                       .thought = parsed->thought,
                                       .code = parsed->code,

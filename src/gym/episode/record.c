@@ -109,7 +109,7 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     return 0;
 }
 
-bool episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
+void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
 {
     const json_t *text = json_object_get(answer, "text");
     const char *reasoning = json_text_at(answer, "reasoning");
@@ -124,35 +124,28 @@ bool episode_record_parse(const json_t *answer, const char *language, struct par
         parsed->thought = both;
         parsed->thought_chars = utf8_count(both);
     }
-    bool too_long = parsed->code && strlen(parsed->code) > LIMIT_SOURCE_BYTES;
-    if (too_long) {
+    parsed->too_long = parsed->code && strlen(parsed->code) > LIMIT_SOURCE_BYTES;
+    if (parsed->too_long) {
         mem_free(parsed->code);
         parsed->code = NULL;
         parsed->code_chars = 0;
         parsed->format_ok = false;
     }
-    return too_long;
 }
 
-void episode_record_warn(const json_t *answer, const char *language, json_t *warnings)
+void episode_record_warn(const json_t *answer, const struct parsed *parsed, json_t *warnings)
 {
-    struct parsed parsed;
-    bool too_long = episode_record_parse(answer, language, &parsed);
-    size_t replaced = parsed.code ? 0 : utf8_replaced(json_text_at(answer, "text"));
+    size_t replaced = parsed->code ? 0 : utf8_replaced(json_text_at(answer, "text"));
     if (json_is_true(json_object_get(answer, "cut")))
         add_warning(warnings, mem_printf("the answer is too long: only its first %zu bytes were "
                                          "read",
                                          strlen(json_text_at(answer, "text"))));
-    if (too_long)
+    if (parsed->too_long)
         add_warning(warnings, mem_printf("the code in the answer has more than %zu bytes, the "
                                          "most that a source may have; it was not judged",
                                          LIMIT_SOURCE_BYTES));
     if (replaced > 0)
-        add_warning(warnings, mem_printf("the answer holds %zu times U+FFFD, which stands for "
-                                         "what is no text: NUL, invalid UTF-8, half a surrogate "
-                                         "pair",
-                                         replaced));
-    parse_deinit(&parsed);
+        add_warning(warnings, mem_printf("the answer holds %zu times " UTF8_REPLACED, replaced));
 }
 
 static void put_speedup(json_t *record, const struct verdict *verdict,

@@ -27,13 +27,13 @@ struct episode_turn {
 /* Checks an answer (episode.h); the copy has every key that records need, with its type, and
  * `cut`: true if a text was too long. ERR_INPUT. */
 NODISCARD int episode_record_answer(const json_t *answer, json_t **copy, struct err *err);
-/* The candidate in such a copy, with the endpoint's separate reasoning; parse_deinit. True: there
- * is one, but it has more than LIMIT_SOURCE_BYTES and is left out. */
-bool episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed);
+/* The candidate in such a copy, with the endpoint's separate reasoning; parse_deinit. One with more
+ * than LIMIT_SOURCE_BYTES is left out: `too_long`. */
+void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed);
 
 /* Appends what the feedback must say of such a copy, as warnings of feedback_facts: that it was
  * cut, and what became of an answer without code. What is odd about code is in its verdict. */
-void episode_record_warn(const json_t *answer, const char *language, json_t *warnings);
+void episode_record_warn(const json_t *answer, const struct parsed *parsed, json_t *warnings);
 
 /* The record of a finished turn, without `return` and `keep`, and with the facts. A new
  * reference. */

@@ -11,12 +11,17 @@ const struct cli_command cli_commands[] = {
          "With --problem, each CANDIDATE is a source file (`warpgym languages` lists their "
          "endings) or a directory of them.\n\nWithout it, each CANDIDATE is a .jsonl file of "
          "{\"problem\": ID, \"candidate\": PATH} lines (PATH relative to that file; \"source\" "
-         "with the text itself instead of a path is fine), or a directory whose files say "
+         "with the text itself instead of a path is fine), or a directory whose files are "
+         "named as KernelBench names them (level_1_problem_12_sample_0_kernel.py), say "
          "`problem: ID` in their first lines or lie in a directory named like the "
-         "problem.\n\nExit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 the "
+         "problem.\n\nOf several answers in KernelBench's names, fast_p and pass@k of each level "
+         "follow the verdicts. The verdicts of a directory of them are kept in its verdicts.jsonl, "
+         "so that the same command goes on after an interruption.\n\nExit status: 0 all passed, 1 "
+         "some did not, 2 bad usage or input, 3 the "
          "judge failed, 130 interrupted (every finished verdict is kept).",
      .examples = "warpgym eval --problem softmax my_softmax.c\n"
                  "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
+                 "warpgym eval --problems ~/KernelBench answers/ --html report.html\n"
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
                  "warpgym eval --server http://gpu-host:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
@@ -207,13 +212,15 @@ const struct cli_command cli_commands[] = {
      .run = train_main},
     {.name = "report",
      .arguments = "RUN...",
-     .summary = "report on trajectories: fast_p, pass@k, means, with intervals",
+     .summary = "report on trajectories or verdicts: fast_p, pass@k, with intervals",
      .description =
-         "RUN is the directory of a rollout (it contains trajectories.jsonl) or such a file. "
+         "RUN is the directory of a rollout (it contains trajectories.jsonl), such a file, or a "
+         "file of verdicts (`warpgym eval --out`), or the directory that holds verdicts.jsonl. "
          "Several runs are compared with the first, problem by problem. Shares are of all "
          "requested problems and samples; docs/guide/report.md defines each figure.",
      .examples = "warpgym report runs/qwen\n"
                  "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
+                 "warpgym report answers/verdicts.jsonl --problems ~/KernelBench --html page.html\n"
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
                  "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
      .words = {1, CLI_MANY,

@@ -1,6 +1,8 @@
 #include "cli/report_table.h"
 
 #include "base/array.h"
+#include "base/limits.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,11 +118,14 @@ static void cell_count(struct table *table, const struct gym_measure *measure,
         table_cell(table, STYLE_FAINT, "%.0f %s", estimate->under, row->unit);
 }
 
-/* Figures without unavailable samples are shown only if they differ. */
+/* Figures without unavailable samples are shown only if they differ; those of samples, and of
+ * sample 0, only where there are several. */
 static bool is_shown(const struct report *report, const struct gym_measure *measure)
 {
-    return !measure->judged && !(measure->kind == GYM_FAST_SAMPLES && report->run_count == 1 &&
-                                 report->runs[0].sample_most == 1);
+    bool of_samples = measure->kind == GYM_FAST_SAMPLES || measure->kind == GYM_FAST_FIRST ||
+                      measure->kind == GYM_SPEEDUP_FIRST;
+    bool one = report->run_count == 1 && report->runs[0].sample_most == 1;
+    return !measure->judged && !(of_samples && one);
 }
 
 static void figures_of_one(const struct report *report, bool colour, struct buf *out)
@@ -170,11 +175,14 @@ static void add_comparison(const struct report *report, struct buf *out)
     }
 }
 
+/* Verdicts have one turn, of which the figures above say all. */
 static void add_turns(const struct report *report, const struct report_run *run, bool colour,
                       struct buf *out)
 {
     static const enum gym_measure_kind rates[] = {GYM_COMPILED, GYM_CORRECT, GYM_VIOLATION,
                                                   GYM_REWARD};
+    if (!*run->rewards && run->turn_count <= 1)
+        return;
     struct table *table = table_new(">turn|>answers|>compiled|>correct|>violation|>reward");
     for (size_t i = 0; i <= report->options.p_count; i++) {
         char title[CELL_BYTES];
@@ -211,47 +219,93 @@ static void add_changes(const struct report_run *run, struct buf *out)
                c->last_correct, c->improved, c->regressed);
 }
 
-static void add_groups(const struct report *report, bool colour, struct buf *out)
+/* A column of the groups' table: a group, or the whole run. */
+struct column {
+    const struct report_run *run;
+    const struct report_set *set;
+};
+
+static size_t list_columns(const struct report *report, struct column *columns)
 {
-    const struct {
-        const char *title;
-        size_t place;
-    } columns[] = {
-        {"correct", report_find(report, GYM_FAST_PROBLEMS, 0, 0)},
-        {"fast_1", report_find(report, GYM_FAST_PROBLEMS, 1, 0)},
-        {"pass@1", report_find(report, GYM_PASS, 0, 1)},
-        {"speedup, solved", report_find(report, GYM_SPEEDUP_SOLVED, 0, 0)},
-        {"speedup, all", report_find(report, GYM_SPEEDUP_ALL, 0, 0)},
-        {"return", report_find(report, GYM_RETURN, 0, 0)},
-    };
-    size_t count = COUNT(columns);
-    struct table *table = table_new("run|group|>problems|>samples");
-    for (size_t i = 0; i < count; i++)
-        if (columns[i].place < report->measure_count)
-            table_column(table, columns[i].title, TABLE_RIGHT);
-    for (size_t r = 0; r < report->run_count; r++)
-        for (size_t g = 0; g < report->runs[r].group_count; g++) {
-            const struct report_set *set = &report->runs[r].groups[g];
-            table_cell(table, STYLE_NONE, "%s", report->runs[r].name);
-            table_cell(table, STYLE_NONE, "%s", set->name);
-            table_cell(table, STYLE_NONE, "%zu", set->problem_count);
-            table_cell(table, STYLE_NONE, "%zu", set->samples_asked);
-            for (size_t i = 0; i < count; i++)
-                if (columns[i].place < report->measure_count)
-                    cell_value(table, &set->estimates[columns[i].place],
-                               gym_measures[report->measures[columns[i].place].kind].scale);
-        }
-    table_render(table, colour, out);
-    table_free(table);
+    size_t count = 0;
+    for (size_t r = 0; r < report->run_count; r++) {
+        const struct report_run *run = &report->runs[r];
+        for (size_t g = 0; g < run->group_count; g++)
+            columns[count++] = (struct column){run, &run->groups[g]};
+        columns[count++] = (struct column){run, &run->all};
+    }
+    return count;
 }
 
-void report_table(const struct report *report, bool colour, struct buf *out)
+static void name_columns(const struct report *report, const struct column *columns, size_t count,
+                         struct table *table)
+{
+    for (size_t c = 0; c < count; c++) {
+        char title[CELL_BYTES];
+        const char *name = columns[c].set == &columns[c].run->all ? "all" : columns[c].set->name;
+        bool one = report->run_count == 1;
+        snprintf(title, sizeof title, "%s%s%s", one ? "" : columns[c].run->name, one ? "" : ": ",
+                 name);
+        table_column(table, title, TABLE_RIGHT);
+    }
+}
+
+static bool is_known(const struct column *columns, size_t count, size_t measure)
+{
+    for (size_t c = 0; c < count; c++)
+        if (!isnan(columns[c].set->estimates[measure].value))
+            return true;
+    return false;
+}
+
+/* Figures that no group has are left out. */
+static void add_groups(const struct report *report, bool colour, struct buf *out)
+{
+    size_t most = 0;
+    for (size_t r = 0; r < report->run_count; r++)
+        most += report->runs[r].group_count + 1;
+    struct column *columns = mem_alloc((most + 1) * sizeof *columns);
+    size_t count = list_columns(report, columns);
+    struct table *table = table_new("figure");
+    name_columns(report, columns, count, table);
+    table_cell(table, STYLE_NONE, "problems");
+    for (size_t c = 0; c < count; c++)
+        table_cell(table, STYLE_NONE, "%zu", columns[c].set->problem_count);
+    table_cell(table, STYLE_NONE, "samples");
+    for (size_t c = 0; c < count; c++)
+        table_cell(table, STYLE_NONE, "%zu", columns[c].set->samples_asked);
+    for (size_t i = 0; i < report->measure_count; i++) {
+        const struct gym_measure *measure = &report->measures[i];
+        if (!report_is_of_groups(measure) || !is_shown(report, measure) ||
+            !is_known(columns, count, i))
+            continue;
+        table_cell(table, STYLE_NONE, "%s", report_label(measure).text);
+        for (size_t c = 0; c < count; c++)
+            cell_value(table, &columns[c].set->estimates[i], gym_measures[measure->kind].scale);
+    }
+    table_render(table, colour, out);
+    table_free(table);
+    mem_free(columns);
+}
+
+static void add_headings(const struct report *report, bool colour, struct buf *out)
 {
     for (size_t i = 0; i < report->run_count; i++) {
         add_heading(&report->runs[i], colour, out);
         add_remarks(&report->runs[i], report->options.sound, colour, out);
     }
     buf_puts(out, "\n");
+}
+
+void report_summary(const struct report *report, bool colour, struct buf *out)
+{
+    add_headings(report, colour, out);
+    add_groups(report, colour, out);
+}
+
+void report_table(const struct report *report, bool colour, struct buf *out)
+{
+    add_headings(report, colour, out);
     (report->run_count == 1 ? figures_of_one : figures_of_many)(report, colour, out);
     add_comparison(report, out);
     for (size_t i = 0; i < report->run_count; i++) {
@@ -266,4 +320,15 @@ void report_table(const struct report *report, bool colour, struct buf *out)
         buf_puts(out, "\n");
         add_groups(report, colour, out);
     }
+}
+
+int report_write_html(const struct report *report, const char *path, struct err *err)
+{
+    struct buf page;
+    buf_init(&page, LIMIT_REPORT_BYTES);
+    int result = report_html(report, NULL, &page, err);
+    if (result == 0)
+        result = cli_write(&page, path, err);
+    buf_deinit(&page);
+    return result;
 }

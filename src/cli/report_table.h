@@ -8,6 +8,10 @@
 #include <stdbool.h>
 
 void report_table(const struct report *report, bool colour, struct buf *out);
+/* The groups and the whole, a column each, and nothing else. */
+void report_summary(const struct report *report, bool colour, struct buf *out);
+/* The page into a file; "-": standard output. */
+NODISCARD int report_write_html(const struct report *report, const char *path, struct err *err);
 
 /* A column per run, and two for its difference from the first. */
 void report_columns(struct table *table, const struct report *report);

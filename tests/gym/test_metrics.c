@@ -97,7 +97,7 @@ static const struct gym_turn untimed[] = {RIGHT(0, 0.3)};
 
 #define SAMPLE(turns, first)                                                                       \
     {                                                                                              \
-        turns, COUNT(turns), first                                                                 \
+        turns, COUNT(turns), first, 0                                                              \
     }
 static const struct gym_sample both[] = {SAMPLE(slow_then_fast, 1.5),
                                          SAMPLE(fast_then_broken, 4.3)};
@@ -143,18 +143,22 @@ TEST(measures)
         double over, under;
     } rows[] = {
         {{GYM_FAST_PROBLEMS, .p = 0}, 2, 4},
-        {{GYM_FAST_PROBLEMS, .p = 1}, 2, 4},
+        {{GYM_FAST_PROBLEMS, .p = 1}, 1, 4}, /* exactly as fast is not faster */
         {{GYM_FAST_PROBLEMS, .p = 1.5}, 1, 4},
-        {{GYM_FAST_PROBLEMS, .p = 4}, 1, 4},
-        {{GYM_FAST_PROBLEMS, .p = 4.1}, 0, 4},
+        {{GYM_FAST_PROBLEMS, .p = 3.9}, 1, 4},
+        {{GYM_FAST_PROBLEMS, .p = 4}, 0, 4},
         {{GYM_FAST_PROBLEMS, .p = 0, .judged = true}, 2, 3},
         {{GYM_FAST_SAMPLES, .p = 0}, 4, 12},
-        {{GYM_FAST_SAMPLES, .p = 1}, 3, 12},
+        {{GYM_FAST_SAMPLES, .p = 1}, 2, 12},
         {{GYM_FAST_SAMPLES, .p = 0, .judged = true}, 4, 5},
+        {{GYM_FAST_FIRST, .p = 0}, 2, 4},
+        {{GYM_FAST_FIRST, .p = 1.9}, 1, 4},
+        {{GYM_FAST_FIRST, .p = 2}, 0, 4},
+        {{.kind = GYM_SPEEDUP_FIRST}, 0.69314718055994531 /* ln 2 + ln 1 */, 2},
         /* pass@1: 2/3, 0, 2/3, 0; pass@2: 1 - C(1,2)/C(3,2) = 1, 0, 1, 0 */
         {{GYM_PASS, .k = 1}, 4.0 / 3, 4},
         {{GYM_PASS, .k = 2}, 2, 4},
-        {{GYM_PASS, .k = 2, .p = 1}, 1 + 2.0 / 3, 4},
+        {{GYM_PASS, .k = 2, .p = 1}, 1, 4},
         {{GYM_PASS, .k = 4}, NAN, 4},
         {{.kind = GYM_SPEEDUP_SOLVED}, 1.3862943611198906 /* ln 4 + ln 1 */, 2},
         {{.kind = GYM_SPEEDUP_ALL}, 1.3862943611198906, 4},
@@ -170,11 +174,12 @@ TEST(measures)
         {{GYM_CORRECT, .turn = 3}, 0, 0},
         {{GYM_AT_TURN, .turn = 0}, 2, 12},
         {{GYM_AT_TURN, .turn = 2}, 2, 12},
-        {{GYM_AT_TURN, .turn = 2, .p = 2}, 1, 12},
+        {{GYM_AT_TURN, .turn = 2, .p = 2}, 0, 12},
+        {{GYM_AT_TURN, .turn = 2, .p = 1.9}, 1, 12},
         {{GYM_BY_TURN, .turn = 0}, 2, 12},
         {{GYM_BY_TURN, .turn = 1}, 3, 12},
         {{GYM_BY_TURN, .turn = 2}, 4, 12},
-        {{GYM_BY_TURN, .turn = 9, .p = 2}, 2, 12},
+        {{GYM_BY_TURN, .turn = 9, .p = 2}, 1, 12},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct gym_term sum = {0, 0};

@@ -16,7 +16,7 @@ from support import INFRASTRUCTURE, USAGE
 from verdicts import whole
 
 HOSTILE = "</script><img src=x onerror=\"document.body.dataset.owned=1\"><!--<script>{{title}}"
-THRESHOLDS = (0.8, 1, 1.5, 2, 3)
+THRESHOLDS = (0.5, 0.8, 1, 1.5, 2)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,10 @@ def best(episode, turns=None):
         if turn["correct"] and not turn["excluded"]
     ]
     return max(speedups, default=-1)
+
+
+def is_faster(speedup, p):
+    return speedup > p if p else speedup >= 0
 
 
 def by_problem(episodes):
@@ -115,18 +119,18 @@ def test_figures(warpgym, base):
     run = report(warpgym, save(warpgym.folder, "base", base), "--k", "1,2,4")["runs"][0]
     problems = by_problem(base)
     for p in (0, *THRESHOLDS):
-        solved = [any(best(one) >= p for one in samples) for samples in problems]
+        solved = [any(is_faster(best(one), p) for one in samples) for samples in problems]
         assert figure(run, "fast_p_problems", p)["value"] == pytest.approx(mean(solved))
-        reached = [best(one) >= p for one in base]
+        reached = [is_faster(best(one), p) for one in base]
         assert figure(run, "fast_p_samples", p)["value"] == pytest.approx(mean(reached))
-        judged = [best(one) >= p for one in base if usable(one)]
+        judged = [is_faster(best(one), p) for one in base if usable(one)]
         assert figure(run, "fast_p_samples", p, judged=True)["value"] == pytest.approx(mean(judged))
     assert any(not usable(one) for one in base)
     for p in (0, 1):
         for k in (1, 2, 4):
             chances = []
             for samples in problems:
-                n, c = len(samples), sum(best(one) >= p for one in samples)
+                n, c = len(samples), sum(is_faster(best(one), p) for one in samples)
                 chances.append(1 - math.comb(n - c, k) / math.comb(n, k))
             assert figure(run, "pass_at_k", p, k)["value"] == pytest.approx(mean(chances))
     fastest = [max(best(one) for one in samples) for samples in problems]
@@ -151,7 +155,7 @@ def test_turns(warpgym, base):
     assert len(run["by_turn"]) == 3
     for number, entry in enumerate(run["by_turn"]):
         for p in (0, *THRESHOLDS):
-            reached = [best(one, number + 1) >= p for one in base]
+            reached = [is_faster(best(one, number + 1), p) for one in base]
             assert figure(entry, "best_by_turn", p)["value"] == pytest.approx(mean(reached))
         mix = {}
         for one in base:
@@ -167,7 +171,7 @@ def test_turns(warpgym, base):
 def test_intervals(warpgym, base):
     run = report(warpgym, save(warpgym.folder, "base", base))["runs"][0]
     problems = by_problem(base)
-    solved = [any(best(one) >= 1 for one in samples) for samples in problems]
+    solved = [any(is_faster(best(one), 1) for one in samples) for samples in problems]
     estimate = figure(run, "fast_p_problems", 1)
     low, high = interval(len(problems), lambda draws: mean([solved[i] for i in draws]))
     assert (estimate["low"], estimate["high"]) == (pytest.approx(low), pytest.approx(high))
@@ -307,7 +311,7 @@ def test_comparison(warpgym, base):
     assert comparison["problems"] == 23  # that both were asked for
     before = by_problem([one for one in base if "/20_" not in one["problem"]])
     pairs = [
-        [mean([best(one) >= 1 for one in samples]) for samples in both]
+        [mean([is_faster(best(one), 1) for one in samples]) for samples in both]
         for both in zip(before, by_problem(after), strict=True)
     ]
     difference = figure(comparison, "fast_p_samples", 1)
@@ -336,7 +340,7 @@ def test_comparison(warpgym, base):
     [
         ([], "report: name at least one run"),
         (["nowhere"], "nowhere: no such file or directory"),
-        (["empty"], "empty: holds no trajectories.jsonl"),
+        (["empty"], "empty: holds neither trajectories.jsonl nor verdicts.jsonl"),
         (["none.jsonl"], "none.jsonl: holds no episode"),
         (["cut.jsonl"], "cut.jsonl: holds no episode but a part of one"),
         (["bad.jsonl"], "bad.jsonl:2: turns[0]: 'reward' must be a number, not a string"),
@@ -549,7 +553,7 @@ def test_page_in_chromium(warpgym, base):
         assert found and all("softmax" in name for name in found)
         assert page.value("byId('count').textContent") == f"{len(found)} of 24"
         page.value("set('find', ''); set('show', 'fast')")
-        fast = {one["problem"] for one in base if best(one) >= 1}
+        fast = {one["problem"] for one in base if is_faster(best(one), 1)}
         assert set(page.value(names)) == fast
         page.value("set('show', '')")
 

@@ -1,21 +1,25 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/eval/remote.h"
 #include "cli/eval/report.h"
 #include "cli/eval/resume.h"
+#include "cli/eval/summary.h"
 #include "cli/eval/tasks.h"
 #include "cli/open_evaluator.h"
+#include "gym/report/report.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct arguments {
-    const char *problem, *out;
+    const char *problem, *out, *html;
     struct cli_where where;
     const struct cli_words *sets;
     bool json, quiet, timing, fresh;
@@ -87,7 +91,7 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     if (skipped && !arguments->quiet)
         fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
     if (count == 0)
-        return exit_status(report, tasks, 0);
+        return 0;
     bool quiet = arguments->quiet || count == 1;
     report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
     log_set_hooks(progress_hide, progress_show, report->progress);
@@ -101,7 +105,65 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
                 report->passed + report->failed, count);
     else if (result < 0)
         report_error(&err);
-    return exit_status(report, tasks, result);
+    return result;
+}
+
+/* Where the verdicts go, unless --out says so: to a directory of KernelBench's answers, as its own
+ * results do, so that the same command goes on. NULL: nowhere. */
+static char *verdicts_path(const struct arguments *arguments, const struct cli_words *words,
+                           const struct eval_tasks *tasks)
+{
+    if (arguments->out)
+        return mem_strdup(arguments->out);
+    bool answers = tasks->kernelbench > 0 && words->count == 1 &&
+                   file_is_directory(words->items[0]) && access(words->items[0], W_OK) == 0;
+    return answers ? mem_printf("%s/" REPORT_VERDICTS, words->items[0]) : NULL;
+}
+
+/* A file without a name for what is to be summarized only. */
+static char *nameless_file(int *fd)
+{
+    *fd = memfd_create("verdicts", MFD_CLOEXEC);
+    return *fd < 0 ? NULL : mem_printf("/proc/self/fd/%d", *fd);
+}
+
+static int summarize(const struct arguments *arguments, const struct cli_call *call,
+                     const struct eval_report *report)
+{
+    struct err err;
+    const struct eval_summary summary = {.path = report->out_path,
+                                         .name = call->words.items[0],
+                                         .html = arguments->html,
+                                         .table = !arguments->json,
+                                         .search_paths = &call->search_paths};
+    return eval_summary(&summary, &err) < 0 ? cli_fail(EXIT_USAGE, "%s", err.text) : 0;
+}
+
+static int judge_and_report(const struct arguments *arguments, const struct cli_call *call,
+                            struct eval_tasks *tasks, struct err *err)
+{
+    struct eval_report report;
+    int fd = -1;
+    bool summary = arguments->html || tasks->kernelbench > 1;
+    char *out = verdicts_path(arguments, &call->words, tasks);
+    if (!out && summary)
+        out = nameless_file(&fd);
+    int status = EXIT_USAGE;
+    if (eval_report_init(&report, arguments->json, arguments->timing, out, err) < 0) {
+        cli_fail(EXIT_USAGE, "%s", err->text);
+    } else if (tasks->count > 0) {
+        int result = judge_all(arguments, &call->settings, tasks, &report);
+        status = exit_status(&report, tasks, result);
+        if (summary && report.resumable && result == 0) {
+            int failed = summarize(arguments, call, &report);
+            status = failed ? failed : status;
+        }
+    }
+    eval_report_deinit(&report);
+    if (fd >= 0)
+        close(fd);
+    mem_free(out);
+    return status;
 }
 
 static int eval_run(struct cli_call *call, void *context, struct err *err)
@@ -109,7 +171,6 @@ static int eval_run(struct cli_call *call, void *context, struct err *err)
     struct arguments *arguments = context;
     const struct settings *settings = &call->settings;
     struct eval_tasks tasks;
-    struct eval_report report;
     struct arena arena = {0};
     arguments->sets = &call->sets;
     cli_catch_signals();
@@ -119,11 +180,7 @@ static int eval_run(struct cli_call *call, void *context, struct err *err)
     if (result == 0) {
         for (size_t i = 0; i < call->words.count; i++)
             eval_tasks_add(&tasks, arguments->problem, call->words.items[i]);
-        if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, err) < 0)
-            result = cli_fail(EXIT_USAGE, "%s", err->text);
-        else
-            result = tasks.count > 0 ? judge_all(arguments, settings, &tasks, &report) : EXIT_USAGE;
-        eval_report_deinit(&report);
+        result = judge_and_report(arguments, call, &tasks, err);
     }
     eval_tasks_deinit(&tasks);
     arena_deinit(&arena);
@@ -150,8 +207,12 @@ int eval_main(struct cli_call *call)
                     "on a server: judge again even if it has a verdict"),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments.json, "one verdict a line instead of the table"),
-        OPTION_STRING('o', "out", &arguments.out, "FILE",
-                      "append verdicts as JSON lines; what it already holds is not judged again"),
+        OPTION_STRING(
+            'o', "out", &arguments.out, "FILE",
+            "append verdicts as JSON lines; what it already holds is not judged again; of a "
+            "directory of KernelBench's answers: its " REPORT_VERDICTS),
+        OPTION_STRING(0, "html", &arguments.html, "FILE",
+                      "also write the page of `warpgym report`: figures and every answer"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };

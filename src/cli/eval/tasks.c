@@ -9,9 +9,11 @@
 #include "base/utf8.h"
 #include "judge/request/language.h"
 #include "judge/request/request.h"
+#include "problem/kernelbench.h"
 #include "problem/suite.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #define LINE_BYTES ((size_t)64 << 20) /* an answer of any length, escaped */
 #define HEADER_BYTES 4096
 #define DIRECTORY_DEPTH 8
+#define KERNELBENCH_RESULTS "eval_results.json"
 
 void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *search_paths,
                      void (*complain)(const struct err *err))
@@ -326,9 +329,14 @@ static void add_source(struct eval_tasks *tasks, const char *problem, const char
                        const char *below)
 {
     char id[LIMIT_NAME_BYTES * 2];
+    struct kernelbench_answer name;
     struct err err;
     if (problem) {
         add_file(tasks, problem, path, NULL);
+    } else if (kernelbench_answer_named(path, &name)) {
+        snprintf(id, sizeof id, "level%" PRId64 "/%" PRId64, name.level, name.problem);
+        tasks->kernelbench++;
+        add_file(tasks, id, path, path);
     } else if (problem_in_text(path, id, sizeof id)) {
         add_file(tasks, id, path, path);
     } else if (below[0]) {
@@ -370,12 +378,23 @@ static void add_directory(struct eval_tasks *tasks, const char *problem, const c
     }
 }
 
+/* It holds results only: the answers lie beside it. */
+static void add_results(struct eval_tasks *tasks, const char *problem, const char *path)
+{
+    char *directory = mem_printf("%.*s", (int)(strlen(path) - strlen("/" KERNELBENCH_RESULTS)),
+                                 path);
+    add_directory(tasks, problem, directory, "", 0);
+    mem_free(directory);
+}
+
 void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path)
 {
     if (text_ends_with(path, ".jsonl"))
         add_batch(tasks, path);
     else if (file_is_directory(path))
         add_directory(tasks, problem, path, "", 0);
+    else if (text_ends_with(path, "/" KERNELBENCH_RESULTS))
+        add_results(tasks, problem, path);
     else if (problem)
         add_file(tasks, problem, path, NULL);
     else

@@ -5,6 +5,7 @@
  *                                            or as in POST /v1/evaluations:
  *                                            {"problem": {…}, "candidate": {…}}
  *   DIR                                      files that name their problem (see eval --help)
+ *   DIR/eval_results.json                    KernelBench's results: the answers beside them
  *
  * A pair that cannot be read (no file, unknown problem, bad JSON) is reported by `complain` and
  * left out; the others are judged. Each problem is loaded once. Ownership: eval_tasks_deinit. */
@@ -32,7 +33,8 @@ struct eval_tasks {
     struct eval_problem **problems;
     size_t problem_count;
     size_t complaints;
-    bool remote; /* an unknown problem may be on the server: it has only an id */
+    size_t kernelbench; /* files that KernelBench's name has brought to their problem */
+    bool remote;        /* an unknown problem may be on the server: it has only an id */
 };
 
 void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *search_paths,

@@ -105,7 +105,7 @@ void runs_held_out_table(const struct report *report, uint64_t at, bool colour, 
         size_t place;
     } rows[] = {
         {"right answers", report_find(report, GYM_FAST_SAMPLES, 0, 0)},
-        {"right and as fast", report_find(report, GYM_FAST_SAMPLES, 1, 0)},
+        {"right and faster", report_find(report, GYM_FAST_SAMPLES, 1, 0)},
         {"solved problems", report_find(report, GYM_FAST_PROBLEMS, 0, 0)},
         {"their speedup", report_find(report, GYM_SPEEDUP_SOLVED, 0, 0)},
     };

@@ -103,19 +103,25 @@ static int read_episode(struct trajectory *trajectory, struct err *err)
     return result < 0 ? result : read_turns(trajectory, err);
 }
 
-int trajectory_parse(struct trajectory *trajectory, const char *name, size_t line, const char *text,
-                     size_t count, struct err *err)
+int trajectory_take(struct trajectory *trajectory, json_t *json, const char *name, size_t line,
+                    struct err *err)
 {
-    *trajectory = (struct trajectory){0};
-    int result = json_parse_line(name, line, text, count, &trajectory->json, err);
-    if (result < 0)
-        return result;
-    result = read_episode(trajectory, err);
+    *trajectory = (struct trajectory){.json = json};
+    int result = read_episode(trajectory, err);
     if (result < 0) {
         trajectory_deinit(trajectory);
         err_prefix(err, "%s:%zu", name, line);
     }
     return result;
+}
+
+int trajectory_parse(struct trajectory *trajectory, const char *name, size_t line, const char *text,
+                     size_t count, struct err *err)
+{
+    json_t *json;
+    *trajectory = (struct trajectory){0};
+    int result = json_parse_line(name, line, text, count, &json, err);
+    return result < 0 ? result : trajectory_take(trajectory, json, name, line, err);
 }
 
 void trajectory_deinit(struct trajectory *trajectory)
@@ -152,22 +158,29 @@ int trajectory_open(struct lines **out, const char *path, struct err *err)
     return result;
 }
 
-int trajectory_next(struct lines *lines, struct trajectory *trajectory, bool *cut, struct err *err)
+int trajectory_next_line(struct lines *lines, json_t **json, bool *cut, struct err *err)
 {
-    const char *path = lines_path(lines), *text;
+    const char *text;
     size_t count;
     int result = lines_next(lines, &text, &count, err);
     *cut = false;
     if (result <= 0)
         return result;
-    json_t *whole = NULL;
-    if (!lines_is_whole(lines) && json_parse(path, text, count, &whole, NULL) < 0) {
-        *cut = true;
+    result = json_parse_line(lines_path(lines), lines_number(lines), text, count, json, err);
+    *cut = result < 0 && !lines_is_whole(lines);
+    if (*cut)
         return 0;
-    }
-    json_decref(whole);
+    return result < 0 ? result : 1;
+}
+
+int trajectory_next(struct lines *lines, struct trajectory *trajectory, bool *cut, struct err *err)
+{
+    json_t *json;
     struct trajectory next;
-    result = trajectory_parse(&next, path, lines_number(lines), text, count, err);
+    int result = trajectory_next_line(lines, &json, cut, err);
+    if (result <= 0)
+        return result;
+    result = trajectory_take(&next, json, lines_path(lines), lines_number(lines), err);
     if (result < 0)
         return result;
     *trajectory = next;

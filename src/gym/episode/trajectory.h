@@ -104,6 +104,9 @@ struct trajectory {
 /* Parses one line of `name`. Nothing is to be freed after an error. */
 NODISCARD int trajectory_parse(struct trajectory *trajectory, const char *name, size_t line,
                                const char *text, size_t count, struct err *err);
+/* The same of JSON, which it owns from then on, after an error too. */
+NODISCARD int trajectory_take(struct trajectory *trajectory, json_t *json, const char *name,
+                              size_t line, struct err *err);
 void trajectory_deinit(struct trajectory *trajectory);
 
 /* The verdict in a turn's record. False: there is none. verdict_deinit in both cases. */
@@ -117,3 +120,5 @@ NODISCARD int trajectory_open(struct lines **out, const char *path, struct err *
  * there; negative: an error. */
 NODISCARD int trajectory_next(struct lines *lines, struct trajectory *trajectory, bool *cut,
                               struct err *err);
+/* The same without reading it as an episode: *json is the caller's. */
+NODISCARD int trajectory_next_line(struct lines *lines, json_t **json, bool *cut, struct err *err);

@@ -43,10 +43,11 @@ void chart_fast(const struct report *report, struct buf *out)
     struct plot plot = {.x = {REPORT_CURVE_LOW, REPORT_CURVE_HIGH, true}, .y = chart_whole};
     bool one = report->run_count == 1;
     double p[REPORT_CURVE];
-    chart_open(out, "fast<sub>p</sub>",
-               "Share of all problems with a correct sample at least <i>p</i> times as fast as the "
-               "reference. The band is the 95&nbsp;% interval.",
-               false);
+    chart_open(
+        out, "fast<sub>p</sub>",
+        "Share of all problems with a correct sample more than <i>p</i> times as fast as the "
+        "reference. The band is the 95&nbsp;% interval.",
+        false);
     if (one) {
         buf_puts(out, "<ul class=\"legend\">");
         chart_legend_item(out, "s0", "problems (best sample)");

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "gym/episode/trajectory.h"
+#include "gym/report/internal.h"
 
 #include <string.h>
 
@@ -55,6 +55,8 @@ static json_t *facts_of(const json_t *json)
 static json_t *turn_json(const struct trajectory_turn *turn)
 {
     json_t *object = json_object();
+    struct arena arena = {0};
+    const char *code = *turn->code ? turn->code : report_candidate_text(turn->verdict, &arena);
     json_put(object, "turn", json_integer(turn->turn));
     json_put(object, "status", json_text(gym_status_name(gym_status_of(turn->status))));
     json_put(object, "correct", json_boolean(turn->correct));
@@ -69,21 +71,22 @@ static json_t *turn_json(const struct trajectory_turn *turn)
     json_put(object, "judge_ms", json_known(turn->judge_ms));
     json_put(object, "usage", turn->usage ? json_incref(turn->usage) : json_object());
     json_put(object, "parts", turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
-    json_put(object, "code", bounded_text(turn->code));
+    json_put(object, "code", bounded_text(code));
     json_put(object, "feedback", bounded_text(turn->feedback));
     json_put(object, "thought", bounded_text(*turn->thought ? turn->thought : turn->reasoning));
     json_put(object, "answer", bounded_text(turn->answer));
     json_put(object, "facts", facts_of(turn->verdict));
+    arena_deinit(&arena);
     return object;
 }
 
 static json_t *episode_json(const struct trajectory *trajectory, const struct report_run *run,
-                            bool whole)
+                            int64_t sample, bool whole)
 {
     json_t *object = json_object(), *turns = json_array();
     json_put(object, "run", json_text(run->name));
     json_put(object, "episode", json_text(trajectory->episode));
-    json_put(object, "sample", json_integer(trajectory->sample));
+    json_put(object, "sample", json_integer(sample));
     json_put(object, "iteration", json_integer(trajectory->iteration));
     json_put(object, "model", json_text(trajectory->model));
     json_put(object, "language", json_text(trajectory->language));
@@ -121,19 +124,20 @@ static int put_run(const struct report *report, size_t r, struct buf *out, struc
     struct lines *lines;
     struct trajectory trajectory;
     bool cut;
-    bool *counts = mem_alloc(run->episodes_read + 1);
+    const struct report_episode **counts = mem_alloc((run->episodes_read + 1) *
+                                                     sizeof(struct report_episode *));
     for (size_t i = 0; i < run->episode_count; i++)
-        counts[run->episodes[i]->order] = true;
-    int result = trajectory_open(&lines, run->path, err);
+        counts[run->episodes[i]->order] = run->episodes[i];
+    int result = report_lines_open(&lines, run->path, err);
     /* The file may have grown meanwhile: no more episodes than were counted. */
     for (size_t order = 0; result >= 0 && order < run->episodes_read; order++) {
-        result = trajectory_next(lines, &trajectory, &cut, err);
+        result = report_next(lines, &trajectory, &cut, err);
         if (result == 0)
             result = err_set(err, ERR_INPUT, "%s: changed while it was read", run->path);
         if (result < 0)
             break;
         if (counts[order]) {
-            json_t *episode = episode_json(&trajectory, run,
+            json_t *episode = episode_json(&trajectory, run, counts[order]->sample,
                                            out->len < LIMIT_REPORT_BYTES - PAGE_RESERVE_BYTES);
             put_block(out, r, order, episode);
             json_decref(episode);

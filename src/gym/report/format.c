@@ -1,6 +1,8 @@
 /* format: names and texts of figures, on a terminal and on a page. */
 #include "gym/report/report.h"
 
+#include "base/array.h"
+
 #include <math.h>
 
 struct plot_words report_label(const struct gym_measure *measure)
@@ -12,6 +14,9 @@ struct plot_words report_label(const struct gym_measure *measure)
         return plot_words("pass@%zu", measure->k);
     if (label)
         return plot_words("%s", label);
+    if (measure->kind == GYM_FAST_FIRST)
+        return measure->p > 0 ? plot_words("fast_%g, sample 0", measure->p)
+                              : plot_words("correct, sample 0");
     return measure->p > 0 ? plot_words("fast_%g", measure->p) : plot_words("correct");
 }
 
@@ -61,4 +66,16 @@ int report_verdict(const struct gym_measure *measure, const struct gym_estimate 
     double none = gym_measures[measure->kind].scale == GYM_RATIO ? 1 : 0;
     int more = (difference->low > none) - (difference->high < none);
     return measure->kind == GYM_VIOLATION ? -more : more;
+}
+
+bool report_is_of_groups(const struct gym_measure *measure)
+{
+    static const enum gym_measure_kind kinds[] = {GYM_FAST_PROBLEMS, GYM_FAST_FIRST,
+                                                  GYM_PASS,          GYM_SPEEDUP_SOLVED,
+                                                  GYM_SPEEDUP_ALL,   GYM_SPEEDUP_FIRST,
+                                                  GYM_RETURN};
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        if (measure->kind == kinds[i])
+            return !measure->judged && !(measure->kind == GYM_PASS && measure->p > 0);
+    return false;
 }

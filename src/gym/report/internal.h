@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "gym/episode/trajectory.h"
 #include "gym/report/report.h"
 
 /* Reads the file of run->path; its episodes are sorted, without those that do not count. */
@@ -11,6 +12,19 @@ NODISCARD int report_read(struct report *report, struct report_run *run, struct 
 
 /* run->all and run->groups: problems and samples, no estimates yet. */
 NODISCARD int report_make_sets(struct report *report, struct report_run *run, struct err *err);
+
+/* Lines of trajectories or verdicts. A directory: its trajectories.jsonl, or else its
+ * verdicts.jsonl. lines_close. */
+NODISCARD int report_lines_open(struct lines **out, const char *path, struct err *err);
+/* As trajectory_next. A verdict is an episode of one turn, without reward and return (NaN); its
+ * sample is -1 where its candidate's name has no number. */
+NODISCARD int report_next(struct lines *lines, struct trajectory *next, bool *cut, struct err *err);
+/* The candidate's text as it was judged, from the file that the verdict names; "" if that has gone
+ * or is another one now. In `arena`. */
+const char *report_candidate_text(const json_t *verdict, struct arena *arena);
+
+/* "level2" of "level2/17", as KernelBench's problems are called; else "". */
+const char *report_level(struct arena *arena, const char *problem);
 
 /* Of pointers to names: numbers in them by their value. */
 int report_name_order(const void *a, const void *b);

@@ -77,11 +77,17 @@ static size_t counts_sample(const struct gym_measure *measure, const struct gym_
     return problem->sample_count - lost;
 }
 
+/* KernelBench's comparison: exactly p times as fast is not enough. */
+static bool is_faster(double best, double p)
+{
+    return p > 0 ? best > p : best >= 0;
+}
+
 static size_t reaches(const struct gym_problem *problem, double p, size_t turns)
 {
     size_t count = 0;
     for (size_t i = 0; i < problem->sample_count; i++)
-        count += gym_best(&problem->samples[i], turns) >= p;
+        count += is_faster(gym_best(&problem->samples[i], turns), p);
     return count;
 }
 
@@ -97,6 +103,19 @@ static struct gym_term fast_samples(const struct gym_measure *measure,
 {
     return (struct gym_term){(double)reaches(problem, measure->p, GYM_ALL_TURNS),
                              (double)counts_sample(measure, problem)};
+}
+
+/* Sample 0's; -1: there is none, or it is not correct. */
+static double first_sample(const struct gym_problem *problem)
+{
+    bool there = problem->sample_count > 0 && problem->samples[0].number == 0;
+    return there ? gym_best(&problem->samples[0], GYM_ALL_TURNS) : -1;
+}
+
+static struct gym_term fast_first(const struct gym_measure *measure,
+                                  const struct gym_problem *problem)
+{
+    return (struct gym_term){is_faster(first_sample(problem), measure->p), 1};
 }
 
 static struct gym_term pass_term(const struct gym_measure *measure,
@@ -117,6 +136,13 @@ static struct gym_term speedup_solved(const struct gym_measure *measure,
     return best > 0 ? (struct gym_term){log(best), 1} : (struct gym_term){0, 0};
 }
 
+static struct gym_term speedup_first(const struct gym_measure *measure,
+                                     const struct gym_problem *problem)
+{
+    double first = first_sample(problem);
+    return first > 0 ? (struct gym_term){log(first), 1} : (struct gym_term){0, 0};
+}
+
 static struct gym_term speedup_all(const struct gym_measure *measure,
                                    const struct gym_problem *problem)
 {
@@ -130,7 +156,7 @@ static struct gym_term mean_return(const struct gym_measure *measure,
 {
     struct gym_term term = {0, 0};
     for (size_t i = 0; i < problem->sample_count; i++) {
-        if (gym_is_lost(&problem->samples[i]))
+        if (gym_is_lost(&problem->samples[i]) || isnan(problem->samples[i].first_return))
             continue;
         term.over += problem->samples[i].first_return;
         term.under++;
@@ -165,9 +191,10 @@ static struct gym_term over_turns(const struct gym_measure *measure,
         size_t end = all || measure->turn >= sample->turn_count ? sample->turn_count
                                                                 : measure->turn + 1;
         for (size_t t = all ? 0 : measure->turn; t < end; t++) {
-            if (sample->turns[t].excluded)
+            double value = turn_value(measure->kind, &sample->turns[t]);
+            if (sample->turns[t].excluded || isnan(value))
                 continue;
-            term.over += turn_value(measure->kind, &sample->turns[t]);
+            term.over += value;
             term.under++;
         }
     }
@@ -181,8 +208,8 @@ static struct gym_term at_turn(const struct gym_measure *measure, const struct g
         const struct gym_sample *sample = &problem->samples[i];
         if (measure->turn >= sample->turn_count)
             continue;
-        struct gym_sample alone = {&sample->turns[measure->turn], 1, 0};
-        term.over += gym_best(&alone, 1) >= measure->p;
+        struct gym_sample alone = {.turns = &sample->turns[measure->turn], .turn_count = 1};
+        term.over += is_faster(gym_best(&alone, 1), measure->p);
     }
     return term;
 }
@@ -196,11 +223,13 @@ static struct gym_term by_turn(const struct gym_measure *measure, const struct g
 
 const struct gym_measure_row gym_measures[GYM_MEASURE_COUNT] = {
     [GYM_FAST_PROBLEMS] = {"fast_p_problems", NULL, "problems", GYM_SHARE, true, fast_problems,
-                           "problems with a sample that is correct and at least p times as fast"},
+                           "problems with a sample that is correct and more than p times as fast"},
     [GYM_FAST_SAMPLES] = {"fast_p_samples", NULL, "samples", GYM_SHARE, true, fast_samples,
-                          "samples with a turn that is correct and at least p times as fast"},
+                          "samples with a turn that is correct and more than p times as fast"},
+    [GYM_FAST_FIRST] = {"fast_p_first", NULL, "problems", GYM_SHARE, true, fast_first,
+                        "problems whose sample 0 is correct and more than p times as fast"},
     [GYM_PASS] = {"pass_at_k", NULL, "problems", GYM_SHARE, true, pass_term,
-                  "probability that one of k samples is correct and at least p times as fast"},
+                  "probability that one of k samples is correct and more than p times as fast"},
     [GYM_SPEEDUP_SOLVED] = {"speedup_solved", "speedup, solved", "problems", GYM_RATIO, false,
                             speedup_solved,
                             "geometric mean of the problems' best speedups, of those correct and "
@@ -208,6 +237,10 @@ const struct gym_measure_row gym_measures[GYM_MEASURE_COUNT] = {
     [GYM_SPEEDUP_ALL] = {"speedup_all", "speedup, all", "problems", GYM_RATIO, false, speedup_all,
                          "the same over all problems; one without an answer faster than 1x counts "
                          "as 1x"},
+    [GYM_SPEEDUP_FIRST] = {"speedup_first", "speedup, sample 0", "problems", GYM_RATIO, false,
+                           speedup_first,
+                           "geometric mean of the speedups of sample 0, of those correct and "
+                           "timed"},
     [GYM_RETURN] = {"return", "return", "samples", GYM_MEAN, false, mean_return,
                     "mean return of the first turn"},
     [GYM_REWARD] = {"reward", "reward", "turns", GYM_MEAN, false, over_turns,
@@ -221,9 +254,9 @@ const struct gym_measure_row gym_measures[GYM_MEASURE_COUNT] = {
     [GYM_VIOLATION] = {"violation_rate", "violation", "turns", GYM_SHARE, false, over_turns,
                        "turns that cheat"},
     [GYM_AT_TURN] = {"at_turn", NULL, "samples", GYM_SHARE, true, at_turn,
-                     "samples whose turn of this number is correct and at least p times as fast"},
+                     "samples whose turn of this number is correct and more than p times as fast"},
     [GYM_BY_TURN] = {"best_by_turn", NULL, "samples", GYM_SHARE, true, by_turn,
-                     "samples with a turn up to this one that is correct and at least p times as "
+                     "samples with a turn up to this one that is correct and more than p times as "
                      "fast"},
 };
 

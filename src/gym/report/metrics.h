@@ -41,8 +41,8 @@ int gym_status_of(const char *name);
 struct gym_turn {
     double speedup;                   /* 0: not timed */
     double speedup_low, speedup_high; /* its interval; the speedup itself where that is unknown */
-    double reward;
-    int status; /* enum verdict_status or enum gym_status */
+    double reward;                    /* NaN: it has none */
+    int status;                       /* enum verdict_status or enum gym_status */
     bool format_ok, compiled, correct, excluded;
     bool cheated; /* a violation, whatever the status: some are merely wrong */
 };
@@ -50,7 +50,8 @@ struct gym_turn {
 struct gym_sample {
     const struct gym_turn *turns;
     size_t turn_count;
-    double first_return; /* of its first turn */
+    double first_return; /* of its first turn; NaN: it has none */
+    int64_t number;      /* among the problem's samples, from 0 */
 };
 
 struct gym_problem {
@@ -71,13 +72,15 @@ bool gym_is_lost(const struct gym_sample *sample);
  * more than n. */
 double gym_pass_at_k(size_t n, size_t c, size_t k);
 
-/* "Correct" is p = 0; a speedup that was not measured reaches no p above. */
+/* "Correct" is p = 0; above, the speedup must be greater than p, and measured. */
 enum gym_measure_kind {
     GYM_FAST_PROBLEMS,
     GYM_FAST_SAMPLES,
+    GYM_FAST_FIRST,
     GYM_PASS,
     GYM_SPEEDUP_SOLVED,
     GYM_SPEEDUP_ALL,
+    GYM_SPEEDUP_FIRST,
     GYM_RETURN,
     GYM_REWARD,
     GYM_FORMAT,

@@ -87,7 +87,7 @@ static const char *row_state(const struct report *report, const struct row *row)
             continue;
         double best = gym_best_sample(&problem->gym, &count);
         correct |= best >= 0;
-        fast |= best >= 1;
+        fast |= best > 1;
         tried |= problem->gym.sample_count > 0;
         for (size_t i = 0; i < problem->gym.sample_count; i++)
             for (size_t t = 0; t < problem->gym.samples[i].turn_count; t++)

@@ -2,7 +2,6 @@
 #include "gym/report/internal.h"
 
 #include "base/limits.h"
-#include "gym/episode/trajectory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static void read_turn(const struct trajectory_turn *from, struct gym_turn *to)
         .speedup = speedup,
         .speedup_low = finite_or(from->speedup_low, 0) > 0 ? from->speedup_low : speedup,
         .speedup_high = finite_or(from->speedup_high, 0) > 0 ? from->speedup_high : speedup,
-        .reward = finite_or(from->reward, 0),
+        .reward = from->reward,
         .status = gym_status_of(from->status),
         .cheated = gym_status_of(from->status) == STATUS_VIOLATION ||
                    json_array_size(from->violations) > 0,
@@ -71,7 +70,7 @@ static struct report_episode *read_episode(struct arena *arena, const struct tra
         .iteration = from->iteration,
         .max_turns = from->max_turns,
         .gamma = finite_or(from->gamma, 0),
-        .first_return = finite_or(from->first_return, 0),
+        .first_return = from->first_return,
         .turn_count = from->turn_count,
     };
     episode->turns = arena_alloc(arena, (from->turn_count + 1) * sizeof *episode->turns);
@@ -116,10 +115,10 @@ static int read_episodes(struct report *report, struct report_run *run, struct e
     struct trajectory trajectory;
     size_t capacity = 0;
     run->started_at = run->ended_at = "";
-    int result = trajectory_open(&lines, run->path, err);
+    int result = report_lines_open(&lines, run->path, err);
     if (result < 0)
         return result;
-    while ((result = trajectory_next(lines, &trajectory, &run->cut, err)) > 0) {
+    while ((result = report_next(lines, &trajectory, &run->cut, err)) > 0) {
         result = append_episode(report, run, &trajectory, &capacity, err);
         trajectory_deinit(&trajectory);
         if (result < 0)
@@ -156,25 +155,60 @@ static int by_problem(const void *a, const void *b)
     return order ? order : by_number((int64_t)text_at(a)->order, (int64_t)text_at(b)->order);
 }
 
+/* The last of those with one identity stays: a verdict that was made again replaces the first. */
 static void drop_repeated(struct report_run *run)
 {
     size_t kept = 0;
     qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_id);
     for (size_t i = 0; i < run->episode_count; i++) {
         const char *id = run->episodes[i]->id;
-        if (kept == 0 || !*id || strcmp(id, run->episodes[kept - 1]->id) != 0)
-            run->episodes[kept++] = run->episodes[i];
+        bool again = kept > 0 && *id && strcmp(id, run->episodes[kept - 1]->id) == 0;
+        kept += !again;
+        run->episodes[kept - 1] = run->episodes[i];
     }
     run->repeated = run->episode_count - kept;
     run->episode_count = kept;
 }
 
-static int drop_not_asked(const struct report *report, struct report_run *run, struct err *err)
+static bool has_level(const struct report_run *run, const char *level)
+{
+    for (size_t i = 0; i < run->episode_count; i++)
+        if (strcmp(run->episodes[i]->level, level) == 0)
+            return true;
+    return false;
+}
+
+/* Of a checkout's problems, those of the levels that the run has. */
+static void request_levels(struct report *report, struct report_run *run)
+{
+    const struct report_options *options = &report->options;
+    const char **names = arena_alloc(&report->arena, (options->problem_count + 1) * sizeof *names);
+    const char *last = "";
+    bool wanted = false;
+    for (size_t i = 0; i < options->problem_count; i++) {
+        const char *level = report_level(&report->arena, options->problems[i]);
+        if (strcmp(level, last) != 0)
+            wanted = *level && has_level(run, level);
+        last = level;
+        if (*level && wanted)
+            names[run->asked_count++] = options->problems[i];
+    }
+    run->asked = names;
+}
+
+static int drop_not_asked(struct report *report, struct report_run *run, struct err *err)
 {
     const struct report_options *options = &report->options;
     size_t kept = 0;
+    run->asked = options->problems;
+    run->asked_count = options->problem_count;
     if (!options->problems)
         return 0;
+    if (options->whole_levels) {
+        run->asked_count = 0;
+        request_levels(report, run);
+        return 0;
+    }
     for (size_t i = 0; i < run->episode_count; i++)
         if (bsearch(&run->episodes[i]->problem, options->problems, options->problem_count,
                     sizeof *options->problems, report_name_order))
@@ -201,6 +235,18 @@ static int drop_gameable(const struct report *report, struct report_run *run, st
                               run->path);
 }
 
+/* Samples without a number of their own, in the order of their lines. */
+static void number_samples(struct report_run *run)
+{
+    int64_t number = 0;
+    for (size_t i = 0; i < run->episode_count; i++) {
+        if (i > 0 && strcmp(run->episodes[i]->problem, run->episodes[i - 1]->problem) != 0)
+            number = 0;
+        if (run->episodes[i]->sample < 0)
+            run->episodes[i]->sample = number++;
+    }
+}
+
 int report_read(struct report *report, struct report_run *run, struct err *err)
 {
     int result = read_episodes(report, run, err);
@@ -213,6 +259,7 @@ int report_read(struct report *report, struct report_run *run, struct err *err)
     if (result < 0)
         return result;
     qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_problem);
+    number_samples(run);
     for (size_t i = 0; i < run->episode_count; i++) {
         struct report_episode *episode = run->episodes[i];
         const struct report_episode *before = i > 0 ? run->episodes[i - 1] : NULL;

@@ -16,9 +16,11 @@ static void add_thresholds(struct gym_measure *list, size_t *count, struct gym_m
 
 static void list_measures(struct report *report)
 {
-    static const enum gym_measure_kind plain[] = {GYM_SPEEDUP_SOLVED, GYM_SPEEDUP_ALL, GYM_RETURN,
-                                                  GYM_REWARD,         GYM_FORMAT,      GYM_COMPILED,
-                                                  GYM_CORRECT,        GYM_VIOLATION};
+    static const enum gym_measure_kind plain[] = {GYM_SPEEDUP_SOLVED, GYM_SPEEDUP_ALL,
+                                                  GYM_SPEEDUP_FIRST,  GYM_RETURN,
+                                                  GYM_REWARD,         GYM_FORMAT,
+                                                  GYM_COMPILED,       GYM_CORRECT,
+                                                  GYM_VIOLATION};
     const struct report_options *options = &report->options;
     struct gym_measure *list = report->measures;
     size_t *count = &report->measure_count;
@@ -28,6 +30,7 @@ static void list_measures(struct report *report)
         add_thresholds(list, count, (struct gym_measure){GYM_FAST_SAMPLES, .judged = judged},
                        options);
     }
+    add_thresholds(list, count, (struct gym_measure){.kind = GYM_FAST_FIRST}, options);
     for (int fast = 0; fast < 2; fast++)
         for (size_t i = 0; i < options->k_count; i++)
             list[(*count)++] = (struct gym_measure){GYM_PASS, .p = fast, .k = options->k[i]};

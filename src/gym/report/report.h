@@ -1,8 +1,8 @@
-/* report: figures over the trajectories of one or several runs.
+/* report: figures over the trajectories or verdicts of one or several runs.
  *
  * report_open reads every file once and keeps facts, no texts; report_html reads them again for the
  * candidates' texts. Samples are identified by problem and sample number; an episode with iteration
- * > 0 continues the sample's previous one. A repeated episode counts once.
+ * > 0 continues the sample's previous one. Of a repeated episode the last counts.
  *
  * Each problem has as many samples as `samples` says, or else as the run's largest number of
  * samples of a problem; `problems` says how many problems, or which. Missing ones count as not
@@ -28,10 +28,11 @@
 
 #define REPORT_RUNS 8 /* more lines in one plot are not distinguishable */
 #define REPORT_THRESHOLDS 16
-/* Measures of a set: four kinds of thresholds, two of k, and eight more. */
-#define REPORT_MEASURES (4 * (REPORT_THRESHOLDS + 1) + 2 * REPORT_THRESHOLDS + 8)
-#define REPORT_CURVE 121 /* points of the fast_p curve */
-#define REPORT_PASS 64   /* points of the pass@k curve */
+/* Measures of a set: five kinds of thresholds, two of k, and nine more. */
+#define REPORT_MEASURES (5 * (REPORT_THRESHOLDS + 1) + 2 * REPORT_THRESHOLDS + 9)
+#define REPORT_VERDICTS "verdicts.jsonl" /* in a directory of answers */
+#define REPORT_CURVE 121                 /* points of the fast_p curve */
+#define REPORT_PASS 64                   /* points of the pass@k curve */
 #define REPORT_CURVE_LOW 0.1
 #define REPORT_CURVE_HIGH 10.0
 
@@ -52,6 +53,8 @@ struct report_options {
     size_t problem_total;        /* 0: as many as are found, or named */
     const char *const *problems; /* their names; NULL: unknown */
     size_t problem_count;
+    bool whole_levels;        /* `problems` are a checkout's: those of the levels that a run has are
+                                 asked for, and nothing else of it is left out */
     size_t samples;           /* of each problem; 0: see above */
     bool sound;               /* without episodes of problems that can be gamed */
     const char *const *names; /* of the runs; NULL: from their paths */
@@ -93,6 +96,8 @@ struct report_turn {
 
 struct report_run {
     const char *path, *name;
+    const char *const *asked; /* names of requested problems */
+    size_t asked_count;
     const char *models, *languages;    /* "a, b" */
     const char *styles, *rewards;      /* likewise */
     const char *started_at, *ended_at; /* the first and the last; "" */
@@ -143,6 +148,9 @@ double report_curve_p(size_t i);
 /* The index of a measure in report->measures; measure_count: not among them. */
 size_t report_find(const struct report *report, enum gym_measure_kind kind, double p, size_t k);
 size_t report_find_turn(const struct report *report, enum gym_measure_kind kind, double p);
+
+/* Whether tables of groups have it. */
+bool report_is_of_groups(const struct gym_measure *measure);
 
 /* Its display name: "fast_1.5", "pass@4". */
 struct plot_words report_label(const struct gym_measure *measure);

@@ -1,7 +1,6 @@
 /* report_sets: episodes put together into samples, problems and groups. */
 #include "gym/report/internal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,8 @@ static size_t make_sample(struct arena *arena, struct report_episode *const *epi
     size_t used = 1, turns = episodes[0]->turn_count;
     for (; used < count && !episodes[used]->begins; used++)
         turns += episodes[used]->turn_count;
-    *sample = (struct gym_sample){episodes[0]->turns, turns, episodes[0]->first_return};
+    *sample = (struct gym_sample){episodes[0]->turns, turns, episodes[0]->first_return,
+                                  episodes[0]->sample};
     if (used == 1)
         return used;
     struct gym_turn *joined = arena_alloc(arena, (turns + 1) * sizeof *joined);
@@ -129,14 +129,11 @@ static const char *group_of(const struct report_episode *episode, enum report_gr
     return names[by];
 }
 
-/* "level2" of "level2/17", as the names of KernelBench have it; else NOT_TRIED. */
+/* The level of a problem that nothing was tried of, from its name; else NOT_TRIED. */
 static const char *group_of_name(struct arena *arena, const char *name, enum report_grouping by)
 {
-    const char *slash = strchr(name, '/');
-    if (by != REPORT_BY_LEVEL || !slash || strncmp(name, "level", 5) != 0 ||
-        !isdigit((unsigned char)name[5]))
-        return NOT_TRIED;
-    return arena_strndup(arena, name, (size_t)(slash - name));
+    const char *level = by == REPORT_BY_LEVEL ? report_level(arena, name) : "";
+    return *level ? level : NOT_TRIED;
 }
 
 struct names {
@@ -158,8 +155,7 @@ static struct asked asked_of_group(struct report *report, const struct report_ru
                                    const char *group)
 {
     enum report_grouping by = report->options.by;
-    struct asked asked = {report->options.problems, report->options.problem_count,
-                          report->options.problem_total};
+    struct asked asked = {run->asked, run->asked_count, report->options.problem_total};
     if (by == REPORT_BY_MODEL || by == REPORT_BY_LANGUAGE)
         return asked;
     struct names names = {0};
@@ -238,7 +234,7 @@ static const char *list_texts(struct report *report, const struct report_run *ru
 int report_make_sets(struct report *report, struct report_run *run, struct err *err)
 {
     const struct report_options *options = &report->options;
-    struct asked asked = {options->problems, options->problem_count, options->problem_total};
+    struct asked asked = {run->asked, run->asked_count, options->problem_total};
     run->all.name = "";
     make_set(&report->arena, &run->all, run->episodes, run->episode_count, &asked, options->samples,
              &run->sample_most);

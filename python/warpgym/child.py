@@ -36,19 +36,11 @@ class Failure(Exception):
         self.failure = failure
 
 
-def _read(descriptor):
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        return file.read()
-
-
-def _scratch_file(name, data):
-    """A descriptor of a nameless file in scratch; the judge makes its own copy of it."""
-    with open(name, "wb") as file:
-        file.write(data)
-    descriptor = os.open(name, os.O_RDONLY)
-    os.unlink(name)
-    return descriptor
+def _mapped(descriptor):
+    """What the judge sent: pages that are written to become this process's own."""
+    if os.fstat(descriptor).st_size == 0:
+        return b""
+    return mmap.mmap(descriptor, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
 
 
 def _explain(error, file_name):
@@ -98,6 +90,7 @@ class Child:
         self.precision = None
         self.compile_mode = ""
         self.entry_point = "Model"
+        self.weight_seed = 0
         self.get_inputs = None
         self.cases = 0  # of a simple problem, that a call takes; 0: all
         self.file_name = "candidate.py"
@@ -107,6 +100,7 @@ class Child:
         self.description = {}
         self.module = None
         self.memory = None
+        self.opened = ()  # what the judge reads from outside, until it says something
         self.outputs = None
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
@@ -142,10 +136,16 @@ class Child:
             return {key: self._place(item) for key, item in value.items()}
         return value
 
-    def _make(self, make, *arguments):
-        """What the problem or the candidate makes is made where it is used."""
+    def _make(self, make):
+        """Inputs are made where they are used."""
         with torch.device(self.device.name):
-            return self._place(make(*arguments))
+            return self._place(make())
+
+    def _build(self, make, *arguments):
+        """A model, or what it is constructed from, is made on the CPU and moved, as KernelBench
+        does it: one generator draws all weights, in the order of the text."""
+        torch.manual_seed(self.weight_seed)
+        return self._place(make(*arguments))
 
     def _import(self, source):
         path = os.path.join(os.getcwd(), self.file_name)
@@ -167,15 +167,13 @@ class Child:
             )
         return value
 
-    def open_reference(self, source, weight_seed):
+    def open_reference(self, source):
         self.file_name = "problem.py"
         self._import(source)
-        torch.manual_seed(weight_seed)
         init_tensors = []
-        init_inputs = self._make(self._attribute("get_init_inputs"))
+        init_inputs = self._build(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
-        torch.manual_seed(weight_seed)
-        self.model = self._make(self._attribute(self.entry_point), *init_inputs)
+        self.model = self._build(self._attribute(self.entry_point), *init_inputs)
         self._attribute("get_inputs")
         self.get_inputs = self._problem_inputs
         self._open_reference(init, init_tensors)
@@ -189,7 +187,7 @@ class Child:
 
     def open_answers(self, description, values):
         """The reference of a simple problem: what its cases expect, and no line of their text."""
-        described = json.loads(description)
+        described = json.loads(bytes(description))
         values = structure.unpack(described["values"], values, self.device.name)
         made = cases.put_together(described["cases"], values)
         self.model = cases.Answers(made)
@@ -205,9 +203,9 @@ class Child:
         self._import(source)
         get_init_inputs = getattr(self.module, "get_init_inputs", None)
         init_tensors = []
-        init_inputs = list(self._make(get_init_inputs)) if get_init_inputs else []
+        init_inputs = list(self._build(get_init_inputs)) if get_init_inputs else []
         init = structure.take_apart(init_inputs, init_tensors)
-        described, named = cases.take_apart(self._make(cases.read, self.module), compared)
+        described, named = cases.take_apart(self._make(lambda: cases.read(self.module)), compared)
         named += [(f"<init {i}>", tensor) for i, tensor in enumerate(init_tensors)]
         rows, data = structure.pack(named)
         text = json.dumps({"init": init, "cases": described, "values": rows}).encode()
@@ -245,13 +243,9 @@ class Child:
         self._send_opened(layout, oracle, json.dumps(self.description).encode(), weights)
 
     def _send_opened(self, layout, oracle, description, values):
-        descriptors = [_scratch_file("description", description)]
-        if values:
-            descriptors.append(_scratch_file("values", values))
-        head = wire.HEAD.pack(wire.OPENED, self.layers)
-        self.channel.send(head + layout + wire.HEAD.pack(int(oracle), 0), descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        self.opened = torch.frombuffer(bytearray(description), dtype=torch.uint8), values
+        places = [place for data in self.opened for place in (data.data_ptr(), data.numel())]
+        self.channel.send(wire.opened(self.layers, layout, oracle, places))
 
     def _compile(self, example):
         """In a mode with CUDA graphs the next call would overwrite this one's outputs: an answer
@@ -313,21 +307,18 @@ class Child:
             return {key: Child._widen(item) for key, item in value.items()}
         return value
 
-    def open_candidate(self, source, weight_seed, description, weights):
-        self.description = json.loads(description)
+    def open_candidate(self, source, description, weights):
+        self.description = json.loads(bytes(description))
         self.get_inputs = self._stand_in_inputs
         extension.install(self.channel)
         triton_build.install(self.channel)
-        values = structure.unpack(self.description["weights"], weights, self.device.name)
+        values = structure.unpack(self.description["weights"], weights, "cpu")
         init_inputs = structure.put_together(
-            self.description["init"], structure.numbered(values, "init")
+            self.description["init"], self._place(structure.numbered(values, "init"))
         )
-        torch.manual_seed(weight_seed)
         self.device.before_candidate()
         self._import(source)
-        make = self._attribute(self.entry_point)
-        torch.manual_seed(weight_seed)
-        self.model = self._make(make, *init_inputs)
+        self.model = self._build(self._attribute(self.entry_point), *init_inputs)
         if not callable(self.model):
             raise Failure(wire.FAILED_LOAD, f"{self.entry_point}(...) cannot be called")
         state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
@@ -338,11 +329,7 @@ class Child:
                     tensor.copy_(value)
         if "cases" in self.description:
             self.model = cases.Runner(self.model, self.description["cases"], self.device.name)
-        self.channel.send(
-            wire.HEAD.pack(wire.OPENED, self.layers)
-            + wire.layout([], 0)
-            + wire.HEAD.pack(0, 0)
-        )
+        self.channel.send(wire.opened(self.layers, wire.layout([], 0)))
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -621,6 +608,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
             if not message:
                 return
             kind = wire.HEAD.unpack_from(message)[0]
+            child.opened = ()
             try:
                 if kind == wire.CALL:
                     stage = wire.FAILED_RUN
@@ -647,8 +635,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                         wire.OPEN_BODY.unpack_from(message)
                     )
                     torch.set_num_threads(threads)
-                    texts = [_read(descriptor) for descriptor in descriptors]
-                    descriptors = []
+                    texts = [_mapped(descriptor) for descriptor in descriptors]
                     child.layers = lock()
                     if unready:
                         raise unready
@@ -657,16 +644,17 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                     child.entry_point = name.rstrip(b"\0").decode()
                     child.warm(uuid, queues)
                     child.prepare_calls()
+                    child.weight_seed = seed
                     torch.manual_seed(seed)
                     if role == wire.CASES:
                         child.open_cases(texts[0], simple == wire.COMPARED)
                     elif role == wire.REFERENCE and simple:
                         child.open_answers(texts[0], texts[1] if len(texts) > 1 else b"")
                     elif role == wire.REFERENCE:
-                        child.open_reference(texts[0], seed)
+                        child.open_reference(texts[0])
                     else:
                         child.open_candidate(
-                            texts[0], seed, texts[1], texts[2] if len(texts) > 2 else b""
+                            texts[0], texts[1], texts[2] if len(texts) > 2 else b""
                         )
             except Failure as failure:
                 channel.send(wire.failed(failure.failure, str(failure)))

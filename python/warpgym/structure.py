@@ -130,26 +130,24 @@ def place(tensors, guard):
 
 
 def pack(named):
-    """Names with their tensors as rows of JSON, and the bytes that they describe."""
+    """Names with their tensors as rows of JSON, and the bytes that they describe, as a tensor."""
     named = [(name, plain(tensor.detach()).contiguous()) for name, tensor in named]
     offsets, total = place([tensor for _, tensor in named], 0)
     rows = [
         [name, code_of(tensor), list(tensor.shape), offset]
         for (name, tensor), offset in zip(named, offsets, strict=True)
     ]
-    if not named:
-        return rows, b""
-    data = bytearray(total)
+    data = torch.zeros(total if named else 0, dtype=torch.uint8)
     for (_, tensor), offset in zip(named, offsets, strict=True):
-        view(data, offset, tensor.dtype, tensor.shape).copy_(tensor)
-    return rows, bytes(data)
+        into = data[offset : offset + tensor.nbytes]
+        into.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+    return rows, data
 
 
 def unpack(rows, data, device):
-    """The inverse of pack: tensors of their own, by name."""
-    data = bytearray(data)
+    """The inverse of pack: tensors by name; on the CPU they lie in `data`."""
     return {
-        name: view(data, offset, dtype_of(code), shape).to(device, copy=True)
+        name: view(data, offset, dtype_of(code), shape).to(device)
         for name, code, shape, offset in rows
     }
 

@@ -33,6 +33,7 @@ ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
+PLACES = struct.Struct("<4Q")
 OWN_NS = struct.Struct("<Q")
 
 
@@ -65,6 +66,11 @@ def failed(failure, text):
     """FAILED with a text, cut to what fits."""
     data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1].decode("utf-8", "ignore").encode()
     return HEAD.pack(FAILED, failure) + bytes(8) + data.ljust(TEXT_BYTES, b"\0")
+
+
+def opened(layers, inputs, oracle=False, places=(0, 0, 0, 0)):
+    """`places`: address and bytes of the description and of the values."""
+    return HEAD.pack(OPENED, layers) + inputs + HEAD.pack(int(oracle), 0) + PLACES.pack(*places)
 
 
 def layout(arguments, slot_bytes):

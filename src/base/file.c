@@ -269,8 +269,22 @@ int file_check_text(const char *name, const char *bytes, size_t count, struct er
     return 0;
 }
 
-static int file_memory_sealed(const char *name, const void *bytes, size_t size_bytes, int seals,
-                              struct err *err)
+static int fill_mapped(int fd, const char *name, size_t count, file_filler *fill,
+                       const void *context, struct err *err)
+{
+    if (count == 0)
+        return 0;
+    void *into = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (into == MAP_FAILED)
+        return err_sys(err, errno, "cannot map %zu bytes of '%s'", count, name);
+    int result = fill(context, into, count, err);
+    munmap(into, count);
+    return result;
+}
+
+/* `context`: what `fill` takes; without it, the bytes themselves; NULL: zeros. */
+static int file_memory_sealed(const char *name, size_t size_bytes, file_filler *fill,
+                              const void *context, int seals, struct err *err)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -279,8 +293,10 @@ static int file_memory_sealed(const char *name, const void *bytes, size_t size_b
     if (ftruncate(fd, (off_t)size_bytes) < 0)
         result = err_sys(err, errno, "cannot size anonymous memory '%s' to %zu bytes", name,
                          size_bytes);
-    if (result == 0 && bytes)
-        result = file_write_fd(fd, name, bytes, size_bytes, err);
+    if (result == 0 && fill)
+        result = fill_mapped(fd, name, size_bytes, fill, context, err);
+    else if (result == 0 && context)
+        result = file_write_fd(fd, name, context, size_bytes, err);
     if (result == 0 && lseek(fd, 0, SEEK_SET) < 0)
         result = err_sys(err, errno, "cannot rewind anonymous memory '%s'", name);
     if (result == 0 && fcntl(fd, F_ADD_SEALS, seals) < 0)
@@ -294,12 +310,18 @@ static int file_memory_sealed(const char *name, const void *bytes, size_t size_b
 
 int file_memory(const char *name, size_t size_bytes, struct err *err)
 {
-    return file_memory_sealed(name, NULL, size_bytes, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
-                              err);
+    return file_memory_sealed(name, size_bytes, NULL, NULL,
+                              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, err);
+}
+
+int file_memory_filled(const char *name, size_t count, file_filler *fill, const void *context,
+                       struct err *err)
+{
+    return file_memory_sealed(name, count, fill, context,
+                              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL, err);
 }
 
 int file_memory_from(const char *name, const void *bytes, size_t count, struct err *err)
 {
-    return file_memory_sealed(name, bytes, count,
-                              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL, err);
+    return file_memory_filled(name, count, NULL, bytes, err);
 }

@@ -64,3 +64,7 @@ NODISCARD int file_check_text(const char *name, const char *bytes, size_t count,
 NODISCARD int file_memory(const char *name, size_t size_bytes, struct err *err);
 /* The same, filled with `bytes` and sealed against writing as well. */
 NODISCARD int file_memory_from(const char *name, const void *bytes, size_t count, struct err *err);
+/* The same, filled by `fill`, which writes `count` bytes and returns 0 or a negative code. */
+typedef int file_filler(const void *context, void *into, size_t count, struct err *err);
+NODISCARD int file_memory_filled(const char *name, size_t count, file_filler *fill,
+                                 const void *context, struct err *err);

@@ -66,7 +66,7 @@ static void try_layers(struct judge *judge, struct capabilities *found)
                                 .descriptor_count = 1,
                                 .timeout_ms = SPAWN_TIMEOUT_MS};
     if (artifact >= 0 && spawner_start(&judge->spawner, NULL, SANDBOX_NATIVE, 0, &child, &start,
-                                       NULL, NULL, &err) == ERR_INPUT)
+                                       NULL, &err) == ERR_INPUT)
         found->layers |= child.failed.layers;
     if (artifact >= 0)
         child_close(&child);

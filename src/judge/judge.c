@@ -47,8 +47,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
                                 .timeout_ms =
                                     run_settings(judge->options.settings)->load_timeout_ms,
                                 .cancelled = judge->options.cancelled};
-    int result = spawner_start(&judge->spawner, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL,
-                               err);
+    int result = spawner_start(&judge->spawner, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, err);
     bool worked = result == ERR_INPUT && child.failed.failure == FAILED_LOAD;
     child_close(&child);
     close(nothing);

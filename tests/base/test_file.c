@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,35 @@ TEST(from)
         assert_string_equal(found, rows[i].found);
         mem_free(found);
     }
+}
+
+static int fill_with(const void *letter, void *into, size_t count, struct err *err)
+{
+    if (*(const char *)letter == '\0')
+        return err_set(err, ERR_PROTOCOL, "nothing to fill it with");
+    memset(into, *(const char *)letter, count);
+    return 0;
+}
+
+/* It is as large as it was asked for, and cannot be written to. */
+TEST(filled)
+{
+    struct err err = {0};
+    for (size_t count = 0; count <= 5000; count += 5000) {
+        int fd = file_memory_filled("x", count, fill_with, "z", &err);
+        char *bytes;
+        size_t found;
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, "y", 1), -1);
+        assert_int_equal(ftruncate(fd, 9000), -1);
+        assert_int_equal(file_read_fd(fd, "x", 9000, &bytes, &found, &err), 0);
+        assert_int_equal(found, count);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(bytes[i], 'z');
+        mem_free(bytes);
+        close(fd);
+    }
+    assert_int_equal(file_memory_filled("x", 9, fill_with, "", &err), ERR_PROTOCOL);
 }
 
 /* A directory may be a link; what lies in one may not: files elsewhere stay. */

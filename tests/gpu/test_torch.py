@@ -2,6 +2,7 @@
 test of its own, and what was unexpected stands in a table at the end."""
 
 import json
+import subprocess
 
 import corpus
 import pytest
@@ -31,6 +32,72 @@ def test_judge_survives(verdicts):
     """None of them costs the judge its life or spoils it for the next one."""
     bad = ("infrastructure_error", "cancelled")
     assert [path.stem for path, one in verdicts.items() if one["status"] in bad] == []
+
+
+BUILT = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width, start):
+        super().__init__()
+        old = torch.Tensor(width, width)  # on the CPU, whatever device is the default
+        torch.nn.init.normal_(old)
+        self.weight = torch.nn.Parameter(old * torch.randn(width))
+        self.offset = torch.nn.Parameter(torch.randn(width))
+        self.register_buffer("steps", start + torch.arange(width, device=start.device))
+
+    def forward(self, x):
+        return x @ self.weight + self.offset * self.steps
+
+
+def get_inputs():
+    return [torch.randn(64, 1024)]
+
+
+def get_init_inputs():
+    return [1024, torch.randint(9, (1024,))]
+"""
+OTHER_NAMES = [("self.weight", "self.w"), ("self.offset", "self.o")]
+MADE_OF_WEIGHTS = [
+    ("        self.off", "        self.packed = self.weight.t().contiguous()\n        self.off"),
+    ("x @ self.weight", "x @ self.packed.to(x.device).t()"),
+]
+ON_THE_GPU = [("torch.randn(width))\n        self.r", "torch.randn(width).cuda())\n        self.r")]
+# name: what is replaced in the problem's text, and its verdict
+WAYS = {
+    "same_text": ([], "passed"),
+    "by_name": ([("nn.init.normal_(old)", "nn.init.zeros_(old)")], "passed"),
+    "by_seed": (OTHER_NAMES, "passed"),
+    "of_weights": ([*MADE_OF_WEIGHTS, *OTHER_NAMES], "passed"),
+    "moved_in_the_constructor": ([*ON_THE_GPU, *OTHER_NAMES], "passed"),
+    "other_values": ([*OTHER_NAMES, ("self.o *", "2 * self.o *")], "wrong"),
+}
+
+
+def test_weights_are_made_as_kernelbench_makes_them(tmp_path):
+    """On the CPU, by one generator in the order of the text, and moved: 256 MiB of them with a
+    scratch of 1 MiB, too."""
+    (tmp_path / "problem.py").write_text(BUILT, encoding="utf-8")
+    large = BUILT.replace("1024", "8192").replace("torch.randn(64,", "torch.randn(2,")
+    (tmp_path / "large.py").write_text(large, encoding="utf-8")
+    tasks = []
+    for problem, text in (("problem", BUILT), ("large", large)):
+        for name, (changes, _) in WAYS.items():
+            made = text.replace("Model(", "ModelNew(")
+            for old, new in changes:
+                assert old in made, old
+                made = made.replace(old, new)
+            path = tmp_path / f"{problem}_{name}.py"
+            path.write_text(made, encoding="utf-8")
+            tasks.append({"problem": str(tmp_path / f"{problem}.py"), "candidate": str(path)})
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text("".join(json.dumps(task) + "\n" for task in tasks), encoding="utf-8")
+    command = [corpus.WARPGYM, "eval", "--json", "--quiet", "--no-timing"]
+    command += ["-s", "run.scratch_bytes=1MiB", "-s", "torch.device=cuda", batch]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    wanted = [status for _ in range(2) for _, status in WAYS.values()]
+    assert [verdict["status"] for verdict in found] == wanted, [one["error"] for one in found]
 
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")

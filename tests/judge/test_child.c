@@ -82,7 +82,7 @@ static int open_child(int artifact, struct err *err)
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
                                 .timeout_ms = TIMEOUT_MS};
-    int result = child_open(&child, &start, NULL, NULL, err);
+    int result = child_open(&child, &start, NULL, err);
     child.kind = CHILD_NATIVE;
     return result;
 }
@@ -597,7 +597,7 @@ TEST(oracle)
                                 .descriptors = objects,
                                 .descriptor_count = 2,
                                 .timeout_ms = TIMEOUT_MS};
-    assert_ok(child_open(&child, &start, NULL, NULL, &err), &err);
+    assert_ok(child_open(&child, &start, NULL, &err), &err);
     assert_ok(child_map(&child, &layout, &layout, 1, true, TIMEOUT_MS, &err), &err);
     float *slot = (float *)(void *)child.slot.data;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;

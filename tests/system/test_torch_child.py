@@ -4,8 +4,11 @@ Its device is the CPU, or one that only counts what is asked of it.
 """
 
 import contextlib
+import ctypes
+import json
 import mmap
 import os
+import pathlib
 import types
 
 import pytest
@@ -70,7 +73,25 @@ def opened(precision=None, source=PROBLEM, device=None):
     made.precision = precision
     if device:
         made.device = device
-    made.open_reference(source.encode(), 7)
+    made.weight_seed = 7
+    made.open_reference(source.encode())
+    return made
+
+
+def handed_over(made):
+    """Description and values, as the judge reads them from outside."""
+    places = wire.PLACES.unpack(made.channel.said[0][0][-wire.PLACES.size :])
+    return [bytearray(ctypes.string_at(*places[at : at + 2])) for at in (0, 2)]
+
+
+def as_candidate(reference, source, device=None):
+    """Opened with what the reference handed over."""
+    made = child.Child(Channel())
+    made.layers, made.weight_seed, made.entry_point = 0, reference.weight_seed, "ModelNew"
+    made.precision = reference.precision
+    if device:
+        made.device = device
+    made.open_candidate(source.encode(), *handed_over(reference))
     return made
 
 
@@ -148,6 +169,72 @@ def test_shift_of_inputs_with_a_seed_of_their_own(made):
     assert before == (torch.manual_seed, torch.Generator) and before[1].__module__ == "torch._C"
 
 
+# --- models --------------------------------------------------------------------------------------
+
+
+class Meta(gpu.Cpu):
+    """A device that is not the CPU, and has no bytes."""
+
+    kind = name = "meta"
+
+
+BUILT = """import torch
+
+seen = []
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width, scale):
+        super().__init__()
+        seen.append((torch.get_default_device().type, scale.device.type))
+        old = torch.Tensor(width, 2)  # a constructor that knows no default device
+        torch.nn.init.normal_(old)
+        self.other = torch.nn.Parameter(old * torch.randn(2))
+        seen.append((self.other.device.type, self.other.dtype, self.other.sum().item()))
+        self.register_buffer("sums", self.other.detach().sum(1))
+        self.plain = torch.ones(1)
+
+    def forward(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize("precision", [None, torch.bfloat16])
+def test_a_model_is_built_on_the_cpu_and_moved(precision):
+    """As KernelBench does it: what it is constructed from is on the device before."""
+    made = as_candidate(opened(precision), BUILT, Meta())
+    torch.manual_seed(7)
+    drawn = (torch.nn.init.normal_(torch.Tensor(4, 2)) * torch.randn(2)).sum().item()
+    assert made.module.seen == [("cpu", "meta"), ("cpu", torch.float32, drawn)]
+    placed = [(made.model.other.device.type, made.model.other.dtype),
+              (made.model.sums.device.type, made.model.sums.dtype)]  # fmt: skip
+    assert placed == 2 * [("meta", precision or torch.float32)]
+    assert made.model.plain.device.type == "cpu"
+
+
+def test_equal_seeds_make_equal_models():
+    """Whatever was drawn before, at import or for the constructor; no name is the reference's."""
+    drawing = "import torch\ntorch.randn(5)\n"
+    source = PROBLEM.replace("return [4,", "return [4 + 0 * torch.randint(9, ()).item(),")
+    renamed = source.replace("class Model(", "class ModelNew(").replace(".weight", ".w")
+    reference = opened(source=source)
+    made = as_candidate(reference, drawing + renamed)
+    assert torch.equal(made.model.w, reference.model.weight)
+
+
+def test_values_are_handed_over_where_they_lie():
+    """One block that stays until the judge says something, and no file of scratch."""
+    made = opened()
+    description, values = handed_over(made)
+    assert len(values) == made.opened[1].numel() and not list(pathlib.Path().glob("*val*"))
+    rows = json.loads(bytes(description))["weights"]
+    found = structure.unpack(rows, values, "cpu")
+    assert set(found) == {"<init 0>", "weight", "steps"}
+    assert torch.equal(found["weight"], made.model.weight)
+    assert torch.equal(found["steps"], torch.arange(3))
+    assert made.channel.said[0][1] == []
+
+
 # --- slots ---------------------------------------------------------------------------------------
 
 
@@ -213,13 +300,8 @@ def test_noise_is_the_same_for_both():
 def test_a_candidate_makes_inputs_like_its_own():
     reference = opened()
     message, descriptor, _ = map_message(reference, 2)
-    candidate = child.Child(Channel())
-    candidate.layers = 0
-    _, (description, values) = reference.channel.said[0]
-    texts = [child._read(file) for file in (description, values)]
     source = PROBLEM.replace("class Model(", "class ModelNew(").replace("get_inputs", "unused")
-    candidate.entry_point = "ModelNew"
-    candidate.open_candidate(source.encode(), 7, *texts)
+    candidate = as_candidate(reference, source)
     candidate.map(message, [descriptor])
     candidate.fill(0, 1)
     first = [tensor.clone() for tensor in candidate.tensors[0]]

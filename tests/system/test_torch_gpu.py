@@ -105,6 +105,17 @@ def test_simple(warpgym, environment, tmp_path):
     assert timing["candidate"]["median"] > 0 and timing["speedup"] is None
 
 
+def test_cases_that_claim_more_than_they_may(warpgym, environment, tmp_path):
+    """Pages that hold nothing cost the process that makes them nothing; the judge would copy."""
+    text = candidate() + CASES.replace("torch.randn(32, 64)", "torch.zeros(1 << 22, 64)")
+    line = {"problem": {"format": "simple"}, "candidate": {"source": text}}
+    run = warpgym(
+        "eval", "--json", "--quiet", "--no-timing", "-s", "run.memory_bytes=64MiB",
+        write_lines(tmp_path / "batch.jsonl", [line]), environment=environment,
+    )  # fmt: skip
+    check(run.verdict, "out_of_memory", "values of")
+
+
 def test_right(warpgym, environment, problem):
     verdict = judged(warpgym, environment, problem, candidate(), timed=True)
     assert verdict["status"] == "passed", verdict

@@ -105,7 +105,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
     if (result >= 0)
         result = spawner_start(opening->spawner, opening->unit,
                                opening->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
-                               opening->job->largest.bytes, child, &start, NULL, NULL, err);
+                               opening->job->largest.bytes, child, &start, NULL, err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);

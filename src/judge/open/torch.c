@@ -9,36 +9,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A copy that the child cannot reach: the children never share a page. */
-static int sealed_copy(int fd, const char *name, struct err *err)
+#define GIB ((double)(1 << 30))
+
+struct child_memory {
+    const struct child *child;
+    uint64_t address;
+};
+
+static int read_child(const void *context, void *into, size_t count, struct err *err)
 {
-    char *bytes;
-    size_t count;
-    struct stat facts;
-    if (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode))
-        return err_set(err, ERR_PROTOCOL, "the %s are not in memory", name);
-    lseek(fd, 0, SEEK_SET);
-    int result = file_read_fd(fd, name, LIMIT_TENSOR_BYTES, &bytes, &count, err);
-    if (result < 0)
-        return result;
-    result = file_memory_from(name, bytes, count, err);
-    mem_free(bytes);
-    return result;
+    const struct child_memory *memory = context;
+    return sandboxed_read(&memory->child->process, memory->address, into, count, err);
+}
+
+/* A copy that the child cannot reach: the children never share a page. */
+static int sealed_copy(struct child *child, const struct wire_memory *memory, const char *name,
+                       uint64_t most, struct err *err)
+{
+    struct wire_failed *failed = &child->failed;
+    const struct child_memory from = {.child = child, .address = memory->address};
+    if (memory->bytes <= most)
+        return file_memory_filled(name, memory->bytes, read_child, &from, err);
+    failed->failure = FAILED_MEMORY;
+    snprintf(failed->text, sizeof failed->text, "%s of %.2f GiB: %.2f GiB is the most", name,
+             (double)memory->bytes / GIB, (double)most / GIB);
+    return err_set(err, ERR_INPUT, "%.400s", failed->text);
+}
+
+/* What it described, and the values, where there are any: sealed copies, the caller's. */
+static int take_memory(struct child *child, const struct wire_opened *opened, uint64_t most,
+                       int *description, int *values, struct err *err)
+{
+    int result = *description = sealed_copy(child, &opened->description, "description", most, err);
+    if (result >= 0 && opened->values.bytes > 0)
+        result = *values = sealed_copy(child, &opened->values, "values", most, err);
+    return result < 0 ? result : 0;
 }
 
 static int take_opened(struct reference *reference, const struct wire_opened *opened,
-                       int descriptors[WIRE_DESCRIPTORS], struct err *err)
+                       struct err *err)
 {
-    int result = 0;
     reference->torch_layout = opened->layout;
-    if (opened->layout.count > LIMIT_ARGUMENTS || descriptors[0] < 0)
-        result = err_set(err, ERR_PROTOCOL, "it described no inputs");
-    if (result == 0)
-        result = reference->description = sealed_copy(descriptors[0], "description", err);
-    if (result >= 0 && descriptors[1] >= 0)
-        result = reference->weights = sealed_copy(descriptors[1], "weights", err);
-    wire_close(descriptors);
-    return result < 0 ? result : 0;
+    if (opened->layout.count > LIMIT_ARGUMENTS)
+        return err_set(err, ERR_PROTOCOL, "it described no inputs");
+    return take_memory(&reference->child, opened, LIMIT_TENSOR_BYTES, &reference->description,
+                       &reference->weights, err);
 }
 
 /* Setting torch.precision, as wire_open has it. */
@@ -51,11 +66,11 @@ static uint32_t precision_of(const struct settings *settings)
     return precisions[torch_settings(settings)->precision];
 }
 
-/* A candidate on a GPU builds its layers in this machine's memory, as large as the reference's. */
+/* A candidate builds its layers in this machine's memory, as large as the reference's. */
 static uint64_t arguments_bytes(const struct opening *opening, uint32_t role)
 {
     struct stat facts = {0};
-    if (role == WIRE_REFERENCE || !opening->gpu || opening->reference->weights < 0 ||
+    if (role != WIRE_CANDIDATE || opening->reference->weights < 0 ||
         fstat(opening->reference->weights, &facts) < 0)
         return opening->reference->torch_layout.bytes;
     return opening->reference->torch_layout.bytes + (uint64_t)facts.st_size;
@@ -97,7 +112,7 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
 
 static int open_child(struct opening *opening, struct child *child,
                       const struct child_source *source, struct wire_opened *opened,
-                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+                      struct err *err)
 {
     struct wire_open open;
     int descriptors[] = {source->descriptors[0], source->descriptors[1], source->descriptors[2]};
@@ -118,8 +133,7 @@ static int open_child(struct opening *opening, struct child *child,
         start.process = spawner_take_reserved(opening->reserve);
     int result = spawner_start(opening->spawner, opening->unit,
                                opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
-                               arguments_bytes(opening, source->role), child, &start, opened,
-                               opened_descriptors, err);
+                               arguments_bytes(opening, source->role), child, &start, opened, err);
     if (source->text)
         close(descriptors[0]);
     return result;
@@ -127,25 +141,19 @@ static int open_child(struct opening *opening, struct child *child,
 
 /* What the process that makes the cases wrote is the reference's to answer with, and for the judge
  * to know. `made` are sealed copies, the caller's; values -1: no case has a tensor. */
-static int take_cases(struct opening *opening, int descriptors[WIRE_DESCRIPTORS], int made[2],
-                      struct err *err)
+static int take_cases(struct opening *opening, struct child *child,
+                      const struct wire_opened *opened, int made[2], struct err *err)
 {
     char *text = NULL;
     size_t bytes = 0;
-    int result = descriptors[0] < 0 ? err_set(err, ERR_PROTOCOL, "it described no cases") : 0;
+    int result = take_memory(child, opened, run_settings(opening->job->settings)->memory_bytes,
+                             &made[0], &made[1], err);
     if (result == 0)
-        result = made[0] = sealed_copy(descriptors[0], "cases", err);
-    if (result >= 0 && descriptors[1] >= 0)
-        result = made[1] = sealed_copy(descriptors[1], "values", err);
-    if (result >= 0) {
-        lseek(made[0], 0, SEEK_SET);
         result = file_read_fd(made[0], "cases", LIMIT_CASES_BYTES, &text, &bytes, err);
-    }
-    if (result >= 0)
+    if (result == 0)
         result = cases_parse(&opening->reference->cases, text, bytes, err);
     mem_free(text);
-    wire_close(descriptors);
-    return result < 0 ? result : 0;
+    return result;
 }
 
 /* Runs the module with the cases, in a process that ends then. */
@@ -154,16 +162,15 @@ static int make_cases(struct opening *opening, int made[2])
     struct err err = {0};
     struct child child = {0};
     struct wire_opened opened;
-    int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
     const struct problem *problem = opening->job->problem;
     struct child_source source = {.role = WIRE_CASES,
                                   .text = problem->reference_text,
                                   .bytes = problem->reference_bytes,
                                   .count = 1,
                                   .own_process = true};
-    int result = open_child(opening, &child, &source, &opened, descriptors, &err);
+    int result = open_child(opening, &child, &source, &opened, &err);
     if (result == 0)
-        result = take_cases(opening, descriptors, made, &err);
+        result = take_cases(opening, &child, &opened, made, &err);
     if (result < 0)
         (void)fault_set(opening->fault, FAULT_CASES, &err);
     if (opening->fault->source == FAULT_CASES)
@@ -173,8 +180,7 @@ static int make_cases(struct opening *opening, int made[2])
 }
 
 /* The module itself, or what came of the cases: then it runs no line of text. */
-static int open_reference(struct opening *opening, struct wire_opened *opened,
-                          int descriptors[WIRE_DESCRIPTORS])
+static int open_reference(struct opening *opening, struct wire_opened *opened)
 {
     struct err err = {0};
     struct reference *reference = opening->reference;
@@ -189,7 +195,7 @@ static int open_reference(struct opening *opening, struct wire_opened *opened,
                                   .count = made[1] >= 0 ? 2 : 1};
     reference->open = true;
     if (result == 0)
-        result = open_child(opening, &reference->child, &source, opened, descriptors, &err);
+        result = open_child(opening, &reference->child, &source, opened, &err);
     for (uint32_t i = 0; i < 2; i++)
         if (made[i] >= 0)
             close(made[i]);
@@ -200,14 +206,13 @@ int torch_open_reference(struct opening *opening)
 {
     struct err err = {0};
     struct wire_opened opened = {0};
-    int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
     struct reference *reference = opening->reference;
     if (!opening_has_reference(opening)) {
         reference_close(opening->reference);
-        if (open_reference(opening, &opened, descriptors) < 0)
+        if (open_reference(opening, &opened) < 0)
             return -1;
         reference->oracle = opened.oracle == 1;
-        if (take_opened(reference, &opened, descriptors, &err) < 0)
+        if (take_opened(reference, &opened, &err) < 0)
             return fault_set(opening->fault, FAULT_REFERENCE, &err);
         opening->job->largest = reference->torch_layout;
         if (memory_budget_check(opening->gpu, opening->job->problem->id,
@@ -232,7 +237,7 @@ int torch_open_candidate(struct opening *opening)
         .descriptors = {-1, reference->description, reference->weights},
         .count = reference->weights >= 0 ? 3 : 2,
     };
-    if (open_child(opening, opening->candidate, &source, NULL, NULL, &err) < 0)
+    if (open_child(opening, opening->candidate, &source, NULL, &err) < 0)
         return fault_set(opening->fault, FAULT_CANDIDATE, &err);
     opening->verdict->compiled = true;
     return 0;

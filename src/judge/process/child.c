@@ -199,7 +199,7 @@ static int run_program(struct child *child, const struct child_program *program,
 }
 
 static int finish_open(struct child *child, int64_t deadline_ns, struct wire_opened *opened,
-                       int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+                       struct err *err)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
@@ -210,10 +210,7 @@ static int finish_open(struct child *child, int64_t deadline_ns, struct wire_ope
         child->process.layers |= child->kind == CHILD_PROGRAM ? 0 : message->opened.layers;
         if (opened)
             *opened = message->opened;
-        if (opened_descriptors)
-            memcpy(opened_descriptors, descriptors, sizeof descriptors);
-        else
-            wire_close(descriptors);
+        wire_close(descriptors);
     }
     mem_free(message);
     return result;
@@ -242,7 +239,7 @@ static void rest_until_called(struct child *child)
 }
 
 int child_open(struct child *child, const struct child_start *start, struct wire_opened *opened,
-               int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+               struct err *err)
 {
     memset(child, 0, sizeof *child);
     child->state = CHILD_LOADING;
@@ -277,7 +274,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (result == 0)
         result = send_open(child, start, err);
     if (result == 0)
-        result = finish_open(child, deadline_ns, opened, opened_descriptors, err);
+        result = finish_open(child, deadline_ns, opened, err);
     if (result == 0)
         rest_until_called(child);
     child->state = result == 0 ? CHILD_READY : CHILD_FAILED;

@@ -124,10 +124,9 @@ NODISCARD int child_expect(struct child *child, uint32_t type, int64_t deadline_
                            struct err *err);
 
 /* ERR_MISSING: this machine gives sandboxes no scratch, so start->sandbox must name one. `opened`
- * and `opened_descriptors` (the caller's to close) may be NULL. */
+ * may be NULL. */
 NODISCARD int child_open(struct child *child, const struct child_start *start,
-                         struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-                         struct err *err);
+                         struct wire_opened *opened, struct err *err);
 
 /* What the judge wrote into the slot goes to where the child computes, and back. Nothing to do on
  * the CPU. */

@@ -207,13 +207,12 @@ static int make_scratch(struct sandbox *sandbox, struct err *err)
 }
 
 static int try_start(struct spawner *spawner, struct sandbox *sandbox, struct child *child,
-                     struct child_start *start, struct wire_opened *opened,
-                     int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+                     struct child_start *start, struct wire_opened *opened, struct err *err)
 {
     sandbox->scratch[0] = '\0';
     int result = spawner->no_own_root ? make_scratch(sandbox, err) : 0;
     if (result == 0) {
-        result = child_open(child, start, opened, opened_descriptors, err);
+        result = child_open(child, start, opened, err);
     } else if (start->process) {
         struct sandboxed unused = *start->process;
         sandboxed_close(&unused);
@@ -298,8 +297,7 @@ void spawner_release(struct spawner_reserve *reserve)
 
 int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
                   uint64_t arguments_bytes, struct child *child, struct child_start *start,
-                  struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-                  struct err *err)
+                  struct wire_opened *opened, struct err *err)
 {
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     struct sandboxed process;
@@ -320,12 +318,12 @@ int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_k
         start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_watch.c instead */
     if (result == 0) {
         bool own_root = !spawner->no_own_root; /* another thread may find out meanwhile */
-        result = try_start(spawner, sandbox, child, start, opened, opened_descriptors, err);
+        result = try_start(spawner, sandbox, child, start, opened, err);
         if (result == ERR_MISSING && own_root) {
             child_close(child);
             spawner->no_own_root = true;
             start->process = NULL;
-            result = try_start(spawner, sandbox, child, start, opened, opened_descriptors, err);
+            result = try_start(spawner, sandbox, child, start, opened, err);
         }
     } else if (start->process) {
         sandboxed_close(&process);

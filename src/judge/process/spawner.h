@@ -87,8 +87,7 @@ void spawner_release(struct spawner_reserve *reserve);
  * descriptors, kind, builder, timeout and `cancelled` are the caller's. */
 NODISCARD int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
                             uint64_t arguments_bytes, struct child *child,
-                            struct child_start *start, struct wire_opened *opened,
-                            int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+                            struct child_start *start, struct wire_opened *opened, struct err *err);
 /* Finds out whether sandboxes get a root of their own, which a bundled compiler must know before
  * it runs; nothing to do without one. */
 NODISCARD int spawner_probe(struct spawner *spawner, struct standby *standby, struct err *err);

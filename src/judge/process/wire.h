@@ -114,13 +114,18 @@ struct wire_warm {
     struct wire_gpu gpu;
 };
 
-/* Descriptors: torch reference: description, weights (where there are any); maker of cases:
- * likewise, with the values of all tensors. */
+/* Bytes in the child's own memory, which stay there until the next message to it. */
+struct wire_memory {
+    uint64_t address, bytes; /* 0 bytes: none */
+};
+
 struct wire_opened {
     uint32_t type, layers; /* layers: bits of enum sandbox_layer that sandbox_lock added */
     struct layout layout;  /* torch reference: of its inputs; else empty */
     uint32_t oracle;       /* torch reference: 1 when WIRE_DOUBLE works */
     uint32_t reserved;
+    /* torch reference: JSON, and its weights; maker of cases: JSON, and the values of tensors */
+    struct wire_memory description, values;
 };
 
 /* Descriptors: slot memory, [oracle memory], [GPU memory]; none: the memory mapped before, laid out

@@ -44,8 +44,8 @@ static const struct setting_row run_rows[] = {
                      "Time limit of loading a candidate, its imports included; its builds have "
                      "compile.total_ms"),
     SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
-                  "Memory of a candidate beyond its program and three times its arguments: address "
-                  "space, and with a GPU the host memory that it holds"),
+                  "Memory of a candidate beyond its program and three times its arguments and "
+                  "weights: address space, and with a GPU the host memory that it holds"),
     SETTING_BYTES(scratch_bytes, "256MiB", 0, MOST_BYTES,
                   "Size of a candidate's private scratch directory"),
     SETTING_OPTIONAL_INT(threads, "auto", 1, 4096,

@@ -16,7 +16,8 @@
 struct batch_task {
     const struct problem *problem;
     struct candidate candidate;
-    size_t number; /* the caller's own */
+    size_t number;  /* the caller's own, like the next */
+    const char *id; /* NULL */
 };
 
 /* A verdict is valid during the call only. */

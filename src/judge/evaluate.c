@@ -12,6 +12,7 @@
 #include "judge/measure/timing.h"
 #include "judge/open.h"
 #include "judge/request/judge_settings.h"
+#include "judge/request/signature_hint.h"
 #include "judge/session_internal.h"
 
 #include <math.h>
@@ -308,6 +309,22 @@ static bool refuse_gameable(struct session *session, const struct verdict *audit
     return true;
 }
 
+/* A C candidate with another signature fails in many ways, none of which names the cause. */
+static void explain_signature(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct problem *problem = session->job.problem;
+    bool ran = verdict->compiled && verdict->status != STATUS_INFRASTRUCTURE_ERROR &&
+               verdict->status != STATUS_UNSUPPORTED && verdict->status != STATUS_CANCELLED;
+    if (!problem->signature || !verdict->error_message || !ran)
+        return;
+    const char *hint = signature_hint(&verdict->arena, problem->signature,
+                                      session->job.candidate->text);
+    if (hint)
+        verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", hint,
+                                              verdict->error_message);
+}
+
 /* What the stages do not account for is STAGE_OTHER. */
 static void add_other_stage(struct verdict *verdict, double whole_ms)
 {
@@ -339,6 +356,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
     if (!refuse_gameable(session, &audited))
         for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
             verdict_deinit(verdict);
+    explain_signature(session);
     verdict->audit = audited.audit;
     arena_take(&verdict->arena, &audited.arena);
     add_other_stage(verdict, clock_ms_since(start_ns));

@@ -109,6 +109,34 @@ def test_verdict_of_a_compile_error_shows_the_place(warpgym, tmp_path):
     assert "return 1 +;" in verdict["error"]["excerpt"]
 
 
+RELU = "for (size_t i = 0; i < (size_t)n; i++) y[i] = x[i] > 0 ? x[i] : 0;"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("float *x, size_t n", "takes 2 arguments instead of 3: void solution(const float *x, "),
+        ("const float *x, double *y, size_t n", "argument 2 of its `solution` is `double *y`"),
+        ("const float *x, float *y, float n", "argument 3 of its `solution` is `float n`"),
+        ("const float *x, float *y, size_t *p", "argument 3 of its `solution` is `size_t *p`"),
+        ("const float *x, /* float */ float *y, int n", None),
+        ("float const x[], float *restrict y, unsigned long n", None),
+    ],
+)
+def test_another_signature_is_named_where_it_fails(warpgym, tmp_path, parameters, said):
+    text = f"#include <stddef.h>\nvoid solution({parameters})\n{{\n"
+    broken = text + "    volatile int *nowhere = NULL;\n    *nowhere = 1;\n}\n"
+    run = warpgym.eval(
+        "--problem", "relu", write(tmp_path / "broken.c", broken), expect=SOME_FAILED
+    )
+    message = run.verdict["error"]["message"]
+    assert run.verdict["status"] == "runtime_error"
+    assert said in message if said else "solution" not in message
+    if not said:  # and an honest one is judged by its results
+        whole = write(tmp_path / "whole.c", text + f"    {RELU}\n}}\n")
+        warpgym.eval("--problem", "relu", whole, expect=PASSED)
+
+
 def test_verdicts_of_one_text_differ_in_their_id_only_where_time_comes_in(warpgym):
     one = warpgym.eval("--problem", "relu", fast("relu")).verdict
     two = warpgym.eval("--problem", "relu", fast("relu")).verdict

@@ -171,10 +171,13 @@ static void write_line(struct eval_report *report, const struct verdict *verdict
     json_decref(object);
 }
 
-void eval_report_verdict(void *context, const struct batch_task *task,
-                         const struct verdict *verdict)
+void eval_report_verdict(void *context, const struct batch_task *task, const struct verdict *judged)
 {
     struct eval_report *report = context;
+    struct verdict named = *judged; /* with the id of the batch; its texts stay the judge's */
+    const struct verdict *verdict = &named;
+    if (task && task->id)
+        named.id = task->id;
     bool passed = verdict->status == STATUS_PASSED;
     report->passed += passed;
     report->failed += !passed;

@@ -29,5 +29,5 @@ void eval_report_deinit(struct eval_report *report);
 
 /* For batch_run, and for each verdict of a server (`task` may be NULL). One thread at a time. */
 void eval_report_verdict(void *context, const struct batch_task *task,
-                         const struct verdict *verdict);
+                         const struct verdict *judged);
 void eval_report_tick(void *context);

@@ -35,6 +35,7 @@ void eval_tasks_deinit(struct eval_tasks *tasks)
     for (size_t i = 0; i < tasks->count; i++) {
         mem_free((void *)(uintptr_t)tasks->items[i].candidate.path);
         mem_free((void *)(uintptr_t)tasks->items[i].candidate.text);
+        mem_free((void *)(uintptr_t)tasks->items[i].id);
     }
     for (size_t i = 0; i < tasks->problem_count; i++) {
         if (tasks->problems[i]->loaded)
@@ -164,14 +165,30 @@ static void add_file(struct eval_tasks *tasks, const char *wanted, const char *p
     mem_free(text);
 }
 
-/* One line of a batch. */
+/* One line of a batch; `name` and `id` are said beside either form of problem. */
 struct pair {
-    const char *problem, *path, *source, *name;
+    const char *problem, *path, *source;
 };
+
+struct label {
+    const char *name, *id; /* of the candidate, and of its verdict; NULL */
+};
+
+static int read_label(const json_t *object, struct label *label, struct err *err)
+{
+    *label = (struct label){0};
+    int result = json_find_string(object, "name", &label->name, err);
+    if (result == 0)
+        result = json_find_string(object, "id", &label->id, err);
+    if (result == 0 && label->id && !evaluation_is_id(label->id))
+        result = err_set(err, ERR_INPUT, "'id' must have 1 to %d bytes and no control characters",
+                         LIMIT_JOB_ID_BYTES);
+    return result;
+}
 
 static int read_pair(const json_t *object, struct pair *pair, struct err *err)
 {
-    static const char *const keys[] = {"problem", "candidate", "source", "name"};
+    static const char *const keys[] = {"problem", "candidate", "source", "name", "id"};
     *pair = (struct pair){.problem = ""};
     int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
@@ -180,60 +197,85 @@ static int read_pair(const json_t *object, struct pair *pair, struct err *err)
         result = json_find_string(object, "candidate", &pair->path, err);
     if (result == 0)
         result = json_find_string(object, "source", &pair->source, err);
-    if (result == 0)
-        result = json_find_string(object, "name", &pair->name, err);
     if (result == 0 && !pair->path == !pair->source)
         result = err_set(err, ERR_INPUT,
                          "give either \"candidate\" (a path) or \"source\" (a text)");
     return result;
 }
 
+/* The candidate's path in its verdict: its name, with the ending of `file` if only that says what
+ * language the text is. */
+static char *name_candidate(const struct eval_tasks *tasks, const struct label *label,
+                            const char *file, const char *text)
+{
+    const char *ending = strrchr(file, '.');
+    if (!label->name)
+        return mem_strdup(file);
+    bool same = language_of(&tasks->languages, label->name, text) ==
+                language_of(&tasks->languages, file, text);
+    return mem_printf("%s%s", label->name, same || !ending ? "" : ending);
+}
+
 /* A source given in the batch itself. */
-static int add_text(struct eval_tasks *tasks, const struct pair *pair, const char *place,
-                    struct err *err)
+static int add_text(struct eval_tasks *tasks, const struct pair *pair, const struct label *label,
+                    const char *place, struct err *err)
 {
     const struct problem *problem = find_problem(tasks, pair->problem, err);
     if (!problem)
         return err->code;
-    bool torch = problem->format == PROBLEM_TORCH || strstr(pair->source, "class ModelNew");
+    bool torch = problem->format == PROBLEM_TORCH;
     const struct language *language = torch ? language_standard(PROBLEM_TORCH)
                                             : language_of(NULL, "", pair->source);
-    char *name = pair->name ? mem_strdup(pair->name)
-                            : mem_printf("%s%s", place, language->endings[0]);
+    char *file = mem_printf("%s%s", place, language->endings[0]);
+    char *name = name_candidate(tasks, label, file, pair->source);
     add_task(tasks, problem, name, pair->source, strlen(pair->source));
     mem_free(name);
+    mem_free(file);
     return 0;
 }
 
 /* Problem and candidate in the format of a server's request. */
-static int add_request(struct eval_tasks *tasks, const json_t *object, const char *place,
-                       struct err *err)
+static int add_request(struct eval_tasks *tasks, const json_t *object, const struct label *label,
+                       const char *place, struct err *err)
 {
-    static const char *const keys[] = {"problem", "candidate"};
+    static const char *const keys[] = {"problem", "candidate", "name", "id"};
     struct evaluation_request request = {0};
     const struct problem *problem;
+    json_t *sent;
     int result = json_check_keys(object, keys, COUNT(keys), err);
-    if (result == 0)
-        result = evaluation_request_parse(object, &request, err);
+    if (result < 0)
+        return result;
+    sent = json_pack("{s:O?, s:O?}", "problem", json_object_get(object, "problem"), "candidate",
+                     json_object_get(object, "candidate"));
+    result = evaluation_request_parse(sent, &request, err);
+    json_decref(sent); /* `object` keeps its parts */
     if (result < 0 || !request.candidate_source)
         return result;
     problem = take_problem(tasks, &request, json_object_get(object, "problem"), err);
     if (!problem)
         return err->code;
-    char *name = mem_printf("%s/%s", place, request.candidate_name);
+    char *file = mem_printf("%s/%s", place, request.candidate_name);
+    char *name = name_candidate(tasks, label, file, request.candidate_source);
     add_task(tasks, problem, name, request.candidate_source, strlen(request.candidate_source));
     mem_free(name);
+    mem_free(file);
     return 0;
 }
 
 /* A path, relative to the batch. */
-static void add_path(struct eval_tasks *tasks, const struct pair *pair, const char *batch,
-                     const char *place)
+static void add_path(struct eval_tasks *tasks, const struct pair *pair, const struct label *label,
+                     const char *batch, const char *place)
 {
     const char *slash = strrchr(batch, '/');
     int base = slash && pair->path[0] != '/' ? (int)(slash - batch + 1) : 0;
     char *full = mem_printf("%.*s%s", base, batch, pair->path);
+    size_t before = tasks->count;
     add_file(tasks, pair->problem, full, place);
+    if (tasks->count > before) {
+        struct candidate *added = &tasks->items[before].candidate;
+        mem_free((void *)(uintptr_t)added->path);
+        added->path = name_candidate(tasks, label, full, added->text);
+    }
     mem_free(full);
 }
 
@@ -243,20 +285,25 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
 {
     json_t *object = NULL;
     struct pair pair;
+    struct label label;
     char place[512];
+    size_t before = tasks->count;
     snprintf(place, sizeof place, "%.400s:%zu", name, line);
     int result = json_parse_mended(name, line, text, bytes, &object, err);
     if (result < 0)
         return result;
     bool whole = json_is_object(json_object_get(object, "problem"));
-    if (whole)
-        result = add_request(tasks, object, place, err);
-    else
+    result = read_label(object, &label, err);
+    if (result == 0 && whole)
+        result = add_request(tasks, object, &label, place, err);
+    else if (result == 0)
         result = read_pair(object, &pair, err);
     if (result == 0 && !whole && pair.path)
-        add_path(tasks, &pair, name, place);
+        add_path(tasks, &pair, &label, name, place);
     else if (result == 0 && !whole)
-        result = add_text(tasks, &pair, place, err);
+        result = add_text(tasks, &pair, &label, place, err);
+    if (label.id && tasks->count > before)
+        tasks->items[before].id = mem_strdup(label.id);
     if (result < 0)
         err_prefix(err, "%s", place);
     json_decref(object);

@@ -1,9 +1,10 @@
 /* eval_tasks: turns arguments into (problem, candidate) pairs.
  *
  *   --problem P FILE… | --problem P DIR      every source file in it
- *   BATCH.jsonl                              {"problem", "candidate" | "source"[, "name"]} a line
- *                                            or as in POST /v1/evaluations:
- *                                            {"problem": {…}, "candidate": {…}}
+ *   BATCH.jsonl                              {"problem", "candidate" | "source"} a line, or as in
+ *                                            POST /v1/evaluations:
+ *                                            {"problem": {…}, "candidate": {…}}; beside either
+ *                                            "name" (of the candidate) and "id" (of its verdict)
  *   DIR                                      files that name their problem (see eval --help)
  *   DIR/eval_results.json                    KernelBench's results: the answers beside them
  *

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "judge/request/cpp_source.h"
+#include "judge/request/python_source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static const struct language rows[] = {
      .title = "PyTorch",
      .file = "candidate.py",
      .endings = {".py"},
+     .shows = python_source,
      .fence = "python",
      .labels = LABELS_PYTHON,
      .near = " ",
@@ -59,6 +61,7 @@ static const struct language rows[] = {
      .title = "Triton",
      .file = "candidate.py",
      .endings = {".py"},
+     .shows = python_source,
      .markers = {"@triton.jit"},
      .fence = "python",
      .labels = LABELS_PYTHON,
@@ -72,6 +75,7 @@ static const struct language rows[] = {
      .title = "CUDA",
      .file = "candidate.py",
      .endings = {".py"},
+     .shows = python_source,
      .markers = {"cuda_sources", "__global__"},
      .fence = "python",
      .labels = LABELS_PYTHON,
@@ -114,7 +118,9 @@ static bool row_fits(const struct language *row, const char *ending, const char 
 {
     if (is_listed(row->endings, ending) || is_listed(row->also, ending))
         return !row->markers[0] || has_one(row->markers, text);
-    return has_one(row->decisive, text) || (!ending && row->shows && row->shows(text));
+    bool shows = !ending && row->shows && row->shows(text);
+    return has_one(row->decisive, text) ||
+           (shows && (!row->markers[0] || has_one(row->markers, text)));
 }
 
 const struct language *language_of(const struct languages *more, const char *path, const char *text)

@@ -33,7 +33,7 @@ struct language {
     /* A source is of this language if its file has one of these endings (those of `also` when it is
      * named, not when a directory is searched) and its text one of `markers`, where there are some;
      * or if its text has one of `decisive`, whatever its file is called; or if its file has no
-     * ending and `shows` says so. */
+     * ending, `shows` says so, and it has one of `markers` where there are some. */
     const char *endings[LANGUAGE_ENDINGS + 1];
     const char *also[LANGUAGE_WORDS + 1];
     const char *markers[LANGUAGE_WORDS + 1];

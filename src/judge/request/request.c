@@ -184,8 +184,7 @@ static int read_problem(const json_t *object, struct evaluation_request *request
 
 static const char *standard_name(const struct evaluation_request *request)
 {
-    if (request->format == EVALUATION_TORCH || request->format == EVALUATION_SIMPLE ||
-        strstr(request->candidate_source, "class ModelNew"))
+    if (request->format == EVALUATION_TORCH || request->format == EVALUATION_SIMPLE)
         return "candidate.py";
     return language_of(NULL, "", request->candidate_source)->file;
 }

@@ -99,6 +99,16 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym problem show softmax",
      .words = {1, 1, "one problem"},
      .run = problem_show_main},
+    {.name = "problem new",
+     .arguments = "PATH",
+     .summary = "write a problem to start from",
+     .description =
+         "PATH that ends in .py becomes a PyTorch module in KernelBench's form, any other a "
+         "directory with problem.yaml and reference.c. Both are commented, and pass `warpgym "
+         "problem check` as they are. Nothing that exists is replaced.",
+     .examples = "warpgym problem new my_problem\nwarpgym problem new my_problem.py",
+     .words = {1, 1, "a path: NAME or NAME.py"},
+     .run = problem_new_main},
     {.name = "problem check",
      .arguments = "PROBLEM...",
      .summary = "audit a problem: can it be gamed, and how",

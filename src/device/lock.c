@@ -1,6 +1,7 @@
 #include "device/lock.h"
 
 #include "base/clock.h"
+#include "device/lock_holder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,9 @@
 #define BACKOFF_MIN_NS 200000
 #define BACKOFF_MAX_NS 2000000
 #define QUIET_NS 10000000
+/* When a waiter first looks for whom it waits, and how often then. */
+#define LOOK_FIRST_NS 1000000000
+#define LOOK_AGAIN_NS 1000000000
 
 /* Opens for reading only, which is all that flock(2) asks for, so that a file of another user will
  * do. O_CREAT is left for when the file is missing: fs.protected_regular forbids it for files of
@@ -51,18 +55,45 @@ static void back_off(int64_t *pause_ns)
     *pause_ns = *pause_ns * 3 / 2 < BACKOFF_MAX_NS ? *pause_ns * 3 / 2 : BACKOFF_MAX_NS;
 }
 
+/* The wait of one thread, for device_lock_wait_now; pid 0: none. */
+static _Atomic pid_t waited_pid;
+static _Atomic int64_t waited_since_ns;
+
+/* A wait for another thread of ours is none: lock_holder. */
+static void look_at_holder(int fd, int64_t since_ns, int64_t *next_ns)
+{
+    int64_t now_ns = clock_now_ns();
+    if (now_ns < *next_ns)
+        return;
+    *next_ns = now_ns + LOOK_AGAIN_NS;
+    atomic_store(&waited_since_ns, since_ns);
+    atomic_store(&waited_pid, lock_holder(fd));
+}
+
+bool device_lock_wait_now(struct device_wait *wait)
+{
+    wait->pid = atomic_load(&waited_pid);
+    wait->seconds = (double)(clock_now_ns() - atomic_load(&waited_since_ns)) * 1e-9;
+    return wait->pid > 0;
+}
+
 static int lock_wait(int fd, int operation, const char *device, const _Atomic int *cancelled,
                      struct err *err)
 {
     int64_t pause_ns = BACKOFF_MIN_NS;
-    while (flock(fd, operation | LOCK_NB) < 0) {
+    int64_t since_ns = clock_now_ns(), next_ns = since_ns + LOOK_FIRST_NS;
+    int result = 0;
+    while (result == 0 && flock(fd, operation | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return err_sys(err, errno, "cannot lock device %s", device);
-        if (cancelled && atomic_load(cancelled))
-            return err_set(err, ERR_CANCELLED, "cancelled while waiting for device %s", device);
+            result = err_sys(err, errno, "cannot lock device %s", device);
+        else if (cancelled && atomic_load(cancelled))
+            result = err_set(err, ERR_CANCELLED, "cancelled while waiting for device %s", device);
+        look_at_holder(fd, since_ns, &next_ns);
         back_off(&pause_ns);
     }
-    return 0;
+    if (clock_now_ns() >= since_ns + LOOK_FIRST_NS)
+        atomic_store(&waited_pid, 0);
+    return result;
 }
 
 /* A child of ours between fork and exec may hold copies of a descriptor: closing ours alone would

@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum device_lock_mode { DEVICE_SHARED, DEVICE_EXCLUSIVE };
 
@@ -37,6 +38,13 @@ struct device_lock {
 NODISCARD int device_lock_acquire(struct device_lock *lock, const char *directory,
                                   const char *device, enum device_lock_mode mode,
                                   const _Atomic int *cancelled, struct err *err);
+/* What one thread of this process has waited for, for a second or more. */
+struct device_wait {
+    pid_t pid; /* of the process that has the device */
+    double seconds;
+};
+/* False: none waits for another process. Any thread. */
+bool device_lock_wait_now(struct device_wait *wait);
 /* Whether another user waits for the holder to leave. Never blocks. */
 bool device_lock_wanted(const struct device_lock *lock);
 /* Lets the others in and waits for the lock again, like device_lock_acquire, but for up to back_ms

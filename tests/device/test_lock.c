@@ -210,6 +210,45 @@ TEST(a_waiter_can_be_cancelled)
     device_lock_release(&inside);
 }
 
+static void *acquire_shared(void *unused)
+{
+    struct device_lock lock;
+    (void)unused;
+    assert_int_equal(acquire(&lock, DEVICE_SHARED, NULL), 0);
+    device_lock_release(&lock);
+    return NULL;
+}
+
+TEST(a_wait_names_the_process_that_has_the_lock)
+{
+    struct device_wait wait;
+    int ready[2], done[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready) | pipe(done), 0);
+    pid_t holder = fork();
+    if (holder == 0) {
+        struct device_lock lock;
+        acquire(&lock, DEVICE_EXCLUSIVE, NULL);
+        _exit(write(ready[1], "x", 1) != 1 || read(done[0], &byte, 1) != 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_false(device_lock_wait_now(&wait));
+    pthread_t thread;
+    pthread_create(&thread, NULL, acquire_shared, NULL);
+    while (!device_lock_wait_now(&wait))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(wait.pid, holder);
+    assert_true(wait.seconds >= 1);
+    assert_int_equal(write(done[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    assert_false(device_lock_wait_now(&wait));
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(done[i]);
+    }
+}
+
 TEST(planted_files_are_refused)
 {
     char *gate = support_text("%s/cpu.gate", directory);

@@ -1,7 +1,9 @@
 """`warpgym eval`: verdicts, exit statuses, batches, resuming, interruptions."""
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -458,3 +460,24 @@ def test_ordinary_user_gets_the_same_verdicts(warpgym):
         for key in ("problem", "candidate", "status", "compiled", "correct"):
             assert their[key] == our[key]
         assert their["environment"]["sandbox"] == our["environment"]["sandbox"]
+
+
+# --- waiting -------------------------------------------------------------------------------------
+
+
+def test_a_wait_for_the_device_names_who_has_it(warpgym, tmp_path):
+    warpgym.eval("--problem", "relu", fast("relu"), expect=PASSED)  # makes the lock's file
+    places = [Path(name) / "cpu.lock" for name in ("/run/lock/warpgym", "/tmp/warpgym-lock")]
+    lock = next((place for place in places if place.exists()), None)
+    if not lock:
+        pytest.skip("the lock of this machine's processor is somewhere else")
+    said = tmp_path / "stderr"
+    with lock.open() as held, said.open("wb") as errors:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        arguments = ["eval", "--no-timing", "--problem", "relu", fast("relu")]
+        process = warpgym.start(*arguments, stderr=errors)
+        wait_until(said.read_text, "a word on the wait", seconds=20)
+        fcntl.flock(held, fcntl.LOCK_UN)
+        warpgym.finish(process, expect=PASSED)
+    lines = said.read_text().splitlines()
+    assert re.fullmatch(rf"warpgym: waiting for the device: pid {os.getpid()}, \d+ s", lines[0])

@@ -166,3 +166,35 @@ def test_check_of_torch_problems(warpgym, tmp_path):
     weightless = write(tmp_path / "weightless.py", text)
     run = warpgym("problem", "check", "--json", sound, weightless, expect=SOME_FAILED)
     assert [json.loads(line)["gamed"] for line in run.out.splitlines()] == [False, True], run
+
+
+# --- a new one -----------------------------------------------------------------------------------
+
+
+def test_a_new_native_problem_is_sound_and_its_reference_passes(warpgym):
+    shown = warpgym.ok("problem", "new", "my_problem/")
+    assert "warpgym problem check ./my_problem\n" in shown.out
+    warpgym.ok("problem", "check", "./my_problem")
+    warpgym.eval("--problem", "./my_problem", "my_problem/reference.c", expect=PASSED)
+    again = warpgym("problem", "new", "my_problem", expect=USAGE)
+    assert "already" in again.complaint
+    warpgym.ok("problem", "new", "deeper/also")
+    warpgym.ok("problem", "show", "./deeper/also")
+
+
+def test_a_new_module_is_sound_and_its_reference_passes(warpgym):
+    warpgym.ok("problem", "new", "mine.py")
+    warpgym.ok("problem", "check", "./mine.py")
+    text = (warpgym.folder / "mine.py").read_text()
+    (warpgym.folder / "answer.py").write_text(text.replace("class Model(", "class ModelNew("))
+    warpgym.eval("--problem", "./mine.py", "answer.py", expect=PASSED)
+    (warpgym.folder / "mine.py").write_text("mine")
+    again = warpgym("problem", "new", "mine.py", expect=USAGE)
+    assert "already" in again.complaint
+    assert (warpgym.folder / "mine.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a b", "x: y", "ä", "."])
+def test_a_name_that_is_none_is_refused(warpgym, name):
+    run = warpgym("problem", "new", name, expect=USAGE)
+    assert "a problem's name has" in run.complaint

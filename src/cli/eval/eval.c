@@ -93,6 +93,7 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     if (count == 0)
         return 0;
     bool quiet = arguments->quiet || count == 1;
+    report->quiet = arguments->quiet;
     report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
     log_set_hooks(progress_hide, progress_show, report->progress);
     int result = cli_is_remote(&arguments->where, settings)

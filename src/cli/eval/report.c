@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "device/lock.h"
 #include "judge/profile_text.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #define LINE_BYTES ((size_t)1 << 20)
 #define FILE_BYTES ((size_t)4 << 30)
+#define WAIT_SAID_S 2
 
 /* A killed run may have left a partial line, which is not a verdict: cuts it off before
  * appending. */
@@ -189,9 +191,26 @@ void eval_report_verdict(void *context, const struct batch_task *task, const str
     progress_add(report->progress, passed);
 }
 
+/* After WAIT_SAID_S, and each time that the wait is twice as long. */
+static void say_wait(struct eval_report *report)
+{
+    struct device_wait wait;
+    bool waits = !report->quiet && device_lock_wait_now(&wait);
+    if (!waits || wait.seconds < report->said_s) /* no wait, or another one */
+        report->said_s = 0;
+    if (!waits || wait.seconds < fmax(WAIT_SAID_S, 2 * report->said_s))
+        return;
+    report->said_s = wait.seconds;
+    progress_hide(report->progress);
+    fprintf(stderr, "warpgym: waiting for the device: pid %d, %.0f s\n", (int)wait.pid,
+            wait.seconds);
+    progress_show(report->progress);
+}
+
 void eval_report_tick(void *context)
 {
     struct eval_report *report = context;
+    say_wait(report);
     progress_tick(report->progress);
 }
 

@@ -13,6 +13,8 @@ struct eval_report {
     const char *out_path;
     struct table *table;
     struct progress *progress;
+    bool quiet;                      /* says nothing of what it waits for */
+    double said_s;                   /* the wait that was said last; 0: none */
     uint64_t passed, failed, broken; /* broken: infrastructure_error */
     bool write_failed;
     struct buf profile; /* of the only candidate; empty: none, or several */

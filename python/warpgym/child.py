@@ -18,7 +18,7 @@ import traceback
 
 import torch
 
-from . import calls, cases, extension, gpu, promises, structure, triton_build, wire
+from . import calls, cases, extension, gpu, promises, rounding, structure, triton_build, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -96,6 +96,7 @@ class Child:
         self.file_name = "candidate.py"
         self.model = None
         self.wide_model = None
+        self.noise = None  # of each output: rounding.allowance
         self.inputs = []  # of each slot
         self.description = {}
         self.module = None
@@ -287,12 +288,15 @@ class Child:
         try:
             self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
             with torch.no_grad():
-                outputs = structure.flatten(self.wide_model(*self._widen(example)))
-                plain = structure.flatten(self.model(*example))
+                inputs = self._widen(example)
+                outputs = rounding.run(self.wide_model, structure.copied(inputs))
+                plain = rounding.run(self.model, example)
+                noise = rounding.allowance(self.wide_model, inputs, outputs, plain)
+            self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
         except Exception:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
             return False
-        return len(outputs) == len(plain) and all(
+        return len(outputs) == len(plain) < wire.OUTPUTS and all(
             wide.dtype == structure.wide(narrow).dtype
             for wide, narrow in zip(outputs, plain, strict=True)
         )
@@ -450,7 +454,7 @@ class Child:
 
     def _model_of(self, mode, noise):
         if mode == wire.DOUBLE:
-            return lambda *inputs: self.wide_model(*self._widen(inputs))
+            return lambda *inputs: [self.wide_model(*self._widen(inputs)), self.noise]
         if mode == wire.WITHOUT:
             model = copy.deepcopy(self.model)
             self._parameters(model)[noise].zero_()

@@ -61,6 +61,7 @@ static bool output_passes(const struct probe *probe, uint32_t output, const void
         .count = probe->truth[output].count,
         .tolerance = tolerance_of(probe, output),
         .slack = probe->session->trials.answer.own_error[output],
+        .noise = probe->session->trials.answer.noise[output],
     };
     struct difference difference;
     bool good = compare_tensor(&spec, probe->truth[output].data, data, &difference);
@@ -441,6 +442,10 @@ static int learn_truth(struct probe *probe, double *own_error)
     *own_error = NAN;
     if (trial_reference(&probe->trials, &probe->trial, &time) < 0)
         return -1;
+    struct err err;
+    memset(session->trials.answer.noise, 0, sizeof session->trials.answer.noise);
+    if (trial_take_noise(&probe->trials, &probe->trial, &err) < 0)
+        return fault_set(probe->trials.fault, FAULT_REFERENCE, &err);
     probe->reference_ms = time.own_ms;
     probe->outputs = session->trials.answer.count;
     for (uint32_t i = 0; i < probe->outputs; i++) {

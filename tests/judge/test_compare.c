@@ -51,56 +51,75 @@ static const struct {
     uint64_t mismatches, first;
     bool nan_mismatch;
 } rows[] = {
-    {"equal", {DTYPE_F32, DTYPE_F32, 4, WITHIN(0), 0}, {1, 2, 3, 4}, {1, 2, 3, 4}, 0, 0, false},
-    {"zeros", {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0}, {1, 2, 3, 4}, {0}, 4, 0, false},
-    {"one off", .spec = {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0}, .expected = {1, 2, 3, 4},
+    {"equal", {DTYPE_F32, DTYPE_F32, 4, WITHIN(0), 0, 0}, {1, 2, 3, 4}, {1, 2, 3, 4}, 0, 0, false},
+    {"zeros", {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0, 0}, {1, 2, 3, 4}, {0}, 4, 0, false},
+    {"one off", .spec = {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0, 0}, .expected = {1, 2, 3, 4},
      .got = {1, 2, 3.1, 4}, 1, 2, false},
-    {"near zero, by rms", .spec = {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0},
+    {"near zero, by rms", .spec = {DTYPE_F32, DTYPE_F32, 4, WITHIN(1e-5), 0, 0},
      .expected = {1e-9, 1, 1, 1}, .got = {-5e-6, 1, 1, 1}, 0, 0, false},
-    {"near zero, by itself", .spec = {DTYPE_F32, DTYPE_F32, 4, .tolerance = {.relative = 1e-5}, 0},
+    {"near zero, by itself",
+     .spec = {DTYPE_F32, DTYPE_F32, 4, .tolerance = {.relative = 1e-5}, 0, 0},
      .expected = {1e-9, 1, 1, 1}, .got = {-5e-6, 1, 1, 1}, 1, 0, false},
-    {"absolute", .spec = {DTYPE_F64, DTYPE_F64, 4, .tolerance = {.absolute = 0.5}, 0},
+    {"absolute", .spec = {DTYPE_F64, DTYPE_F64, 4, .tolerance = {.absolute = 0.5}, 0, 0},
      .expected = {0, 0, 8, 9}, .got = {0.5, -0.5, 8.5, 9.6}, 1, 3, false},
-    {"slack", {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-3), 1e-2}, {1, 1}, {1.0105, 1.012}, 1, 1, false},
-    {"all expected zero", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-3), 0}, .expected = {0, 0},
+    {"slack",
+     {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-3), 1e-2, 0},
+     {1, 1},
+     {1.0105, 1.012},
+     1,
+     1,
+     false},
+    {"all expected zero", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-3), 0, 0}, .expected = {0, 0},
      .got = {0, 1e-30}, 1, 1, false},
-    {"minus zero", {DTYPE_F32, DTYPE_F32, 2, EXACT, 0}, {0, -0.0}, {-0.0, 0}, 0, 0, false},
-    {"NaN in its place", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0}, .expected = {NAN, 1},
-     .got = {-NAN, 1}, 0, 0, false},
-    {"NaN got", {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0}, {2, 1}, {2, NAN}, 1, 1, true},
-    {"NaN expected", {DTYPE_F16, DTYPE_F16, 2, WITHIN(1e-5), 0}, {NAN, 1}, {3, 1}, 1, 0, true},
-    {"all NaN got", {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e30), 0}, {2, 1}, {NAN, NAN}, 2, 0, true},
-    {"infinities", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0},
+    {"minus zero", {DTYPE_F32, DTYPE_F32, 2, EXACT, 0, 0}, {0, -0.0}, {-0.0, 0}, 0, 0, false},
+    {"NaN in its place", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0, 0},
+     .expected = {NAN, 1}, .got = {-NAN, 1}, 0, 0, false},
+    {"NaN got", {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0, 0}, {2, 1}, {2, NAN}, 1, 1, true},
+    {"NaN expected", {DTYPE_F16, DTYPE_F16, 2, WITHIN(1e-5), 0, 0}, {NAN, 1}, {3, 1}, 1, 0, true},
+    {"all NaN got", {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e30), 0, 0}, {2, 1}, {NAN, NAN}, 2, 0, true},
+    {"infinities", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0, 0},
      .expected = {INFINITY, -INFINITY}, .got = {INFINITY, -INFINITY}, 0, 0, false},
-    {"sign of infinity", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0},
+    {"sign of infinity", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0, 0},
      .expected = {INFINITY, 1}, .got = {-INFINITY, 1}, 1, 0, true},
-    {"finite for infinity", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1), 0},
+    {"finite for infinity", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1), 0, 0},
      .expected = {INFINITY, 1}, .got = {1e308, 1}, 1, 0, true},
-    {"infinity for finite", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1), 0}, .expected = {1e308, 1},
-     .got = {INFINITY, 1}, 1, 0, true},
-    {"huge error", {DTYPE_F64, DTYPE_F64, 1, WITHIN(1e-3), 0}, {-1.5e308}, {1.5e308}, 1, 0, false},
-    {"overflow, f32", .spec = {DTYPE_F32, DTYPE_F64, 2, WITHIN(1e-5), 0},
+    {"infinity for finite", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1), 0, 0},
+     .expected = {1e308, 1}, .got = {INFINITY, 1}, 1, 0, true},
+    {"huge error",
+     {DTYPE_F64, DTYPE_F64, 1, WITHIN(1e-3), 0, 0},
+     {-1.5e308},
+     {1.5e308},
+     1,
+     0,
+     false},
+    {"overflow, f32", .spec = {DTYPE_F32, DTYPE_F64, 2, WITHIN(1e-5), 0, 0},
      .expected = {1e39, -1e300}, .got = {INFINITY, -INFINITY}, 0, 0, false},
-    {"overflow, f16", .spec = {DTYPE_F16, DTYPE_F64, 4, WITHIN(1e-3), 0},
+    {"overflow, f16", .spec = {DTYPE_F16, DTYPE_F64, 4, WITHIN(1e-3), 0, 0},
      .expected = {65520, 65519, -7e4, 1}, .got = {INFINITY, 65504, -INFINITY, 1}, 0, 0, false},
-    {"overflow missed", .spec = {DTYPE_F16, DTYPE_F64, 2, WITHIN(1e-3), 0}, .expected = {7e4, 1},
+    {"overflow missed", .spec = {DTYPE_F16, DTYPE_F64, 2, WITHIN(1e-3), 0, 0}, .expected = {7e4, 1},
      .got = {-INFINITY, 1}, 1, 0, true},
-    {"no overflow", .spec = {DTYPE_F16, DTYPE_F64, 2, WITHIN(1e-3), 0}, .expected = {6e4, 1},
+    {"no overflow", .spec = {DTYPE_F16, DTYPE_F64, 2, WITHIN(1e-3), 0, 0}, .expected = {6e4, 1},
      .got = {INFINITY, 1}, 1, 0, true},
-    {"oracle", .spec = {DTYPE_F32, DTYPE_F64, 2, WITHIN(1e-7), 0}, .expected = {0.1, 1.0 / 3},
+    {"oracle", .spec = {DTYPE_F32, DTYPE_F64, 2, WITHIN(1e-7), 0, 0}, .expected = {0.1, 1.0 / 3},
      .got = {0.1, 1.0 / 3}, 0, 0, false},
-    {"bf16", {DTYPE_BF16, DTYPE_F64, 2, WITHIN(4e-3), 0}, {0.1, 3}, {0.1, 3}, 0, 0, false},
-    {"denormals", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0}, .expected = {1e-44, 1e-42},
+    {"bf16", {DTYPE_BF16, DTYPE_F64, 2, WITHIN(4e-3), 0, 0}, {0.1, 3}, {0.1, 3}, 0, 0, false},
+    {"denormals", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-5), 0, 0}, .expected = {1e-44, 1e-42},
      .got = {1e-44, 0}, 1, 1, false},
-    {"tiny doubles", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-5), 0},
+    {"tiny doubles", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-5), 0, 0},
      .expected = {1e-300, 1e-300}, .got = {1e-300, 1.1e-300}, 1, 1, false},
-    {"big doubles", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-5), 0}, .expected = {1e300, 1e300},
-     .got = {1e300, 1.1e300}, 1, 1, false},
-    {"integers", {DTYPE_I32, DTYPE_I32, 4, EXACT, 0}, {1, -2, 3, 4}, {1, -2, 4, 3}, 2, 2, false},
-    {"bool", {DTYPE_BOOL, DTYPE_BOOL, 3, EXACT, 0}, {1, 0, 1}, {1, 1, 1}, 1, 1, false},
-    {"integers with tolerance", .spec = {DTYPE_U8, DTYPE_U8, 2, .tolerance = {.absolute = 1}, 0},
+    {"big doubles", .spec = {DTYPE_F64, DTYPE_F64, 2, WITHIN(1e-5), 0, 0},
+     .expected = {1e300, 1e300}, .got = {1e300, 1.1e300}, 1, 1, false},
+    {"noise", .spec = {DTYPE_F32, DTYPE_F32, 3, WITHIN(1e-5), 0, 2e-8}, .expected = {0, 1e-9, 1e-6},
+     .got = {1e-8, -1e-8, 1.03e-6}, 1, 2, false},
+    {"noise beside a larger bound", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-3), 0, 9e-4},
+     .expected = {1, 1}, .got = {1.0009, 1.0019}, 1, 1, false},
+    {"all expected zero, noise", .spec = {DTYPE_F32, DTYPE_F32, 2, WITHIN(1e-3), 0, 1e-30},
+     .expected = {0, 0}, .got = {0, 0.9e-30}, 0, 0, false},
+    {"integers", {DTYPE_I32, DTYPE_I32, 4, EXACT, 0, 0}, {1, -2, 3, 4}, {1, -2, 4, 3}, 2, 2, false},
+    {"bool", {DTYPE_BOOL, DTYPE_BOOL, 3, EXACT, 0, 0}, {1, 0, 1}, {1, 1, 1}, 1, 1, false},
+    {"integers with tolerance", .spec = {DTYPE_U8, DTYPE_U8, 2, .tolerance = {.absolute = 1}, 0, 0},
      .expected = {9, 9}, .got = {10, 11}, 1, 1, false},
-    {"integer oracle", {DTYPE_I8, DTYPE_F64, 2, EXACT, 0}, {-8, 9}, {-8, 9}, 0, 0, false},
+    {"integer oracle", {DTYPE_I8, DTYPE_F64, 2, EXACT, 0, 0}, {-8, 9}, {-8, 9}, 0, 0, false},
 };
 
 TEST(table)
@@ -126,7 +145,7 @@ TEST(table)
 TEST(values)
 {
     const float expected[] = {3, -4, 0}, got[] = {3, -4.5, 0.25};
-    const struct comparison spec = {DTYPE_F32, DTYPE_F32, 3, WITHIN(1e-6), 0};
+    const struct comparison spec = {DTYPE_F32, DTYPE_F32, 3, WITHIN(1e-6), 0, 0};
     struct difference difference;
     assert_false(both(&spec, expected, got, &difference));
     assert_true(same(difference.scale, sqrt(25.0 / 3), 1e-14));
@@ -136,18 +155,18 @@ TEST(values)
     assert_true(difference.expected == -4 && difference.got == -4.5);
 
     const float zero[] = {0}, one[] = {1};
-    const struct comparison loose = {DTYPE_F32, DTYPE_F32, 1, .tolerance = {.absolute = 2}, 0};
+    const struct comparison loose = {DTYPE_F32, DTYPE_F32, 1, .tolerance = {.absolute = 2}, 0, 0};
     assert_true(both(&loose, zero, one, &difference));
     assert_true(isinf(difference.max_relative));
 }
 
 TEST(empty_and_unknown)
 {
-    struct comparison spec = {DTYPE_F32, DTYPE_F32, 0, WITHIN(1e-6), 0};
+    struct comparison spec = {DTYPE_F32, DTYPE_F32, 0, WITHIN(1e-6), 0, 0};
     struct difference difference;
     assert_true(both(&spec, NULL, NULL, &difference));
     assert_true(difference.scale == 0 && difference.max_relative == 0);
-    spec = (struct comparison){DTYPE_COUNT, DTYPE_F32, 7, WITHIN(1), 0};
+    spec = (struct comparison){DTYPE_COUNT, DTYPE_F32, 7, WITHIN(1), 0, 0};
     assert_false(both(&spec, "", "", &difference));
     assert_int_equal(difference.mismatches, 7);
 }
@@ -156,7 +175,7 @@ TEST(wide_integers_are_compared_as_integers)
 {
     const int64_t expected[] = {INT64_MAX, ((int64_t)1 << 53) + 1, -5};
     const int64_t got[] = {INT64_MAX - 1, (int64_t)1 << 53, -5};
-    struct comparison spec = {DTYPE_I64, DTYPE_I64, 3, EXACT, 0};
+    struct comparison spec = {DTYPE_I64, DTYPE_I64, 3, EXACT, 0, 0};
     struct difference difference;
     assert_false(both(&spec, expected, got, &difference));
     assert_int_equal(difference.mismatches, 2);
@@ -172,7 +191,7 @@ TEST(unaligned_to_a_register)
         expected[i] = got[i] = (float)i;
     for (size_t offset = 0; offset < 9; offset++)
         for (uint64_t count = 0; count < 20; count++) {
-            struct comparison spec = {DTYPE_F32, DTYPE_F32, count, WITHIN(1e-6), 0};
+            struct comparison spec = {DTYPE_F32, DTYPE_F32, count, WITHIN(1e-6), 0, 0};
             struct difference difference;
             got[offset + count] += 100; /* just behind the end: must not count */
             assert_true(both(&spec, expected + offset, got + offset, &difference));
@@ -209,6 +228,7 @@ static void random_case(uint64_t seed, double *expected_value, double *got_value
     spec.tolerance.relative = random_next(&state) % 2 ? 1e-3 : 1e-6;
     spec.tolerance.absolute = random_next(&state) % 2 ? 0 : 1e-5;
     spec.slack = random_next(&state) % 2 ? 0 : 1e-4;
+    spec.noise = random_next(&state) % 2 ? 0 : 3e-5;
     bool special = random_next(&state) % 2;
     double error = errors[random_next(&state) % 4];
     for (uint64_t i = 0; i < spec.count; i++) {
@@ -244,7 +264,7 @@ TEST(all_halves)
             if (isnan(wide[i]))
                 wide[i] = halves[i] = 0;
         }
-        struct comparison spec = {types[t], DTYPE_F64, 65536, .tolerance = {0}, 0};
+        struct comparison spec = {types[t], DTYPE_F64, 65536, .tolerance = {0}, 0, 0};
         struct difference difference;
         assert_true(both(&spec, wide, halves, &difference));
         assert_true(difference.max_absolute == 0);

@@ -106,6 +106,7 @@ static struct gpu_comparison rule_of(const struct comparison *spec)
                                    .scale_rms = spec->tolerance.scale == SCALE_RMS,
                                    .relative = spec->tolerance.relative + spec->slack,
                                    .absolute = spec->tolerance.absolute,
+                                   .noise = spec->noise,
                                    .overflow = compare_overflow(spec)};
 }
 

@@ -98,7 +98,7 @@ extern "C" __global__ void fill(fill_plan plan, keys slots, u64 count, char *fir
 struct comparison {
     u64 count;
     u32 dtype, expected_dtype, exact, scale_rms;
-    double relative, absolute, overflow;
+    double relative, absolute, noise, overflow;
 };
 
 enum { TINY, PLAIN, HUGE_ONES, SUMS };
@@ -232,6 +232,11 @@ extern "C" __global__ void magnitude(comparison rule, const void *expected, find
     give_sizes(seen, found);
 }
 
+__device__ static double allowed_at(const comparison &rule, double scale)
+{
+    return fmax(rule.relative * scale + rule.absolute, rule.noise);
+}
+
 __device__ static bool agrees(const comparison &rule, double floor, double expected, double got)
 {
     if (isnan(expected) || isnan(got))
@@ -239,7 +244,7 @@ __device__ static bool agrees(const comparison &rule, double floor, double expec
     if (isinf(expected) || rule.exact)
         return expected == got;
     double scale = fmax(fabs(expected), floor);
-    double allowed = rule.relative * scale + rule.absolute;
+    double allowed = allowed_at(rule, scale);
     if (isinf(got))
         return isfinite(rule.overflow) && fabs(expected) + allowed >= rule.overflow &&
                signbit(expected) == signbit(got);
@@ -329,7 +334,7 @@ template <int KIND> __device__ static double number(u32 dtype, const void *from,
 // Comparing with a NaN is false, so what it is part of is doubted; infinities are, too.
 __device__ static bool within(const comparison &rule, double scale, double want, double have)
 {
-    return fabs(have - want) <= rule.relative * scale + rule.absolute && fabs(want) < 1e308 &&
+    return fabs(have - want) <= allowed_at(rule, scale) && fabs(want) < 1e308 &&
            fabs(have) < 1e308 && !rule.exact;
 }
 

@@ -27,7 +27,7 @@ struct gpu_work {
 struct gpu_comparison {
     uint64_t count;
     uint32_t dtype, expected_dtype, exact, scale_rms;
-    double relative, absolute, overflow;
+    double relative, absolute, noise, overflow;
 };
 
 /* struct difference as the kernels leave it; zero before the first use. */

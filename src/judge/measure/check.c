@@ -4,6 +4,8 @@
 #include "judge/measure/trial_inputs.h"
 #include "judge/request/judge_settings.h"
 
+#include <string.h>
+
 #define DRAWN_SIZES 2
 #define TUNING_CALLS 6 /* that the first call of a kernel which tunes itself may take */
 
@@ -79,6 +81,7 @@ static int check_torch(struct trials *trials)
 
 int check_stage(struct trials *trials)
 {
+    memset(trials->state->answer.noise, 0, sizeof trials->state->answer.noise);
     trial_begin(trials);
     int result = trials->job->problem->format == PROBLEM_NATIVE ? check_native(trials)
                  : trials->job->problem->cases_from             ? check_simple(trials)

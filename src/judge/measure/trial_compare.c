@@ -3,11 +3,16 @@
 #include "judge/measure/trial_gpu.h"
 #include "judge/process/child.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CACHE_LINE_BYTES 64
+/* A PyTorch reference's own error counts up to this part of an output: what is larger is left of
+ * terms that cancelled, and counts as noise. */
+#define MOST_OWN_ERROR 0x1p-4
+#define OWN_ERRORS 4 /* the reference's largest: an honest candidate's are no larger */
 
 /* The argument behind an output of a native problem, counted from 0; NULL: torch has none. */
 static const struct argument *output_argument(const struct problem *problem, uint32_t output)
@@ -24,6 +29,13 @@ static const struct argument *output_argument(const struct problem *problem, uin
 static double least_relative(uint32_t dtype)
 {
     return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : 0;
+}
+
+/* Processors flush smaller results to zero, if they are told to. Those of half precision they keep:
+ * all of an honest output may be as small. */
+static double least_noise(uint32_t dtype)
+{
+    return dtype == DTYPE_F16 ? 0x1p-24 : dtype == DTYPE_F64 ? DBL_MIN : (double)FLT_MIN;
 }
 
 struct tolerance trial_tolerance(const struct trials *trials, uint32_t output, uint32_t dtype)
@@ -46,12 +58,69 @@ struct comparison trial_comparison(const struct trials *trials, uint32_t output,
                                    uint32_t expected_dtype, uint64_t count)
 {
     /* Held against the reference itself, both are as far from the truth as it may be. */
-    int children = trials->state->answer.has_oracle ? 1 : 2;
+    const struct trial_answer *answer = &trials->state->answer;
+    double own_error = (answer->has_oracle ? 1 : 2) * answer->own_error[output];
+    if (trials->job->problem->format == PROBLEM_TORCH)
+        own_error = fmin(own_error, MOST_OWN_ERROR);
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
                                .tolerance = trial_tolerance(trials, output, dtype),
-                               .slack = children * trials->state->answer.own_error[output]};
+                               .slack = own_error,
+                               .noise = fmax(answer->noise[output], least_noise(dtype))};
+}
+
+/* What the reference says of its outputs: the noise of each, and the most that there can be. */
+static int read_noise(const struct trials *trials, double said[WIRE_OUTPUTS], struct err *err)
+{
+    const struct trial_answer *answer = &trials->state->answer;
+    const struct tensor *tensor = &answer->oracle[answer->count];
+    size_t bytes = (answer->count + 1) * sizeof *said;
+    if (answer->count == WIRE_OUTPUTS || tensor->dtype != DTYPE_F64 || tensor->bytes != bytes)
+        return err_set(err, ERR_PROTOCOL, "it did not say how its outputs are rounded");
+    if (tensor->data) {
+        memcpy(said, tensor->data, bytes);
+        return 0;
+    }
+    const struct cuda *cuda = &trials->gpu->cuda;
+    return cuda_check(cuda, cuda->copy_to_host(said, tensor->at, bytes),
+                      "cannot read how outputs are rounded", err);
+}
+
+/* The reference's largest error on the inputs at hand, where it does not count as a part of the
+ * output. */
+static int find_own_noise(struct trials *trials, uint32_t output, double *noise, struct err *err)
+{
+    const struct trial_answer *answer = &trials->state->answer;
+    const struct tensor *plain = &answer->reference[output];
+    const struct tensor *oracle = &answer->oracle[output];
+    struct comparison spec = {.dtype = plain->dtype,
+                              .expected_dtype = oracle->dtype,
+                              .count = plain->count};
+    struct difference difference;
+    bool is_part = answer->own_error[output] > 0 && answer->own_error[output] <= MOST_OWN_ERROR;
+    *noise = 0;
+    if (is_part || !dtype_facts(plain->dtype)->floating || oracle->count != plain->count)
+        return 0;
+    int result = trial_compare(trials, &spec, oracle, plain, &difference, err);
+    *noise = result < 0 ? 0 : OWN_ERRORS * difference.max_absolute;
+    return result;
+}
+
+int trial_take_noise(struct trials *trials, const struct trial *trial, struct err *err)
+{
+    struct trial_answer *answer = &trials->state->answer;
+    double said[WIRE_OUTPUTS] = {0};
+    bool torch = trials->job->problem->format == PROBLEM_TORCH;
+    if (!torch || !trial->oracle || !answer->has_oracle)
+        return 0;
+    int result = read_noise(trials, said, err);
+    for (uint32_t i = 0; result == 0 && i < answer->count; i++) {
+        double own;
+        result = find_own_noise(trials, i, &own, err);
+        answer->noise[i] = fmax(answer->noise[i], fmax(said[i], fmin(own, said[answer->count])));
+    }
+    return result;
 }
 
 int trial_compare(struct trials *trials, const struct comparison *spec,
@@ -379,12 +448,16 @@ static int judge_on_gpu(struct trials *trials)
 
 enum trial_result trial_judge(struct trials *trials, const struct trial *trial)
 {
+    struct err err;
+    if (trial_take_noise(trials, trial, &err) < 0) {
+        fault_set(trials->fault, FAULT_REFERENCE, &err);
+        return TRIAL_ENDED;
+    }
     int known = trial->on_gpu ? judge_on_gpu(trials) : 0;
     if (known < 0)
         return TRIAL_ENDED;
     if (trial->shifted) {
         bool finite;
-        struct err err;
         if (expected_is_finite(trials, &finite, &err) < 0)
             return judge_failed(trials, &err);
         if (!finite)

@@ -43,6 +43,7 @@ struct trial_answer {
     struct tensor reference[WIRE_OUTPUTS];
     struct tensor oracle[WIRE_OUTPUTS];
     double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
+    double noise[WIRE_OUTPUTS];     /* struct comparison; torch: rounding.py says it */
     char *kept[WIRE_OUTPUTS];       /* copies behind `oracle` (torch) */
     size_t kept_bytes[WIRE_OUTPUTS];
     struct gpu_memory kept_on_gpu[WIRE_OUTPUTS]; /* the same on a GPU */

@@ -12,7 +12,7 @@ struct rule {
     const struct comparison *spec;
     const char *expected, *got;
     size_t expected_bytes, got_bytes; /* of an element */
-    double relative, absolute;
+    double relative, absolute, noise;
     double rms;
     double floor; /* smallest scale: rms or 0 */
     double
@@ -83,7 +83,7 @@ static bool element_agrees(const struct rule *rule, double expected, double got)
     if (isinf(expected))
         return expected == got;
     double scale = larger_of(fabs(expected), rule->floor);
-    double allowed = rule->relative * scale + rule->absolute;
+    double allowed = larger_of(rule->relative * scale + rule->absolute, rule->noise);
     if (isinf(got))
         return isfinite(rule->overflow) && fabs(expected) + allowed >= rule->overflow &&
                signbit(expected) == signbit(got);
@@ -136,6 +136,7 @@ static bool rule_init(struct rule *rule, const struct comparison *spec, const vo
         .got_bytes = got_facts->bytes,
         .relative = spec->tolerance.relative + spec->slack,
         .absolute = spec->tolerance.absolute,
+        .noise = spec->noise,
         .overflow = compare_overflow(spec),
     };
     return true;

@@ -2,11 +2,13 @@
  *
  * One tensor against its expected values. An element agrees when
  *
- *     |got - expected| <= (relative + slack) * scale + absolute
+ *     |got - expected| <= max((relative + slack) * scale + absolute, noise)
  *
  * where scale is |expected| (SCALE_NONE) or max(|expected|, rms) (SCALE_RMS), and rms is the root
  * mean square of the finite expected elements. The rms keeps elements near zero from asking for
- * more than rounding can give, and keeps zeros, constants and copies from passing.
+ * more than rounding can give, and keeps zeros, constants and copies from passing. `noise` is what
+ * rounding alone may do to this output, where its terms cancel and nothing of their size is left
+ * (docs/design/tolerance.md).
  *
  * NaN agrees with NaN only, an infinity with the same infinity only. An oracle's value that the
  * tensor's own type cannot hold agrees with the infinity that it rounds to as well (overflow in the
@@ -29,6 +31,7 @@ struct comparison {
     uint64_t count;          /* elements; 0 agrees */
     struct tolerance tolerance;
     double slack; /* added to tolerance.relative; ignored when exact */
+    double noise; /* error that is allowed in any case; ignored when exact */
 };
 
 struct difference {

@@ -127,7 +127,7 @@ VARIANT_TARGET static bool VARIANT_NAME(prove_block)(const struct rule *rule,
                                                      size_t count, double record, double *largest)
 {
     vector most = {0};
-    vector floor = most + rule->floor, rms = most + rule->rms;
+    vector floor = most + rule->floor, rms = most + rule->rms, noise = most + rule->noise;
     mask proven = (mask){0} - 1;
     for (size_t i = 0; i < count; i += VARIANT_LANES) {
         vector want, have;
@@ -136,6 +136,7 @@ VARIANT_TARGET static bool VARIANT_NAME(prove_block)(const struct rule *rule,
         vector error = (vector)((mask)(have - want) & INT64_MAX);
         vector size = (vector)((mask)want & INT64_MAX);
         vector allowed = rule->relative * VARIANT_NAME(larger)(size, floor) + rule->absolute;
+        allowed = VARIANT_NAME(larger)(allowed, noise);
         /* An infinite error can meet an infinite allowance. */
         proven &= (error <= allowed) & (error <= DBL_MAX);
         proven &= error <= record * VARIANT_NAME(larger)(size, rms);

@@ -1,0 +1,123 @@
+"""What rounding alone may do to a reference's outputs.
+
+The reference runs at double precision, once plainly and DRAWS times with a random error of one
+rounding of its real type on all that enters each operation (Monte Carlo arithmetic: Parker, 1997).
+How far the outputs move is the size of error that float arithmetic gives them, whatever is left of
+the numbers that entered: where terms cancel, it does not become smaller with the result.
+
+ROUNDINGS and OWN say how much more than that an honest kernel may be off. docs/design/tolerance.md
+derives both.
+"""
+
+import contextlib
+import copy
+import math
+import time
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import structure
+
+DRAWS = 4
+DRAW_S = 1.0  # no further draw begins after that time
+ROUNDINGS = 32  # a thread's sum of a thousand terms is off by about twenty roundings of its terms
+OWN = 8  # of the reference's own errors: it has five of them somewhere among a million outputs
+OWN_MOST = 1 / 64  # of an output: beyond it, own errors are no roundings
+MOST = 1e-4  # of the largest numbers that entered an operation
+# x * (1 + erf(x)): within one operation x is added to its opposite. No sum is made: 4 roundings.
+CANCELLING = {"aten::gelu": 4 / ROUNDINGS}
+WIDE = (torch.float64, torch.complex128)
+
+
+class Rounded(TorchDispatchMode):
+    """Operations within it take inputs that are off by one rounding of `unit`."""
+
+    def __init__(self, unit, seed, device):
+        super().__init__()
+        self.unit = unit
+        self.generator = torch.Generator(device).manual_seed(seed)
+        self.entered = 0.0  # largest root mean square of what entered
+
+    def _error(self, tensor):
+        return torch.empty(tensor.shape, dtype=torch.float64, device=tensor.device).uniform_(
+            -self.unit, self.unit, generator=self.generator
+        )
+
+    def _moved(self, value):
+        if not isinstance(value, torch.Tensor) or value.dtype not in WIDE:
+            return value
+        if value.numel() == 0 or value.device != self.generator.device:
+            return value
+        self.entered = max(self.entered, _size(value))
+        return value + value * self._error(value)
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        schema = operation._schema
+        if any(returned.alias_info for returned in schema.returns):
+            return operation(*arguments, **(keywords or {}))
+        moved = [
+            value if declared.alias_info else self._moved(value)
+            for value, declared in zip(arguments, schema.arguments, strict=False)
+        ]
+        result = operation(*moved, **(keywords or {}))
+        if schema.name in CANCELLING:
+            result = result + moved[0] * self._error(result) * CANCELLING[schema.name]
+        return result
+
+
+def _size(tensor):
+    """Root mean square of the finite elements."""
+    norm = torch.linalg.vector_norm(tensor).item()
+    if not math.isfinite(norm):
+        tensor = tensor[tensor.isfinite()]
+        norm = torch.linalg.vector_norm(tensor).item()
+    return norm / math.sqrt(max(tensor.numel(), 1))
+
+
+def run(model, inputs):
+    """Outputs of a call in which layers draw the same as in every other."""
+    torch.manual_seed(0)
+    return structure.flatten(model(*inputs))
+
+
+def _is_real(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _spread(model, inputs, wide, unit):
+    """How far one rounding of everything moves each output, and the largest size that entered."""
+    squares = [0.0] * len(wide)
+    entered = 0.0
+    end = time.monotonic() + DRAW_S
+    draws = 0
+    while draws < DRAWS and (draws == 0 or time.monotonic() < end):
+        mine = copy.deepcopy(model), structure.copied(inputs)
+        with Rounded(unit, draws, wide[0].device) as mode:
+            moved = run(*mine)
+        for i, (one, other) in enumerate(zip(moved, wide, strict=True)):
+            squares[i] += _size(one - other) ** 2 if _is_real(other) else 0
+        entered = max(entered, mode.entered)
+        draws += 1
+    return [math.sqrt(square / draws) for square in squares], entered
+
+
+def allowance(model, inputs, wide, plain):
+    """The error of each output that rounding explains, 0 where it is not of real numbers. `model`
+    and `inputs` are those of double precision, `wide` and `plain` what run gave with and without
+    it. Behind them the largest that any can be."""
+    real = [_is_real(one) and _is_real(other) for one, other in zip(plain, wide, strict=True)]
+    unit = max(
+        (torch.finfo(one.dtype).eps / 2 for one, is_real in zip(plain, real, strict=True) if is_real),
+        default=0,
+    )
+    spread, entered = [0.0] * len(wide), 0.0
+    with contextlib.suppress(Exception):  # an operation that bears no such inputs, or no memory
+        if unit:
+            spread, entered = _spread(model, inputs, wide, unit)
+    most = max(MOST, 4 * unit) * entered
+    noise = []
+    for one, other, moved, is_real in zip(plain, wide, spread, real, strict=True):
+        own = min(OWN * _size(one - other), max(most, OWN_MOST * _size(other))) if is_real else 0.0
+        noise.append(max(own, min(ROUNDINGS * moved, most)))
+    return [*noise, most]

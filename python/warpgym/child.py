@@ -18,7 +18,18 @@ import traceback
 
 import torch
 
-from . import calls, cases, extension, gpu, promises, rounding, structure, triton_build, wire
+from . import (
+    calls,
+    cases,
+    choices,
+    extension,
+    gpu,
+    promises,
+    rounding,
+    structure,
+    triton_build,
+    wire,
+)
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -95,6 +106,7 @@ class Child:
         self.cases = 0  # of a simple problem, that a call takes; 0: all
         self.file_name = "candidate.py"
         self.model = None
+        self.eager = None  # the reference, not compiled
         self.wide_model = None
         self.noise = None  # of each output: rounding.allowance
         self.inputs = []  # of each slot
@@ -119,6 +131,14 @@ class Child:
             os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(queues)
             os.environ["CUDA_DEVICE_MAX_COPY_CONNECTIONS"] = "1"
             self.device = self.open_gpu(self.channel.socket.fileno())
+
+    def set_precision(self, code):
+        """As the judge has it: 0 for none, a type's place among all, or TF32 behind them."""
+        if code > len(structure.DTYPES):
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+            self.precision = torch.float32
+        else:
+            self.precision = structure.DTYPES[code - 1] if code else None
 
     def prepare_calls(self):
         if self.library:
@@ -228,6 +248,7 @@ class Child:
         weights = self._weights(init_tensors)
         self.description["parameters"] = len(self._parameters(self.model))
         oracle = self._make_oracle(example, tensors)
+        self.eager = self.model
         if self.compile_mode:
             self._compile(example)
         layout = wire.layout(
@@ -455,6 +476,8 @@ class Child:
     def _model_of(self, mode, noise):
         if mode == wire.DOUBLE:
             return lambda *inputs: [self.wide_model(*self._widen(inputs)), self.noise]
+        if mode == wire.CHOICES:
+            return lambda *inputs: choices.look(self.eager, inputs)
         if mode == wire.WITHOUT:
             model = copy.deepcopy(self.model)
             self._parameters(model)[noise].zero_()
@@ -643,7 +666,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                     child.layers = lock()
                     if unready:
                         raise unready
-                    child.precision = structure.DTYPES[precision - 1] if precision else None
+                    child.set_precision(precision)
                     child.compile_mode = mode.rstrip(b"\0").decode()
                     child.entry_point = name.rstrip(b"\0").decode()
                     child.warm(uuid, queues)

@@ -107,10 +107,7 @@ def allowance(model, inputs, wide, plain):
     and `inputs` are those of double precision, `wide` and `plain` what run gave with and without
     it. Behind them the largest that any can be."""
     real = [_is_real(one) and _is_real(other) for one, other in zip(plain, wide, strict=True)]
-    unit = max(
-        (torch.finfo(one.dtype).eps / 2 for one, is_real in zip(plain, real, strict=True) if is_real),
-        default=0,
-    )
+    unit = max((torch.finfo(one.dtype).eps / 2 for one in plain if _is_real(one)), default=0)
     spread, entered = [0.0] * len(wide), 0.0
     with contextlib.suppress(Exception):  # an operation that bears no such inputs, or no memory
         if unit:

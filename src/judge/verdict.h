@@ -64,6 +64,7 @@ struct mismatch {
     const char *output; /* name or number of the tensor */
     uint64_t index;
     double got, expected;
+    const char *looks; /* what the error of all of the output looks like: error_look.h; or NULL */
 };
 
 struct timed_case {

@@ -193,6 +193,8 @@ static const struct verdict_field mismatch_fields[] = {
     ROW("index", FIELD_LONG, 0, M(index), "of the element, counted over all dimensions"),
     ROW("got", FIELD_REAL, 0, M(got), "what the candidate wrote; null if it is not finite"),
     ROW("expected", FIELD_REAL, 0, M(expected), "what the reference wrote"),
+    ROW("looks_like", FIELD_TEXT, FIELD_NULLABLE, M(looks),
+        "what the error of the output looks like: where it is, or which arithmetic makes one"),
 };
 
 static void after_mismatch(void *base, const json_t *object)

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "problem/bound.h"
 #include "problem/expression.h"
 #include "problem/layout.h"
 
@@ -96,6 +97,9 @@ struct problem {
                     floating arguments are f32 or f16) */
     /* Default tolerance of torch problems stands here too (arguments is empty for those). */
     struct tolerance tolerance;
+    /* torch: what the module states of itself; strict and auto where it does not */
+    struct answer_bound bound;
+    enum torch_precision precision;
 };
 
 void problem_deinit(struct problem *problem);

@@ -80,11 +80,11 @@ static const char *first_line(struct arena *arena, const char *at)
     return arena_strndup(arena, at, utf8_cut(at, length, SUMMARY_MOST));
 }
 
-/* The word behind "Category:" where a line of the module's first comments or docstring begins so;
- * NULL: none does. */
-static const char *find_category(struct arena *arena, const char *text)
+/* What stands behind `key` where a line of the module's first comments or docstring begins so, up
+ * to a byte of `ends`; NULL: none does. */
+static const char *find_statement(struct arena *arena, const char *text, const char *key,
+                                  const char *ends)
 {
-    static const char key[] = "Category:";
     const char *docstring = skip_nothing(text);
     char quote[4] = {docstring[0], docstring[0], docstring[0], '\0'};
     bool quoted = docstring[0] == '"' || docstring[0] == '\'';
@@ -93,10 +93,10 @@ static const char *find_category(struct arena *arena, const char *text)
     const char *end = close ? close : docstring;
     for (const char *line = text; line < end; line += line[0] != '\0') {
         const char *at = line + strspn(line, " \t#");
-        if (strncmp(at, key, sizeof key - 1) == 0) {
-            at += sizeof key - 1;
+        if (strncmp(at, key, strlen(key)) == 0) {
+            at += strlen(key);
             at += strspn(at, " \t");
-            size_t length = strcspn(at, " \t\r\n"), left = at < end ? (size_t)(end - at) : 0;
+            size_t length = strcspn(at, ends), left = at < end ? (size_t)(end - at) : 0;
             return arena_strndup(arena, at, length < left ? length : left);
         }
         line += strcspn(line, "\n");
@@ -107,11 +107,24 @@ static const char *find_category(struct arena *arena, const char *text)
 static int parse_category(struct problem *problem, const char *path, const char *text,
                           struct err *err)
 {
-    const char *word = find_category(&problem->arena, text);
+    const char *word = find_statement(&problem->arena, text, "Category:", " \t\r\n");
     problem->category = word ? category_find(word) : "";
     return problem->category
                ? 0
                : err_set(err, ERR_INPUT, "%s: %s", path, category_complaint(&problem->arena, word));
+}
+
+/* "Tolerance: kernelbench", "Precision: bf16". */
+static int parse_terms(struct problem *problem, const char *path, const char *text, struct err *err)
+{
+    int precision = TORCH_AUTO_PRECISION;
+    const char *tolerance = find_statement(&problem->arena, text, "Tolerance:", "\r\n\"'");
+    const char *word = find_statement(&problem->arena, text, "Precision:", " \t\r\n\"'");
+    int result = tolerance ? bound_parse(tolerance, &problem->bound, err) : 0;
+    if (result == 0 && word)
+        result = word_find(WORDS_IN(TORCH_PRECISIONS), "precision", word, &precision, err);
+    problem->precision = (enum torch_precision)precision;
+    return result < 0 ? err_prefix(err, "%s", path) : 0;
 }
 
 /* The colon that ends "class Model(nn.Module):" */
@@ -153,7 +166,8 @@ int torch_parse(struct problem *problem, const char *path, const char *text, siz
         problem->summary = first_line(&problem->arena, skip_nothing(after_colon(model)));
     problem->format = PROBLEM_TORCH;
     problem->tolerance = (struct tolerance){.relative = TORCH_RELATIVE, .scale = SCALE_RMS};
-    return parse_category(problem, path, text, err);
+    int terms = parse_terms(problem, path, text, err);
+    return terms < 0 ? terms : parse_category(problem, path, text, err);
 }
 
 const char *torch_id(struct arena *arena, const char *path)

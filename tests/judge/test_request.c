@@ -37,7 +37,8 @@ TEST(taken)
         {"{" PROBLEM ", " CANDIDATE
          ", \"id\": \"a/b \\u00fc\", \"timing\": false, \"fresh\": true, "
          "\"timeout_ms\": 1, \"priority\": \"urgent\", \"notes\": {\"a\": 1}, \"settings\": "
-         "{\"check.trials\": 7, \"timing.budget_ms\": \"20ms\", \"timing.target\": 0.1}}",
+         "{\"check.tolerance\": {\"rtol\": 0.1}, \"check.trials\": 7, \"timing.budget_ms\": "
+         "\"20ms\", \"timing.target\": 0.1}}",
          "candidate.c", EVALUATION_KNOWN},
         {"{\"refused\": \"because\"}", NULL, EVALUATION_KNOWN},
     };
@@ -91,6 +92,12 @@ TEST(refused)
         {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"check.trials\": 0}}", "settings: "},
         {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"check.trials\": [1]}}",
          "must be a text, a number or a boolean"},
+        {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"check.tolerance\": {\"rtol\": -1}}}",
+         "is no tolerance; write strict, kernelbench"},
+        {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"check.tolerance\": {\"rtol\": 1, \"a "
+         "name that is longer than any text that a setting could have, and then some, so that it "
+         "is cut, and refused for that\": 1}}}",
+         "check.tolerance: empty"},
         {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"python.path\": \"/bin/sh\"}}",
          "settings: unknown key 'python.path'"},
         {"{" PROBLEM ", " CANDIDATE ", \"settings\": {\"gpu.nvrtc\": \"/tmp/x.so\"}}",
@@ -156,10 +163,12 @@ TEST(settings)
     json_t *object = support_json(
         "{" PROBLEM ", " CANDIDATE
         ", \"settings\": {\"check.trials\": 7, \"timing.max_samples\": 20, "
+        "\"check.tolerance\": {\"atol\": 0.5, \"rtol\": 0.25}, "
         "\"torch.compile\": \"default\"}}");
     assert_int_equal(evaluation_request_parse(object, &request, NULL), 0);
     assert_int_equal(evaluation_request_settings(&request, &base, &out, NULL), 0);
     assert_int_equal(check_settings(&out)->trials, 7);
+    assert_string_equal(check_settings(&out)->tolerance, "{\"atol\":0.5,\"rtol\":0.25}");
     assert_int_equal(timing_settings(&out)->max_samples, 20);
     assert_int_equal(torch_settings(&out)->compile, TORCH_COMPILE_DEFAULT);
     assert_int_equal(run_settings(&out)->timeout_ms, run_settings(&base)->timeout_ms);

@@ -72,8 +72,12 @@ static void fill_verdict(void)
     verdict.trials_passed = 4;
     verdict.max_absolute = 0.5;
     verdict.max_relative = 0.25;
-    verdict.mismatch =
-        (struct mismatch){.any = true, .output = "y", .index = 7, .got = 1, .expected = 2};
+    verdict.mismatch = (struct mismatch){.any = true,
+                                         .output = "y",
+                                         .index = 7,
+                                         .got = 1,
+                                         .expected = 2,
+                                         .looks = "the size of TF32"};
     verdict.case_count = 1;
     verdict.cases[0] =
         (struct timed_case){.sizes = "n=1",
@@ -147,7 +151,8 @@ TEST(numbers)
     } rows[] = {
         {"correctness",
          "{'trials': 5, 'passed': 4, 'max_absolute_error': 0.5, 'max_relative_error': 0.25, "
-         "'first_mismatch': {'output': 'y', 'index': 7, 'got': 1.0, 'expected': 2.0}}"},
+         "'first_mismatch': {'output': 'y', 'index': 7, 'got': 1.0, 'expected': 2.0, "
+         "'looks_like': 'the size of TF32'}}"},
         {"timing.candidate", "{'median': 2.0, 'quartiles': [1.0, 3.0], 'n': 9}"},
         {"timing.reference", "{'median': 4.0, 'quartiles': [3.0, 5.0], 'n': 9}"},
         {"timing.speedup", "2.0"},

@@ -55,7 +55,7 @@ def get_init_inputs():
     return []
 """
 ROWS, LONG, PAIR = "torch.randn(64, 1000)", "torch.randn(256, 1024)", "torch.randn(2, 96, 200)"
-RESIDUAL = "a := torch.randn(5000), b := torch.randn(5000), -a * b"
+RESIDUAL = "*(a := torch.randn(2, 5000)), -a[0] * a[1]"
 LARGE = "100 + torch.randn(64, 1000)"
 GROUPS = "F.group_norm(a.view(8, 16, 1, -1), 4).mean((1, 2, 3))"
 PROBABILITIES = "a.to(torch.float16).softmax(1)"
@@ -115,7 +115,6 @@ def verdicts(module_warpgym):
             MODULE.format(name=name, returned=returned)
             for name, returned in (("Model", reference), ("ModelNew", candidate))
         ]
-        made = made if ":=" not in made else f"*({made},)"
         problem = write(folder / f"{number}.py", texts[0] + INPUTS.format(made=made))
         answer = write(folder / f"{number}.candidate.py", texts[1])
         tasks.append({"problem": str(problem), "candidate": str(answer)})
@@ -129,6 +128,56 @@ def verdicts(module_warpgym):
 def test_row(verdicts, row):
     verdict = verdicts[row]
     assert verdict["status"] == ("passed" if TABLE[row][-1] else "wrong"), verdict["error"]
+
+
+GELU, PRODUCT = TABLE["tanh-GELU"], TABLE["TF32"]
+# what the module states, settings, row of the table, whether it passes
+TERMS = {
+    "kernelgym": ("", ["check.tolerance=kernelgym"], GELU, True),
+    "kernelbench": ("", ["check.tolerance=kernelbench"], GELU, False),
+    "given": ("", ["check.tolerance={rtol: 0, atol: 1e-3}"], GELU, True),
+    "given, too small": ("", ["check.tolerance={rtol: 1e-4, atol: 1e-4}"], GELU, False),
+    "stated": ("# Tolerance: kernelgym\n", [], GELU, True),
+    "stated in a docstring": (
+        '"""GELU.\n\nTolerance: {rtol: 1e-2, atol: 1e-2}\n"""\n', [], GELU, True,
+    ),
+    "a setting comes first": ("# Tolerance: kernelgym\n", ["check.tolerance=strict"], GELU, False),
+    "tf32": ("", ["torch.precision=tf32"], PRODUCT, True),
+    "stated tf32": ("# Precision: tf32\n", [], PRODUCT, True),
+    "tf32 is no bf16": ("", ["torch.precision=tf32"], TABLE["bf16"], False),
+    "kernelbench at bf16": (
+        "# Precision: bf16\n# Tolerance: kernelbench\n", [],
+        ("torch.rand(50, 1000)", "a.tanh()", "a.tanh() * 1.015", True), True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_terms(warpgym, tmp_path, terms):
+    stated, settings, (made, reference, candidate, _), passes = TERMS[terms]
+    problem = stated + MODULE.format(name="Model", returned=reference)
+    write(tmp_path / "problem.py", problem + INPUTS.format(made=made))
+    write(tmp_path / "candidate.py", MODULE.format(name="ModelNew", returned=candidate))
+    options = [word for setting in settings for word in ("-s", setting)]
+    run = warpgym.eval(
+        "--no-timing", "-p", tmp_path / "problem.py", tmp_path / "candidate.py", *options,
+        expect=0 if passes else SOME_FAILED,
+    )  # fmt: skip
+    assert run.verdicts[0]["status"] == ("passed" if passes else "wrong")
+
+
+LOOKS = {
+    "tanh-GELU": "of an approximation",
+    "TF32": "the size of TF32",
+    "bf16": "the size of bfloat16",
+}
+
+
+@pytest.mark.parametrize("row", LOOKS)
+def test_look(verdicts, row):
+    looks = verdicts[row]["correctness"]["first_mismatch"]["looks_like"]
+    assert looks.startswith(LOOKS[row])
+    assert looks in verdicts[row]["error"]["message"]
 
 
 def test_page_has_the_rows():

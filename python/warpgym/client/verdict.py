@@ -176,6 +176,7 @@ class VerdictMismatch(TypedDict):
     index: int
     got: float | None
     expected: float | None
+    looks_like: str | None
 
 
 class VerdictCorrectness(TypedDict):

@@ -209,6 +209,8 @@ static json_t *mismatch_json(const struct view *view)
     json_put(object, "got", json_text(words.got));
     json_put(object, "magnitude", json_text(words.expected));
     json_put(object, "error", isfinite(words.relative) ? json_text(words.error) : json_null());
+    json_put(object, "looks_like",
+             feedback_line_json(view->mismatch->looks, FEEDBACK_SENTENCE_BYTES));
     return object;
 }
 
@@ -224,6 +226,10 @@ static void put_mismatch(struct buf *out, const struct view *view)
         buf_printf(out, " is %s, and %s was expected", words.got, words.expected);
         if (isfinite(words.relative) && words.relative > 0)
             buf_printf(out, "; the largest error is %s of the output's scale", words.error);
+        if (mismatch->looks && *mismatch->looks) {
+            buf_puts(out, "; the error: ");
+            put_line(out, mismatch->looks, FEEDBACK_SENTENCE_BYTES);
+        }
     }
     if (trials > 0 && passed < trials)
         buf_printf(out, "; trials passed: %u of %u", passed, trials);

@@ -1,6 +1,8 @@
 #include "judge/measure/trial_compare.h"
 
+#include "judge/measure/trial_choice.h"
 #include "judge/measure/trial_gpu.h"
+#include "judge/numeric/error_look.h"
 #include "judge/process/child.h"
 
 #include <float.h>
@@ -24,15 +26,18 @@ static const struct argument *output_argument(const struct problem *problem, uin
     return NULL;
 }
 
+/* Products of numbers with 11 bits: 2^-12 of the scale on average, five times that somewhere. */
+#define TF32_RELATIVE 0x1p-9
 /* What two honest ways to round may differ by, where a result has 16 bits: two units in the last
  * place. The reference's own error says it too, but only of the numbers that it was measured on. */
-static double least_relative(uint32_t dtype)
+static double least_relative(const struct trials *trials, uint32_t dtype)
 {
-    return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : 0;
+    bool tf32 = evaluation_precision(trials->job) == TORCH_TF32 && dtype == DTYPE_F32;
+    return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : tf32 ? TF32_RELATIVE : 0;
 }
 
-/* Processors flush smaller results to zero, if they are told to. Those of half precision they keep:
- * all of an honest output may be as small. */
+/* Processors flush smaller results to zero in one of their modes. Those of half precision they do
+ * not: all of an honest output may be as small. */
 static double least_noise(uint32_t dtype)
 {
     return dtype == DTYPE_F16 ? 0x1p-24 : dtype == DTYPE_F64 ? DBL_MIN : (double)FLT_MIN;
@@ -50,7 +55,10 @@ struct tolerance trial_tolerance(const struct trials *trials, uint32_t output, u
         return cases->items[cases_find(cases, output, &ignored)].tolerance;
     struct tolerance tolerance = argument ? argument->tolerance : problem->tolerance;
     if (problem->format == PROBLEM_TORCH)
-        tolerance.relative = fmax(tolerance.relative, least_relative(dtype));
+        tolerance.relative = fmax(tolerance.relative, least_relative(trials, dtype));
+    struct answer_bound bound;
+    evaluation_bound(trials->job, &bound);
+    bound_apply(&bound, dtype, &tolerance);
     return tolerance;
 }
 
@@ -308,14 +316,47 @@ static void read_mismatch(const struct trials *trials, const struct tensor *expe
     }
 }
 
+/* The first elements of a tensor, in this process: `kept` is to be freed; NULL: nothing was
+ * copied. */
+static const void *bring_first(const struct trials *trials, const struct tensor *tensor,
+                               uint64_t count, void **kept)
+{
+    size_t bytes = count * dtype_facts(tensor->dtype)->bytes;
+    *kept = NULL;
+    if (tensor->data)
+        return tensor->data;
+    *kept = mem_alloc(bytes);
+    return trials->gpu->cuda.copy_to_host(*kept, tensor->at, bytes) == 0 ? *kept : NULL;
+}
+
+/* What the error looks like, for the candidate's author. */
+static const char *look_of(const struct trials *trials, const struct comparison *spec,
+                           const struct difference *difference, const struct tensor *expected,
+                           const struct tensor *got)
+{
+    char text[ERROR_LOOK_BYTES] = "";
+    void *kept[2];
+    struct comparison first = *spec;
+    uint64_t row = got->dimensions > 0 ? (uint64_t)got->shape[got->dimensions - 1] : 1;
+    if (first.count > ERROR_LOOK_ELEMENTS)
+        first.count = ERROR_LOOK_ELEMENTS;
+    const void *want = bring_first(trials, expected, first.count, &kept[0]);
+    const void *have = bring_first(trials, got, first.count, &kept[1]);
+    if (want && have)
+        error_look(&first, difference->scale, row, want, have, text);
+    mem_free(kept[0]);
+    mem_free(kept[1]);
+    return text[0] ? arena_strdup(&trials->verdict->arena, text) : NULL;
+}
+
 static enum trial_result judge_failed(struct trials *trials, const struct err *err)
 {
     fault_set(trials->fault, FAULT_JUDGE, err);
     return TRIAL_ENDED;
 }
 
-static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint32_t output,
-                                      const struct tensor *got)
+static enum trial_result judge_output(struct trials *trials, const struct trial *trial,
+                                      uint32_t slot, uint32_t output, const struct tensor *got)
 {
     struct verdict *verdict = trials->verdict;
     struct tensor expected = expected_tensor(trials, slot, output);
@@ -328,6 +369,12 @@ static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint
     read_through(got);
     if (trial_compare(trials, &spec, &expected, got, &difference, &err) < 0)
         return judge_failed(trials, &err);
+    bool agrees = false;
+    if (difference.mismatches > 0 &&
+        trial_choice_agrees(trials, trial, slot, output, &expected, got, &agrees, &err) < 0)
+        return judge_failed(trials, &err);
+    if (agrees) /* the difference of two places says nothing */
+        return TRIAL_GOOD;
     verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
     if (difference.mismatches == 0)
@@ -340,19 +387,24 @@ static enum trial_result judge_output(struct trials *trials, uint32_t slot, uint
     const char *expected_text = number_text(difference.expected, expected_space);
     output_name(trials, output, name, sizeof name);
     wrong_case(trials, output);
+    const char *looks = look_of(trials, &spec, &difference, &expected, got);
     verdict->mismatch = (struct mismatch){.any = true,
                                           .output = arena_strdup(&verdict->arena, name),
                                           .index = difference.first_index,
                                           .got = difference.got,
-                                          .expected = difference.expected};
+                                          .expected = difference.expected,
+                                          .looks = looks};
     snprintf(text, sizeof text,
-             "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s", name,
-             (unsigned long long)difference.mismatches, (unsigned long long)got->count,
-             (unsigned long long)difference.first_index, got_text, expected_text);
+             "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s"
+             "%s%s",
+             name, (unsigned long long)difference.mismatches, (unsigned long long)got->count,
+             (unsigned long long)difference.first_index, got_text, expected_text,
+             looks ? "; the error: " : "", looks ? looks : "");
     return fail_wrong(trials, text);
 }
 
-static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
+static enum trial_result judge_outputs(struct trials *trials, const struct trial *trial,
+                                       uint32_t slot)
 {
     struct trial_answer *answer = &trials->state->answer;
     struct err err;
@@ -372,7 +424,7 @@ static enum trial_result judge_outputs(struct trials *trials, uint32_t slot)
             fault_set(trials->fault, FAULT_CANDIDATE, &err);
             return TRIAL_ENDED;
         }
-        enum trial_result result = judge_output(trials, slot, i, &got);
+        enum trial_result result = judge_output(trials, trial, slot, i, &got);
         if (result != TRIAL_GOOD)
             return result;
     }
@@ -392,7 +444,7 @@ static enum trial_result judge_slot(struct trials *trials, const struct trial *t
         snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
         return wrong_with_code(trials, "H08", text);
     }
-    return judge_outputs(trials, slot);
+    return judge_outputs(trials, trial, slot);
 }
 
 /* Whether the candidate wrote there without being called. The reference's slot is as the judge left

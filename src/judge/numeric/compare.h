@@ -50,6 +50,10 @@ bool compare_tensor(const struct comparison *spec, const void *expected, const v
 bool compare_tensor_plainly(const struct comparison *spec, const void *expected, const void *got,
                             struct difference *difference);
 
+/* The rule for one element of a tensor whose root mean square is `rms`; of 64-bit integers the low
+ * bits do not count. */
+bool compare_values(const struct comparison *spec, double rms, double expected, double got);
+
 /* Magnitude from which an oracle's value is an infinity in the tensor's own type. */
 double compare_overflow(const struct comparison *spec);
 

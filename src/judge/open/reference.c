@@ -10,13 +10,16 @@ void reference_key(const struct problem *problem, const struct settings *setting
 {
     const struct torch_settings *torch = torch_settings(settings);
     memcpy(key, problem->hash, HASH_HEX_BYTES);
-    if (problem->format != PROBLEM_TORCH ||
-        (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER))
+    const char *tolerance = check_settings(settings)->tolerance;
+    bool plain = problem->format != PROBLEM_TORCH ||
+                 (torch->precision == TORCH_AUTO_PRECISION && torch->compile == TORCH_EAGER);
+    if (plain && tolerance[0] == '\0')
         return;
     struct hash *hash = hash_new();
     hash_update_string(hash, problem->hash);
     hash_update_string(hash, word_at(WORDS_IN(TORCH_PRECISIONS), torch->precision));
     hash_update_string(hash, word_at(WORDS_IN(TORCH_COMPILE_MODES), torch->compile));
+    hash_update_string(hash, tolerance);
     hash_finish(hash, key);
 }
 

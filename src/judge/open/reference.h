@@ -35,7 +35,8 @@ struct reference {
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})
 
-/* Identifies a reference: the problem, and the settings that change its answer. */
+/* Identifies a reference: the problem, and the settings that change its answer, or what is
+ * right beside it. */
 void reference_key(const struct problem *problem, const struct settings *settings,
                    char key[HASH_HEX_BYTES]);
 /* Ends its process and frees what it has; it is REFERENCE_NONE then. */

@@ -56,14 +56,15 @@ static int take_opened(struct reference *reference, const struct wire_opened *op
                        &reference->weights, err);
 }
 
-/* Setting torch.precision, as wire_open has it. */
-static uint32_t precision_of(const struct settings *settings)
+/* The setting torch.precision, or what the problem states, as wire_open has it. */
+static uint32_t precision_of(const struct evaluation_job *job)
 {
     static const uint32_t precisions[] = {[TORCH_AUTO_PRECISION] = 0,
                                           [TORCH_FP32] = DTYPE_F32 + 1,
+                                          [TORCH_TF32] = DTYPE_COUNT + 1,
                                           [TORCH_FP16] = DTYPE_F16 + 1,
                                           [TORCH_BF16] = DTYPE_BF16 + 1};
-    return precisions[torch_settings(settings)->precision];
+    return precisions[evaluation_precision(job)];
 }
 
 /* A candidate builds its layers in this machine's memory, as large as the reference's. */
@@ -96,7 +97,7 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
         .role = role,
         .weight_seed = opening->job->weight_seed,
         .threads = opening->threads,
-        .precision = precision_of(settings),
+        .precision = precision_of(opening->job),
         .simple = !simple            ? WIRE_NOT_SIMPLE
                   : problem->compare ? WIRE_COMPARED
                                      : WIRE_NOT_COMPARED,

@@ -80,6 +80,7 @@ enum wire_mode {
     WIRE_ABLATE,  /* torch: with the candidate's own kernels replaced by nothing */
     WIRE_TRACE,   /* on a GPU: recording what runs there, into the descriptor that comes along */
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
+    WIRE_CHOICES, /* torch reference: the values that outputs name places of (choices.py) */
 };
 
 /* The GPU that a child runs on; it sees no other. */

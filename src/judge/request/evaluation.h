@@ -43,3 +43,7 @@ struct evaluation_job {
     uint64_t weight_seed;  /* from which the weights of all references and candidates follow */
     struct layout largest; /* of all calls of the problem */
 };
+
+/* The settings, or what the problem states of itself where they say nothing. */
+enum torch_precision evaluation_precision(const struct evaluation_job *job);
+void evaluation_bound(const struct evaluation_job *job, struct answer_bound *bound);

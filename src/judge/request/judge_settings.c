@@ -54,10 +54,20 @@ static const struct setting_row run_rows[] = {
 };
 SETTING_SECTION(run, run_rows);
 
+static int check_tolerance(const char *text, struct err *err)
+{
+    struct answer_bound ignored;
+    return strcmp(text, "auto") == 0 ? 0 : bound_parse(text, &ignored, err);
+}
+
 #undef SECTION
 #define SECTION check
 static const struct setting_row check_rows[] = {
     SETTING_INT(trials, "3", 1, 1000, "Trials of a torch problem, each with fresh inputs"),
+    SETTING_TEXT(tolerance, "auto",
+                 "How far outputs may be from the reference's: strict, kernelbench, kernelgym or "
+                 "{rtol: 1e-3, atol: 1e-4} (docs/design/tolerance.md); auto: as the problem states",
+                 .absent = "auto", .check = check_tolerance),
 };
 SETTING_SECTION(check, check_rows);
 
@@ -167,7 +177,8 @@ static const struct setting_row torch_rows[] = {
     SETTING_WORD(device, "auto", WORDS_IN(TORCH_DEVICES),
                  "Device of torch problems; auto: a GPU if there is one"),
     SETTING_WORD(precision, "auto", WORDS_IN(TORCH_PRECISIONS),
-                 "Type of a torch problem's floating inputs and weights; auto: the problem's own"),
+                 "Type of a torch problem's floating inputs and weights; tf32: float32, whose "
+                 "products may be TF32; auto: the problem's own"),
     SETTING_WORD(compile, "none", WORDS_IN(TORCH_COMPILE_MODES),
                  "Mode of torch.compile for references; none: eager"),
 };

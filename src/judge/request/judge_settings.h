@@ -3,6 +3,7 @@
 
 #include "base/settings.h"
 #include "base/word_table.h"
+#include "problem/bound.h"
 
 struct cache_settings {
     const char *directory;
@@ -26,6 +27,7 @@ SETTINGS_OF(run)
 
 struct check_settings {
     int64_t trials;
+    const char *tolerance; /* bound.h; "": the problem's */
 };
 SETTINGS_OF(check)
 
@@ -55,13 +57,6 @@ SETTINGS_OF(gpu)
 
 #define TORCH_DEVICES(X) X(TORCH_AUTO_DEVICE, "auto") X(TORCH_CPU, "cpu") X(TORCH_CUDA, "cuda")
 enum torch_device { WORD_SYMBOLS(TORCH_DEVICES) };
-
-#define TORCH_PRECISIONS(X)                                                                        \
-    X(TORCH_AUTO_PRECISION, "auto")                                                                \
-    X(TORCH_FP32, "fp32")                                                                          \
-    X(TORCH_FP16, "fp16")                                                                          \
-    X(TORCH_BF16, "bf16")
-enum torch_precision { WORD_SYMBOLS(TORCH_PRECISIONS) };
 
 /* PyTorch's modes, and none. */
 #define TORCH_COMPILE_MODES(X)                                                                     \

@@ -25,11 +25,14 @@ static const char *const priority_names[] = {
 
 /* Neither paths nor libraries nor what the machine can bear: those are its owner's. */
 static const char *const allowed_settings[] = {
-    "check.trials",        "audit.gameable",     "timing.target",
-    "timing.budget_ms",    "timing.gpu_target",  "timing.gpu_budget_ms",
-    "timing.min_samples",  "timing.max_samples", "torch.device",
-    "torch.precision",     "torch.compile",      "run.timeout_ms",
-    "run.load_timeout_ms", "compile.timeout_ms", "run.first_call_timeout_ms",
+    "check.trials",         "check.tolerance",
+    "audit.gameable",       "timing.target",
+    "timing.budget_ms",     "timing.gpu_target",
+    "timing.gpu_budget_ms", "timing.min_samples",
+    "timing.max_samples",   "torch.device",
+    "torch.precision",      "torch.compile",
+    "run.timeout_ms",       "run.load_timeout_ms",
+    "compile.timeout_ms",   "run.first_call_timeout_ms",
 };
 
 bool evaluation_is_identifier(const char *text)
@@ -227,7 +230,7 @@ static int read_candidate(const json_t *object, struct evaluation_request *reque
 static int assign_setting(struct settings *settings, const char *path, const json_t *value,
                           struct err *err)
 {
-    char text[64];
+    char text[128];
     const char *given = json_string_value(value);
     if (json_is_integer(value))
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
@@ -235,7 +238,10 @@ static int assign_setting(struct settings *settings, const char *path, const jso
         snprintf(text, sizeof text, "%.15g", json_real_value(value));
     else if (json_is_boolean(value))
         snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
-    else if (!given)
+    else if (json_is_object(value)) { /* a tolerance */
+        size_t bytes = json_dumpb(value, text, sizeof text - 1, JSON_COMPACT);
+        text[bytes < sizeof text ? bytes : 0] = '\0';
+    } else if (!given)
         return err_set(err, ERR_INPUT, "'%s' must be a text, a number or a boolean", path);
     return settings_set(settings, path, given ? given : text, ORIGIN_COMMAND_LINE, err);
 }

@@ -203,16 +203,17 @@ static int read_pair(const json_t *object, struct pair *pair, struct err *err)
     return result;
 }
 
-/* The candidate's path in its verdict: its name, with the ending of `file` if only that says what
- * language the text is. */
+/* The candidate's path in its verdict: its name, with the ending of `file` if the name has none of
+ * its own, and only that says what language the text is. */
 static char *name_candidate(const struct eval_tasks *tasks, const struct label *label,
                             const char *file, const char *text)
 {
     const char *ending = strrchr(file, '.');
     if (!label->name)
         return mem_strdup(file);
-    bool same = language_of(&tasks->languages, label->name, text) ==
-                language_of(&tasks->languages, file, text);
+    bool same = language_has_ending(&tasks->languages, label->name) ||
+                language_of(&tasks->languages, label->name, text) ==
+                    language_of(&tasks->languages, file, text);
     return mem_printf("%s%s", label->name, same || !ending ? "" : ending);
 }
 

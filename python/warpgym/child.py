@@ -310,10 +310,14 @@ class Child:
             self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
             with torch.no_grad():
                 inputs = self._widen(example)
+                start = time.monotonic()
                 outputs = rounding.run(self.wide_model, structure.copied(inputs))
                 plain = rounding.run(self.model, example)
-                noise = rounding.allowance(self.wide_model, inputs, outputs, plain)
+                took_s = time.monotonic() - start
+                noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
+            if not isinstance(self.device, gpu.Cpu):
+                torch.cuda.empty_cache()
         except Exception:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
             return False

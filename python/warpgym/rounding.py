@@ -21,6 +21,8 @@ from . import structure
 
 DRAWS = 4
 DRAW_S = 1.0  # no further draw begins after that time
+SLOW_S = 4.0  # references that took longer have their own error alone
+MANY = 1 << 16  # elements, whose own errors say enough unless they are large
 ROUNDINGS = 32  # a thread's sum of a thousand terms is off by about twenty roundings of its terms
 OWN = 8  # of the reference's own errors: it has five of them somewhere among a million outputs
 OWN_MOST = 1 / 64  # of an output: beyond it, own errors are no roundings
@@ -102,15 +104,22 @@ def _spread(model, inputs, wide, unit):
     return [math.sqrt(square / draws) for square in squares], entered
 
 
-def allowance(model, inputs, wide, plain):
+def _is_doubtful(wide, plain):
+    """Whether an output is so small, or so near to what rounding does, that one run says little."""
+    few = wide.numel() < MANY
+    return _is_real(wide) and (few or ROUNDINGS * _size(plain - wide) > MOST * _size(wide))
+
+
+def allowance(model, inputs, wide, plain, took_s):
     """The error of each output that rounding explains, 0 where it is not of real numbers. `model`
     and `inputs` are those of double precision, `wide` and `plain` what run gave with and without
-    it. Behind them the largest that any can be."""
+    it, in `took_s` seconds. Behind them the largest that any can be."""
     real = [_is_real(one) and _is_real(other) for one, other in zip(plain, wide, strict=True)]
     unit = max((torch.finfo(one.dtype).eps / 2 for one in plain if _is_real(one)), default=0)
     spread, entered = [0.0] * len(wide), 0.0
     with contextlib.suppress(Exception):  # an operation that bears no such inputs, or no memory
-        if unit:
+        doubtful = any(_is_doubtful(*pair) for pair in zip(wide, plain, strict=True))
+        if unit and doubtful and took_s < SLOW_S:
             spread, entered = _spread(model, inputs, wide, unit)
     most = max(MOST, 4 * unit) * entered
     noise = []

@@ -102,11 +102,12 @@ static const struct {
      "{" FAILED("wrong")
          TRIALS("4", "4",
                 ", \"max_relative_error\": 0.0002, \"first_mismatch\": {\"output\": "
-                "\"y\", \"index\": 0, \"got\": -1234567.8, \"expected\": -0.0}") "}",
+                "\"y\", \"index\": 0, \"got\": -1234567.8, \"expected\": -0.0, "
+                "\"looks_like\": \"the size of TF32\"}") "}",
      "{\"headline\": \"It runs, but its answer is not exact enough: element 0 of y is "
      "-1.23457e+06, and zero was expected; the largest error is about 1e-4 of the output's "
-     "scale; "
-     "all trials passed, a call that was timed did not.\"}"},
+     "scale; the error: the size of TF32; all trials passed, a call that was timed did not.\", "
+     "\"mismatch\": {\"looks_like\": \"the size of TF32\"}}"},
     {"wrong, NaN",
      "{" FAILED("wrong") TRIALS("1", "0",
                                 ", \"max_relative_error\": 0.1, \"first_mismatch\": {\"output\": "

@@ -4,7 +4,7 @@
  *   bound      strict | kernelbench | kernelgym | {rtol: 1e-3, atol: 1e-4}
  *   precision  fp32 | tf32 | fp16 | bf16
  *
- * `strict` is the problem's own tolerance. The others are those of torch.allclose, the two names
+ * `strict` is the problem's own tolerance. The others are those of allclose, the two names
  * with the values that these projects use. A module states them in its first comments or docstring
  * ("Tolerance: kernelbench"); the settings check.tolerance and torch.precision come before it.
  *

@@ -19,6 +19,7 @@ import traceback
 import torch
 
 from . import (
+    ablation,
     calls,
     cases,
     choices,
@@ -522,7 +523,7 @@ class Child:
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
         if mode == wire.ABLATE:
-            with ablated():
+            with ablation.ablated(not isinstance(self.device, gpu.Cpu)):
                 answer = run(model)
         elif mode == wire.TRACE:
             with self.device.traced(descriptors[0]):
@@ -595,35 +596,6 @@ class Child:
             )
         self.outputs = outputs  # alive until the next call: the judge reads them from outside
         return described
-
-
-def _copy(value):
-    return value.clone() if isinstance(value, torch.Tensor) else value
-
-
-class ablated:
-    """Triton kernels have no effect inside it: each works on copies of its arguments. They still
-    run, so that one which fails goes on failing, and a fallback behind it goes on being taken."""
-
-    def __enter__(self):
-        if os.environ.get("TRITON_INTERPRET") == "1":
-            from triton.runtime import interpreter
-
-            self.owner, self.name = interpreter.GridExecutor, "__call__"
-        else:
-            from triton.runtime import jit
-
-            self.owner, self.name = jit.JITFunction, "run"
-        kept = self.kept = getattr(self.owner, self.name)
-        wrapper = lambda kernel, *arguments, **keywords: kept(  # noqa: E731
-            kernel,
-            *[_copy(value) for value in arguments],
-            **{name: _copy(value) for name, value in keywords.items()},
-        )
-        setattr(self.owner, self.name, wrapper)
-
-    def __exit__(self, *_):
-        setattr(self.owner, self.name, self.kept)
 
 
 def serve(channel, layers, lock, open_gpu=None, library=None):

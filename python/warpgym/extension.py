@@ -71,7 +71,38 @@ def _flags(flags):
     return [str(flag) for flag in _texts(flags)]
 
 
+modules = []  # that a candidate had built
+operators = set()  # those that they registered: "namespace::name" or "namespace::name.overload"
+
+
+def callables():
+    """Functions and classes of extensions."""
+    for module in modules:
+        yield from [
+            value
+            for name, value in vars(module).items()
+            if callable(value) and not name.startswith("__")
+        ]
+
+
+def packets():
+    """Operators of extensions, as torch.ops has them, and their overloads."""
+    for name in {name.split(".")[0] for name in operators}:
+        namespace, own = name.split("::")
+        packet = getattr(getattr(torch.ops, namespace), own)
+        yield packet
+        yield from [getattr(packet, overload) for overload in packet.overloads()]
+
+
 def _import(name, descriptor, is_python_module):
+    known = set(torch._C._dispatch_get_all_op_names())
+    try:
+        return _load(name, descriptor, is_python_module)
+    finally:
+        operators.update(set(torch._C._dispatch_get_all_op_names()) - known)
+
+
+def _load(name, descriptor, is_python_module):
     path = os.path.join(os.getcwd(), name + ".so")
     with os.fdopen(descriptor, "rb") as built, open(path, "wb") as out:
         out.write(built.read())
@@ -82,6 +113,7 @@ def _import(name, descriptor, is_python_module):
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
+    modules.append(module)
     return module
 
 

@@ -5,6 +5,7 @@ Its device is the CPU, or one that only counts what is asked of it.
 
 import contextlib
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -15,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from warpgym import child, gpu, structure, wire  # noqa: E402
+from warpgym import ablation, child, extension, gpu, structure, wire  # noqa: E402
 
 SLOT_BYTES = 4096
 PROBLEM = """import torch
@@ -233,6 +234,50 @@ def test_values_are_handed_over_where_they_lie():
     assert torch.equal(found["weight"], made.model.weight)
     assert torch.equal(found["steps"], torch.arange(3))
     assert made.channel.said[0][1] == []
+
+
+# --- decoys --------------------------------------------------------------------------------------
+
+
+def doubled(x):
+    """As own code of an extension does it: no operator of PyTorch sees it."""
+    y = torch.empty_like(x)
+    values = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    values[:] = [2 * value for value in x.flatten().tolist()]
+    return y.view(x.shape)
+
+
+class Plan:
+    def run(self, x):
+        return doubled(x)
+
+    def __call__(self, x):
+        return doubled(x)
+
+
+def test_what_an_extension_defines_has_no_effect(monkeypatch):
+    """Functions, objects and operators; all is as before afterwards."""
+    library = torch.library.Library("warpgym_test", "DEF")
+    library.define("doubled(Tensor x) -> Tensor")
+    library.impl("doubled", doubled, "CPU")
+    made = types.ModuleType("made")
+    made.Plan, made.doubled = Plan, functools.partial(doubled)
+    monkeypatch.setattr(extension, "modules", [made])
+    monkeypatch.setattr(extension, "operators", {"warpgym_test::doubled"})
+    plan, x = Plan(), torch.tensor([1.0, -2.0])
+    calls = {
+        "function": lambda: made.doubled(x),
+        "method": lambda: plan.run(x),
+        "object": lambda: plan(x),
+        "operator": lambda: torch.ops.warpgym_test.doubled(x),
+        "overload": lambda: torch.ops.warpgym_test.doubled.default(x),
+    }
+    for on_gpu, wanted in ((False, [0, 0]), (True, [2, -4])):
+        with ablation.ablated(on_gpu):
+            found = {name: call().tolist() for name, call in calls.items()}
+        assert found == dict.fromkeys(calls, wanted)
+    assert {name: call().tolist() for name, call in calls.items()} == dict.fromkeys(calls, [2, -4])
+    assert x.tolist() == [1, -2]
 
 
 # --- slots ---------------------------------------------------------------------------------------

@@ -4,14 +4,14 @@
 #include "judge/measure/trial_inputs.h"
 #include "judge/request/judge_settings.h"
 
-int decoys_find(struct trials *trials)
+int decoys_call(struct trials *trials, bool *same)
 {
     const struct settings *settings = trials->job->settings;
-    struct verdict *verdict = trials->verdict;
     struct trial trial = {.layout = trials->reference->torch_layout,
                           .timeout_ms = run_settings(settings)->timeout_ms};
     struct child_time time;
     struct err err = {0};
+    *same = false;
     if (trials->job->problem->cases_from && trials->reference->cases.compared == 0)
         return 0; /* its right answer is unknown */
     if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0 ||
@@ -27,11 +27,18 @@ int decoys_find(struct trials *trials)
     verdict_init(&scratch);
     unseen.verdict = &scratch;
     unseen.fault = &ignored;
-    enum trial_result same = trial_judge(&unseen, &trial);
+    *same = trial_judge(&unseen, &trial) == TRIAL_GOOD;
     verdict_deinit(&scratch);
-    if (same != TRIAL_GOOD)
-        return 0;
-    verdict_violation(verdict, "H40",
+    return 0;
+}
+
+int decoys_find(struct trials *trials)
+{
+    bool same;
+    int result = decoys_call(trials, &same);
+    if (result < 0 || !same)
+        return result;
+    verdict_violation(trials->verdict, "H40",
                       "its answer is the same when its own kernels are replaced by nothing: they "
                       "do not compute it");
     return -1;

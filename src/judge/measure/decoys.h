@@ -1,9 +1,10 @@
-/* decoys: Triton kernels that do not make the answer (catalogue H40, H42, H45): they run, take
- * time, and the answer comes from somewhere else.
+/* decoys: kernels that do not make the answer (catalogue H40, H42, H45): they run, take time, and
+ * the answer comes from somewhere else.
  *
- * So they work on copies for one call on inputs that were just answered correctly. If the answer
- * stays right, the kernels do not make it. A machine without a GPU runs Triton in its interpreter,
- * so only the answer means something there, not the time.
+ * So they have no effect in one call on inputs that were just answered correctly
+ * (python/warpgym/ablation.py). If the answer stays right, the kernels do not make it. A machine
+ * without a GPU runs Triton in its interpreter, so only the answer means something there, not the
+ * time. On a GPU a launch trace shows what C++ and CUDA extensions do, and they are left alone.
  *
  * Threads: the session's.
  */
@@ -11,5 +12,7 @@
 
 #include "judge/measure/trial.h"
 
-/* One call with the kernels on copies. 0 or -1, as trial.h has it: a violation if it is right. */
+/* One such call. *same: its answer was right. 0 or -1, as trial.h has it. */
+int decoys_call(struct trials *trials, bool *same);
+/* Likewise, and then that is a violation. */
 int decoys_find(struct trials *trials);

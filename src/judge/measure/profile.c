@@ -232,9 +232,15 @@ static int profile_on_cpu(struct trials *trials)
     }
     if (trials->job->language->decoys)
         return decoys_find(trials);
+    bool library = true;
+    if (verdict->extensions > 0 && decoys_call(trials, &library) < 0)
+        return -1;
+    if (!library)
+        return 0;
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
-    verdict_warning(verdict, "H41",
-                    "it brings no kernel of its own: library operators do all of the work");
+    verdict_warning(verdict, "H41", "%s: library operators do all of the work",
+                    verdict->extensions > 0 ? "its answer is the same without its extensions"
+                                            : "it brings no kernel of its own");
     return 0;
 }
 

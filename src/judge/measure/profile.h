@@ -3,7 +3,7 @@
  * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of
  * the clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
  * native candidate's work is its own, by construction: nothing else can be reached; and a torch
- * candidate without Triton has none. Triton kernels may be decoys (decoys.h).
+ * candidate without Triton or an extension has none. These kernels may be decoys (decoys.h).
  *
  * Threads: the session's.
  */

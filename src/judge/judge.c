@@ -76,6 +76,8 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     int result;
     made->options = *options;
     made->awake = awake_begin();
+    if (gpu_settings(options->settings)->own_core)
+        gpu_cores_keep(&made->gpu_cores, gpu_cores_wanted());
     prepare_gpus(made);
     made->spawner = (struct spawner){.settings = options->settings,
                                      .cancelled = options->cancelled,

@@ -13,6 +13,7 @@
 #include "judge/build/scratch.h"
 #include "judge/judge.h"
 #include "judge/open/reference_cache.h"
+#include "judge/process/gpu_cores.h"
 #include "judge/request/language.h"
 
 #include <pthread.h>
@@ -26,7 +27,8 @@ struct judge {
     struct toolchain toolchain;
     struct languages languages; /* of the configuration */
     struct arena languages_arena;
-    int awake;              /* keeps processors from halting as long as there is a judge */
+    int awake; /* keeps processors from halting as long as there is a judge */
+    struct gpu_cores gpu_cores;
     uint64_t weight_secret; /* the weights of all problems follow from it */
     /* measured when first needed, under `lock` */
     pthread_mutex_t lock;

@@ -72,6 +72,7 @@ struct trials session_trials(struct session *session)
                            .gpu = session->lease.gpu,
                            .unit = session->lease.unit,
                            .lease = &session->lease,
+                           .cores = &session->judge->gpu_cores,
                            .tracing = &session->judge->tracing,
                            .reference = &session->reference,
                            .candidate = &session->candidate,

@@ -122,6 +122,27 @@ TEST(threads_are_spread_and_main_is_let_go)
 }
 
 /* As root; elsewhere a machine may permit it. Threads that are made meanwhile are plain ones. */
+TEST(main_stays_on_a_processor_of_its_own)
+{
+    pid_t workers[WORKERS];
+    pid_t pid = crowd(workers);
+    cpu_set_t all = allowed(0);
+    struct cpu_affinity affinity;
+    int own = nth(&all, CPU_COUNT(&all) - 1);
+    cpu_affinity_pin_to(&affinity, own);
+    cpu_set_t set = allowed(0);
+    assert_int_equal(only(&set), own);
+    cpu_affinity_place(&affinity, pid);
+    cpu_affinity_release_main(&affinity, pid);
+    set = allowed(pid);
+    assert_int_equal(only(&set), own);
+    cpu_affinity_unpin(&affinity);
+    set = allowed(0);
+    assert_same_set(&set, &all);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 TEST(judge_hurries_while_it_waits)
 {
     struct cpu_affinity affinity;

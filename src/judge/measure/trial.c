@@ -14,7 +14,11 @@
 
 void trial_begin(struct trials *trials)
 {
-    cpu_affinity_pin(&trials->state->affinity, trials->state->place);
+    int own = trials->unit ? gpu_cores_of(trials->cores, trials->unit->facts.ordinal) : -1;
+    if (own >= 0)
+        cpu_affinity_pin_to(&trials->state->affinity, own);
+    else
+        cpu_affinity_pin(&trials->state->affinity, trials->state->place);
     trials->reference->child.affinity = trials->candidate->affinity = &trials->state->affinity;
 }
 

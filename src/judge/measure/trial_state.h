@@ -11,6 +11,7 @@
 #include "judge/open/reference.h"
 #include "judge/process/child.h"
 #include "judge/process/fault.h"
+#include "judge/process/gpu_cores.h"
 #include "judge/request/evaluation.h"
 #include "judge/verdict.h"
 
@@ -73,6 +74,7 @@ struct trials {
     const struct gpu_context *gpu; /* that both children compute on; NULL: the CPU */
     const struct gpu_unit *unit;   /* the same with its readings and peaks */
     struct device_lease *lease;    /* the same, or the CPU, and how it is held */
+    const struct gpu_cores *cores; /* for calls that are timed on GPUs */
     const struct peaks *peaks;     /* of the CPU; NULL: not known */
     _Atomic int *tracing;          /* 1: launches can be traced here; -1: they cannot; 0: unknown */
     struct reference *reference;

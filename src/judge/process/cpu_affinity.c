@@ -21,16 +21,30 @@ static int next_processor(const struct cpu_affinity *affinity, int processor)
     return processor;
 }
 
+static void sit_down(struct cpu_affinity *affinity, int processor)
+{
+    affinity->processor = processor;
+    affinity->plain = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+    pin_thread(0, processor);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
 void cpu_affinity_pin(struct cpu_affinity *affinity, int place)
 {
-    affinity->processor = -1;
+    *affinity = (struct cpu_affinity){.processor = -1};
     if (sched_getaffinity(0, sizeof affinity->usable, &affinity->usable) < 0)
         return; /* more processors than a cpu_set_t holds: nothing is pinned */
+    int processor = -1;
     for (place %= CPU_COUNT(&affinity->usable); place >= 0; place--)
-        affinity->processor = next_processor(affinity, affinity->processor);
-    affinity->plain = (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
-    pin_thread(0, affinity->processor);
-    prctl(PR_SET_TIMERSLACK, 1UL);
+        processor = next_processor(affinity, processor);
+    sit_down(affinity, processor);
+}
+
+void cpu_affinity_pin_to(struct cpu_affinity *affinity, int processor)
+{
+    *affinity = (struct cpu_affinity){.processor = -1, .own = true};
+    if (sched_getaffinity(0, sizeof affinity->usable, &affinity->usable) == 0)
+        sit_down(affinity, processor);
 }
 
 void cpu_affinity_unpin(const struct cpu_affinity *affinity)
@@ -65,7 +79,7 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
 
 void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid)
 {
-    if (affinity->processor >= 0)
+    if (affinity->processor >= 0 && !affinity->own)
         sched_setaffinity(pid, sizeof affinity->usable, &affinity->usable);
 }
 

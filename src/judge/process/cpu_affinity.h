@@ -13,7 +13,8 @@
  *        └──────────────────────────── for every call ◄────────────────────────────┘
  *
  * From release_main to recall_main the main thread may run on any processor, and so may threads
- * that it starts. What a child does to its own affinity is not undone.
+ * that it starts; on a processor of its own it stays. What a child does to its own affinity is not
+ * undone.
  *
  * Of all this only release_main's one system call is on the clock; it is part of the dispatch
  * overhead that timing.c takes off. Ownership: the caller's storage. Threads: the judging one.
@@ -28,11 +29,14 @@ struct cpu_affinity {
     cpu_set_t usable; /* of the judging thread before it sat down */
     int processor;    /* of judge and main thread */
     bool plain;       /* the judging thread has no policy of its own */
+    bool own;         /* the processor is no one else's: main threads stay there */
 };
 
 /* The calling thread, which judges, sits down on the place-th processor that it may use (counted
  * from 0, around and around) and stays there until it leaves. Its sleeps end on time meanwhile. */
 void cpu_affinity_pin(struct cpu_affinity *affinity, int place);
+/* On a processor of its own (gpu_cores.h), which is none of those. */
+void cpu_affinity_pin_to(struct cpu_affinity *affinity, int processor);
 void cpu_affinity_unpin(const struct cpu_affinity *affinity);
 
 /* Places the threads of a frozen process: the main one here, the others elsewhere. */

@@ -161,6 +161,9 @@ static const struct setting_row gpu_rows[] = {
     SETTING_INT(queues, "4", 1, 32,
                 "Streams whose kernels run in parallel in a context "
                 "(CUDA_DEVICE_MAX_CONNECTIONS); each takes 5 ms to make"),
+    SETTING_BOOL(own_core, "true",
+                 "Whether one core for each GPU is kept for timed calls, and does no other work; "
+                 "only where there are four processors for each GPU"),
     SETTING_TEXT(nvml, "auto",
                  "NVIDIA's management library, for clocks and health; auto: libnvidia-ml.so.1",
                  .absent = "auto"),

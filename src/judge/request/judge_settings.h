@@ -51,6 +51,7 @@ SETTINGS_OF(timing)
 struct gpu_settings {
     const char *devices; /* "all", or a list */
     int64_t quarantine_ms, processes, slots, queues;
+    bool own_core;
     const char *driver, *nvml, *nvrtc; /* libraries; "": auto */
 };
 SETTINGS_OF(gpu)

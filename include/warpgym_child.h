@@ -24,7 +24,7 @@
 
 #include <stdint.h>
 
-#define WARPGYM_CHILD_VERSION 1
+#define WARPGYM_CHILD_VERSION 2
 #define WARPGYM_CHILD_CHANNEL 3 /* descriptor */
 #define WARPGYM_CHILD_ARGUMENTS 24
 #define WARPGYM_CHILD_NAME_BYTES 128
@@ -115,6 +115,7 @@ struct warpgym_child_call {
 struct warpgym_child_done {
     uint32_t type, reserved; /* 0 */
     uint64_t own_ns; /* what the call took by the program's clock, or 0; for information only */
+    uint64_t also_reserved; /* 0 */
 };
 
 /* After it the program may end. */

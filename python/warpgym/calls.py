@@ -9,11 +9,9 @@ from . import structure
 _Base = torch._C.TensorBase
 
 
-def _objects(kind):
+def _objects(kind, generators):
     """In the order of enum python_call_object."""
     here = _Base.is_cuda if kind == "cuda" else _Base.is_cpu
-    on_gpus = torch.cuda.default_generators if kind == "cuda" else ()
-    generators = (torch.default_generator, *on_gpus)
     return (
         None,
         torch.Tensor,
@@ -32,14 +30,18 @@ class Calls:
     """One for each process, made before the candidate's module is imported."""
 
     def __init__(self, library, channel, device):
-        native = ctypes.PyDLL(library._name, handle=library._handle)
+        native = self.native = ctypes.PyDLL(library._name, handle=library._handle)
         native.python_call_open.argtypes = [ctypes.c_int, ctypes.py_object]
         native.python_call.argtypes = [ctypes.py_object] * 4
         native.python_call.restype = ctypes.py_object
         self.steps = device.steps()
         self.run = native.python_call
-        if native.python_call_open(channel, _objects(device.kind)) != 0:
+        if native.python_call_open(channel, _objects(device.kind, device.generators())) != 0:
             raise RuntimeError("this Python lacks a function of its stable interface")
+
+    def run_ahead(self):
+        """The model never waits for the GPU: DONE says how long issuing the calls took."""
+        self.native.python_call_runs_ahead()
 
     def wait(self, model, inputs, plain):
         """Outputs of the call that the judge asked for; None: it wants something else."""

@@ -252,6 +252,8 @@ class Child:
         self.eager = self.model
         if self.compile_mode:
             self._compile(example)
+        if self.calls and self.device.runs_ahead(lambda: self.model(*example)):
+            self.calls.run_ahead()
         layout = wire.layout(
             [
                 (
@@ -468,11 +470,13 @@ class Child:
     def fill(self, shift, seed):
         for tensor, spare in self.spares:
             spare.copy_(tensor)
+        generators = self.device.generators()
         shifted = range(len(self.tensors)) if shift == wire.SHIFTED else ()
         if shift == wire.ONE_SHIFTED:
             shifted = (seed % len(self.tensors),)
         for slot, mine in enumerate(self.tensors):
-            torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
+            for generator in generators:  # torch.manual_seed takes longer than many a get_inputs
+                generator.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
             (self._draw_shifted if slot in shifted else self._draw_anew)(mine)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()
@@ -491,14 +495,16 @@ class Child:
 
     def _warm_up(self, count):
         """Weights, code and memory come into the caches as a loop of calls leaves them: what else
-        a candidate warms is no gain. Inputs are the last call's, at their addresses; the judge lays
-        out others over them. What a warm-up raises, the call raises, too."""
+        a candidate warms is no gain. Inputs are the last call's, at their addresses, where on a GPU
+        the judge has put them; it lays out others over them. What a warm-up raises, the call
+        raises, too."""
+        if not self.spares and isinstance(self.device, gpu.Cpu):
+            return
         with contextlib.suppress(Exception):
-            for _ in range(count if self.spares else 0):
+            for at in range(count):
                 for tensor, spare in self.spares:
                     tensor.copy_(spare)
-                for inputs in self.inputs:
-                    self.model(*inputs)
+                self.model(*self.inputs[at % len(self.inputs)])
 
     def wake(self, warm_ups):
         """All that a call needs beside its inputs and its seed; then the call, if it comes."""

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import time
 
 import torch
 
@@ -17,14 +18,17 @@ from . import structure
 
 TEXT_BYTES = 1024
 STRETCHES = 5
+AHEAD_NS = 4_000_000  # as timing.c's longest interval of a model's calls
+SLEEP_CYCLES = 40_000_000  # of the GPU: 20 ms
 LEAST_BYTES, MOST_BYTES = 1 << 20, 1 << 24  # written before a call: enough for all threads
 
 
-def _stretch(device):
+def _stretch(device, generators):
     """What a call needs of Python and PyTorch comes into the caches: a candidate has slept, where
     the reference has just made inputs, which was worth 50 µs on a GPU, and 100 on a CPU."""
     for seed in range(STRETCHES):
-        torch.manual_seed(seed)
+        for generator in generators:
+            generator.manual_seed(seed)
         some = torch.rand(32, 32, device=device)
         some.copy_(torch.softmax(torch.relu(some) + some, dim=1))
 
@@ -38,6 +42,9 @@ class Cpu:
 
     name = kind = "cpu"
 
+    def generators(self):
+        return (torch.default_generator,)
+
     def before_candidate(self):
         pass
 
@@ -47,9 +54,12 @@ class Cpu:
     def hold(self, tensor):
         return tensor.contiguous()
 
+    def runs_ahead(self, _call):
+        return False
+
     def stretch(self, output_bytes):
         """Threads have slept, too, and the memory that outputs will take is in no cache."""
-        _stretch(self.name)
+        _stretch(self.name, self.generators())
         torch.empty(min(max(output_bytes, LEAST_BYTES), MOST_BYTES), dtype=torch.uint8).fill_(0)
 
     def steps(self):
@@ -177,6 +187,9 @@ class Gpu:
             mark.record()
         self.synchronize()
 
+    def generators(self):
+        return (torch.default_generator, *torch.cuda.default_generators)
+
     def map(self, memory, offset, dtype, shape):
         count = 1
         for size in shape:
@@ -197,8 +210,21 @@ class Gpu:
         self.synchronize()
 
     def stretch(self, _output_bytes):
-        _stretch(self.name)
+        _stretch(self.name, self.generators())
         self.wake()
+
+    def runs_ahead(self, call):
+        """Whether calls return while the GPU has not begun with them: of an interval's length."""
+        call()
+        self.synchronize()
+        torch.cuda._sleep(SLEEP_CYCLES)
+        self.marks[0].record()
+        end_ns = time.monotonic_ns() + AHEAD_NS
+        while time.monotonic_ns() < end_ns:
+            call()
+        ahead = not self.marks[0].query()
+        self.synchronize()
+        return ahead
 
     def steps(self):
         """In the order of enum python_call_step; none runs code that a candidate can replace."""

@@ -34,7 +34,7 @@ LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
 PLACES = struct.Struct("<4Q")
-OWN_NS = struct.Struct("<Q")
+TIMES = struct.Struct("<QQ")  # of DONE: by the own clock, and of that until calls were issued
 
 
 class Channel:
@@ -90,4 +90,4 @@ def output(address, size, dtype, shape):
 
 def done(outputs, own_ns):
     """`outputs`: what output() says of each; `own_ns`: by the own clock."""
-    return HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns) + b"".join(outputs)
+    return HEAD.pack(DONE, len(outputs)) + TIMES.pack(own_ns, 0) + b"".join(outputs)

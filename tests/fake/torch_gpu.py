@@ -64,6 +64,13 @@ class Gpu:
     def stretch(self, _output_bytes):
         pass
 
+    def generators(self):
+        return (torch.default_generator,)
+
+    def runs_ahead(self, _call):
+        """A problem says so of its model."""
+        return getattr(torch, "runs_ahead", False)
+
     def steps(self):
         first, last = self.marks
         elapsed = functools.partial(first.elapsed_time, last)

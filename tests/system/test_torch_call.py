@@ -36,8 +36,8 @@ class Judge:
         message = self.socket.recv(wire.BYTES)
         kind, count = wire.HEAD.unpack_from(message)
         assert kind == wire.DONE
-        assert wire.OWN_NS.unpack_from(message, wire.HEAD.size)[0] > 0
-        start = wire.HEAD.size + wire.OWN_NS.size
+        assert wire.TIMES.unpack_from(message, wire.HEAD.size)[0] > 0
+        start = wire.HEAD.size + wire.TIMES.size
         assert len(message) == start + count * wire.OUTPUT.size
         return [
             wire.OUTPUT.unpack_from(message, start + i * wire.OUTPUT.size)

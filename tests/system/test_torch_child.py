@@ -113,7 +113,7 @@ def outputs_of(made):
     message = made.channel.said[-1][0]
     kind, count = wire.HEAD.unpack_from(message)
     assert kind == wire.DONE
-    at = wire.HEAD.size + wire.OWN_NS.size
+    at = wire.HEAD.size + wire.TIMES.size
     return [wire.OUTPUT.unpack_from(message, at + i * wire.OUTPUT.size) for i in range(count)]
 
 
@@ -356,7 +356,7 @@ def test_a_candidate_makes_inputs_like_its_own():
     assert [tensor.dtype for tensor in first] == [torch.float32, torch.int64]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("count", [0, 1, 3, 6])
 def test_warm_ups_are_calls_on_the_inputs_of_before(count):
     """At the same addresses, whatever the model does to them; one that fails is no matter."""
     made = opened()
@@ -376,8 +376,8 @@ def test_warm_ups_are_calls_on_the_inputs_of_before(count):
     made.model = model
     made.wake(count)
     assert made.channel.kinds[-1] == wire.AWAKE
-    wanted = list(zip(made.tensors, before, strict=True)) * count
-    assert len(seen) == min(len(wanted), 4)
+    wanted = (list(zip(made.tensors, before, strict=True)) * count)[:count]
+    assert len(seen) == min(count, 4)
     for (address, x), (tensors, old) in zip(seen, wanted, strict=False):
         assert address == tensors[0].data_ptr() and torch.equal(x, old)
 
@@ -437,6 +437,9 @@ class Counter:
     def __getattr__(self, name):
         return lambda *_: self.did.append(name)
 
+    def generators(self):
+        return (torch.default_generator,)
+
     def elapsed_time(self, _later):
         return 2.5
 
@@ -485,10 +488,22 @@ def test_call_on_a_gpu(counted):
         ["wake", "call", "record", "call"] + 4 * ["hold"] + ["record", "synchronize"]
     )
     message = counted.channel.said[-1][0]
-    assert wire.OWN_NS.unpack_from(message, wire.HEAD.size) == (5_000_000,)
+    assert wire.TIMES.unpack_from(message, wire.HEAD.size) == (5_000_000, 0)
     counted.device.did.clear()
     counted.call(wire.TRACE, 1, [55])
     assert counted.device.did[0] == "trace into 55" and counted.device.did[-1] == "traced"
+
+
+def test_warm_ups_on_a_gpu(counted):
+    """In one slot after the other, with what the judge has put there."""
+    counted.fill(0, 1)
+    counted.device.did.clear()
+    seen = []
+    counted.model = lambda x, _: seen.append(x.data_ptr())
+    counted.wake(3)
+    places = [x.data_ptr() for x, _ in counted.tensors]
+    assert seen == [*places, places[0]]
+    assert counted.device.did == ["stretch"]
 
 
 def test_arguments_that_do_not_fit(counted):

@@ -73,6 +73,7 @@ static void *dtypes[DTYPE_COUNT];
 static struct wire_done done;
 static void *outputs;  /* a list */
 static void *steps_on; /* the steps of the GPU that it lies on; NULL: on the CPU */
+static bool runs_ahead;
 
 int python_call_open(int judge, void *given)
 {
@@ -89,6 +90,11 @@ int python_call_open(int judge, void *given)
         if (!(dtypes[i] = python.tuple_item(objects[OBJECT_DTYPES], i)))
             return -1;
     return 0;
+}
+
+void python_call_runs_ahead(void)
+{
+    runs_ahead = true;
 }
 
 /* --- what came out ---------------------------------------------------------------------------- */
@@ -252,22 +258,28 @@ static bool run_on_cpu(void *model, void *inputs, void *plain, void *answers)
            describe_answers(answers, plain);
 }
 
-/* The bell first: to make the GPU this process's takes it longer than many a kernel. The time is
- * that of all calls at the rate of those after the first quarter, because the first starts from
+/* The bell first: to make the GPU this process's takes it longer than many a kernel. Times are
+ * those of all calls at the rate of those after the first quarter, because the first starts from
  * nothing, which takes 40 to 200 µs. */
-static bool run_on_gpu(void *model, void *inputs, void *plain, void *answers, double *ms)
+static bool run_on_gpu(void *model, void *inputs, void *plain, void *answers)
 {
     ssize_t calls = python.tuple_size(inputs);
     ssize_t skipped = calls > 1 ? (calls + 3) / 4 : 0;
+    double rate = (double)calls / (double)(calls - skipped);
     if (!take_step(STEP_BELL) || !take_step(STEP_SYNCHRONIZE) ||
-        !call_models(model, inputs, 0, skipped, answers) || !take_step(STEP_FIRST_MARK) ||
-        !call_models(model, inputs, skipped, calls, answers) || !describe_answers(answers, plain) ||
-        !take_step(STEP_LAST_MARK) || !take_step(STEP_SYNCHRONIZE))
+        !call_models(model, inputs, 0, skipped, answers) || !take_step(STEP_FIRST_MARK))
+        return false;
+    int64_t start_ns = clock_now_ns();
+    if (!call_models(model, inputs, skipped, calls, answers) || !describe_answers(answers, plain))
+        return false;
+    int64_t issue_ns = clock_now_ns() - start_ns;
+    if (!take_step(STEP_LAST_MARK) || !take_step(STEP_SYNCHRONIZE))
         return false;
     void *elapsed = python.call_with(python.tuple_item(steps_on, STEP_ELAPSED), NULL);
     if (!elapsed)
         return false;
-    *ms = python.to_real(elapsed) * (double)calls / (double)(calls - skipped);
+    done.own_ns = (uint64_t)(python.to_real(elapsed) * 1e6 * rate);
+    done.issue_ns = runs_ahead ? (uint64_t)((double)issue_ns * rate) : 0;
     python.drop(elapsed);
     return true;
 }
@@ -320,7 +332,6 @@ void *python_call(void *model, void *inputs, void *plain, void *steps)
     static const uint32_t awake[2] = {WIRE_AWAKE};
     uint64_t noise = 0;
     int64_t bell_ns = 0;
-    double gpu_ms = 0;
     steps_on = steps == objects[OBJECT_NONE] ? NULL : steps;
     if (steps_on && !measure_bell(&bell_ns))
         return NULL;
@@ -331,10 +342,10 @@ void *python_call(void *model, void *inputs, void *plain, void *steps)
     bool called = say(awake, sizeof awake) && await_call(&noise);
     int64_t start_ns = clock_now_ns();
     bool good = called && seed_generators(noise) &&
-                (steps_on ? run_on_gpu(model, inputs, plain, answers, &gpu_ms)
+                (steps_on ? run_on_gpu(model, inputs, plain, answers)
                           : run_on_cpu(model, inputs, plain, answers));
     if (good) {
-        done.own_ns = steps_on ? (uint64_t)(gpu_ms * 1e6) + (uint64_t)bell_ns
+        done.own_ns = steps_on ? done.own_ns + (uint64_t)bell_ns
                                : (uint64_t)(clock_now_ns() - start_ns);
         say(&done, offsetof(struct wire_done, outputs) + done.count * sizeof *done.outputs);
     }

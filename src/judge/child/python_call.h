@@ -52,6 +52,9 @@ enum python_call_step {
 /* Keeps references to all of them. 0; -1: this Python lacks a function. */
 int python_call_open(int judge, void *given);
 
+/* From now on DONE says how long issuing the calls took: the model never waits for the GPU. */
+void python_call_runs_ahead(void);
+
 /* Says AWAKE and waits for the next message. If that is a CALL to run: seeds, calls the
  * model on each tuple of the tuple `inputs` and says DONE; a list of the outputs, which must live
  * until the next call. Any other message stays on the channel: None. NULL: an exception is set, and

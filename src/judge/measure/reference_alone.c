@@ -11,22 +11,21 @@
 #define PART 0.08 /* of the time: that clocks go up and down */
 #define LEAST_MS 4e-4
 
-/* What it may have taken beside a candidate that did nothing meanwhile. */
+/* What it may have taken beside a candidate that did nothing meanwhile. Where issuing its work took
+ * as long, this machine's processors were busy: a candidate that is stopped can't be why. */
 static double most_ms(const struct reference_times *known)
 {
-    return known->alone_ms * (1 + PART) + LEAST_MS;
+    return fmax(known->alone_ms, known->issue_ms) * (1 + PART) + LEAST_MS;
 }
 
 /* Whether it was as fast as can be; faster than was known, that is known now. */
 static bool is_confirmed(struct trials *trials)
 {
-    const struct verdict *verdict = trials->verdict;
-    for (uint32_t at = 0; at < verdict->case_count; at++) {
+    for (uint32_t at = 0; at < trials->verdict->case_count; at++) {
         struct reference_times *known = &trials->reference->times[at];
-        double seen_ms = verdict->cases[at].reference.median;
-        if (known->alone_ms == 0 || seen_ms > most_ms(known))
+        if (known->alone_ms == 0 || known->own_ms > most_ms(known))
             return false;
-        known->alone_ms = fmin(known->alone_ms, seen_ms);
+        known->alone_ms = fmin(known->alone_ms, known->own_ms);
     }
     return true;
 }
@@ -69,9 +68,9 @@ static int time_alone(struct trials *trials, uint32_t at)
 static void correct_case(struct trials *trials, uint32_t at)
 {
     struct timed_case *timed = &trials->verdict->cases[at];
-    double alone_ms = trials->reference->times[at].alone_ms;
-    double seen_ms = timed->reference.median;
-    double part = alone_ms / seen_ms;
+    const struct reference_times *known = &trials->reference->times[at];
+    double alone_ms = fmax(known->alone_ms, known->issue_ms);
+    double part = alone_ms / known->own_ms;
     double *times[] = {&timed->reference.median,    &timed->reference.quartile1,
                        &timed->reference.quartile3, &timed->reference.min,
                        &timed->reference.max,       &timed->speedup.value,
@@ -81,7 +80,7 @@ static void correct_case(struct trials *trials, uint32_t at)
     verdict_warning(trials->verdict, "H29",
                     "the GPU was busy with something else while the reference was timed: its call "
                     "took %.4g ms, and %.4g once the candidate was gone, which is what counts",
-                    seen_ms, alone_ms);
+                    known->own_ms, alone_ms);
 }
 
 static int confirm_cases(struct trials *trials)
@@ -89,10 +88,11 @@ static int confirm_cases(struct trials *trials)
     int result = 0;
     for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
         result = time_alone(trials, at);
-    for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++)
-        if (trials->verdict->cases[at].reference.median >
-            most_ms(&trials->reference->times[at]) + trials->reference->times[at].scatter_ms)
+    for (uint32_t at = 0; result == 0 && at < trials->verdict->case_count; at++) {
+        const struct reference_times *known = &trials->reference->times[at];
+        if (known->own_ms > most_ms(known) + known->scatter_ms)
             correct_case(trials, at);
+    }
     return result;
 }
 

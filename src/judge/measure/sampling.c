@@ -1,10 +1,12 @@
 #include "judge/measure/sampling.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
 
-#define ARRAYS 7 /* of doubles, in units of the capacity */
+#define ARRAYS 8       /* of doubles, in units of the capacity */
+#define UNSETTLED 0.85 /* of what the reference took at the least so far */
 
 void sampling_init(struct sampling *sampling, size_t capacity)
 {
@@ -12,9 +14,10 @@ void sampling_init(struct sampling *sampling, size_t capacity)
     *sampling = (struct sampling){.reference = memory,
                                   .candidate = memory + capacity,
                                   .overhead = memory + 2 * capacity,
-                                  .around = memory + 3 * capacity,
-                                  .candidate_around = memory + 4 * capacity,
-                                  .scratch = memory + 5 * capacity,
+                                  .issue = memory + 3 * capacity,
+                                  .around = memory + 4 * capacity,
+                                  .candidate_around = memory + 5 * capacity,
+                                  .scratch = memory + 6 * capacity,
                                   .candidate_first = (bool *)(memory + ARRAYS * capacity),
                                   .capacity = capacity};
 }
@@ -22,6 +25,32 @@ void sampling_init(struct sampling *sampling, size_t capacity)
 void sampling_deinit(struct sampling *sampling)
 {
     mem_free(sampling->reference); /* all of them */
+}
+
+void sampling_settle(struct sampling *sampling)
+{
+    double *arrays[] = {sampling->reference, sampling->candidate, sampling->overhead,
+                        sampling->issue,     sampling->around,    sampling->candidate_around};
+    double least_ms = INFINITY;
+    size_t last = sampling->count - 1;
+    for (size_t i = 0; i < last; i++)
+        least_ms = fmin(least_ms, sampling->reference[i] - sampling->overhead[i]);
+    if (!sampling->drifts || last == 0 ||
+        sampling->reference[last] - sampling->overhead[last] >= least_ms * UNSETTLED)
+        return;
+    for (size_t i = 0; i < COUNT(arrays); i++)
+        arrays[i][0] = arrays[i][last];
+    sampling->candidate_first[0] = sampling->candidate_first[last];
+    sampling->count = 1;
+    sampling->ahead = 0;
+    sampling->most_ahead_ms = 0;
+}
+
+double sampling_own_ms(struct sampling *sampling)
+{
+    for (size_t i = 0; i < sampling->count; i++)
+        sampling->scratch[i] = sampling->reference[i] - sampling->overhead[i];
+    return stats_median(sampling->scratch, sampling->count);
 }
 
 static double of_three(double a, double b, double c)

@@ -15,6 +15,7 @@
 struct sampling {
     double *reference, *candidate; /* whole calls */
     double *overhead;              /* of the reference's call */
+    double *issue;                 /* how long it took the reference to issue it; 0: not known */
     double *around;                /* how long bringing its inputs and taking samples took */
     double *candidate_around;
     double *scratch;       /* 2 * capacity */
@@ -33,6 +34,13 @@ struct sampling {
 void sampling_init(struct sampling *sampling, size_t capacity);
 void sampling_deinit(struct sampling *sampling);
 
+/* A GPU that was idle takes some pairs until its clocks are up. Where the reference's own time in
+ * the last pair is far below that in all before, these say nothing of what comes: only the last
+ * one stays, as the first. */
+void sampling_settle(struct sampling *sampling);
+
+/* The median of the reference's calls by its own clock. */
+double sampling_own_ms(struct sampling *sampling);
 /* Times without the overhead and what the order does to them, `count` each, which are good until
  * the next call. */
 void sampling_take_off(struct sampling *sampling, const double **reference,

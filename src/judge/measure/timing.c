@@ -25,9 +25,6 @@
 #define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9 /* and where they don't */
 #define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
-#define WARM_UPS 3      /* before a call: more make it hardly faster */
-#define WARM_UPS_MS 4.0 /* that they may take, unless there is only one */
-#define WARMED_MS 16.0  /* of a call: for longer ones they cost too much */
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
 static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,
@@ -54,16 +51,27 @@ static int call_pair(struct trials *trials, const struct trial *trial, bool cand
     return good ? 0 : -1;
 }
 
+/* Before an interval. More calls make it hardly faster, and longer ones cost too much. */
+struct warming {
+    double most, most_ms; /* calls, and what they may take, unless there is only one */
+    double call_ms;       /* of the longest call that is warmed */
+};
+static const struct warming on_cpu = {.most = 3, .most_ms = 4, .call_ms = 16};
+static const struct warming on_gpu = {.most = 16, .most_ms = 0.5, .call_ms = 4};
+
 /* Both children are as warm as a loop of calls leaves them, the reference whatever the candidate
- * swept out of the caches. As many times for both, by the longer of their last calls. On a GPU an
- * interval takes many calls. */
-static uint32_t warm_ups_after(const struct trials *trials, const struct child_time *reference,
+ * swept out of the caches. As many times for both, by the longer of their last calls. */
+static uint32_t warm_ups_after(const struct trials *trials, const struct trial *trial,
+                               const struct child_time *reference,
                                const struct child_time *candidate)
 {
-    double ms = fmax(reference->ms, candidate->ms);
-    if (trials->gpu || trials->job->problem->format != PROBLEM_TORCH || ms > WARMED_MS)
+    const struct warming *warming = trials->gpu ? &on_gpu : &on_cpu;
+    double ms = fmax(reference->ms, candidate->ms) / fmax(trial->slots, 1);
+    if (trials->job->problem->format != PROBLEM_TORCH || ms > warming->call_ms ||
+        (trials->gpu && trials->state->gpu.image_on_host))
         return 0;
-    return (uint32_t)fmax(1, fmin(WARM_UPS_MS / fmax(ms, SAMPLING_RESOLUTION_MS), WARM_UPS));
+    double count = warming->most_ms / fmax(ms, SAMPLING_RESOLUTION_MS);
+    return (uint32_t)fmax(1, fmin(count, warming->most));
 }
 
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
@@ -79,20 +87,22 @@ static int sample_pair(struct trials *trials, struct trial *trial, struct sampli
     sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
     sampling->overhead[at] = sampling->reference[at] - reference.own_ms / calls;
+    sampling->issue[at] = reference.issue_ms / calls;
     sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
     sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
-    sampling->ahead += candidate.ahead_ms > AHEAD_MS;
-    sampling->most_ahead_ms = fmax(sampling->most_ahead_ms, candidate.ahead_ms);
     log_write(LOG_LEVEL_DEBUG, "timing",
-              "%u calls, inputs+rest/own/samples ms: reference %.4f+%.4f/%.4f/%.4f, candidate "
-              "%.4f+%.4f/%.4f/%.4f%s",
+              "%u calls, inputs+rest/own/issue/samples ms: reference %.4f+%.4f/%.4f/%.4f/%.4f, "
+              "candidate %.4f+%.4f/%.4f/%.4f%s",
               trial->slots, reference.inputs_ms, reference.ms - reference.inputs_ms,
-              reference.own_ms, reference.sample_ms, candidate.inputs_ms,
+              reference.own_ms, reference.issue_ms, reference.sample_ms, candidate.inputs_ms,
               candidate.ms - candidate.inputs_ms, candidate.own_ms, candidate.sample_ms,
               candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
-    trial->warm_ups = warm_ups_after(trials, &reference, &candidate);
+    sampling_settle(sampling);
+    sampling->ahead += candidate.ahead_ms > AHEAD_MS;
+    sampling->most_ahead_ms = fmax(sampling->most_ahead_ms, candidate.ahead_ms);
+    trial->warm_ups = warm_ups_after(trials, trial, &reference, &candidate);
     return 0;
 }
 
@@ -176,11 +186,14 @@ static void summarise_case(struct trials *trials, struct sampling *sampling,
 {
     const double *reference;
     const double *candidate;
+    struct reference_times *known = &trials->reference->times[trials->verdict->case_count];
     char text[256] = "";
     struct verdict *verdict = trials->verdict;
     if (sizes)
         problem_sizes_text(trials->job->problem, sizes, text, sizeof text);
     timed->sizes = arena_strdup(&verdict->arena, text);
+    known->own_ms = sampling_own_ms(sampling);
+    known->issue_ms = stats_median(sampling->issue, sampling->count);
     sampling_take_off(sampling, &reference, &candidate);
     stats_summary(reference, sampling->count, &timed->reference);
     stats_summary(candidate, sampling->count, &timed->candidate);
@@ -300,7 +313,8 @@ static int warm_up(struct trials *trials, struct trial *trial)
         call_pair(trials, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->yield_after_ms = fmax(reference.ms, 1) * timing->stop_slower;
-    trial->warm_ups = warm_ups_after(trials, &reference, &candidate);
+    if (!trials->gpu) /* there it gets other memory, without the inputs of a call */
+        trial->warm_ups = warm_ups_after(trials, trial, &reference, &candidate);
     return trials->gpu ? find_slots(trials, trial, reference.own_ms) : 0;
 }
 

@@ -181,6 +181,15 @@ int trial_gpu_lay_out(const struct trials *trials, struct child *child, struct e
     return result < 0 ? result : gpu_work_wait(child->work, err);
 }
 
+int trial_gpu_lay_out_again(const struct trials *trials, const struct trial *trial, struct err *err)
+{
+    const struct child *child = trials->candidate;
+    uint64_t slots = trial->warm_ups < child->slots ? trial->warm_ups : child->slots;
+    int result = gpu_work_copy(child->work, trials->state->gpu.image.address, child->arrays.address,
+                               slots * child->layout.bytes, err);
+    return result < 0 ? result : gpu_work_wait(child->work, err);
+}
+
 /* One array, of all slots: what lies behind it, and the output in it. */
 static int compare_argument(struct trials *trials, uint32_t index, uint32_t output, cuda_at found,
                             struct err *err)

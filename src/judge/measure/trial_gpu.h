@@ -30,6 +30,10 @@ bool trial_gpu_begin(struct trials *trials, const struct trial *trial);
 void trial_gpu_end(struct trials *trials);
 int trial_gpu_prepare(struct trials *trials);
 NODISCARD int trial_gpu_lay_out(const struct trials *trials, struct child *child, struct err *err);
+/* Torch: the candidate's first slots hold the inputs of their last call again, as they were before
+ * it, for trial->warm_ups. */
+NODISCARD int trial_gpu_lay_out_again(const struct trials *trials, const struct trial *trial,
+                                      struct err *err);
 /* *agrees is false if something may be wrong; trial_compare says what exactly. */
 int trial_gpu_agrees(struct trials *trials, bool *agrees);
 /* As compare_tensor, of tensors on the GPU. */

@@ -149,6 +149,8 @@ static int prepare_torch(struct trials *trials, const struct trial *trial, uint6
 {
     struct err err;
     bool both = trial->yield_after_ms > 0 && !gone && !trials->gpu;
+    if (trials->gpu && trial->warm_ups > 0 && trial_gpu_lay_out_again(trials, trial, &err) < 0)
+        return fault_set(trials->fault, FAULT_JUDGE, &err);
     if ((both ? fill_both : fill_reference)(trials, trial, seed) < 0)
         return -1;
     if (!trials->gpu)

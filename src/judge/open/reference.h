@@ -20,6 +20,7 @@ struct settings;
 struct reference_times {
     double call_ms;              /* as last seen */
     double alone_ms, scatter_ms; /* while there was no candidate: median, and between quartiles */
+    double own_ms, issue_ms;     /* of the last timing, medians: struct child_time */
 };
 
 struct reference {

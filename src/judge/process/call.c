@@ -153,6 +153,7 @@ static int freeze_again(struct child *child, const struct child_call *call,
         .sample_ms = (double)(watch->stop_ns - watch->done_ns) * 1e-6,
         .freeze_us = (double)(clock_now_ns() - watch->stop_ns) * 1e-3,
         .own_ms = (double)child->outputs.done.own_ns * 1e-6,
+        .issue_ms = (double)child->outputs.done.issue_ns * 1e-6,
     };
     return 0;
 }

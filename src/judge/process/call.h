@@ -51,6 +51,7 @@ struct child_time {
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the child's own clock: a claim */
+    double issue_ms;  /* of that, until its work was issued; 0: not said: a claim */
 };
 
 /* ERR_INPUT (child->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. Late

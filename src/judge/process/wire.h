@@ -154,7 +154,7 @@ struct wire_fill {
 
 /* What a call needs beside its arguments: it comes into the caches, off the clock. It says nothing
  * of the CALL that follows: what a candidate knew of that, it could work on before the clock.
- * Warm-ups (torch, on the CPU): so many calls, on the inputs that were there before FILL. */
+ * Warm-ups (torch): so many calls, on the inputs of its slots that were there before FILL. */
 struct wire_wake {
     uint32_t type, warm_ups;
 };
@@ -180,6 +180,8 @@ struct wire_done {
     uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
                              in the slot */
     uint64_t own_ns;      /* the call by the child's own clock; a candidate's is not looked at */
+    uint64_t issue_ns;    /* torch, on a GPU: until the calls were issued, at the same rate, where
+                             the model never waits for the GPU; 0: not said */
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 

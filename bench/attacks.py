@@ -13,8 +13,9 @@ import collections
 import pathlib
 import statistics
 import sys
+import tempfile
 
-from evaluation import busy, evaluate
+from evaluation import busy, evaluate, write_batch
 
 MARGIN = 1.1
 
@@ -54,13 +55,13 @@ def main():
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     files = [options.control, *options.attacks]
-    verdicts = {path: [] for path in files}
-    with busy(options.load):
-        for _ in range(options.rounds):
-            for path in files:
-                verdicts[path] += evaluate(
-                    "--problem", options.problem, path, settings=options.settings
-                )
+    problem = pathlib.Path(options.problem)
+    problem = problem.resolve() if problem.suffix == ".py" else options.problem
+    tasks = [(problem, path.name, path.read_text(encoding="utf-8")) for path in files]
+    with busy(options.load), tempfile.TemporaryDirectory(prefix="warpgym-attacks-") as folder:
+        batch, _ = write_batch(pathlib.Path(folder), tasks * options.rounds)
+        every = evaluate("--jobs", 1, batch, settings=options.settings)
+    verdicts = {path: every[at :: len(files)] for at, path in enumerate(files)}
     timed = [verdict["timing"] for verdict in verdicts[options.control] if is_timed(verdict)]
     if not timed:
         sys.exit(f"{options.control}: the control never passed")

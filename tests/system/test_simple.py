@@ -164,4 +164,5 @@ def test_cases_cannot_reach_the_clock(warpgym, tmp_path):
     waits = CLASS.format(result="(__import__('time').sleep(0.02), 2 * x + y)[1]")
     (verdict,) = judged(warpgym, tmp_path, line(waits + CASES + clock), timing=True)
     assert verdict["status"] == "passed", verdict
-    assert verdict["timing"]["candidate"]["median"] >= 20
+    # What every call of the reference takes beside its work is taken off; of a stopped clock, all.
+    assert verdict["timing"]["candidate"]["median"] > 10

@@ -112,22 +112,6 @@ static int choose_for_native(struct session *session)
     return 0;
 }
 
-/* Whether there would be more memory another time: other sessions have some, or cached references
- * had. */
-static bool free_memory(struct session *session)
-{
-    bool shared = gpu_pool_shared(&session->judge->gpus, session->lease.unit);
-    return reference_cache_clear(&session->judge->references, session->lease.gpu) > 0 || shared;
-}
-
-/* Whether memory that others had may have been missing. */
-static bool wants_device_alone(struct session *session)
-{
-    bool lacked = session->lease.retry_alone || session->verdict->status == STATUS_OUT_OF_MEMORY;
-    return session->lease.unit && lacked && session->lease.wanted != LEASE_ALONE &&
-           free_memory(session);
-}
-
 /* The next session need not wait for the end of a context, but for that of a candidate that still
  * runs: what it does would be on the clock of others. */
 static void unlock_early(struct session *session)
@@ -269,7 +253,7 @@ static bool attempt_evaluation(struct session *session)
     struct trials trials = session_trials(session);
     trial_end_candidate(&trials);
     trial_state_free_gpu(&session->trials);
-    bool alone = wants_device_alone(session);
+    bool alone = session->lease.retry_alone;
     session_cache_reference(session); /* before its slots and its GPU are another session's */
     session_release_device(session);
     verdict->stages_ms[STAGE_QUEUE] += session->lease.waited_ms;

@@ -48,6 +48,33 @@ static void end_with(struct ending *ending, enum verdict_status status, const ch
     va_end(args);
 }
 
+/* Whether memory of the GPU that others had was missing, or cached references, which it closes:
+ * then another attempt, alone, is worth it. */
+static bool memory_was_crowded(struct session *session)
+{
+    struct device_lease *lease = &session->lease;
+    if (!lease->gpu || lease->wanted == LEASE_ALONE)
+        return false;
+    bool shared = gpu_pool_shared(lease->gpus, lease->unit);
+    return reference_cache_clear(&session->judge->references, lease->gpu) > 0 || shared;
+}
+
+/* It lacked memory although it had the GPU to itself. */
+static void end_as_too_large(struct session *session, const char *why, struct ending *ending)
+{
+    const struct gpu_context *gpu = session->lease.gpu;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    bool known = gpu->cuda.memory_info(&free_bytes, &total_bytes) == 0;
+    end_with(ending, STATUS_UNSUPPORTED, "gpu_memory",
+             "problem %s needs more memory than %s has, %.1f GiB%s: it takes a larger GPU or "
+             "smaller sizes (%.*s)",
+             session->job.problem->id, gpu->facts.name,
+             (double)(known ? total_bytes : gpu->facts.memory_bytes) / (1 << 30),
+             session->candidate.process.pid > 0 ? " for its reference and a candidate" : "",
+             (int)strcspn(why, "\n"), why);
+}
+
 /* Whether a lack of memory on the GPU was the candidate's doing, which had taken most of it: its
  * process and its memory are gone when this returns. */
 static bool candidate_hogs(struct session *session, const struct err *err, struct ending *ending)
@@ -57,7 +84,7 @@ static bool candidate_hogs(struct session *session, const struct err *err, struc
     size_t total = 0;
     if (err->code != ERR_LIMIT || !session->lease.gpu)
         return false;
-    session->lease.retry_alone = true;
+    session->lease.retry_alone = memory_was_crowded(session);
     if (session->candidate.process.pid <= 0)
         return false;
     const struct cuda *cuda = &session->lease.gpu->cuda;
@@ -81,7 +108,11 @@ static void blame_judge(struct session *session, const struct err *err, struct e
         end_with(ending, STATUS_TIMEOUT, "evaluation", "judging it took longer than it was given");
     else if (err->code == ERR_CANCELLED)
         end_with(ending, STATUS_CANCELLED, err_name(ERR_CANCELLED), "cancelled");
-    else if (!candidate_hogs(session, err, ending))
+    else if (candidate_hogs(session, err, ending))
+        return;
+    else if (err->code == ERR_LIMIT && session->lease.gpu && !session->lease.retry_alone)
+        end_as_too_large(session, err->text, ending);
+    else
         end_with(ending, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), "%s", err->text);
 }
 
@@ -93,7 +124,11 @@ static void blame_reference(struct session *session, const struct err *err, stru
     blame_judge(session, err, ending);
     if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    if (failed->failure == FAILED_PROBLEM)
+    if (failed->failure == FAILED_MEMORY && session->lease.gpu)
+        session->lease.retry_alone = memory_was_crowded(session);
+    if (failed->failure == FAILED_MEMORY && session->lease.gpu && !session->lease.retry_alone)
+        end_as_too_large(session, failed->text, ending);
+    else if (failed->failure == FAILED_PROBLEM)
         end_with(ending, STATUS_UNSUPPORTED, "problem", "problem %s cannot be judged: %s",
                  session->job.problem->id, err->text);
     else
@@ -108,6 +143,8 @@ static void blame_candidate(struct session *session, const struct err *err,
     size_t line = strcspn(failed->text, "\n");
     switch (err->code) {
     case ERR_INPUT:
+        session->lease.retry_alone = failed->failure == FAILED_MEMORY &&
+                                     memory_was_crowded(session);
         end_with(ending, failures[failed->failure].status, failures[failed->failure].name, "%.*s",
                  (int)(line < LINE_SHOWN ? line : LINE_SHOWN), failed->text);
         ending->excerpt = failed->text;

@@ -453,3 +453,76 @@ def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
     assert verdict["status"] == "passed", verdict
     assert not [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
     assert verdict["timing"]["reference"]["median"] > 25, verdict["timing"]
+
+
+# A reference that finds no memory while another session's candidate holds a lock, and a candidate
+# that waits for that.
+CROWDED = """
+import fcntl
+import os
+import struct
+import torch
+import torch.nn as nn
+
+def held():
+    wish = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, BYTE, 1, 0)
+    with open(os.__file__) as file:
+        return struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_GETLK, wish))[0] != fcntl.F_UNLCK
+
+class Model(nn.Module):
+    def forward(self, x):
+        if held():
+            raise torch.OutOfMemoryError("no room")
+        return x * 2
+
+def get_inputs():
+    return [torch.randn(64)]
+
+def get_init_inputs():
+    return []
+"""
+WAITS = """
+import time
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for _ in range(30):
+            time.sleep(0 if held() else 0.1)
+
+    def forward(self, x):
+        return x + x
+"""
+
+
+def test_reference_without_memory_on_a_shared_gpu(warpgym, environment, tmp_path):
+    """Its problem is judged again, exclusively."""
+    byte = str(random.getrandbits(62))
+    crowded = CROWDED.replace("BYTE", byte)
+    holds = BESIDE.replace("BYTE", byte).replace("sleep(0.02)", "sleep(0.5)")
+    answers = {
+        "doubled": (DISTURBED.replace("time.sleep(0.05)", "pass").replace("BYTE", byte), holds),
+        "crowded": (crowded, crowded.split("class Model")[0] + WAITS),
+    }
+    tasks = [
+        {
+            "problem": str(write(tmp_path / f"{name}.py", problem)),
+            "candidate": str(write(tmp_path / f"{name}_answer.py", answer)),
+        }
+        for name, (problem, answer) in answers.items()
+    ]
+    batch = write_lines(tmp_path / "batch.jsonl", tasks)
+    run = warpgym(
+        "eval", "--json", "--quiet", "--jobs", "2", "--no-timing", "-s", "gpu.devices=0", batch,
+        environment=environment,
+    )  # fmt: skip
+    found = [(verdict["status"], verdict["error"]) for verdict in run.verdicts]
+    assert found == [("passed", None)] * 2
+
+
+def test_reference_that_does_not_fit(warpgym, environment, tmp_path):
+    """Alone on the GPU it has too little: the verdict says so, with the figures."""
+    text = kernelbench_module().replace("return", "raise torch.OutOfMemoryError('no room')  #", 1)
+    verdict = judged(warpgym, environment, write(tmp_path / "large.py", text), candidate())
+    check(verdict, "unsupported", "problem large needs more memory than Fake GPU 0 has, ")
+    assert verdict["error"]["class"] == "gpu_memory" and "GiB" in verdict["error"]["message"]

@@ -156,8 +156,7 @@ static void make_key(struct cpu *cpu, const struct cpuinfo *info)
     snprintf(cpu->key + used, sizeof cpu->key - used, " #%.16s", hex);
 }
 
-/* Adds the CPUs of a list as the kernel writes it ("0-3,8") to the set. */
-static void add_cpus(const char *list, cpu_set_t *set)
+void cpu_list_add(const char *list, size_t set_bytes, cpu_set_t *set)
 {
     while (*list) {
         char *end;
@@ -167,8 +166,8 @@ static void add_cpus(const char *list, cpu_set_t *set)
         long last = first;
         if (*end == '-')
             last = strtol(end + 1, &end, 10);
-        for (long i = first; i <= last && i < CPUS_MAX; i++)
-            CPU_SET_S((size_t)i, CPU_ALLOC_SIZE(CPUS_MAX), set);
+        for (long i = first; i >= 0 && i <= last && i < CPUS_MAX; i++)
+            CPU_SET_S((size_t)i, set_bytes, set);
         list = end + (*end == ',');
     }
 }
@@ -202,7 +201,7 @@ static void detect_cache(struct cpu *cpu, int processor, int index, cpu_set_t *c
         return;
     cache_file(processor, index, "shared_cpu_list", text, sizeof text);
     CPU_SET_S((size_t)processor, CPU_ALLOC_SIZE(CPUS_MAX), seen[level - 1]);
-    add_cpus(text, seen[level - 1]);
+    cpu_list_add(text, CPU_ALLOC_SIZE(CPUS_MAX), seen[level - 1]);
     cache_file(processor, index, "size", text, sizeof text);
     uint64_t size = size_of(text);
     uint64_t *one[] = {&cpu->l1_bytes, &cpu->l2_bytes, &cpu->l3_bytes};

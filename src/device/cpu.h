@@ -4,7 +4,9 @@
  */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CPU_KEY_BYTES 192
@@ -27,5 +29,8 @@ struct cpu {
 
 void cpu_detect(struct cpu *cpu);
 
+/* Adds the processors of a list as the kernel writes it ("0-3,8") to a set of that many bytes;
+ * those that it has no room for are left out. */
+void cpu_list_add(const char *list, size_t set_bytes, cpu_set_t *set);
 /* Whether /proc/cpuinfo lists the flag ("avx512f") for the first processor. */
 bool cpu_has_flag(const char *flag);

@@ -61,3 +61,21 @@ TEST(flags)
     assert_int_equal(cpu_has_flag("avx2"), __builtin_cpu_supports("avx2") != 0);
 #endif
 }
+
+TEST(lists_of_processors)
+{
+    static const struct {
+        const char *list;
+        int count, last; /* of the set; of them */
+    } rows[] = {
+        {"0-3,8", 5, 8}, {"7", 1, 7},   {"14-15", 2, 15}, {"", 0, -1},    {"x", 0, -1},
+        {"-3", 0, -1},   {"5-", 0, -1}, {"3-1", 0, -1},   {"1,,2", 1, 1}, {"0,99999999999", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        cpu_list_add(rows[i].list, sizeof set, &set);
+        assert_int_equal(CPU_COUNT(&set), rows[i].count);
+        assert_true(rows[i].last < 0 || CPU_ISSET(rows[i].last, &set));
+    }
+}

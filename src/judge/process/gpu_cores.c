@@ -1,5 +1,7 @@
 #include "judge/process/gpu_cores.h"
 
+#include "device/cpu.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <sched.h>
@@ -22,27 +24,23 @@ int gpu_cores_wanted(void)
     return count;
 }
 
-/* Takes the processors of its core out of the set: a list as "7,71" or "14-15". */
+/* Takes the processors of its core out of the set. */
 static void leave_core(int processor, cpu_set_t *left)
 {
     char path[96];
-    int first;
-    CPU_CLR(processor, left);
+    char list[256] = "";
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(processor, &core);
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
              processor);
-    FILE *list = fopen(path, "re");
-    while (list && fscanf(list, "%d", &first) == 1) {
-        int last = first;
-        int next = fgetc(list);
-        if (next == '-' && fscanf(list, "%d", &last) == 1)
-            next = fgetc(list);
-        for (int at = first; at >= 0 && at <= last && at < CPU_SETSIZE; at++)
-            CPU_CLR(at, left);
-        if (next != ',')
-            break;
-    }
-    if (list)
-        fclose(list);
+    FILE *file = fopen(path, "re");
+    if (file && fgets(list, sizeof list, file))
+        cpu_list_add(list, sizeof core, &core);
+    if (file)
+        fclose(file);
+    CPU_AND(&core, &core, left);
+    CPU_XOR(left, left, &core);
 }
 
 void gpu_cores_choose(struct gpu_cores *cores, int count, cpu_set_t *processors)

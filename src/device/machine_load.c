@@ -186,3 +186,13 @@ double load_memory_percent(const struct load *load)
         return -1;
     return 100 * (1 - (double)load->memory_available / (double)load->memory);
 }
+
+uint64_t load_available_bytes(void)
+{
+    struct load load;
+    load_read(&load);
+    uint64_t group = load_group_available("");
+    bool bound = group < UINT64_MAX &&
+                 (load.memory_available == 0 || group < load.memory_available);
+    return bound ? group : load.memory_available;
+}

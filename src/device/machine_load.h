@@ -16,6 +16,9 @@ void load_read(struct load *load);
 double load_cpu_percent(const struct load *before, const struct load *now);
 double load_memory_percent(const struct load *load); /* negative: not known */
 
+/* Bytes that a process here may still take: of this machine, or what its control groups leave, if
+ * that is less. 0: not known. */
+uint64_t load_available_bytes(void);
 /* Bytes that this process's control group and those around it leave before one of them kills, what
  * can be dropped of files not counted; UINT64_MAX: there is no bound. `root` stands before all
  * paths: "" but in tests. */

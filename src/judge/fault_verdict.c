@@ -1,5 +1,7 @@
 #include "judge/fault_verdict.h"
 
+#include "device/machine_load.h"
+#include "judge/request/judge_settings.h"
 #include "judge/session_internal.h"
 #include "problem/simple.h"
 
@@ -8,7 +10,8 @@
 #include <string.h>
 
 #define LINE_SHOWN 511 /* characters of a message's first line */
-#define HOG_PART 4     /* of a GPU's memory: a candidate that has more caused the lack */
+#define GIB ((double)(1 << 30))
+#define HOG_PART 4 /* of a GPU's memory: a candidate that has more caused the lack */
 
 static const struct {
     enum verdict_status status;
@@ -59,20 +62,30 @@ static bool memory_was_crowded(struct session *session)
     return reference_cache_clear(&session->judge->references, lease->gpu) > 0 || shared;
 }
 
-/* It lacked memory although it had the GPU to itself. */
+/* It lacked memory although it had the GPU to itself, or all that this machine has available. */
 static void end_as_too_large(struct session *session, const char *why, struct ending *ending)
 {
     const struct gpu_context *gpu = session->lease.gpu;
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    bool known = gpu->cuda.memory_info(&free_bytes, &total_bytes) == 0;
-    end_with(ending, STATUS_UNSUPPORTED, "gpu_memory",
-             "problem %s needs more memory than %s has, %.1f GiB%s: it takes a larger GPU or "
-             "smaller sizes (%.*s)",
-             session->job.problem->id, gpu->facts.name,
-             (double)(known ? total_bytes : gpu->facts.memory_bytes) / (1 << 30),
-             session->candidate.process.pid > 0 ? " for its reference and a candidate" : "",
-             (int)strcspn(why, "\n"), why);
+    uint64_t bytes = gpu ? gpu->facts.memory_bytes : load_available_bytes();
+    end_with(
+        ending, STATUS_UNSUPPORTED, gpu ? "gpu_memory" : "memory",
+        "problem %s needs more memory than %s has, %.1f GiB%s: it takes a larger %s or smaller "
+        "sizes (%.*s)",
+        session->job.problem->id, gpu ? gpu->facts.name : "this machine", (double)bytes / GIB,
+        session->candidate.process.pid > 0 ? " for its reference and a candidate" : "",
+        gpu ? "GPU" : "machine", (int)strcspn(why, "\n"), why);
+}
+
+/* Which limit it met, as this machine's own memory has one. */
+static void name_limit(struct session *session, struct ending *ending)
+{
+    size_t used = strlen(ending->text);
+    uint64_t own = run_settings(session->job.settings)->memory_bytes;
+    if (!session->lease.gpu)
+        snprintf(ending->text + used, sizeof ending->text - used,
+                 " (beyond its program and what the problem takes it may have %.2f GiB: the "
+                 "setting run.memory_bytes)",
+                 (double)own / GIB);
 }
 
 /* Whether a lack of memory on the GPU was the candidate's doing, which had taken most of it: its
@@ -97,7 +110,7 @@ static bool candidate_hogs(struct session *session, const struct err *err, struc
     end_with(ending, STATUS_OUT_OF_MEMORY, "out_of_memory",
              "it took %.1f GiB of the GPU's memory and left too little for its own arguments and "
              "the reference",
-             (double)(after - before) / (1 << 30));
+             (double)(after - before) / GIB);
     return true;
 }
 
@@ -124,9 +137,9 @@ static void blame_reference(struct session *session, const struct err *err, stru
     blame_judge(session, err, ending);
     if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    if (failed->failure == FAILED_MEMORY && session->lease.gpu)
+    if (failed->failure == FAILED_MEMORY)
         session->lease.retry_alone = memory_was_crowded(session);
-    if (failed->failure == FAILED_MEMORY && session->lease.gpu && !session->lease.retry_alone)
+    if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
     else if (failed->failure == FAILED_PROBLEM)
         end_with(ending, STATUS_UNSUPPORTED, "problem", "problem %s cannot be judged: %s",
@@ -148,6 +161,8 @@ static void blame_candidate(struct session *session, const struct err *err,
         end_with(ending, failures[failed->failure].status, failures[failed->failure].name, "%.*s",
                  (int)(line < LINE_SHOWN ? line : LINE_SHOWN), failed->text);
         ending->excerpt = failed->text;
+        if (failed->failure == FAILED_MEMORY)
+            name_limit(session, ending);
         break;
     case ERR_CRASH:
         end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
@@ -209,9 +224,10 @@ static void find_ending(struct session *session, const struct fault *fault, stru
     case FAULT_CASES:
         blame_cases(session, err, &fault->failed, ending);
         break;
-    case FAULT_GPU_MEMORY:
+    case FAULT_MEMORY:
         if (err->code == ERR_UNSUPPORTED)
-            end_with(ending, STATUS_UNSUPPORTED, "gpu_memory", "%s", err->text);
+            end_with(ending, STATUS_UNSUPPORTED, session->lease.gpu ? "gpu_memory" : "memory", "%s",
+                     err->text);
         else
             blame_judge(session, err, ending);
         break;

@@ -16,17 +16,6 @@ struct memory {
     uint64_t available;   /* 0: unknown */
 };
 
-/* MemAvailable, or the remainder of the control groups. */
-static uint64_t available_bytes(void)
-{
-    struct load load;
-    load_read(&load);
-    uint64_t group = load_group_available("");
-    bool bound = group < UINT64_MAX &&
-                 (load.memory_available == 0 || group < load.memory_available);
-    return bound ? group : load.memory_available;
-}
-
 static void estimate_engine(struct memory *memory, const struct train_backend_options *options,
                             const struct lm_model *model)
 {
@@ -66,7 +55,7 @@ static int estimate_memory(struct memory *memory, const struct train_backend_opt
     if (result < 0)
         return result;
     estimate_engine(memory, options, &model);
-    memory->available = available_bytes();
+    memory->available = load_available_bytes();
     lm_backend_close(model.backend);
     return 0;
 }

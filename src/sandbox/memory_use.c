@@ -44,13 +44,25 @@ static void read_text(const char *path, char *text, size_t text_bytes)
     text[count] = '\0';
 }
 
-static uint64_t bytes_of(pid_t pid)
+static void read_status(pid_t pid, char text[STATUS_BYTES])
 {
     char path[64];
-    char text[STATUS_BYTES];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    read_text(path, text, sizeof text);
+    read_text(path, text, STATUS_BYTES);
+}
+
+static uint64_t bytes_of(pid_t pid)
+{
+    char text[STATUS_BYTES];
+    read_status(pid, text);
     return memory_use_of_status(text);
+}
+
+uint64_t memory_use_peak_bytes(pid_t pid)
+{
+    char text[STATUS_BYTES];
+    read_status(pid, text);
+    return read_field(text, "\nVmHWM:");
 }
 
 /* Appends the children of one thread. */

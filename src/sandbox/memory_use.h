@@ -17,5 +17,8 @@
  * moment for each of their threads. */
 uint64_t memory_use_bytes(pid_t pid, bool family);
 
-/* The same of one text of /proc/PID/status. */
+/* The most that a process had in memory at once, pages of files included; 0 where it is gone. */
+uint64_t memory_use_peak_bytes(pid_t pid);
+
+/* memory_use_bytes of one text of /proc/PID/status. */
 uint64_t memory_use_of_status(const char *status);

@@ -1,7 +1,10 @@
 #include "judge/gpu/memory_budget.h"
 
+#include "device/machine_load.h"
+
 #define CALLS_PART 0.5  /* of what is free: the rest is for what the calls themselves need */
 #define USABLE_PART 0.9 /* of all: contexts take their share */
+#define GIB ((double)(1 << 30))
 
 /* False: the driver does not say. */
 static bool read_memory(const struct gpu_context *gpu, size_t *free_bytes, size_t *total_bytes)
@@ -11,11 +14,28 @@ static bool read_memory(const struct gpu_context *gpu, size_t *free_bytes, size_
            gpu->cuda.memory_info(free_bytes, total_bytes) == 0;
 }
 
+static int check_machine(const char *problem, uint64_t bytes, uint64_t peak_bytes, struct err *err)
+{
+    uint64_t available = load_available_bytes();
+    uint64_t wanted = (MEMORY_BUDGET_CHILDREN + 1) * bytes + peak_bytes;
+    if (available == 0 || wanted <= available)
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "problem %s needs %.1f GiB of this machine's memory beside its reference, %.1f "
+                   "of them arguments of the reference, of the candidate and of the judge, and "
+                   "%.1f are available: it takes a larger machine, fewer --jobs or smaller sizes",
+                   problem, (double)wanted / GIB,
+                   (double)(MEMORY_BUDGET_CHILDREN + 1) * (double)bytes / GIB,
+                   (double)available / GIB);
+}
+
 int memory_budget_check(const struct gpu_context *gpu, const char *problem, uint64_t bytes,
-                        struct err *err)
+                        uint64_t peak_bytes, struct err *err)
 {
     size_t free_bytes;
     size_t total_bytes;
+    if (!gpu)
+        return check_machine(problem, bytes, peak_bytes, err);
     if (!read_memory(gpu, &free_bytes, &total_bytes) ||
         bytes <= total_bytes / MEMORY_BUDGET_CHILDREN)
         return 0;

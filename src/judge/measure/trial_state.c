@@ -3,10 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "sandbox/memory_use.h"
 
 void trial_state_free_gpu(struct trial_state *state)
 {
@@ -34,23 +31,6 @@ void trial_make_staging(struct trials *trials)
     trials->state->staging_bytes = bytes;
 }
 
-/* Peak resident memory of a live process, from /proc. */
-static uint64_t peak_memory(const struct sandboxed *process)
-{
-    char path[64];
-    char line[256];
-    uint64_t kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
-    FILE *file = process->pid > 0 ? fopen(path, "re") : NULL;
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kilobytes = strtoull(line + 6, NULL, 10);
-    fclose(file);
-    return kilobytes * 1024;
-}
-
 void trial_end_candidate(struct trials *trials)
 {
     struct verdict *verdict = trials->verdict;
@@ -58,7 +38,7 @@ void trial_end_candidate(struct trials *trials)
     if (process->layers)
         verdict->layers = process->layers;
     if (process->pid > 0)
-        verdict->peak_memory_bytes = peak_memory(process);
+        verdict->peak_memory_bytes = memory_use_peak_bytes(process->pid);
     int64_t start_ns = clock_now_ns();
     child_close(trials->candidate);
     log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",

@@ -178,8 +178,9 @@ static int external_start(struct native_backend *backend, struct opening *openin
                                                    opening->job->candidate->bytes, err);
     if (result < 0)
         return result;
-    result = spawner_start(opening->spawner, NULL, SANDBOX_PROGRAM, opening->job->largest.bytes,
-                           opening->candidate, &child_start, NULL, err);
+    result = spawner_start(opening->spawner, NULL, SANDBOX_PROGRAM,
+                           OPENING_COPIES * opening->job->largest.bytes, opening->candidate,
+                           &child_start, NULL, err);
     close(descriptors[0]);
     opening->verdict->compiled |= result == 0;
     return result;

@@ -105,7 +105,8 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
     if (result >= 0)
         result = spawner_start(opening->spawner, opening->unit,
                                opening->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
-                               opening->job->largest.bytes, child, &start, NULL, err);
+                               OPENING_COPIES * opening->job->largest.bytes, child, &start, NULL,
+                               err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -166,9 +167,9 @@ static int prepare_reference(struct native_opening *native)
         return make_reference(native);
     if (reference_cache_has(opening->references, opening->job->problem->hash, opening->gpu))
         return 0;
-    native->whose = FAULT_GPU_MEMORY;
+    native->whose = FAULT_MEMORY;
     int result = memory_budget_check(opening->gpu, opening->job->problem->id,
-                                     opening->job->largest.bytes, &native->err);
+                                     opening->job->largest.bytes, 0, &native->err);
     return result < 0 ? result : compile_reference(native);
 }
 

@@ -12,6 +12,10 @@
 #include "judge/request/evaluation.h"
 #include "judge/verdict.h"
 
+/* Times a problem's arguments that a process may have in memory: its own, an oracle's, and as much
+ * to work in. */
+#define OPENING_COPIES 3
+
 struct opening {
     struct evaluation_job *job;
     struct spawner *spawner;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "judge/gpu/memory_budget.h"
 #include "judge/request/judge_settings.h"
+#include "sandbox/memory_use.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,14 +68,20 @@ static uint32_t precision_of(const struct evaluation_job *job)
     return precisions[evaluation_precision(job)];
 }
 
-/* A candidate builds its layers in this machine's memory, as large as the reference's. */
-static uint64_t arguments_bytes(const struct opening *opening, uint32_t role)
+/* On a CPU a candidate gets what its reference has had, too: outputs, and what lies between the
+ * layers. Its layers are built in this machine's memory, as large as the reference's. */
+static uint64_t problem_memory(const struct opening *opening, uint32_t role)
 {
     struct stat facts = {0};
-    if (role != WIRE_CANDIDATE || opening->reference->weights < 0 ||
-        fstat(opening->reference->weights, &facts) < 0)
-        return opening->reference->torch_layout.bytes;
-    return opening->reference->torch_layout.bytes + (uint64_t)facts.st_size;
+    const struct reference *reference = opening->reference;
+    if (role == WIRE_REFERENCE)
+        return SPAWNER_ALL;
+    if (role != WIRE_CANDIDATE)
+        return 0;
+    if (reference->weights >= 0)
+        (void)!fstat(reference->weights, &facts);
+    return OPENING_COPIES * (reference->torch_layout.bytes + (uint64_t)facts.st_size) +
+           (opening->gpu ? 0 : memory_use_peak_bytes(reference->child.process.pid));
 }
 
 /* What is opened, and with what. */
@@ -134,7 +141,7 @@ static int open_child(struct opening *opening, struct child *child,
         start.process = spawner_take_reserved(opening->reserve);
     int result = spawner_start(opening->spawner, opening->unit,
                                opening->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
-                               arguments_bytes(opening, source->role), child, &start, opened, err);
+                               problem_memory(opening, source->role), child, &start, opened, err);
     if (source->text)
         close(descriptors[0]);
     return result;
@@ -217,9 +224,10 @@ int torch_open_reference(struct opening *opening)
             return fault_set(opening->fault, FAULT_REFERENCE, &err);
         opening->job->largest = reference->torch_layout;
         if (memory_budget_check(opening->gpu, opening->job->problem->id,
-                                opening->job->largest.bytes, &err) < 0) {
+                                opening->job->largest.bytes,
+                                memory_use_peak_bytes(reference->child.process.pid), &err) < 0) {
             reference_close(opening->reference);
-            return fault_set(opening->fault, FAULT_GPU_MEMORY, &err);
+            return fault_set(opening->fault, FAULT_MEMORY, &err);
         }
         memcpy(reference->hash, opening->job->reference_hash, sizeof reference->hash);
     }

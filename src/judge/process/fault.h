@@ -13,8 +13,8 @@ enum fault_source {
     FAULT_NONE,
     FAULT_JUDGE,
     FAULT_REFERENCE,
-    FAULT_CASES,      /* of the process that makes the cases of a simple problem */
-    FAULT_GPU_MEMORY, /* the GPU may be too small */
+    FAULT_CASES,  /* of the process that makes the cases of a simple problem */
+    FAULT_MEMORY, /* the device's may be too small */
     FAULT_CANDIDATE,
     FAULT_LEFT_WORK, /* the GPU was busy while nothing was to run, until the candidate was gone */
 };

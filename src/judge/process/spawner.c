@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "device/cuda.h"
 #include "device/cupti.h"
+#include "device/machine_load.h"
 #include "judge/process/external_program.h"
 #include "judge/request/judge_settings.h"
 
@@ -222,17 +223,19 @@ static int try_start(struct spawner *spawner, struct sandbox *sandbox, struct ch
     return result;
 }
 
-/* three: slot, oracle (twice the size for f32), as much again to work in */
-static uint64_t memory_for(const struct spawner *spawner, uint64_t arguments_bytes)
+/* Where a reference may take what there is, that. */
+static uint64_t memory_for(const struct spawner *spawner, uint64_t problem_memory)
 {
-    return run_settings(spawner->settings)->memory_bytes + 3 * arguments_bytes;
+    return problem_memory == SPAWNER_ALL
+               ? load_available_bytes()
+               : run_settings(spawner->settings)->memory_bytes + problem_memory;
 }
 
 static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
-                         enum sandbox_kind kind, uint64_t arguments_bytes, struct sandbox *sandbox)
+                         enum sandbox_kind kind, uint64_t problem_memory, struct sandbox *sandbox)
 {
     bool gpu = sandbox_has_gpu(kind);
-    uint64_t memory_bytes = memory_for(spawner, arguments_bytes);
+    uint64_t memory_bytes = memory_for(spawner, problem_memory);
     const char *driver = gpu ? gpu_pool_directory(spawner->gpus) : "";
     int minor = gpu && unit ? gpu_sensor_minor(&unit->sensor) : -1;
     sandbox_init(sandbox, kind);
@@ -296,13 +299,13 @@ void spawner_release(struct spawner_reserve *reserve)
 }
 
 int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
-                  uint64_t arguments_bytes, struct child *child, struct child_start *start,
+                  uint64_t problem_memory, struct child *child, struct child_start *start,
                   struct wire_opened *opened, struct err *err)
 {
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     struct sandboxed process;
     struct warm_pool *pool = start->process ? NULL : spawner_warm_pool(spawner, unit, kind);
-    make_sandbox(spawner, unit, kind, arguments_bytes, sandbox);
+    make_sandbox(spawner, unit, kind, problem_memory, sandbox);
     for (const char *const *path = start->program ? start->program->readable : NULL; path && *path;
          path++)
         sandbox_allow(sandbox, *path);
@@ -315,7 +318,7 @@ int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_k
         result = standby_ready(start->standby, err);
     start->sandbox = sandbox;
     if (sandbox_has_gpu(sandbox->kind) && start->message->role == WIRE_CANDIDATE)
-        start->memory_bytes = memory_for(spawner, arguments_bytes); /* memory_watch.c instead */
+        start->memory_bytes = memory_for(spawner, problem_memory); /* memory_watch.c instead */
     if (result == 0) {
         bool own_root = !spawner->no_own_root; /* another thread may find out meanwhile */
         result = try_start(spawner, sandbox, child, start, opened, err);

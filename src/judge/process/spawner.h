@@ -82,12 +82,14 @@ void spawner_reserve(struct spawner *spawner, struct gpu_unit *unit,
 const struct sandboxed *spawner_take_reserved(struct spawner_reserve *reserve);
 void spawner_release(struct spawner_reserve *reserve);
 
-/* Opens a child in a sandbox with room for arguments of that size, or in start->process, which is
- * taken over, if there is one. Fills in what `start` has in common for all children: its message,
- * descriptors, kind, builder, timeout and `cancelled` are the caller's. */
+#define SPAWNER_ALL UINT64_MAX /* what this machine has available */
+
+/* Opens a child in a sandbox with run.memory_bytes and that many bytes for its problem, or in
+ * start->process, which is taken over, if there is one. Fills in what `start` has in common for all
+ * children: its message, descriptors, kind, builder, timeout and `cancelled` are the caller's. */
 NODISCARD int spawner_start(struct spawner *spawner, struct gpu_unit *unit, enum sandbox_kind kind,
-                            uint64_t arguments_bytes, struct child *child,
-                            struct child_start *start, struct wire_opened *opened, struct err *err);
+                            uint64_t problem_memory, struct child *child, struct child_start *start,
+                            struct wire_opened *opened, struct err *err);
 /* Finds out whether sandboxes get a root of their own, which a bundled compiler must know before
  * it runs; nothing to do without one. */
 NODISCARD int spawner_probe(struct spawner *spawner, struct standby *standby, struct err *err);

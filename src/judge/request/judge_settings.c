@@ -43,9 +43,11 @@ static const struct setting_row run_rows[] = {
     SETTING_DURATION(load_timeout_ms, "60s", 1, DAY_MS,
                      "Time limit of loading a candidate, its imports included; its builds have "
                      "compile.total_ms"),
-    SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
-                  "Memory of a candidate beyond its program and three times its arguments and "
-                  "weights: address space, and with a GPU the host memory that it holds"),
+    SETTING_BYTES(
+        memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
+        "Memory of a candidate beyond its program, three times its arguments and weights, "
+        "and on a CPU what its PyTorch reference has had: address space, and with a GPU "
+        "the host memory that it holds"),
     SETTING_BYTES(scratch_bytes, "256MiB", 0, MOST_BYTES,
                   "Size of a candidate's private scratch directory"),
     SETTING_OPTIONAL_INT(threads, "auto", 1, 4096,

@@ -1,0 +1,64 @@
+"""Memory of PyTorch problems on a CPU: what a problem takes is the machine's, and what a candidate
+takes beyond that is run.memory_bytes."""
+
+import pytest
+from support import kernelbench_module, write
+
+SMALL = ["--no-timing", "-s", "run.memory_bytes=64MiB", "-s", "run.threads=1"]
+HUGE = "torch.zeros(1).expand(1 << 36)"  # 256 GiB, none of them written
+CANDIDATE = """import torch
+import torch.nn as nn
+
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        %s
+        return x * x + self.weight
+"""
+
+
+def judged(warpgym, tmp_path, problem, line="pass"):
+    path = write(tmp_path / "problem.py", problem)
+    answer = write(tmp_path / "answer.py", CANDIDATE % line)
+    environment = {"WARPGYM_TORCH_DEVICE": "cpu"}
+    return warpgym(
+        "eval", "--json", "--quiet", *SMALL, "--problem", path, answer, environment=environment
+    ).verdict
+
+
+def of_rows(rows):
+    return kernelbench_module().replace("torch.randn(31, 17)", f"torch.randn({rows}, 17)")
+
+
+@pytest.mark.parametrize("rows", [31, 600_000])
+def test_budget_follows_from_the_problem(warpgym, tmp_path, rows):
+    """Of inputs of 40 MB a reference alone makes more than run.memory_bytes."""
+    verdict = judged(warpgym, tmp_path, of_rows(rows))
+    assert verdict["status"] == "passed", verdict
+
+
+@pytest.mark.parametrize("rows", [31, 600_000])
+def test_candidate_has_a_limit(warpgym, tmp_path, rows):
+    verdict = judged(warpgym, tmp_path, of_rows(rows), "torch.ones(1 << 31)")
+    assert verdict["status"] == "out_of_memory", verdict
+    assert "0.06 GiB: the setting run.memory_bytes" in verdict["error"]["message"]
+
+
+def test_inputs_that_do_not_fit(warpgym, tmp_path):
+    """Nothing is made of them, and the verdict has the figures."""
+    problem = kernelbench_module().replace("torch.randn(31, 17)", HUGE)
+    verdict = judged(warpgym, tmp_path, problem)
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "memory", verdict
+    assert "768.0 of them arguments of the reference, " in verdict["error"]["message"], verdict
+
+
+def test_reference_that_does_not_fit(warpgym, tmp_path):
+    problem = of_rows(31).replace("return ", "torch.ones(1 << 40); return ", 1)
+    verdict = judged(warpgym, tmp_path, problem)
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "memory", verdict
+    assert "needs more memory than this machine has, " in verdict["error"]["message"], verdict

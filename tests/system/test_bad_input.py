@@ -53,7 +53,7 @@ USAGE_ERRORS = {
         "python.path: '/nowhere' cannot be executed",
     ),
     "unknown command": (["evl"], "did you mean 'eval'?"),
-    "half a command": (["problem"], "needs one of: list, show, check"),
+    "half a command": (["problem"], "needs one of: list, show, new, check"),
     "unknown problem to show": (["problem", "show", "sofmax"], "did you mean 'softmax'?"),
     "unknown problem to check": (["problem", "check", "sofmax"], "did you mean 'softmax'?"),
     "nothing to check": (["problem", "check"], "name a problem"),
@@ -68,7 +68,7 @@ def test_usage(warpgym, name):
 
 
 GROUPS = {
-    "problem": ["list", "show", "check"],
+    "problem": ["list", "show", "new", "check"],
     "jobs": ["list", "show", "watch", "cancel"],
     "config": ["init", "check", "show"],
 }

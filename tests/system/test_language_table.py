@@ -15,7 +15,8 @@ OWN_REASONS = {
     "src/retrieval/corpus_lines.c",  # what the solutions of two data sets are written in
     "src/server/kernelgym/request.c",  # the two backends of KernelGYM's protocol
     "src/server/kernelgym/result.c",
-    "python/warpgym/triton_build.py",  # the package
+    "python/warpgym/ablation.py",  # the package
+    "python/warpgym/triton_build.py",
 }
 
 

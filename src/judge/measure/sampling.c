@@ -27,6 +27,12 @@ void sampling_deinit(struct sampling *sampling)
     mem_free(sampling->reference); /* all of them */
 }
 
+/* The reference's call by its own clock. */
+static double own_ms(const struct sampling *sampling, size_t i)
+{
+    return sampling->reference[i] - sampling->overhead[i];
+}
+
 void sampling_settle(struct sampling *sampling)
 {
     double *arrays[] = {sampling->reference, sampling->candidate, sampling->overhead,
@@ -34,9 +40,8 @@ void sampling_settle(struct sampling *sampling)
     double least_ms = INFINITY;
     size_t last = sampling->count - 1;
     for (size_t i = 0; i < last; i++)
-        least_ms = fmin(least_ms, sampling->reference[i] - sampling->overhead[i]);
-    if (!sampling->drifts || last == 0 ||
-        sampling->reference[last] - sampling->overhead[last] >= least_ms * UNSETTLED)
+        least_ms = fmin(least_ms, own_ms(sampling, i));
+    if (!sampling->drifts || last == 0 || own_ms(sampling, last) >= least_ms * UNSETTLED)
         return;
     for (size_t i = 0; i < COUNT(arrays); i++)
         arrays[i][0] = arrays[i][last];
@@ -49,7 +54,7 @@ void sampling_settle(struct sampling *sampling)
 double sampling_own_ms(struct sampling *sampling)
 {
     for (size_t i = 0; i < sampling->count; i++)
-        sampling->scratch[i] = sampling->reference[i] - sampling->overhead[i];
+        sampling->scratch[i] = own_ms(sampling, i);
     return stats_median(sampling->scratch, sampling->count);
 }
 

@@ -59,15 +59,17 @@ static void back_off(int64_t *pause_ns)
 static _Atomic pid_t waited_pid;
 static _Atomic int64_t waited_since_ns;
 
-/* A wait for another thread of ours is none: lock_holder. */
-static void look_at_holder(int fd, int64_t since_ns, int64_t *next_ns)
+/* The process that has the device: at the gate, too, where the one in front only waits. A wait for
+ * another thread of ours is none: lock_holder. */
+static void look_at_holder(const struct device_lock *lock, int64_t since_ns, int64_t *next_ns)
 {
     int64_t now_ns = clock_now_ns();
     if (now_ns < *next_ns)
         return;
     *next_ns = now_ns + LOOK_AGAIN_NS;
+    pid_t pid = lock_holder(lock->held);
     atomic_store(&waited_since_ns, since_ns);
-    atomic_store(&waited_pid, lock_holder(fd));
+    atomic_store(&waited_pid, pid > 0 ? pid : lock_holder(lock->gate));
 }
 
 bool device_lock_wait_now(struct device_wait *wait)
@@ -77,9 +79,11 @@ bool device_lock_wait_now(struct device_wait *wait)
     return wait->pid > 0;
 }
 
-static int lock_wait(int fd, int operation, const char *device, const _Atomic int *cancelled,
-                     struct err *err)
+/* For one of the lock's two files. */
+static int lock_wait(const struct device_lock *lock, int fd, const char *device,
+                     const _Atomic int *cancelled, struct err *err)
 {
+    int operation = lock->mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
     int64_t pause_ns = BACKOFF_MIN_NS;
     int64_t since_ns = clock_now_ns(), next_ns = since_ns + LOOK_FIRST_NS;
     int result = 0;
@@ -88,7 +92,7 @@ static int lock_wait(int fd, int operation, const char *device, const _Atomic in
             result = err_sys(err, errno, "cannot lock device %s", device);
         else if (cancelled && atomic_load(cancelled))
             result = err_set(err, ERR_CANCELLED, "cancelled while waiting for device %s", device);
-        look_at_holder(fd, since_ns, &next_ns);
+        look_at_holder(lock, since_ns, &next_ns);
         back_off(&pause_ns);
     }
     if (clock_now_ns() >= since_ns + LOOK_FIRST_NS)
@@ -111,10 +115,9 @@ static int enter(struct device_lock *lock, const char *device, const _Atomic int
                  struct err *err)
 {
     int64_t start_ns = clock_now_ns();
-    int operation = lock->mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
-    int result = lock_wait(lock->gate, operation, device, cancelled, err);
+    int result = lock_wait(lock, lock->gate, device, cancelled, err);
     if (result == 0)
-        result = lock_wait(lock->held, operation, device, cancelled, err);
+        result = lock_wait(lock, lock->held, device, cancelled, err);
     flock(lock->gate, LOCK_UN);
     lock->waited_ms += clock_ms_since(start_ns);
     if (result < 0)

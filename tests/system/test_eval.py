@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -472,11 +473,13 @@ def test_a_wait_for_the_device_names_who_has_it(warpgym, tmp_path):
     if not lock:
         pytest.skip("the lock of this machine's processor is somewhere else")
     said = tmp_path / "stderr"
+    gate = ["flock", lock.with_suffix(".gate"), "cat"]  # one that waits in front of us
     with lock.open() as held, said.open("wb") as errors:
         fcntl.flock(held, fcntl.LOCK_EX)
-        arguments = ["eval", "--no-timing", "--problem", "relu", fast("relu")]
-        process = warpgym.start(*arguments, stderr=errors)
-        wait_until(said.read_text, "a word on the wait", seconds=20)
+        with subprocess.Popen(gate, stdin=subprocess.PIPE):
+            arguments = ["eval", "--no-timing", "--problem", "relu", fast("relu")]
+            process = warpgym.start(*arguments, stderr=errors)
+            wait_until(said.read_text, "a word on the wait", seconds=20)
         fcntl.flock(held, fcntl.LOCK_UN)
         warpgym.finish(process, expect=PASSED)
     lines = said.read_text().splitlines()

@@ -67,6 +67,7 @@ def preload():
 
     import warpgym.child
     import warpgym.gpu
+    import warpgym.printing  # noqa: F401 - loaded for the children
     import warpgym.triton_build
 
     try:
@@ -117,8 +118,10 @@ def become_child(library, sandbox, channel, layers, serve):
             raise RuntimeError(error.raw[4:].split(b"\0", 1)[0].decode())
         return layers.value
 
+    from warpgym import printing
     from warpgym.wire import Channel
 
+    printing.install()
     try:
         serve(Channel(channel), layers.value, lock)
     finally:

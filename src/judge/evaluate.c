@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "judge/build/device_only.h"
 #include "judge/fault_verdict.h"
@@ -14,9 +15,12 @@
 #include "judge/request/judge_settings.h"
 #include "judge/request/signature_hint.h"
 #include "judge/session_internal.h"
+#include "sandbox/output.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#define CHARACTER_BYTES 4 /* of one, at most */
 
 static void identify_candidate(struct session *session)
 {
@@ -196,6 +200,19 @@ static int time_candidate(struct session *session)
     return result;
 }
 
+/* What it printed until now. While it is timed it prints the same, many times over. */
+static void keep_output(struct session *session)
+{
+    uint64_t written;
+    size_t most = (size_t)check_settings(session->job.settings)->output_bytes;
+    size_t capacity = most + CHARACTER_BYTES;
+    char *bytes = mem_alloc(capacity);
+    size_t count = sandbox_output_read(session->candidate.process.output, bytes, capacity,
+                                       &written);
+    verdict_output(session->verdict, bytes, count, most, written);
+    mem_free(bytes);
+}
+
 static int run_stages(struct session *session)
 {
     struct verdict *verdict = session->verdict;
@@ -203,6 +220,7 @@ static int run_stages(struct session *session)
     int result = open_children(session);
     if (result == 0)
         result = run_stage(session, STAGE_CHECK, check_stage, NULL);
+    keep_output(session);
     if (result == 0 && interpreted) /* before it is timed: a decoy's time means nothing */
         result = run_stage(session, STAGE_PROFILE, profile_stage, NULL);
     if (result < 0)

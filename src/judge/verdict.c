@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 #include "judge/request/evaluation.h"
 #include "judge/request/language.h"
 
@@ -176,6 +177,20 @@ void verdict_warning(struct verdict *verdict, const char *code, const char *form
     va_start(args, format);
     add_finding(&verdict->arena, verdict->warnings, &verdict->warning_count, code, format, args);
     va_end(args);
+}
+
+void verdict_output(struct verdict *verdict, const char *bytes, size_t count, size_t most,
+                    uint64_t written)
+{
+    char *text = arena_alloc(&verdict->arena, count + 1);
+    for (size_t i = 0; i < count; i++)
+        text[i] = bytes[i] ? bytes[i] : '?';
+    text[count] = '\0';
+    printable_text(text, true);
+    size_t kept = utf8_cut(text, count, most);
+    text[kept] = '\0';
+    verdict->output = kept > 0 ? text : NULL;
+    verdict->output_cut_bytes = written - kept;
 }
 
 bool verdict_has_warning(const struct verdict *verdict, const char *code)

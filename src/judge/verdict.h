@@ -193,6 +193,8 @@ struct verdict {
     struct finding violations[VERDICT_FINDINGS], warnings[VERDICT_FINDINGS];
     /* error */
     const char *error_class, *error_message, *error_excerpt;
+    const char *output;        /* what it printed, from its load to the end of its check; NULL */
+    uint64_t output_cut_bytes; /* that followed */
     double stages_ms[STAGE_COUNT];
     double reference_ms, candidate_ms; /* spent in calls: the necessary part of the run time */
     bool build_cached;
@@ -232,6 +234,11 @@ void verdict_violation(struct verdict *verdict, const char *code, const char *fo
     __attribute__((format(printf, 3, 4)));
 void verdict_warning(struct verdict *verdict, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The beginning, `most` bytes, of what the candidate printed, which is `written` bytes long:
+ * `bytes` has the first `count`. */
+void verdict_output(struct verdict *verdict, const char *bytes, size_t count, size_t most,
+                    uint64_t written);
 
 /* Whether it has a warning with that code. */
 bool verdict_has_warning(const struct verdict *verdict, const char *code);

@@ -625,6 +625,20 @@ static bool has_error(const void *base)
     return ((const struct verdict *)base)->error_class != NULL;
 }
 
+static bool has_output(const void *base)
+{
+    return ((const struct verdict *)base)->output != NULL;
+}
+
+static const struct verdict_field output_fields[] = {
+    ROW("text", FIELD_TEXT, 0, V(output),
+        "its beginning, of `check.output_bytes` at most; `?` stands for each byte that is no UTF-8 "
+        "or controls a terminal"),
+    ROW("cut_bytes", FIELD_LONG, 0, V(output_cut_bytes),
+        "how many followed, of the first 65,536; what a process prints beyond those is lost"),
+};
+SHAPE(output, "VerdictOutput", NULL);
+
 static const struct verdict_field verdict_fields[] = {
     ROW("schema", FIELD_SCHEMA, 0, 0, "the version of this form"),
     ROW("id", FIELD_TEXT, 0, V(id),
@@ -652,6 +666,10 @@ static const struct verdict_field verdict_fields[] = {
     OBJECT("stages_ms", stages_shape, 0, 0, NULL, "their sum is the wall time since submission"),
     OBJECT("calls_ms", calls_shape, 0, 0, NULL,
            "time within calls: the necessary part of the run time"),
+    OBJECT(
+        "output", output_shape, 0, FIELD_OPTIONAL, has_output,
+        "what the candidate printed (standard output and error) while it was loaded and checked, "
+        "not while it was timed"),
     OBJECT("error", error_shape, 0, FIELD_NULLABLE, has_error, "null if there is none"),
 };
 

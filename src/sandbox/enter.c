@@ -1,5 +1,7 @@
 #include "sandbox/sandbox.h"
 
+#include "sandbox/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -191,12 +193,14 @@ static bool set_limit(__rlimit_resource_t resource, uint64_t value)
 static void set_limits(const struct sandbox *sandbox, uint64_t mapped, uint32_t *layers)
 {
     const uint64_t unbounded = RLIM_INFINITY;
+    const uint64_t output = 2 * SANDBOX_OUTPUT_BYTES; /* so that its seals refuse, not a signal */
     const struct {
         __rlimit_resource_t resource;
         uint64_t value;
     } limits[SANDBOX_LIMIT_COUNT] = {
         [LIMIT_CORE] = {RLIMIT_CORE, 0},
-        [LIMIT_FILE_SIZE] = {RLIMIT_FSIZE, sandbox->scratch_bytes},
+        [LIMIT_FILE_SIZE] = {RLIMIT_FSIZE,
+                             sandbox->scratch_bytes > output ? sandbox->scratch_bytes : output},
         [LIMIT_OPEN_FILES] = {RLIMIT_NOFILE, 256},
         [LIMIT_MESSAGE_QUEUES] = {RLIMIT_MSGQUEUE, 0},
         [LIMIT_LOCKED_MEMORY] = {RLIMIT_MEMLOCK, 65536},

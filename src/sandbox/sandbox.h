@@ -90,6 +90,7 @@ struct sandbox {
     uint64_t scratch_bytes; /* size of the scratch file system, and of the largest file */
     uint64_t cpu_seconds;   /* processor time, a net below the judge's own deadline; 0: no bound */
     uint32_t processes;     /* processes and threads */
+    uint32_t output;        /* whether what it prints can be read: output.h */
     int32_t gpu;            /* the one there is: its device file's number; negative: all are */
     uint32_t paths_bytes;   /* used bytes of `paths` */
     char root[512];         /* mounted as /usr when not empty: a bundled toolchain */
@@ -109,7 +110,8 @@ void sandbox_allow(struct sandbox *sandbox, const char *path);
 bool sandbox_unshare(const struct sandbox *sandbox, uint32_t *layers);
 
 /* In B: mounts, identity, limits. Closes every descriptor but 0-2, which become /dev/null, and
- * `keep`. Adds to *layers. Fails only where running on would be unsafe. */
+ * `keep`; what the process prints may be kept later (output.h). Adds to *layers. Fails only where
+ * running on would be unsafe. */
 NODISCARD int sandbox_enter(const struct sandbox *sandbox, int keep, uint32_t *layers,
                             struct err *err);
 

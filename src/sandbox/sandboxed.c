@@ -233,6 +233,9 @@ void sandboxed_close(struct sandboxed *process)
         close(process->channel);
     if (process->pid_fd > 0)
         close(process->pid_fd);
+    if (process->output > 0)
+        close(process->output);
+    process->output = 0;
     process->channel = process->pid_fd = -1;
     process->pid = 0;
 }

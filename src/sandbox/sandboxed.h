@@ -15,6 +15,7 @@ struct sandboxed {
     pid_t pid;   /* 0: none */
     int channel; /* SOCK_SEQPACKET */
     int pid_fd;
+    int output;      /* what it prints: output.h; 0 or less: that is not kept */
     uint32_t layers; /* bits of enum sandbox_layer that hold */
     bool frozen;
     bool stands_back;      /* sandboxed_stand_back */

@@ -1,6 +1,7 @@
 #include "sandbox/server.h"
 
 #include "base/fd_message.h"
+#include "sandbox/output.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -66,7 +67,8 @@ int server_enter(const struct sandbox *sandbox, int channel, uint32_t *layers)
     hello.layers = *layers;
     if (hello.code < 0)
         memcpy(hello.text, err.text, sizeof hello.text - 1);
-    if (send_all(channel, &hello, sizeof hello) < 0)
+    int output = hello.code == 0 && sandbox->output ? sandbox_output_make() : -1;
+    if (fd_message_send(channel, &hello, sizeof hello, &output, output >= 0, &err) < 0)
         return -1;
     return hello.code;
 }

@@ -14,7 +14,8 @@
 #define SERVER_CONTROL_FD 3
 #define SERVER_TEXT_BYTES 512
 
-/* First message of a sandboxed process on its channel, after A's: what holds around it. */
+/* First message of a sandboxed process on its channel, after A's: what holds around it. With the
+ * descriptor of its output, if the sandbox has one. */
 struct server_hello {
     uint32_t layers;
     int32_t code; /* 0, or why it could not enter (text) */

@@ -245,7 +245,8 @@ static int greet_server(const struct standby *standby, struct sandboxed *process
     int result = await_answer(standby, process->channel, deadline_ns, standby->cancelled, err);
     if (result < 0)
         return err_set(err, result, "a sandboxed process did not get ready in time");
-    if (recv(process->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
+    if (fd_message_receive(process->channel, &hello, sizeof hello, &process->output, 1, err) !=
+        (ssize_t)sizeof hello)
         return err_set(err, ERR_CRASH, "a sandboxed process ended before it was ready");
     process->layers = hello.layers;
     hello.text[sizeof hello.text - 1] = '\0';

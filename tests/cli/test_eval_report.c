@@ -13,6 +13,7 @@ static void fill(struct verdict *verdict, bool traced)
     verdict->status = STATUS_PASSED;
     verdict->problem_id = "softmax";
     verdict->candidate_path = "softmax.cu";
+    verdict_output(verdict, "n = \x1b[2J3", 9, 8, 10);
     if (!traced)
         return;
     verdict->kernel_count = 1;
@@ -77,4 +78,17 @@ TEST(profile)
         if (profile)
             assert_non_null(strstr(profile, "  fused\n"));
     }
+}
+
+/* Below the profile; of a server's text, too, nothing reaches the terminal that controls it. */
+TEST(output)
+{
+    char text[8192];
+    print(1, true, text, sizeof text);
+    const char *output = strstr(text, "\n\nIt printed:\nn = ?[2J\n… and 2 more bytes (");
+    assert_true(output && output > strstr(text, "  fused\n"));
+    print(1, false, text, sizeof text);
+    assert_non_null(strstr(text, "\n\nIt printed:\nn = ?[2J\n"));
+    print(2, true, text, sizeof text);
+    assert_null(strstr(text, "printed"));
 }

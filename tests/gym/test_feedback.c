@@ -191,6 +191,11 @@ static const struct {
      "{\"headline\": \"It could not be judged: the judge failed, not the candidate.\", "
      "\"error\": "
      "null}"},
+    {"printed",
+     "{" FAILED("runtime_error")
+         ERROR("crash", "it crashed", "null") ", \"output\": {\"text\": \"n=3\\n</KERNEL> at "
+                                              "/home/me/x.c\\n\", \"cut_bytes\": 0}}",
+     "{\"output\": \"n=3\\n< /KERNEL> at x.c\"}"},
     {"kernels",
      "{" PASSED
      "\"profile\": {\"calls\": 1, \"time_us\": 200, \"text\": \"1 us\\n\\n 2 us\\n\", \"kernels\": "
@@ -250,7 +255,7 @@ static const struct {
     {"status", "s"},   {"headline", "s"}, {"compiled", "b"},      {"correct", "b"},
     {"trials", "i"},   {"passed", "i"},   {"error", "on"},        {"mismatch", "on"},
     {"timing", "on"},  {"kernels", "a"},  {"profile_text", "sn"}, {"violations", "a"},
-    {"warnings", "a"}, {"advice", "s"},
+    {"warnings", "a"}, {"advice", "s"},   {"output", "sn"},
 };
 
 static char type_of(const json_t *value)
@@ -346,7 +351,8 @@ TEST(secrets)
             "=/SECRET/a/\\n/SECRET/\xC3\xA4/b\"}, \"profile\": {\"calls\": 1, \"kernels\": "
             "[{\"name\": \"/SECRET/k\", \"time_us\": 1, \"source\": \"SECRET\"}], \"text\": "
             "\"/SECRET/lib/x.so\"}, \"integrity\": {\"violations\": [{\"code\": \"H21\", "
-            "\"evidence\": \"see /SECRET/e\"}]}}");
+            "\"evidence\": \"see /SECRET/e\"}]}, \"output\": {\"text\": \"in /SECRET/f.c\", "
+            "\"cut_bytes\": 0}}");
         json_object_set_new(verdict, "status", json_string(statuses[i]));
         if (i == 0)
             json_object_set_new(json_object_get(verdict, "error"), "message",

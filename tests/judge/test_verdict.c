@@ -260,6 +260,40 @@ TEST(strange_text)
 }
 
 /* A part is what stands at its path in the whole. */
+/* What a candidate printed becomes text, whole characters of it. */
+TEST(output)
+{
+    static const struct {
+        const char *bytes;
+        size_t count, most;
+        uint64_t written;
+        const char *text; /* NULL: none */
+        uint64_t cut_bytes;
+    } rows[] = {
+        {"n = 3\n", 6, 99, 6, "n = 3\n", 0},
+        {"n = 3\n", 6, 4, 6, "n = ", 2},
+        {"n = 3\n", 6, 4, 60000, "n = ", 59996},
+        {"a\0b\0", 4, 99, 4, "a?b?", 0},
+        {"\x1b[31m\r\n\tx", 9, 99, 9, "?[31m?\n x", 0},
+        {"\xff\xc3\xa9\xe2\x80\xae", 6, 99, 6, "?\xc3\xa9???", 0},
+        {"a\xc3\xa9", 3, 2, 3, "a", 2},
+        {"\xc3\xa9", 2, 1, 2, NULL, 2},
+        {"abc", 3, 0, 3, NULL, 3},
+        {"", 0, 99, 0, NULL, 0},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        verdict_output(&verdict, rows[i].bytes, rows[i].count, rows[i].most, rows[i].written);
+        if (rows[i].text)
+            assert_string_equal(verdict.output, rows[i].text);
+        else
+            assert_null(verdict.output);
+        assert_int_equal(verdict.output_cut_bytes, rows[i].cut_bytes);
+        json_t *json = verdict_json(&verdict);
+        assert_int_equal(json_object_get(json, "output") != NULL, rows[i].text != NULL);
+        json_decref(json);
+    }
+}
+
 TEST(parts)
 {
     static const char *const paths[] = {"device",
@@ -496,6 +530,7 @@ TEST_WITH(round_trip, begin, end)
     fill_trace();
     verdict_warning(&verdict, "H41", "warned");
     verdict_violation(&verdict, "H21", "late");
+    verdict_output(&verdict, "printed\n", 8, 8, 99);
     round_trip(&verdict);
     verdict.case_count = VERDICT_CASES;
     for (int i = 1; i < VERDICT_CASES; i++)

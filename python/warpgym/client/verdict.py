@@ -29,6 +29,11 @@ VerdictError = TypedDict(
 )
 
 
+class VerdictOutput(TypedDict):
+    text: str
+    cut_bytes: int
+
+
 class VerdictCalls(TypedDict):
     reference: float | None
     candidate: float | None
@@ -232,3 +237,4 @@ class Verdict(VerdictNeeded, total=False):
     cases: VerdictCases
     problem_audit: VerdictAudit
     build: VerdictBuild
+    output: VerdictOutput

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,7 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
 {
     *report =
         (struct eval_report){.json = json, .timed = timed, .out_fd = -1, .out_path = out_path};
-    buf_init(&report->profile, PROFILE_TEXT_BYTES);
+    buf_init(&report->details, PROFILE_TEXT_BYTES + VERDICT_TEXT_BYTES);
     if (!json)
         report->table = table_new("problem|candidate|verdict|>speedup|>candidate|>reference|");
     if (!out_path)
@@ -56,7 +57,7 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
 void eval_report_deinit(struct eval_report *report)
 {
     table_free(report->table);
-    buf_deinit(&report->profile);
+    buf_deinit(&report->details);
     if (report->out_fd >= 0)
         close(report->out_fd);
 }
@@ -141,15 +142,29 @@ static void write_out(struct eval_report *report, const struct buf *line)
     }
 }
 
-/* A server's text is untrusted. */
-static void keep_profile(struct eval_report *report, const struct verdict *verdict)
+static void put_output(struct buf *out, const struct verdict *verdict)
 {
-    buf_reset(&report->profile);
+    if (!verdict->output)
+        return;
+    bool ended = verdict->output[strlen(verdict->output) - 1] == '\n';
+    buf_printf(out, "%sIt printed:\n%s%s", out->len > 0 ? "\n" : "", verdict->output,
+               ended ? "" : "\n");
+    if (verdict->output_cut_bytes > 0)
+        buf_printf(out, "… and %" PRIu64 " more bytes (check.output_bytes)\n",
+                   verdict->output_cut_bytes);
+}
+
+/* A server's text is untrusted. */
+static void keep_details(struct eval_report *report, const struct verdict *verdict)
+{
+    struct buf *details = &report->details;
+    buf_reset(details);
     if (report->passed + report->failed > 1)
         return;
-    profile_text(verdict, &report->profile);
-    printable_text(report->profile.data, true);
-    report->profile.len = strlen(report->profile.data);
+    profile_text(verdict, details);
+    put_output(details, verdict);
+    printable_text(details->data, true);
+    details->len = strlen(details->data);
 }
 
 static void write_line(struct eval_report *report, const struct verdict *verdict)
@@ -187,7 +202,7 @@ void eval_report_verdict(void *context, const struct batch_task *task, const str
     write_line(report, verdict);
     if (report->table)
         add_row(report, verdict);
-    keep_profile(report, verdict);
+    keep_details(report, verdict);
     progress_add(report->progress, passed);
 }
 
@@ -226,8 +241,8 @@ void eval_report_finish(struct eval_report *report, double elapsed_s)
     uint64_t total = report->passed + report->failed;
     buf_printf(&out, "\n%llu of %llu passed, in %.1f s\n", (unsigned long long)report->passed,
                (unsigned long long)total, elapsed_s);
-    if (report->profile.len > 0)
-        buf_printf(&out, "\n%s", report->profile.data);
+    if (report->details.len > 0)
+        buf_printf(&out, "\n%s", report->details.data);
     cli_print(&out);
     buf_deinit(&out);
 }

@@ -17,7 +17,7 @@ struct eval_report {
     double said_s;                   /* the wait that was said last; 0: none */
     uint64_t passed, failed, broken; /* broken: infrastructure_error */
     bool write_failed;
-    struct buf profile; /* of the only candidate; empty: none, or several */
+    struct buf details; /* profile and output of the only candidate; empty: none, or several */
     bool resumable;     /* the output is a file, not a pipe or a device */
 };
 

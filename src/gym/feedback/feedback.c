@@ -346,6 +346,7 @@ static json_t *facts_of(const struct view *view, const char *source)
     json_put(facts, "timing", view->correct ? feedback_timing(verdict) : json_null());
     json_put(facts, "kernels", feedback_kernels(verdict));
     json_put(facts, "profile_text", feedback_profile(verdict));
+    json_put(facts, "output", feedback_output(verdict));
     json_put(facts, "violations", findings_json(verdict->violations, verdict->violation_count));
     json_put(facts, "warnings", findings_json(verdict->warnings, verdict->warning_count));
     json_put(facts, "advice", json_text(situation->advice));

@@ -2,13 +2,15 @@
  *
  * feedback_facts makes a verdict and the candidate's text into one flat JSON object for templates
  * (docs/reference/answers.md lists its keys): a headline in words, the compiler's or traceback's
- * excerpt with the candidate's own lines quoted, the first mismatch with index and magnitude,
- * runtimes and speedup with its interval, the most expensive kernels, violations in words, advice
- * for the status. Prompt styles have their own template (prompts/STYLE/feedback.txt).
+ * excerpt with the candidate's own lines quoted, what the candidate printed, the first mismatch
+ * with index and magnitude, runtimes and speedup with its interval, the most expensive kernels,
+ * violations in words, advice for the status. Prompt styles have their own template
+ * (prompts/STYLE/feedback.txt).
  *
  * Never included: the reference's text or outputs beyond the magnitude of one mismatch, seeds,
- * drawn sizes, tolerances' internals, paths of the judge's machine. Every text is bounded and clean
- * (feedback/internal.h). Threads: pure. Ownership: new references.
+ * drawn sizes but those that the candidate prints, tolerances' internals, paths of the judge's
+ * machine. Every text is bounded and clean (feedback/internal.h). Threads: pure. Ownership: new
+ * references.
  */
 #pragma once
 

@@ -18,6 +18,7 @@
 #define FEEDBACK_LINE_BYTES 320     /* of one line of an excerpt */
 #define FEEDBACK_NAME_BYTES 128     /* of an output, a kernel, sizes */
 #define FEEDBACK_SENTENCE_BYTES 400 /* of a message, evidence, a note */
+#define FEEDBACK_OUTPUT_BYTES 2000  /* of what the candidate printed */
 
 enum feedback_paths { PATHS_KEEP, PATHS_CUT };
 
@@ -41,3 +42,5 @@ json_t *feedback_timing(const struct verdict *verdict);
 /* The most expensive kernels. */
 json_t *feedback_kernels(const struct verdict *verdict);
 json_t *feedback_profile(const struct verdict *verdict);
+/* What the candidate printed. */
+json_t *feedback_output(const struct verdict *verdict);

@@ -118,6 +118,14 @@ json_t *feedback_kernels(const struct verdict *verdict)
     return list;
 }
 
+static json_t *lines_json(const char *text, size_t max_bytes)
+{
+    char *lines = feedback_lines(text, max_bytes);
+    json_t *value = *lines ? json_text(lines) : json_null();
+    mem_free(lines);
+    return value;
+}
+
 json_t *feedback_profile(const struct verdict *verdict)
 {
     struct buf text;
@@ -125,9 +133,12 @@ json_t *feedback_profile(const struct verdict *verdict)
         return json_null();
     buf_init(&text, PROFILE_TEXT_BYTES);
     profile_text(verdict, &text);
-    char *lines = feedback_lines(text.data, FEEDBACK_EXCERPT_BYTES);
-    json_t *value = *lines ? json_text(lines) : json_null();
-    mem_free(lines);
+    json_t *value = lines_json(text.data, FEEDBACK_EXCERPT_BYTES);
     buf_deinit(&text);
     return value;
+}
+
+json_t *feedback_output(const struct verdict *verdict)
+{
+    return verdict->output ? lines_json(verdict->output, FEEDBACK_OUTPUT_BYTES) : json_null();
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT_BYTES 1024
 #define BEGINNING "terminate called"
@@ -18,6 +19,7 @@ static struct {
     FILE *errors;                /* stderr while nothing is expected */
     void (*aborted)(int number); /* likewise, what SIGABRT does */
     char text[TEXT_BYTES];
+    size_t used;
 } runtime;
 
 /* "terminate called after throwing an instance of 'X'\n  what():  Y\n" becomes one line. */
@@ -44,12 +46,25 @@ static void on_abort(int number)
     runtime.handler(runtime.context, runtime.text);
 }
 
-/* From now on what is written to stderr is the text. */
+static ssize_t keep_errors(void *ignored, const char *bytes, size_t count)
+{
+    size_t capacity = TEXT_BYTES - 1 - runtime.used;
+    size_t kept = count < capacity ? count : capacity;
+    memcpy(runtime.text + runtime.used, bytes, kept);
+    runtime.used += kept;
+    (void)!write(STDERR_FILENO, bytes, count);
+    return (ssize_t)count;
+}
+
+/* From now on what is written to stderr is the text, too. A C++ runtime that is loaded meanwhile
+ * keeps this stream as that of std::cerr. */
 static void read_errors(void)
 {
-    FILE *memory = fmemopen(runtime.text, TEXT_BYTES - 1, "w");
-    if (memory && setvbuf(memory, NULL, _IONBF, 0) == 0)
-        stderr = memory;
+    FILE *both = fopencookie(NULL, "w", (cookie_io_functions_t){.write = keep_errors});
+    memset(runtime.text, 0, sizeof runtime.text);
+    runtime.used = 0;
+    if (both && setvbuf(both, NULL, _IONBF, 0) == 0)
+        stderr = both;
     runtime.aborted = signal(SIGABRT, on_abort);
 }
 

@@ -1,9 +1,9 @@
 /* exceptions: what the C++ runtime says when an exception is not caught.
  *
- * The runtime ends the process then: it writes a line to stderr, which the sandbox discards, and
- * aborts. Here that line goes to a handler. The runtime is a part of the candidate's shared object,
- * so the line is the candidate's, too: a text for a person. Its own handler can be replaced only
- * once the object is loaded; what its constructors throw is read from stderr.
+ * The runtime ends the process then: it writes a line to stderr and aborts. Here that line goes to
+ * a handler. The runtime is a part of the candidate's shared object, so the line is the
+ * candidate's, too: a text for a person. Its own handler can be replaced only once the object is
+ * loaded; what its constructors throw is read from stderr.
  *
  * Threads: the handler runs on the thread that threw.
  */

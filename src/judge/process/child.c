@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 20000
 #define LOOK_MS 3 /* whether others are to have the device */
@@ -269,6 +270,8 @@ int child_open(struct child *child, const struct child_start *start, struct wire
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
     memory_watch_begin(&child->limit, &child->process, start->memory_bytes);
+    if (child->process.output > 0) /* what is printed until now is not the candidate's */
+        (void)lseek(child->process.output, 0, SEEK_SET);
     if (start->program)
         result = run_program(child, start->program, deadline_ns, err);
     if (result == 0)

@@ -242,6 +242,7 @@ static void make_sandbox(struct spawner *spawner, const struct gpu_unit *unit,
     sandbox->scratch_bytes = run_settings(spawner->settings)->scratch_bytes;
     sandbox->memory_bytes = gpu ? 0 : memory_bytes; /* a driver reserves more than any limit */
     sandbox->gpu = minor;
+    sandbox->output = true;
     sandbox_allow(sandbox, driver);
 }
 

@@ -1,6 +1,7 @@
 #include "judge/request/judge_settings.h"
 
 #include "base/setting.h"
+#include "sandbox/output.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,6 +71,9 @@ static const struct setting_row check_rows[] = {
                  "How far outputs may be from the reference's: strict, kernelbench, kernelgym or "
                  "{rtol: 1e-3, atol: 1e-4} (docs/design/tolerance.md); auto: as the problem states",
                  .absent = "auto", .check = check_tolerance),
+    SETTING_BYTES(output_bytes, "4KiB", 0, SANDBOX_OUTPUT_BYTES,
+                  "How much of what a candidate prints while it is loaded and checked its verdict "
+                  "keeps"),
 };
 SETTING_SECTION(check, check_rows);
 

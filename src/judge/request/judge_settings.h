@@ -28,6 +28,7 @@ SETTINGS_OF(run)
 struct check_settings {
     int64_t trials;
     const char *tolerance; /* bound.h; "": the problem's */
+    uint64_t output_bytes;
 };
 SETTINGS_OF(check)
 

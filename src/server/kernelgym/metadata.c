@@ -243,7 +243,8 @@ static void put_untimed(json_t *metadata, const struct verdict *verdict,
 
 static json_t *own_metadata(const struct kernelgym_job *job)
 {
-    static const char *const keys[] = {"id", "status", "correctness", "timing", "stages_ms"};
+    static const char *const keys[] = {"id",     "status", "correctness",
+                                       "timing", "output", "stages_ms"};
     json_t *object = json_object();
     for (size_t i = 0; i < COUNT(keys); i++)
         put_part(object, keys[i], job->verdict, keys[i]);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,6 +83,34 @@ void table_cell(struct table *table, enum style style, const char *format, ...)
     struct column *column = &table->columns[table->cell_count % table->column_count];
     column->width = cell->width > column->width ? cell->width : column->width;
     table->cell_count++;
+}
+
+/* To `most` code points, the last of which says that something is missing. */
+static void cut_cell(struct cell *cell, size_t most)
+{
+    static const char dots[] = "…";
+    size_t at = 0;
+    for (size_t left = most - 1; left > 0; left--)
+        at += utf8_sequence(cell->text + at, strlen(cell->text + at));
+    char *cut = mem_alloc(at + sizeof dots);
+    memcpy(cut, cell->text, at);
+    memcpy(cut + at, dots, sizeof dots);
+    mem_free(cell->text);
+    cell->text = cut;
+    cell->width = most;
+}
+
+void table_fit(struct table *table, size_t width, size_t least)
+{
+    size_t used = 0;
+    struct column *last = &table->columns[table->column_count - 1];
+    for (struct column *column = table->columns; column < last; column++)
+        used += column->width + GAP;
+    size_t most = width > used + least ? width - used : least;
+    for (size_t i = table->column_count - 1; i < table->cell_count; i += table->column_count)
+        if (table->cells[i].width > most)
+            cut_cell(&table->cells[i], most);
+    last->width = last->width < most ? last->width : most;
 }
 
 /* One cell; spaces are held in *pending until something follows, so that none end a line. */

@@ -26,6 +26,8 @@ void table_free(struct table *table);
 void table_column(struct table *table, const char *title, enum table_align align);
 void table_cell(struct table *table, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Cuts cells of the last column, down to `least` code points, where `width` ends. */
+void table_fit(struct table *table, size_t width, size_t least);
 /* Titles (if any column has one) and rows; every line ends with a newline and without spaces. */
 void table_render(const struct table *table, bool colour, struct buf *out);
 

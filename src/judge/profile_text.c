@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_SHOWN 72
+#define NAME_COLUMN 59
 #define SPILL_BYTES 8 /* of local memory a thread: below this it is no more than a stack frame */
 
 static double percent_of(double part, double whole)
@@ -42,7 +42,7 @@ static void put_head(const struct launch_totals *all, struct buf *out)
 }
 
 static void put_kernel(const struct launch_totals *all, const struct kernel_share *kernel,
-                       struct buf *out)
+                       int shown, struct buf *out)
 {
     char occupancy[64] = "-";
     size_t length = strlen(kernel->name);
@@ -56,7 +56,7 @@ static void put_kernel(const struct launch_totals *all, const struct kernel_shar
                : kernel->copy    ? "copy"
                : *kernel->source ? "lib"
                                  : "?",
-               NAME_SHOWN, kernel->name, length > NAME_SHOWN ? "..." : "");
+               shown, kernel->name, length > (size_t)shown ? "..." : "");
     if (kernel->copy)
         return;
     buf_printf(out, "%53s grid %u", "", kernel->grid[0]);
@@ -78,7 +78,7 @@ static uint64_t blocks_of(const struct kernel_share *kernel)
 }
 
 /* What stands out of a kernel of one's own that matters. */
-static void put_notes(const struct launch_totals *all, const struct kernel_share *kernel,
+static void put_notes(const struct launch_totals *all, const struct kernel_share *kernel, int shown,
                       struct buf *out)
 {
     uint64_t blocks = blocks_of(kernel);
@@ -88,19 +88,20 @@ static void put_notes(const struct launch_totals *all, const struct kernel_share
         buf_printf(out,
                    "note: %.*s keeps %u bytes a thread in local memory: spilled registers, "
                    "or arrays whose index is not known when it is compiled\n",
-                   NAME_SHOWN, kernel->name, kernel->local_bytes);
+                   shown, kernel->name, kernel->local_bytes);
     if (all->multiprocessors > 0 && blocks < (uint64_t)all->multiprocessors)
         buf_printf(out,
                    "note: %.*s runs %" PRIu64 " blocks on %d multiprocessors: the others "
                    "are idle\n",
-                   NAME_SHOWN, kernel->name, blocks, all->multiprocessors);
+                   shown, kernel->name, blocks, all->multiprocessors);
     if (kernel->occupancy < 0.25)
-        buf_printf(out, "note: %.*s fills %.0f %% of a multiprocessor, held back by %s\n",
-                   NAME_SHOWN, kernel->name, 100 * kernel->occupancy, kernel->limit);
+        buf_printf(out, "note: %.*s fills %.0f %% of a multiprocessor, held back by %s\n", shown,
+                   kernel->name, 100 * kernel->occupancy, kernel->limit);
 }
 
-void profile_text(const struct verdict *verdict, struct buf *out)
+void profile_text(const struct verdict *verdict, size_t columns, struct buf *out)
 {
+    int shown = (int)((columns < PROFILE_TEXT_BYTES ? columns : PROFILE_TEXT_BYTES) - NAME_COLUMN);
     const struct launch_totals *all = &verdict->launched;
     if (all->calls == 0)
         return;
@@ -114,14 +115,14 @@ void profile_text(const struct verdict *verdict, struct buf *out)
                    "occupancy", "whose", "kernel");
     double shown_us = 0;
     for (uint32_t i = 0; i < verdict->kernel_count; i++) {
-        put_kernel(all, &verdict->kernels[i], out);
+        put_kernel(all, &verdict->kernels[i], shown, out);
         shown_us += verdict->kernels[i].time_us;
     }
     if (all->kernels > verdict->kernel_count)
         buf_printf(out, "%6.1f %%  in %u more\n", percent_of(all->time_us - shown_us, all->time_us),
                    all->kernels - verdict->kernel_count);
     for (uint32_t i = 0; i < verdict->kernel_count; i++)
-        put_notes(all, &verdict->kernels[i], out);
+        put_notes(all, &verdict->kernels[i], shown, out);
     double idle = 1 - all->busy_us / all->calls / all->call_us;
     if (isfinite(idle) && idle > 0.25)
         buf_printf(out,

@@ -11,8 +11,11 @@
 
 #define PROFILE_TEXT_BYTES 8192
 #define PROFILE_COVERAGE_BYTES 128
+#define PROFILE_COLUMNS 131
 
-void profile_text(const struct verdict *verdict, struct buf *out);
+/* A kernel's name, the last thing in its line, is cut where `columns` (PROFILE_COLUMNS at least)
+ * end. */
+void profile_text(const struct verdict *verdict, size_t columns, struct buf *out);
 
 /* By the names of KernelGYM's answers, for its clients: own kernels of all, and their time. */
 void profile_coverage_text(const struct launch_totals *all, char text[PROFILE_COVERAGE_BYTES]);

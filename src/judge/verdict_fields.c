@@ -528,7 +528,7 @@ static json_t *write_profile_text(const void *at)
     const struct verdict *verdict = at;
     struct buf text;
     buf_init(&text, PROFILE_TEXT_BYTES);
-    profile_text(verdict, &text);
+    profile_text(verdict, PROFILE_COLUMNS, &text);
     json_t *value = json_text(text.data);
     buf_deinit(&text);
     return value;

@@ -3,9 +3,14 @@
 #include "../support/test.h"
 #include "judge/verdict.h"
 
+#include <pty.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* Longer than what a narrow terminal leaves for them. */
+static char reason[200 + 1], kernel[120 + 1];
 
 static void fill(struct verdict *verdict, bool traced)
 {
@@ -13,12 +18,15 @@ static void fill(struct verdict *verdict, bool traced)
     verdict->status = STATUS_PASSED;
     verdict->problem_id = "softmax";
     verdict->candidate_path = "softmax.cu";
+    memset(reason, 'r', sizeof reason - 1);
+    memset(kernel, 'k', sizeof kernel - 1);
+    verdict_warning(verdict, "H44", "%s", reason);
     verdict_output(verdict, "n = \x1b[2J3", 9, 8, 10);
     if (!traced)
         return;
     verdict->kernel_count = 1;
     verdict->kernels[0] = (struct kernel_share){
-        .name = "fused", .launches = 1, .time_us = 8, .own = true, .source = "", .limit = ""};
+        .name = kernel, .launches = 1, .time_us = 8, .own = true, .source = "", .limit = ""};
     verdict->launched = (struct launch_totals){.calls = 1,
                                                .kernels = 1,
                                                .own_kernels = 1,
@@ -29,14 +37,25 @@ static void fill(struct verdict *verdict, bool traced)
                                                .busy_us = 8};
 }
 
+/* A terminal's two ends; without columns a file. */
+static void open_out(int columns, int ends[2])
+{
+    struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    ends[0] = ends[1] = memfd_create("out", MFD_CLOEXEC);
+    if (columns > 0)
+        assert_int_equal(openpty(&ends[0], &ends[1], NULL, NULL, &size), 0);
+    assert_true(ends[0] >= 0);
+}
+
 /* What a run of that many candidates prints. */
-static void print(int candidates, bool traced, char *text, size_t bytes)
+static void print_to(int columns, int candidates, bool traced, char *text, size_t bytes)
 {
     struct eval_report report;
-    int out = memfd_create("out", MFD_CLOEXEC);
+    int out[2];
+    open_out(columns, out);
     fflush(stdout);
     int kept = dup(STDOUT_FILENO);
-    assert_true(out >= 0 && kept >= 0 && dup2(out, STDOUT_FILENO) >= 0);
+    assert_true(kept >= 0 && dup2(out[1], STDOUT_FILENO) >= 0);
     int result = eval_report_init(&report, false, true, NULL, NULL);
     report.progress = progress_new(STDERR_FILENO, "judging", (uint64_t)candidates, true);
     for (int i = 0; i < candidates; i++) {
@@ -51,10 +70,17 @@ static void print(int candidates, bool traced, char *text, size_t bytes)
     dup2(kept, STDOUT_FILENO);
     close(kept);
     assert_int_equal(result, 0);
-    ssize_t count = pread(out, text, bytes - 1, 0);
-    close(out);
+    ssize_t count = columns > 0 ? read(out[0], text, bytes - 1) : pread(out[0], text, bytes - 1, 0);
+    close(out[0]);
+    if (columns > 0)
+        close(out[1]);
     assert_true(count > 0);
     text[count] = '\0';
+}
+
+static void print(int candidates, bool traced, char *text, size_t bytes)
+{
+    print_to(0, candidates, traced, text, bytes);
 }
 
 static const struct {
@@ -76,7 +102,7 @@ TEST(profile)
         if ((profile != NULL) != rows[i].listed)
             fail_msg("row %zu: %s", i, text);
         if (profile)
-            assert_non_null(strstr(profile, "  fused\n"));
+            assert_non_null(strstr(profile, kernel));
     }
 }
 
@@ -86,9 +112,31 @@ TEST(output)
     char text[8192];
     print(1, true, text, sizeof text);
     const char *output = strstr(text, "\n\nIt printed:\nn = ?[2J\n… and 2 more bytes (");
-    assert_true(output && output > strstr(text, "  fused\n"));
+    assert_true(output && output > strstr(text, kernel));
     print(1, false, text, sizeof text);
     assert_non_null(strstr(text, "\n\nIt printed:\nn = ?[2J\n"));
     print(2, true, text, sizeof text);
     assert_null(strstr(text, "printed"));
+}
+
+/* Reason and profile stand there in full where they fit, and the reason for a single candidate
+ * always. */
+TEST(widths)
+{
+    static const struct {
+        int columns, candidates;
+        bool reason, kernel;
+    } fits[] = {
+        {0, 1, true, true},    {0, 2, true, false},  {80, 1, true, false},
+        {80, 2, false, false}, {400, 1, true, true}, {400, 2, true, false},
+    };
+    setenv("TERM", "dumb", 1);
+    for (size_t i = 0; i < COUNT(fits); i++) {
+        char text[8192];
+        print_to(fits[i].columns, fits[i].candidates, true, text, sizeof text);
+        if (!strstr(text, reason) != !fits[i].reason || !strstr(text, kernel) != !fits[i].kernel)
+            fail_msg("row %zu: %s", i, text);
+        if (!fits[i].reason)
+            assert_non_null(strstr(text, "rrr…\r\n"));
+    }
 }

@@ -93,6 +93,38 @@ TEST(text_of_strangers)
     }
 }
 
+/* The last column takes what the others leave of the width. */
+TEST(fit)
+{
+    static const struct {
+        const char *text;
+        size_t width, least;
+        const char *shown;
+    } rows[] = {
+        {"abcdef", 10, 2, "one   abc…"},
+        {"abcdef", 12, 2, "one   abcdef"},
+        {"abcdefg", 11, 2, "one   abcd…"},
+        {"abcdefg", 0, 3, "one   ab…"},
+        {"\xc3\xa4\xc3\xb6\xc3\xbc", 8, 1, "one   \xc3\xa4…"},
+        {"abcdefg", SIZE_MAX, 1, "one   abcdefg"},
+        {"", 0, 1, "one"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct table *table = table_new("four|");
+        struct buf out;
+        char expected[64];
+        buf_init(&out, 1000);
+        table_cell(table, STYLE_NONE, "one");
+        table_cell(table, STYLE_NONE, "%s", rows[i].text);
+        table_fit(table, rows[i].width, rows[i].least);
+        table_render(table, false, &out);
+        snprintf(expected, sizeof expected, "four\n%s\n", rows[i].shown);
+        assert_string_equal(out.data, expected);
+        buf_deinit(&out);
+        table_free(table);
+    }
+}
+
 TEST(when_to_colour)
 {
     int master, terminal, ends[2];

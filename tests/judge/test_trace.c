@@ -229,7 +229,7 @@ TEST(many)
     }
     struct buf out;
     buf_init(&out, PROFILE_TEXT_BYTES);
-    profile_text(&verdict, &out);
+    profile_text(&verdict, PROFILE_COLUMNS, &out);
     assert_non_null(strstr(out.data, "in 24 more\n"));
     assert_false(out.cut);
     buf_deinit(&out);
@@ -419,7 +419,7 @@ TEST(without_a_trace)
     json_decref(json);
     struct buf out;
     buf_init(&out, PROFILE_TEXT_BYTES);
-    profile_text(&verdict, &out);
+    profile_text(&verdict, PROFILE_COLUMNS, &out);
     assert_int_equal(out.len, 0);
     buf_deinit(&out);
 }

@@ -20,6 +20,7 @@
 #define LINE_BYTES ((size_t)1 << 20)
 #define FILE_BYTES ((size_t)4 << 30)
 #define WAIT_SAID_S 2
+#define REMARK_COLUMNS 90 /* on a narrow terminal, too */
 
 /* A killed run may have left a partial line, which is not a verdict: cuts it off before
  * appending. */
@@ -118,7 +119,7 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     bool passed = verdict->status == STATUS_PASSED;
     const char *name = verdict->candidate_path;
     size_t length = strlen(name);
-    char remark[256];
+    char remark[512];
     table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
     table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
                length > 44 ? name + length - 43 : name);
@@ -128,7 +129,7 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     else
         for (int i = 0; i < 3; i++)
             table_cell(table, STYLE_FAINT, "-");
-    table_cell(table, STYLE_FAINT, "%.90s", remark_of(verdict, remark, sizeof remark));
+    table_cell(table, STYLE_FAINT, "%s", remark_of(verdict, remark, sizeof remark));
 }
 
 static void write_out(struct eval_report *report, const struct buf *line)
@@ -140,6 +141,13 @@ static void write_out(struct eval_report *report, const struct buf *line)
         report->write_failed = true;
         log_write(LOG_LEVEL_ERROR, "eval", "%s; later verdicts are not kept in it", err.text);
     }
+}
+
+/* SIZE_MAX: it is no terminal. */
+static size_t terminal_columns(void)
+{
+    int columns = style_width(STDOUT_FILENO);
+    return columns > 0 ? (size_t)columns : SIZE_MAX;
 }
 
 static void put_output(struct buf *out, const struct verdict *verdict)
@@ -158,10 +166,11 @@ static void put_output(struct buf *out, const struct verdict *verdict)
 static void keep_details(struct eval_report *report, const struct verdict *verdict)
 {
     struct buf *details = &report->details;
+    size_t wide = terminal_columns();
     buf_reset(details);
     if (report->passed + report->failed > 1)
         return;
-    profile_text(verdict, details);
+    profile_text(verdict, wide > PROFILE_COLUMNS ? wide : PROFILE_COLUMNS, details);
     put_output(details, verdict);
     printable_text(details->data, true);
     details->len = strlen(details->data);
@@ -237,6 +246,8 @@ void eval_report_finish(struct eval_report *report, double elapsed_s)
     if (!report->table || report->passed + report->failed == 0)
         return;
     buf_init(&out, FILE_BYTES);
+    if (report->passed + report->failed > 1) /* the reason for one may take several lines */
+        table_fit(report->table, terminal_columns(), REMARK_COLUMNS);
     table_render(report->table, style_wanted(STDOUT_FILENO), &out);
     uint64_t total = report->passed + report->failed;
     buf_printf(&out, "\n%llu of %llu passed, in %.1f s\n", (unsigned long long)report->passed,

@@ -132,7 +132,7 @@ json_t *feedback_profile(const struct verdict *verdict)
     if (verdict->launched.calls == 0)
         return json_null();
     buf_init(&text, PROFILE_TEXT_BYTES);
-    profile_text(verdict, &text);
+    profile_text(verdict, PROFILE_COLUMNS, &text);
     json_t *value = lines_json(text.data, FEEDBACK_EXCERPT_BYTES);
     buf_deinit(&text);
     return value;

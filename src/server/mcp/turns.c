@@ -370,7 +370,7 @@ static char *profile_text_of(const struct verdict *verdict, const json_t *row)
     buf_printf(&text, "Profile of turn %lld (%s).\n",
                (long long)json_integer_value(json_object_get(row, "turn")),
                mcp_text_of(row, "status"));
-    profile_text(verdict, &text);
+    profile_text(verdict, PROFILE_COLUMNS, &text);
     for (uint32_t i = 0; verdict->launched.calls == 0 && i < verdict->kernel_count; i++) {
         const struct kernel_share *kernel = &verdict->kernels[i];
         buf_printf(&text, "%s: %.4g us in %" PRIu64 " launches\n",

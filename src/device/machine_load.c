@@ -1,6 +1,5 @@
 #include "device/machine_load.h"
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -55,22 +54,23 @@ void load_parse_meminfo(const char *text, struct load *load)
     load->memory_available = read_kilobytes(text, "MemAvailable:");
 }
 
+static void read_part(const char *path, void (*parse)(const char *text, struct load *load),
+                      struct load *load)
+{
+    struct err ignored;
+    size_t count;
+    char *text;
+    if (file_read(path, MOST_BYTES, &text, &count, &ignored) < 0)
+        return;
+    parse(text, load);
+    mem_free(text);
+}
+
 void load_read(struct load *load)
 {
-    static const struct {
-        const char *path;
-        void (*parse)(const char *text, struct load *load);
-    } files[] = {{"/proc/stat", load_parse_stat}, {"/proc/meminfo", load_parse_meminfo}};
     *load = (struct load){0};
-    for (size_t i = 0; i < COUNT(files); i++) {
-        struct err ignored;
-        size_t count;
-        char *text;
-        if (file_read(files[i].path, MOST_BYTES, &text, &count, &ignored) < 0)
-            continue;
-        files[i].parse(text, load);
-        mem_free(text);
-    }
+    read_part("/proc/stat", load_parse_stat, load);
+    read_part("/proc/meminfo", load_parse_meminfo, load);
 }
 
 struct group_kind {
@@ -189,8 +189,8 @@ double load_memory_percent(const struct load *load)
 
 uint64_t load_available_bytes(void)
 {
-    struct load load;
-    load_read(&load);
+    struct load load = {0};
+    read_part("/proc/meminfo", load_parse_meminfo, &load);
     uint64_t group = load_group_available("");
     bool bound = group < UINT64_MAX &&
                  (load.memory_available == 0 || group < load.memory_available);

@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "judge/gpu/clocks.h"
-#include "judge/gpu/memory_budget.h"
 #include "judge/measure/roofline.h"
 #include "judge/measure/sampling.h"
 #include "judge/measure/timing_trust.h"
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
+#include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
 
 #include <math.h>

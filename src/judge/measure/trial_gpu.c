@@ -1,8 +1,8 @@
 #include "judge/measure/trial_gpu.h"
 
 #include "base/clock.h"
-#include "judge/gpu/memory_budget.h"
 #include "judge/measure/trial_compare.h"
+#include "judge/process/memory_budget.h"
 #include "problem/fill.h"
 
 #include <string.h>

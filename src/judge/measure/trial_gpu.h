@@ -8,7 +8,7 @@
  *
  * The image is that of all slots as a child gets them: inputs and, for native problems, poisoned
  * outputs and guards. A torch call's image waits on the host if the GPU has too little memory
- * (gpu/memory_budget.h). Outputs of a torch child lie in its own memory, of which the judge holds
+ * (memory_budget.h). Outputs of a torch child lie in its own memory, of which the judge holds
  * descriptors (process/child.h).
  *
  * Threads: the session's. Errors: as trial.h has them.

@@ -5,7 +5,7 @@
 #include "judge/build/device_only.h"
 #include "judge/build/judge_kernels.h"
 #include "judge/build/native_build.h"
-#include "judge/gpu/memory_budget.h"
+#include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "judge/open/torch.h"
 
 #include "base/file.h"
-#include "judge/gpu/memory_budget.h"
+#include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
 #include "sandbox/memory_use.h"
 

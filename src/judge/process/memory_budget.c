@@ -1,4 +1,4 @@
-#include "judge/gpu/memory_budget.h"
+#include "judge/process/memory_budget.h"
 
 #include "device/machine_load.h"
 

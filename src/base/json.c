@@ -6,9 +6,12 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SHORT_TEXT_BYTES 127
 
 struct source_line {
     const char *name;
@@ -146,6 +149,16 @@ const char *json_text_at(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
+}
+
+bool json_text_is_plain(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    size_t length = json_string_length(value);
+    bool fits = text && length > 0 && length <= SHORT_TEXT_BYTES;
+    for (size_t i = 0; fits && i < length; i++)
+        fits = isalnum((unsigned char)text[i]) || strchr(" .,-_()/+:@", text[i]);
+    return fits;
 }
 
 int json_check_keys(const json_t *object, const char *const *names, size_t count, struct err *err)

@@ -46,6 +46,10 @@ NODISCARD int json_find_object(const json_t *object, const char *key, json_t **o
 /* object[key] where that is text; "" where it is anything else or absent. `object` owns it. */
 const char *json_text_at(const json_t *object, const char *key);
 
+/* Whether it is text of 1 to 127 letters, digits and blanks or .,-_()/+:@ as a device's name has
+ * them: what another process sent may stand in a prompt then. */
+bool json_text_is_plain(const json_t *value);
+
 /* A key that is not among `names` is an error with the nearest one offered. */
 NODISCARD int json_check_keys(const json_t *object, const char *const *names, size_t count,
                               struct err *err);

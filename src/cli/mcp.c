@@ -80,11 +80,12 @@ static int mcp_context_open(const struct cli_call *call, const struct arguments 
                             struct mcp_context *server, struct err *err)
 {
     const struct settings *settings = &call->settings;
-    struct mcp_gym_options service = {.record = arguments->record,
-                                      .elsewhere = cli_is_remote(&arguments->where, settings)};
+    struct mcp_gym_options service = {.record = arguments->record};
     int result = gym_open(&server->gym, settings, &call->search_paths, err);
     if (result == 0)
         result = cli_evaluator_open(call, &arguments->where, NULL, &server->evaluator, err);
+    if (result == 0 && cli_is_remote(&arguments->where, settings))
+        gym_judged_on(server->gym, arguments->where.server);
     service.gym = server->gym;
     service.evaluator = server->evaluator;
     if (result == 0)

@@ -206,6 +206,8 @@ static int rollout_work(struct cli_call *call, void *context, struct err *err)
     if (result == 0)
         result = cli_evaluator_open(call, &arguments->where, &cli_cancelled, &options.evaluator,
                                     err);
+    if (result == 0 && cli_is_remote(&arguments->where, settings))
+        gym_judged_on(options.gym, arguments->where.server);
     if (result == 0) {
         configuration = configuration_of(arguments, settings);
         options.tasks = tasks;

@@ -326,6 +326,20 @@ int remote_list(struct remote *remote, const struct remote_query *query, json_t 
     return result;
 }
 
+int remote_workers(struct remote *remote, json_t **workers, struct err *err)
+{
+    struct remote_call what = {"GET", mem_strdup("/v1/workers"), NULL, 0};
+    json_t *answer = NULL, *list = NULL;
+    int result = remote_call(remote, &what, &answer, err);
+    if (result == 0 && (result = json_get_array(answer, "workers", &list, err)) < 0) {
+        err_prefix(err, "%s", http_client_url(remote->http));
+        result = err->code = ERR_PROTOCOL;
+    }
+    *workers = json_incref(list);
+    json_decref(answer);
+    return result;
+}
+
 int remote_cancel(struct remote *remote, const char *id, struct err *err)
 {
     struct remote_call what = {"DELETE", target_of("evaluations", id), NULL, 0};

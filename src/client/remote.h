@@ -100,5 +100,7 @@ NODISCARD int remote_list(struct remote *remote, const struct remote_query *quer
                           struct err *err);
 
 /* ERR_MISSING: no such evaluation; ERR_INPUT: it had ended before. */
+/* The registrations of its workers: an array, the caller's. */
+NODISCARD int remote_workers(struct remote *remote, json_t **workers, struct err *err);
 NODISCARD int remote_cancel(struct remote *remote, const char *id, struct err *err);
 NODISCARD int remote_cancel_batch(struct remote *remote, const char *id, struct err *err);

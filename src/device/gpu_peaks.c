@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "device/gpu_facts.h"
 #include "device/gpu_memory.h"
 
 #include <math.h>
@@ -37,19 +38,6 @@ static const char *const kernels[GPU_PEAK_COUNT] = {
 #undef X
 };
 
-/* Operations of one multiprocessor in one clock, a multiply-add being two: NVIDIA's architecture
- * white papers (Volta to Blackwell), and for the smaller ones peak rate / clock / multiprocessors
- * of the data sheets. Dense matrices; f64 with matrix units where they do it. */
-static const struct {
-    int capability;
-    double f32, f64, f16;
-} rates[] = {
-    {70, 128, 64, 1024},   {72, 128, 64, 1024},   {75, 128, 4, 1024},    {80, 128, 128, 2048},
-    {86, 256, 4, 1024},    {87, 256, 4, 2048},    {89, 256, 4, 1024},    {90, 256, 256, 4096},
-    {100, 256, 256, 8192}, {101, 256, 256, 8192}, {103, 256, 256, 8192}, {110, 256, 256, 8192},
-    {120, 256, 4, 1024},   {121, 256, 4, 1024},
-};
-
 static double largest_peak(const struct gpu_peaks *peaks, enum gpu_peak first, enum gpu_peak last)
 {
     double most = 0;
@@ -63,14 +51,14 @@ static double largest_peak(const struct gpu_peaks *peaks, enum gpu_peak first, e
 static void bound_arithmetic(struct gpu_peaks *peaks, const struct gpu *facts)
 {
     double clocks = facts->multiprocessors * facts->clock_mhz * 1e6;
-    for (size_t i = 0; i < COUNT(rates); i++)
-        if (rates[i].capability == facts->major * 10 + facts->minor) {
-            double half = fmax(rates[i].f16 * clocks, largest_peak(peaks, GPU_F16, GPU_BF16));
-            double plain = fmax(rates[i].f32, rates[i].f64) * clocks;
-            plain = fmax(plain, largest_peak(peaks, GPU_F32, GPU_TF32));
-            peaks->wide_flops = fmax(plain, half / 2);
-            peaks->narrow_flops = fmax(plain, half * 2);
-        }
+    const struct gpu_architecture *row = gpu_architecture_of(facts);
+    if (!row)
+        return;
+    double half = fmax(row->f16 * clocks, largest_peak(peaks, GPU_F16, GPU_BF16));
+    double plain = fmax(row->f32, row->f64) * clocks;
+    plain = fmax(plain, largest_peak(peaks, GPU_F32, GPU_TF32));
+    peaks->wide_flops = fmax(plain, half / 2);
+    peaks->narrow_flops = fmax(plain, half * 2);
 }
 
 void gpu_peaks_bound(struct gpu_peaks *peaks, const struct gpu *facts)

@@ -1,11 +1,18 @@
 #include "gym/gym_settings.h"
 
 #include "base/setting.h"
+#include "device/gpu_facts.h"
 #include "gym/prompt/prompt.h"
 #include "gym/reward/reward.h"
 #include "judge/request/language.h"
 
 #define GAMMA 0.4 /* Kevin's */
+
+static int check_gpu(const char *name, struct err *err)
+{
+    struct gpu gpu;
+    return gpu_model_find(name, &gpu, err);
+}
 
 #define SECTION gym
 static const struct setting_row gym_rows[] = {
@@ -26,6 +33,10 @@ static const struct setting_row gym_rows[] = {
     SETTING_TEXT(style, "warpgym",
                  "Style of prompts (docs/reference/prompts.md): warpgym, kevin, drkernel, or a "
                  "directory of prompts.path"),
+    SETTING_TEXT(gpu, "auto",
+                 "GPU that prompts describe: auto: that of the workers, or of this machine where "
+                 "it judges; or a model, as H100, A100-80GB, L40S",
+                 .absent = "auto", .check = check_gpu),
     SETTING_INT(shots, "1", 0, 3, "Worked examples in a prompt"),
     SETTING_BOOL(thinking, "false", "Whether prompts request a block of thinking before the code"),
     SETTING_INT(token_budget, "24576", 0, 10000000,

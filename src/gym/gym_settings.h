@@ -13,6 +13,7 @@ struct gym_settings {
     enum coverage_measure coverage;
     double stop_speedup;
     const char *style;
+    const char *gpu; /* a name of gpu_facts.h; "": the one that judges */
     int64_t shots;
     bool thinking;
     int64_t token_budget, retrieve, iterations, remain_turns;

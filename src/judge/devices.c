@@ -16,6 +16,7 @@ static void describe_gpu(struct gpu_pool *pool, struct gpu_unit *unit, struct ju
 {
     *device = (struct judge_device){.gpu = true,
                                     .ordinal = unit->facts.ordinal,
+                                    .facts = unit->facts,
                                     .memory_bytes = unit->facts.memory_bytes};
     snprintf(device->name, sizeof device->name, "%s", unit->facts.name);
     snprintf(device->uuid, sizeof device->uuid, "%s", unit->facts.uuid);

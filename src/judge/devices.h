@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "device/gpu.h"
 #include "judge/judge.h"
 #include "sandbox/standby.h"
 
@@ -14,12 +15,13 @@
 
 struct judge_device {
     bool gpu;
-    char name[128]; /* "NVIDIA H200", "AMD EPYC 9654 96-Core Processor" */
-    char uuid[64];  /* of a GPU */
-    int ordinal;    /* of a GPU, in this process */
-    int cores;      /* of the CPU */
-    bool good;      /* false: it is in quarantine */
-    char why[256];  /* in quarantine */
+    char name[128];   /* "NVIDIA H200", "AMD EPYC 9654 96-Core Processor" */
+    char uuid[64];    /* of a GPU */
+    int ordinal;      /* of a GPU, in this process */
+    struct gpu facts; /* of a GPU */
+    int cores;        /* of the CPU */
+    bool good;        /* false: it is in quarantine */
+    char why[256];    /* in quarantine */
     uint64_t memory_bytes;
     int evaluations;    /* that are on it now */
     double busy_s;      /* how long its lock was held, since the judge was opened */

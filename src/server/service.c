@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gym/gym.h"
 #include "server/api/openapi.h"
 #include "server/kernelgym/reply.h"
 
@@ -92,6 +93,11 @@ bool service_wait_ms(const struct http_request *request, int64_t standard_s,
     return fine;
 }
 
+static json_t *workers_of(void *context)
+{
+    return worker_registry_json(context);
+}
+
 static void service_init(struct service *service, const struct service_options *options)
 {
     service->options = *options;
@@ -100,6 +106,8 @@ static void service_init(struct service *service, const struct service_options *
     service->opened_ns = clock_now_ns();
     service->evaluation_jsons = evaluation_json_cache_new();
     service->workers = worker_registry_new();
+    if (options->gym)
+        gym_judged_by(options->gym, workers_of, service->workers);
     service->finishers = task_pool_new(FINISHERS, SIZE_MAX);
     service->problem_hashes = problem_hashes_new(options->search_paths);
     pthread_mutex_init(&service->maintenance_lock, NULL);

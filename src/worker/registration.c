@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "device/gpu_facts.h"
 #include "judge/devices.h"
 
 #include <limits.h>
@@ -30,6 +31,7 @@ static json_t *device_json(const struct judge_device *device)
     json_put(object, "why", json_text(device->good ? NULL : device->why));
     json_put(object, "memory_bytes", json_integer((json_int_t)device->memory_bytes));
     json_put(object, "evaluations", json_integer(device->evaluations));
+    json_put(object, "facts", gpu_facts_json(&device->facts));
     return object;
 }
 

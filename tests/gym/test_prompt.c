@@ -20,7 +20,7 @@ FIXTURE(setup)
     prompts = prompting_open(NULL);
     samples = prompting_samples();
     settings_init(&settings);
-    device = prompt_device(&settings);
+    device = prompt_device(&settings, NULL);
     settings_deinit(&settings);
     return 0;
 }
@@ -433,7 +433,7 @@ TEST(warpgym_feedback)
     assert_string_equal(prompting_text(messages, 2), "GOOD CODE");
     prompting_in_order(prompting_text(messages, 3),
                        (const char *const[]){"# Attempt 1", "3.1 times", "0.3220 ms",
-                                             "- n=17: 0.0010 ms", "0.61 of what",
+                                             "- n=17: 0.0010 ms", "61.0 % of what",
                                              "2 kernels, 327 us", "Memory is the bound",
                                              "Write a faster version", "<KERNEL>", NULL});
     prompting_in_order(prompting_text(messages, 5),

@@ -4,6 +4,8 @@
  *
  *   fake_worker QUEUE_URL NAME MODEL|cpu [LEASE_MS]
  *
+ * A MODEL that src/device/gpu_facts.c knows is registered with its facts.
+ *
  * A candidate's text holds words of these forms, each ended by a blank or a newline:
  *
  *   vector=correct       its verdict is that of tests/server/vectors/correct.json
@@ -18,6 +20,7 @@
 #include "../support/vectors.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "device/gpu_facts.h"
 #include "judge/verdict.h"
 #include "queue/queue.h"
 
@@ -176,6 +179,9 @@ static int post_note(struct worker *worker, const char *model, struct err *err)
                                              "state", "good")
                                  : json_pack("{s:s, s:s, s:i}", "kind", "cpu", "name", "fake CPU",
                                              "cores", 1);
+    struct gpu gpu;
+    if (worker->gpu && gpu_model_find(model, &gpu, err) == 0)
+        json_object_set_new(device, "facts", gpu_facts_json(&gpu));
     json_t *claims = worker->gpu ? json_pack("[s, s, s]", "gpu", "any", "cpu")
                                  : json_pack("[s, s]", "cpu", "any");
     json_t *note = json_pack("{s:s, s:s, s:b, s:[o], s:o, s:s}", "name", worker->name, "host",

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import CHECKOUT, PASSED, USAGE, write, write_lines
+import serving
+from support import CHECKOUT, PASSED, USAGE, wait_until, write, write_lines
 
 PROMPTS = CHECKOUT / "prompts"
 LANGUAGES = sorted(path.parent.name for path in PROMPTS.glob("*/language.json"))
@@ -33,6 +34,68 @@ def is_native(language):
 def messages(run):
     assert run.status == PASSED, run
     return json.loads(run.out)
+
+
+# --- the GPU that judges ------------------------------------------------------------------------
+
+# What prompts say of it, and what it cannot do.
+GPUS = [
+    ("T4", "Turing", "`mma.sync`", ("cp.async", "TF32", "TMA")),
+    ("A100-80GB", "Ampere", "2039 GB/s", ("TMA", "cluster")),
+    ("H100", "compute capability 9.0, 132 multiprocessors", "TMA", ()),
+    ("RTX5090", "Blackwell", "TMA", ("cluster", "tcgen05")),
+]
+
+
+@pytest.mark.parametrize("row", GPUS, ids=lambda row: row[0])
+@pytest.mark.parametrize("language", ["cuda", "torch-cuda", "triton"])
+def test_a_named_gpu(warpgym, row, language):
+    gpu, said, hint, unsaid = row
+    problem = "relu" if is_native(language) else "torch/matmul"
+    run = warpgym("prompt", problem, "--language", language, "-s", f"gym.gpu={gpu.lower()}")
+    machine = run.out[run.out.index("# Machine") :]
+    assert run.status == PASSED and said in machine, run
+    assert language == "triton" or hint in machine
+    assert [word for word in unsaid if word in machine] == []
+    assert "There is no nvcc" not in machine  # whatever this machine has
+
+
+def test_an_unknown_gpu(warpgym):
+    run = warpgym("prompt", "relu", "-s", "gym.gpu=H1000")
+    assert run.status == USAGE and "H100" in run.err
+
+
+def first_prompt(server):
+    body = {"problem": {"id": "relu"}, "language": "cuda"}
+    answer = server.post("/v1/episodes", body)
+    assert answer.status == 201, answer
+    return answer.json["observation"]["messages"][-1]["content"]
+
+
+def test_a_server_describes_its_workers_gpu(warpgym):
+    """Also where the server itself judges nothing, and where the workers change."""
+    with serving.serving(warpgym, worker=False) as server:
+        worker = serving.Worker(server.queue, "one", "H100")
+        try:
+            wait_until(lambda: server.get("/v1/workers").json["workers"], "a worker")
+            assert "NVIDIA H100 SXM (Hopper)" in first_prompt(server)
+        finally:
+            worker.stop()
+        wait_until(lambda: not server.get("/v1/workers").json["workers"], "no worker")
+        worker = serving.Worker(server.queue, "two", "L4")
+        try:
+            wait_until(lambda: server.get("/v1/workers").json["workers"], "another worker")
+            assert "NVIDIA L4 (Ada)" in first_prompt(server)
+            rollout = ("rollout", "--policy", "scripted:demo/gym/script.jsonl", "--quiet")
+            rollout += ("-s", "gym.turns=1", "-s", "gym.language=cuda", "--server", server.url)
+            out = warpgym.folder / "runs" / "remote"
+            warpgym(*rollout, "-o", out, "softmax", cwd=CHECKOUT)
+            assert "NVIDIA L4 (Ada)" in (out / "trajectories.jsonl").read_text()
+            out = warpgym.folder / "runs" / "named"
+            warpgym(*rollout, "-s", "gym.gpu=T4", "-o", out, "softmax", cwd=CHECKOUT)
+            assert "NVIDIA T4 (Turing)" in (out / "trajectories.jsonl").read_text()
+        finally:
+            worker.stop()
 
 
 # --- the command ---------------------------------------------------------------------------------

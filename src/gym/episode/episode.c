@@ -223,7 +223,7 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     json_put(state, "phase", json_string(phase_names[EPISODE_ANSWERING]));
     json_put(state, "end", json_string(""));
     json_put(state, "configuration", configuration);
-    json_put(state, "device", json_incref(gym->device));
+    json_put(state, "device", gym_device(gym));
     json_put(state, "examples", json_null());
     json_put(state, "started_at", time_text());
     json_put(state, "ended_at", json_string(""));

@@ -68,9 +68,10 @@ json_t *feedback_timing(const struct verdict *verdict)
     json_put(object, "speedup", json_real(speedup.value));
     json_put(object, "low", bounded ? json_real(speedup.low) : json_null());
     json_put(object, "high", bounded ? json_real(speedup.high) : json_null());
-    json_put(object, "roofline_fraction",
-             is_positive(first->floor_ms) ? json_real(first->floor_ms / first->candidate.median)
-                                          : json_null());
+    double roofline = is_positive(first->floor_ms) ? first->floor_ms / first->candidate.median
+                                                   : NAN;
+    json_put(object, "roofline_fraction", json_number(roofline));
+    json_put(object, "roofline_percent", json_number(100 * roofline));
     json_put(object, "note", feedback_line_json(verdict->timing_note, FEEDBACK_SENTENCE_BYTES));
     json_put(object, "cases", cases_json(verdict));
     return object;
@@ -113,6 +114,9 @@ json_t *feedback_kernels(const struct verdict *verdict)
         json_put(object, "time_us", json_number(time_us));
         json_put(object, "share", json_number(all_us > 0 ? time_us / all_us : 0));
         json_put(object, "own", json_boolean(verdict->kernels[at].own));
+        json_put(object, "occupancy_percent", json_number(100 * verdict->kernels[at].occupancy));
+        json_put(object, "limit",
+                 feedback_line_json(verdict->kernels[at].limit, FEEDBACK_NAME_BYTES));
         json_array_append_new(list, object);
     }
     return list;

@@ -1,7 +1,7 @@
 /* What templates may say of the machine that judges. docs/reference/prompts.md lists it. Nothing is
  * measured and no GPU is opened for work: it has to be there at once.
  */
-#include "gym/prompt/prompt.h"
+#include "gym/prompt/device.h"
 
 #include "base/array.h"
 #include "base/file.h"
@@ -9,17 +9,16 @@
 #include "base/paths.h"
 #include "compile/recipe.h"
 #include "device/cpu.h"
-#include "device/gpu.h"
+#include "device/gpu_facts.h"
 #include "device/peaks.h"
+#include "gym/prompt/prompt.h"
 #include "judge/request/judge_settings.h"
 #include "judge/request/language.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define TEXT_BYTES 4096
 #define KIB 1024.0
-#define GIB ((double)(1 << 30))
 
 static json_t *bytes_text(double value, double unit)
 {
@@ -120,18 +119,8 @@ static json_t *gpu_json(const struct settings *settings, const struct toolchain 
     json_t *object = json_null();
     const char *driver = values->driver[0] ? values->driver : CUDA_LIBRARY;
     if (gpu_list(list, driver, NULL) == 0) {
-        const struct gpu *gpu = &list->items[0];
-        char capability[32];
-        snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
-        object = json_object();
-        json_put(object, "name", json_text(gpu->name));
-        json_put(object, "compute_capability", json_text(capability));
-        json_put(object, "multiprocessors", json_integer(gpu->multiprocessors));
-        json_put(object, "memory_gib", bytes_text((double)gpu->memory_bytes, GIB));
-        json_put(object, "memory_gb_per_s", bytes_text(gpu->memory_bytes_per_s, 1e9));
-        json_put(object, "l2_mib", bytes_text((double)gpu->l2_bytes, KIB * KIB));
-        json_put(object, "shared_kib", bytes_text(gpu->each.shared_bytes, KIB));
-        json_put(object, "clock_mhz", bytes_text(gpu->clock_mhz, 1));
+        object = gpu_facts_json(&list->items[0]);
+        json_put(object, "elsewhere", json_false());
         json_put(object, "compiler", compiler_json(toolchain, COMPILE_CUDA));
         json_put(object, "device_compiler", compiler_json(toolchain, COMPILE_CUBIN));
     }
@@ -153,18 +142,33 @@ static void find_toolchain(const struct settings *settings, struct toolchain *to
     mem_free(root);
 }
 
-json_t *prompt_device(const struct settings *settings)
+json_t *device_gpu_elsewhere(json_t *facts)
 {
-    struct toolchain toolchain;
+    json_put(facts, "elsewhere", json_true());
+    json_put(facts, "compiler", json_null());
+    json_put(facts, "device_compiler", json_null());
+    return facts;
+}
+
+json_t *device_json(json_t *cpu, json_t *gpu)
+{
     json_t *object = json_object();
-    find_toolchain(settings, &toolchain);
-    json_t *cpu = cpu_json(settings, &toolchain);
-    json_t *gpu = gpu_json(settings, &toolchain);
-    toolchain_deinit(&toolchain);
     bool has_gpu = json_is_object(gpu);
-    json_put(object, "kind", json_text(has_gpu ? "cuda" : "cpu"));
-    json_put(object, "name", json_incref(json_object_get(has_gpu ? gpu : cpu, "name")));
+    json_put(object, "kind", json_text(has_gpu ? "cuda" : json_is_object(cpu) ? "cpu" : NULL));
+    json_put(object, "name",
+             json_text(json_string_value(json_object_get(has_gpu ? gpu : cpu, "name"))));
     json_put(object, "cpu", cpu);
     json_put(object, "gpu", gpu);
     return object;
+}
+
+json_t *prompt_device(const struct settings *settings, const struct gpu *named)
+{
+    struct toolchain toolchain;
+    find_toolchain(settings, &toolchain);
+    json_t *cpu = cpu_json(settings, &toolchain);
+    json_t *gpu = named ? device_gpu_elsewhere(gpu_facts_json(named))
+                        : gpu_json(settings, &toolchain);
+    toolchain_deinit(&toolchain);
+    return device_json(cpu, gpu);
 }

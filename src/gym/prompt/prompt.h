@@ -32,6 +32,7 @@
 
 #define PROMPT_SHOTS_MAX 3
 
+struct gpu;
 struct prompts;
 
 /* The form of a conversation; part of an episode's configuration, as JSON under "prompt". */
@@ -67,10 +68,15 @@ NODISCARD int prompts_check(const struct prompts *prompts, const struct prompt_o
  * (precision), entry point, … No check or secret sizes, no numeric tolerance. A new reference. */
 json_t *prompt_problem(const struct problem *problem);
 
-/* What templates may say about the judging machine: "name", "kind" (cpu, cuda), cores, memory,
- * peaks, compute capability, compiler and its flags, from the facts of `warpgym doctor`. Measures
- * nothing, so that it takes milliseconds. A new reference. */
-json_t *prompt_device(const struct settings *settings);
+/* What templates may say about this machine: "name", "kind" (cpu, cuda), cores, memory, peaks,
+ * compute capability, compiler and its flags, from the facts of `warpgym doctor`; with the GPU
+ * `named` in place of its own (NULL: its own). Measures nothing, so that it takes milliseconds. A
+ * new reference. */
+json_t *prompt_device(const struct settings *settings, const struct gpu *named);
+/* The same about the machine that judges, by the registrations of workers (docs/guide/serve.md,
+ * untrusted): `own` where one of them is here or there is none, else their most frequent GPU and
+ * what is known of it. A new reference. */
+json_t *prompt_device_of(const json_t *own, const json_t *workers);
 
 /* [{"role", "content"}, …] of the next turn, a new reference. `device` NULL or without keys:
  * unknown. `examples`: retrieval_search's list, or NULL. ERR_INPUT: invalid options, a language

@@ -62,6 +62,8 @@ static int open_backends(struct evaluation *evaluation, struct err *err)
         result = remote
                      ? evaluator_open_remote(&evaluation->evaluator, from->server, &evaluator, err)
                      : evaluator_open_local(&evaluation->evaluator, &evaluator, err);
+    if (result == 0 && remote)
+        gym_judged_on(evaluation->gym, from->server);
     if (result == 0)
         result = train_backend_memory_check(&backend, false, err);
     if (result == 0)

@@ -88,6 +88,8 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
         result = check_episodes(trainer, trainer->data.held_out, err);
     if (result == 0)
         result = open_evaluator(trainer, err);
+    if (result == 0 && client_settings(settings)->url[0])
+        gym_judged_on(trainer->gym, NULL);
     trainer->steps = trainer->finetune.steps + (uint64_t)train->steps;
     return result;
 }

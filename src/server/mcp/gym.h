@@ -25,7 +25,6 @@ struct mcp_gym;
 struct mcp_gym_options {
     struct gym *gym;
     struct evaluator *evaluator;
-    bool elsewhere;     /* evaluations run on another machine */
     const char *record; /* a directory; NULL: episodes are not recorded */
 };
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/remote.h"
+#include "gym/gym.h"
 #include "gym/prompt/prompt.h"
 #include "judge/request/language.h"
 #include "problem/suite.h"
@@ -203,9 +204,7 @@ static int problem_describe(struct mcp_gym *mcp_gym, const char *id, const char 
         json_put(*out, "languages", languages_of(problem.format));
         json_put(*out, "language", json_text(chosen));
         json_put(*out, "task", json_text(*task));
-        json_put(*out, "device",
-                 mcp_gym->options.elsewhere ? json_null()
-                                            : json_deep_copy(mcp_gym->options.gym->device));
+        json_put(*out, "device", gym_device(mcp_gym->options.gym));
         mem_free(chosen);
         json_decref(messages);
     }

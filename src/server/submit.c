@@ -137,7 +137,7 @@ static bool submission_init(struct service *service, const json_t *object, const
 {
     struct err err;
     *out = (struct submission){0};
-    if ((options->ids_in_paths && check_id(object, &err) < 0) ||
+    if ((options->strict_ids && check_id(object, &err) < 0) ||
         submission_prepare(service, object, out, &err) < 0) {
         refuse_request(response, where, &err);
         return false;
@@ -261,6 +261,88 @@ static bool put_all(struct service *service, const struct submission *submission
     return done;
 }
 
+/* Whether a job's problem, candidate and settings are the request's. A KNOWN problem's hash, which
+ * the server has added to the job, matters if the client has named it. */
+static bool is_same(const struct submission *submission, const char *payload, size_t bytes)
+{
+    const struct evaluation_request *ours = &submission->request;
+    struct evaluation_request theirs;
+    struct err ignored;
+    char our_hash[HASH_HEX_BYTES], their_hash[HASH_HEX_BYTES];
+    const char *named = ours->problem_hash ? ours->problem_hash : "";
+    json_t *object = json_loadb(payload, bytes, 0, NULL);
+    bool same = object && evaluation_request_parse(object, &theirs, &ignored) == 0;
+    if (same) {
+        evaluation_request_hash(ours, named, our_hash);
+        evaluation_request_hash(&theirs, *named && theirs.problem_hash ? theirs.problem_hash : "",
+                                their_hash);
+        same = strcmp(our_hash, their_hash) == 0;
+    }
+    json_decref(object);
+    return same;
+}
+
+static bool refuse_id(const struct submission *submission, struct http_response *response)
+{
+    http_refuse(response, 409, "exists",
+                "evaluation '%.255s' exists with another problem, candidate or settings",
+                submission->request.id);
+    return false;
+}
+
+/* False: there is a job of that id for another request. One that is gone by now stands for none. */
+static bool check_same(struct service *service, const struct submission *submission,
+                       struct http_response *response)
+{
+    struct err err;
+    struct queue_job job = {0};
+    int result = queue_get(service->queue, submission->request.id, QUEUE_PAYLOAD, &job, &err);
+    if (result < 0 && result != ERR_MISSING)
+        service_refuse_queue(response, &err);
+    bool same = result == ERR_MISSING;
+    if (result == 0)
+        same = is_same(submission, job.payload, job.payload_bytes) ||
+               refuse_id(submission, response);
+    queue_job_deinit(&job);
+    return same;
+}
+
+/* False: an earlier request of the batch has its id, and is another. */
+static bool check_earlier(const struct submission *submissions, size_t at,
+                          struct http_response *response)
+{
+    const struct submission *mine = &submissions[at];
+    for (const struct submission *other = submissions; other < mine; other++)
+        if (other->request.id && strcmp(other->request.id, mine->request.id) == 0 &&
+            !is_same(mine, other->payload, strlen(other->payload)))
+            return refuse_id(mine, response);
+    return true;
+}
+
+/* A batch is put as a whole or not at all. What is replaced (`fresh`) may be another request. */
+static bool check_batch(struct service *service, const struct submission *submissions, size_t count,
+                        struct http_response *response)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < count; i++)
+        if (submissions[i].request.id)
+            same = check_earlier(submissions, i, response) &&
+                   (submissions[i].request.fresh || check_same(service, &submissions[i], response));
+    return same;
+}
+
+/* Those that were not put because there was one. */
+static bool check_put(struct service *service, const struct submission *submissions,
+                      const struct queue_submission *puts, size_t count,
+                      struct http_response *response)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < count; i++)
+        if (puts[i].put_result == QUEUE_PUT_JOINED || puts[i].put_result == QUEUE_PUT_ANSWERED)
+            same = check_same(service, &submissions[i], response);
+    return same;
+}
+
 bool submit_all(struct service *service, const json_t *requests,
                 const struct submit_options *options, struct submitted *out,
                 struct http_response *response)
@@ -278,7 +360,11 @@ bool submit_all(struct service *service, const json_t *requests,
                                                    : NULL,
                                options, &submissions[prepared], response);
     }
+    if (fine && options->strict_ids && count > 1)
+        fine = check_batch(service, submissions, count, response);
     fine = fine && put_all(service, submissions, count, options->batch, puts, response);
+    if (fine && options->strict_ids)
+        fine = check_put(service, submissions, puts, count, response);
     if (fine) {
         *out = (struct submitted){.count = count,
                                   .ids = mem_alloc((count + 1) * sizeof *out->ids),

@@ -1,7 +1,8 @@
 /* submit: turns evaluation requests into jobs.
  *
  * Each request is read, its needs decided and a known result looked up; then all of them are put in
- * one commit, if the queue has capacity. Threads: handlers that may block. */
+ * one commit, if the queue has capacity. With strict ids, one that is there already must have the
+ * same problem, candidate and settings. Threads: handlers that may block. */
 #pragma once
 
 #include "server/internal.h"
@@ -9,7 +10,7 @@
 struct submit_options {
     const char *const *names; /* what errors call the requests; NULL: nothing */
     bool numbered;            /* errors call them "evaluations[3]" */
-    bool ids_in_paths;        /* an id must not contain '/' */
+    bool strict_ids;          /* an id must not contain '/', nor be that of another request */
     bool doubts;              /* server.remembered_speedup holds for known results */
     const char *batch;        /* NULL: none */
 };

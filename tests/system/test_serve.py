@@ -26,7 +26,9 @@ def refusal(answer, status, code=None):
 
 
 def test_an_evaluation_with_all_its_fields(server):
-    answer = server.evaluate("vector=correct", id="a b?%ü", priority="high", notes={"step": 7})
+    answer = server.evaluate(
+        "vector=correct", id="a b?%ü", priority="high", notes={"step": 7}
+    )
     assert answer.status == 200
     one = answer.json
     assert one["verdict"] == vector("correct")["verdict"] | {"id": one["id"]}
@@ -48,14 +50,18 @@ def test_an_evaluation_with_all_its_fields(server):
     assert one["created_at"] <= one["started_at"] <= one["ended_at"]
     assert one["timing_ms"]["waited"] >= 0 and one["timing_ms"]["judged"] >= 0
     path = "/v1/evaluations/a%20b%3F%25%C3%BC"
-    assert server.get(path).json == {key: one[key] for key in one if key != "submission"}
+    assert server.get(path).json == {
+        key: one[key] for key in one if key != "submission"
+    }
     assert "verdict" not in server.get(path + "?verdict=false").json
 
 
 def test_without_waiting_and_polling(server):
     answer = server.post("/v1/evaluations", evaluation("delay_ms=200"))
     assert answer.status == 202
-    assert answer.json["state"] in ("queued", "running") and answer.json["verdict"] is None
+    assert (
+        answer.json["state"] in ("queued", "running") and answer.json["verdict"] is None
+    )
     path = f"/v1/evaluations/{answer.json['id']}"
     last = support.wait_until(
         lambda: (one := server.get(path).json)["state"] in ENDED and one, "the end"
@@ -71,9 +77,15 @@ def test_long_poll_answers_at_the_deadline(idle):
 
 
 def test_several_waiters_get_one_result(idle):
-    assert idle.post("/v1/evaluations", evaluation("status=wrong", id="x")).status == 202
+    assert (
+        idle.post("/v1/evaluations", evaluation("status=wrong", id="x")).status == 202
+    )
     waiting = [idle.later("GET", "/v1/evaluations/x?wait_s=300") for _ in range(20)]
-    waiting += [idle.later("POST", "/v1/evaluations?wait_s=300", evaluation("other", id="x"))]
+    waiting += [
+        idle.later(
+            "POST", "/v1/evaluations?wait_s=300", evaluation("status=wrong", id="x")
+        )
+    ]
     support.wait_until(lambda: idle.waiters() == 21, "21 waiters")
     worker = Worker(idle.queue)
     answers = [future.result(support.TIMEOUT_S) for future in waiting]
@@ -98,7 +110,9 @@ def test_a_waiter_that_leaves_costs_nothing(idle):
 
 def test_the_same_id(server):
     first = server.evaluate("status=wrong", id="x").json
-    again = server.evaluate("status=passed", id="x").json
+    again = server.evaluate(
+        "status=wrong", id="x", priority="high", notes={"a": 1}
+    ).json
     assert again["submission"] == "answered" and again["verdict"]["status"] == "wrong"
     assert again["ended_at"] == first["ended_at"]
     fresh = server.evaluate("status=passed", id="x", fresh=True).json
@@ -106,16 +120,61 @@ def test_the_same_id(server):
     assert server.get("/v1/evaluations/x").json["verdict"]["status"] == "passed"
 
 
+OTHERS = {
+    "candidate": {"source": "status=passed", "name": "a.c"},
+    "problem": {"id": "relu"},
+    "settings": {"check.trials": 7},
+    "timing": False,
+}
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_the_same_id_with_another_body(idle, key):
+    """Neither what is queued nor what has ended answers for another request."""
+    body = evaluation("status=wrong", id="x")
+    other = body | {key: OTHERS[key]}
+    assert idle.post("/v1/evaluations", body).json["submission"] == "new"
+    sentence = "evaluation 'x' exists with another problem, candidate or settings"
+    assert refusal(idle.post("/v1/evaluations", other), 409) == sentence
+    assert (
+        refusal(idle.post("/v1/evaluations", other | {"fresh": True}), 409) == sentence
+    )
+    batch = [evaluation("new", id="new"), other]
+    assert refusal(idle.post("/v1/batches", {"evaluations": batch}), 409) == sentence
+    twice = [evaluation("new", id="new"), evaluation("newer", id="new")]
+    refusal(idle.post("/v1/batches", {"evaluations": twice}), 409)
+    assert len(idle.get("/v1/evaluations").json["evaluations"]) == 1
+    assert idle.post("/v1/evaluations", body).json["submission"] == "joined"
+    idle.delete("/v1/evaluations/x")
+    assert refusal(idle.post("/v1/evaluations", other), 409) == sentence
+    assert idle.post("/v1/evaluations", body).json["submission"] == "answered"
+
+
+def test_the_same_id_of_a_problem_with_its_hash(idle):
+    """The hash that the server adds is no part of the request; the client's own is."""
+    body = evaluation("a", id="x")
+    idle.post("/v1/evaluations", body)
+    problem = idle.get(f"/v1/problems/{body['problem']['id']}").json
+    named = body | {"problem": body["problem"] | {"hash": problem["hash"]}}
+    assert idle.post("/v1/evaluations", named).json["submission"] == "joined"
+    assert idle.post("/v1/evaluations", body).json["submission"] == "joined"
+
+
 def test_the_same_content_is_judged_once(server):
     support.wait_until(
-        lambda: server.get("/v1/workers").json["workers"][0]["claims"], "the worker's note"
+        lambda: server.get("/v1/workers").json["workers"][0]["claims"],
+        "the worker's note",
     )
     first = server.evaluate("status=wrong").json
     second = server.evaluate("status=wrong").json
     assert (first["submission"], second["submission"]) == ("new", "cached")
     assert second["verdict"] == first["verdict"] | {"id": second["id"]}
     assert second["id"] != first["id"]
-    for change in ({"fresh": True}, {"settings": {"check.trials": 7}}, {"timing": False}):
+    for change in (
+        {"fresh": True},
+        {"settings": {"check.trials": 7}},
+        {"timing": False},
+    ):
         other = server.evaluate("status=wrong", **change)
         assert other.json["submission"] == "new", change
 
@@ -123,22 +182,37 @@ def test_the_same_content_is_judged_once(server):
 def test_infrastructure_errors_are_not_cached(server):
     for _ in range(2):
         answer = server.evaluate("status=infrastructure_error").json
-        assert answer["submission"] == "new" and answer["outcome"] == "infrastructure_error"
+        assert (
+            answer["submission"] == "new"
+            and answer["outcome"] == "infrastructure_error"
+        )
 
 
 def test_refused_ends_at_once_without_a_worker(idle):
-    answer = idle.post("/v1/evaluations", {"refused": "no class ModelNew", "notes": {"a": 1}})
+    answer = idle.post(
+        "/v1/evaluations", {"refused": "no class ModelNew", "notes": {"a": 1}}
+    )
     assert answer.status == 200
     assert answer.json["outcome"] == "unsupported" and answer.json["notes"] == {"a": 1}
     assert answer.json["verdict"]["error"]["message"] == "no class ModelNew"
 
 
 def test_priorities_and_order(idle):
-    for name, priority in (("l", "low"), ("n1", "normal"), ("n2", "normal"), ("u", "urgent")):
+    for name, priority in (
+        ("l", "low"),
+        ("n1", "normal"),
+        ("n2", "normal"),
+        ("u", "urgent"),
+    ):
         idle.post("/v1/evaluations", evaluation(name, id=name, priority=priority))
-    ended = [idle.later("GET", f"/v1/evaluations/{name}?wait_s=300") for name in ("l", "n1", "n2")]
+    ended = [
+        idle.later("GET", f"/v1/evaluations/{name}?wait_s=300")
+        for name in ("l", "n1", "n2")
+    ]
     worker = Worker(idle.queue)
-    assert all(future.result(support.TIMEOUT_S).json["state"] == "done" for future in ended)
+    assert all(
+        future.result(support.TIMEOUT_S).json["state"] == "done" for future in ended
+    )
     # Eight threads of one worker print in any order; the record says which job was claimed first.
     worker.stop()
     starts = {
@@ -152,12 +226,17 @@ def test_needs(idle):
     """C goes to any worker; a GPU's languages wait for a GPU once there is one."""
     with_gpu = Worker(idle.queue, "gpu", "NVIDIA Test")
     support.wait_until(lambda: idle.get("/v1/workers").json["workers"], "the GPU")
-    cuda = evaluation("x", id="cuda", candidate={"source": "__global__ void solution() {}"})
+    cuda = evaluation(
+        "x", id="cuda", candidate={"source": "__global__ void solution() {}"}
+    )
     assert idle.post("/v1/evaluations?wait_s=60", cuda).json["worker"] == "gpu"
     with_gpu.stop(signal.SIGKILL)  # its note stays for a while
     cpu = Worker(idle.queue, "cpu")
     assert idle.evaluate("y").json["worker"] == "cpu"
-    assert idle.post("/v1/evaluations?wait_s=1", cuda | {"id": "2", "fresh": True}).status == 202
+    assert (
+        idle.post("/v1/evaluations?wait_s=1", cuda | {"id": "2", "fresh": True}).status
+        == 202
+    )
     cpu.stop()
 
 
@@ -211,8 +290,12 @@ def test_lists_and_pages(idle):
         pages += 1
     assert [one["id"] for one in found] == [f"j{i}" for i in reversed(range(25))]
     assert found[0]["notes"] == {"i": 24} and "verdict" not in found[0]
-    cancelled = idle.get("/v1/evaluations?state=cancelled&verdict=true").json["evaluations"]
-    assert [one["id"] for one in cancelled] == ["j3"] and cancelled[0]["verdict"] is None
+    cancelled = idle.get("/v1/evaluations?state=cancelled&verdict=true").json[
+        "evaluations"
+    ]
+    assert [one["id"] for one in cancelled] == ["j3"] and cancelled[0][
+        "verdict"
+    ] is None
     assert len(idle.get("/v1/evaluations?state=queued").json["evaluations"]) == 24
 
 
@@ -220,7 +303,11 @@ def test_lists_and_pages(idle):
 
 
 def test_a_batch(server):
-    items = [evaluation("status=wrong", id="a"), evaluation("status=passed b"), evaluation("c")]
+    items = [
+        evaluation("status=wrong", id="a"),
+        evaluation("status=passed b"),
+        evaluation("c"),
+    ]
     answer = server.post("/v1/batches?wait_s=60", {"id": "b1", "evaluations": items})
     assert answer.status == 200
     batch = answer.json
@@ -233,7 +320,9 @@ def test_a_batch(server):
         one["id"] for one in reversed(batch["evaluations"])
     ]
     assert {one["batch"] for one in got["evaluations"]} == {"b1"}
-    assert server.get("/v1/batches/b1?wait_s=60").json == server.get("/v1/batches/b1").json
+    assert (
+        server.get("/v1/batches/b1?wait_s=60").json == server.get("/v1/batches/b1").json
+    )
     listed = server.get("/v1/evaluations?batch=b1").json["evaluations"]
     assert len(listed) == 3
 
@@ -243,7 +332,7 @@ def test_a_batch_waits_for_those_that_were_there_already(idle):
     waiting = idle.later(
         "POST",
         "/v1/batches?wait_s=300",
-        {"evaluations": [evaluation("n"), evaluation("ignored", id="old")]},
+        {"evaluations": [evaluation("n"), evaluation("status=wrong", id="old")]},
     )
     support.wait_until(lambda: idle.waiters() == 1, "a waiter")
     worker = Worker(idle.queue)
@@ -261,10 +350,13 @@ def test_a_batch_is_all_or_nothing(idle):
 
 
 def test_cancel_a_batch(server):
-    items = [evaluation("delay_ms=600000 " + str(i)) for i in range(12)]  # eight of them run
+    items = [
+        evaluation("delay_ms=600000 " + str(i)) for i in range(12)
+    ]  # eight of them run
     server.post("/v1/batches", {"id": "b", "evaluations": items})
     support.wait_until(
-        lambda: server.get("/v1/batches/b").json["states"]["running"] == 8, "eight that run"
+        lambda: server.get("/v1/batches/b").json["states"]["running"] == 8,
+        "eight that run",
     )
     waiter = server.later("GET", "/v1/batches/b?wait_s=300")
     assert server.delete("/v1/batches/b").status == 202
@@ -290,7 +382,10 @@ def test_events_of_an_evaluation(idle):
         ("verdict", "done"),
     ]
     assert rest[-1][1]["verdict"]["status"] == "wrong"
-    assert [name for name, _ in idle.events("/v1/evaluations/x/events")] == ["state", "verdict"]
+    assert [name for name, _ in idle.events("/v1/evaluations/x/events")] == [
+        "state",
+        "verdict",
+    ]
     refusal(idle.get("/v1/evaluations/none/events"), 404)
 
 
@@ -306,13 +401,18 @@ def test_events_of_a_batch(idle):
     assert sorted(one["id"] for name, one in rest if name == "evaluation") == sorted(
         f"m{i}" for i in range(30) if i != 7
     )
-    assert rest[-1][0] == "batch" and rest[-1][1]["outcomes"] == {"cancelled": 1, "wrong": 29}
+    assert rest[-1][0] == "batch" and rest[-1][1]["outcomes"] == {
+        "cancelled": 1,
+        "wrong": 29,
+    }
     refusal(idle.get("/v1/batches/none/events"), 404)
 
 
 def test_events_of_everything(server):
     stream = server.events("/v1/events")
-    connection_made = server.later("POST", "/v1/evaluations?wait_s=60", evaluation(id="first"))
+    connection_made = server.later(
+        "POST", "/v1/evaluations?wait_s=60", evaluation(id="first")
+    )
     seen = []
     for name, event in stream:
         assert name == "state" and set(event) == {"id", "batch", "state", "outcome"}
@@ -327,14 +427,21 @@ def test_events_of_everything(server):
 
 def test_problems(idle):
     problems = {one["id"]: one for one in idle.get("/v1/problems").json["problems"]}
-    assert problems["softmax"]["format"] == "native" and len(problems["softmax"]["hash"]) == 64
+    assert (
+        problems["softmax"]["format"] == "native"
+        and len(problems["softmax"]["hash"]) == 64
+    )
     one = idle.get("/v1/problems/softmax").json
     assert {key: one[key] for key in problems["softmax"]} == problems["softmax"]
     folder = support.problem_folder("softmax")
-    assert one["files"]["problem.yaml"] == (folder / "problem.yaml").read_text(encoding="utf-8")
+    assert one["files"]["problem.yaml"] == (folder / "problem.yaml").read_text(
+        encoding="utf-8"
+    )
     assert "solution" in one["files"]["reference.c"]
     torch = next(name for name in problems if name.startswith("torch/"))
-    assert "class Model" in idle.get(f"/v1/problems/{torch}").json["files"]["problem.py"]
+    assert (
+        "class Model" in idle.get(f"/v1/problems/{torch}").json["files"]["problem.py"]
+    )
     assert "softmax" in refusal(idle.get("/v1/problems/sofmax"), 404)
     for path in ("..%2F..%2FREADME.md", "%2Fetc%2Fpasswd", "a/../../b", "./x"):
         answer = idle.get(f"/v1/problems/{path}")
@@ -361,8 +468,14 @@ def test_server_timing(server):
     parts = spent(answer)
     assert list(parts) == ["put", "wait"] and parts["put"] > 0 and parts["wait"] >= 200
     assert sum(parts.values()) <= wall_ms
-    assert spent(server.post("/v1/evaluations", evaluation("status=passed")))["wait"] < wall_ms
-    assert "Server-Timing" not in server.get(f"/v1/evaluations/{answer.json['id']}").headers
+    assert (
+        spent(server.post("/v1/evaluations", evaluation("status=passed")))["wait"]
+        < wall_ms
+    )
+    assert (
+        "Server-Timing"
+        not in server.get(f"/v1/evaluations/{answer.json['id']}").headers
+    )
 
 
 def test_health_ready_metrics(idle):
@@ -387,8 +500,12 @@ def test_health_ready_metrics(idle):
 
 
 def test_openapi(idle):
-    document = json.loads(idle.get("/openapi.json").text)  # its "verdict" are no verdicts
-    assert document["openapi"] == "3.1.0" and "/v1/evaluations/{id}" in document["paths"]
+    document = json.loads(
+        idle.get("/openapi.json").text
+    )  # its "verdict" are no verdicts
+    assert (
+        document["openapi"] == "3.1.0" and "/v1/evaluations/{id}" in document["paths"]
+    )
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -462,20 +579,34 @@ def test_a_full_queue(warpgym):
         answer = server.post("/v1/evaluations", evaluation("too much"))
         refusal(answer, 429, "queue_full")
         assert int(answer.headers["Retry-After"]) > 0
-        refusal(server.post("/v1/batches", {"evaluations": [evaluation()]}), 429, "queue_full")
+        refusal(
+            server.post("/v1/batches", {"evaluations": [evaluation()]}),
+            429,
+            "queue_full",
+        )
         worker = Worker(server.queue)
         support.wait_until(
-            lambda: server.post("/v1/evaluations", evaluation("later")).status == 202, "capacity"
+            lambda: server.post("/v1/evaluations", evaluation("later")).status == 202,
+            "capacity",
         )
         worker.stop()
 
 
 def test_token(warpgym):
     with serving.serving(warpgym, "-s", "server.token=sesame", worker=False) as server:
-        paths = ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x")
+        paths = (
+            "/v1/evaluations",
+            "/v1/events",
+            "/openapi.json",
+            "/metrics",
+            "/",
+            "/status/x",
+        )
         for path in paths:
             assert server.get(path).status == 401, path
-        assert server.get("/ready").status == 200 and server.get("/health").status == 503
+        assert (
+            server.get("/ready").status == 200 and server.get("/health").status == 503
+        )
         server.token = "sesame"
         assert server.get("/v1/evaluations").status == 200
         server.token = "wrong"
@@ -486,7 +617,9 @@ def test_token(warpgym):
 
 
 def test_starts_fast_and_says_where(idle):
-    assert idle.started_s < 10  # the bar is 1 s; sanitizers and a busy machine are slower
+    assert (
+        idle.started_s < 10
+    )  # the bar is 1 s; sanitizers and a busy machine are slower
     assert f"127.0.0.1:{idle.port}" in idle.first_line
 
 
@@ -494,7 +627,8 @@ def test_killed_while_clients_wait(warpgym):
     server = Server(warpgym)
     ids = [f"k{i}" for i in range(20)]
     waiting = [
-        server.later("POST", "/v1/evaluations?wait_s=300", evaluation(one, id=one)) for one in ids
+        server.later("POST", "/v1/evaluations?wait_s=300", evaluation(one, id=one))
+        for one in ids
     ]
     support.wait_until(lambda: server.waiters() == len(ids), "waiters")
     server.stop(signal.SIGKILL)
@@ -512,12 +646,16 @@ def test_killed_while_clients_wait(warpgym):
 def test_a_worker_that_dies_costs_its_lease(warpgym):
     with serving.serving(warpgym, worker=False) as server:
         dying = Worker(server.queue, "dying", lease_ms=500)
-        waiter = server.later("POST", "/v1/evaluations?wait_s=300", evaluation("delay_ms=60000"))
+        waiter = server.later(
+            "POST", "/v1/evaluations?wait_s=300", evaluation("delay_ms=60000")
+        )
         support.wait_until(
             lambda: server.get("/v1/stats").json["running"] == 1, "the job to be taken"
         )
         dying.stop(signal.SIGKILL)
-        support.wait_until(lambda: server.get("/v1/stats").json["running"] == 0, "the lease")
+        support.wait_until(
+            lambda: server.get("/v1/stats").json["running"] == 0, "the lease"
+        )
         (one,) = server.get("/v1/evaluations").json["evaluations"]
         assert one["state"] == "queued" and one["reason"]
         server.delete(f"/v1/evaluations/{one['id']}")
@@ -544,7 +682,8 @@ def test_two_servers_on_one_queue(warpgym, tmp_path):
 def test_a_signal_stops_it_and_answers_waiting_clients(warpgym, number):
     server = Server(warpgym)
     waiting = [
-        server.later("POST", "/v1/evaluations?wait_s=300", evaluation(str(i))) for i in range(5)
+        server.later("POST", "/v1/evaluations?wait_s=300", evaluation(str(i)))
+        for i in range(5)
     ]
     followed = server.events("/v1/events")
     support.wait_until(lambda: server.waiters() == 5, "waiters")
@@ -561,14 +700,21 @@ def test_a_signal_stops_it_and_answers_waiting_clients(warpgym, number):
 
 def test_the_log_records_the_end_of_a_job(warpgym):
     server = Server(warpgym, "--set", "log.level=debug")
-    server.post("/v1/batches", {"id": "b", "evaluations": [evaluation(id=id) for id in ("x", "y")]})
+    server.post(
+        "/v1/batches",
+        {"id": "b", "evaluations": [evaluation(id=id) for id in ("x", "y")]},
+    )
     server.post("/v1/evaluations", evaluation(id="x"))
     assert server.delete("/v1/evaluations/x").status == 202
     assert server.stop() == 0
     lines = (warpgym.folder / "serve.log").read_text(encoding="utf-8").splitlines()
     of_x = [record for record in map(json.loads, lines) if record.get("job") == "x"]
     events = [(record["msg"], record.get("as"), record.get("batch")) for record in of_x]
-    assert events == [("taken", "new", "b"), ("taken", "joined", ""), ("cancelled", None, None)]
+    assert events == [
+        ("taken", "new", "b"),
+        ("taken", "joined", ""),
+        ("cancelled", None, None),
+    ]
 
 
 def test_usage_errors(warpgym):
@@ -592,7 +738,11 @@ def test_usage_errors(warpgym):
 def test_with_a_worker_inside(warpgym):
     server = Server(warpgym, "--workers", "1")
     source = support.fast("softmax").read_text(encoding="utf-8")
-    body = {"problem": {"id": "softmax"}, "candidate": {"source": source}, "timing": False}
+    body = {
+        "problem": {"id": "softmax"},
+        "candidate": {"source": source},
+        "timing": False,
+    }
     answer = server.post("/v1/evaluations?wait_s=300", body)
     assert answer.json["outcome"] == "passed", answer
     assert server.stop() == 0

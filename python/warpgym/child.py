@@ -118,7 +118,8 @@ class Child:
         self.outputs = None
         self.arguments = ()  # the same, as calls are made
         self.tensors = []  # of each slot
-        self.promised = None  # of each tensor: promises.held
+        self.promised = None  # promises.look: of each tensor, names
+        self.others = None  # and which random numbers of get_inputs can be others
         self.bears_seeds = True  # get_inputs, others than its own
         self.spares = []  # what they held before the last FILL, for warm-ups
 
@@ -444,12 +445,20 @@ class Child:
             self.bears_seeds = False
             self._draw(slot)
 
+    def _look(self, slot):
+        """What the inputs promise, found out before the seed of a FILL is set."""
+        self._draw_anew(slot)
+        bears_seeds = self.bears_seeds
+        self.promised, self.others = promises.look(slot, lambda: self._draw_anew(slot))
+        self.bears_seeds = bears_seeds
+
     def _draw_shifted(self, slot):
-        if self.promised is None:
-            self.promised = promises.held(slot, lambda: self._draw_anew(slot))
-        else:
-            self._draw_anew(slot)
         largest = torch.rand(()).item() < 0.5
+        if self.others is not None:
+            with promises.Shifted(largest, self.others):
+                self._draw_anew(slot)
+            return
+        self._draw_anew(slot)
         for _ in range(promises.DRAWS - 1):
             self._extend(slot, largest)
 
@@ -474,6 +483,8 @@ class Child:
         shifted = range(len(self.tensors)) if shift == wire.SHIFTED else ()
         if shift == wire.ONE_SHIFTED:
             shifted = (seed % len(self.tensors),)
+        if shifted and self.promised is None:
+            self._look(self.tensors[0])
         for slot, mine in enumerate(self.tensors):
             for generator in generators:  # torch.manual_seed takes longer than many a get_inputs
                 generator.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))

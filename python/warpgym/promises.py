@@ -1,16 +1,24 @@
 """Inputs of another distribution that keep what the problem's inputs promise.
 
 A candidate that knows the distribution of the inputs (mean 0, all of one size) is caught by inputs
-of another one (catalogue H10). These are made of several draws of get_inputs: each element is the
-largest of its values in all draws, or each is the smallest, by one choice for all tensors. That
-keeps, without a look at the inputs,
+of another one (catalogue H10). The problem's own get_inputs makes these, of other random numbers:
+each number that PyTorch draws in it becomes the largest of DRAWS, or each the smallest. So whatever
+get_inputs computes from random numbers holds as before: triangular, antisymmetric and positive
+definite matrices, probabilities, sines beside cosines.
+
+What holds by chance alone may not: a dominant diagonal, one number in ten that is not 0. A row of
+PROMISES that holds in LOOKS draws, and not beside those of another distribution, leaves the numbers
+that break it as they are. Permutations, whole numbers and choices are drawn as ever.
+
+Numbers that come from elsewhere (NumPy) are seen in what get_inputs returns only: there each
+element is the largest of its values in all draws, or each is the smallest. That keeps
 
 * what holds for each element alone: zero patterns, ranges, signs, whole numbers, constants;
 * what holds between elements and survives where both become larger: sorted, symmetric, repeated
   and equal tensors, an upper bound above a lower one. Ties stay as rare as the draws have them.
 
-It does not keep the rest: a row of PROMISES that holds in each of LOOKS draws leaves a tensor as
-get_inputs drew it. Whole and logical numbers are always left so: they may be positions.
+A row of PROMISES that holds leaves such a tensor as it was drawn; whole and logical numbers are
+left so, too.
 
 A test takes CHUNK elements of a few slices at a time, so its memory does not grow with the tensor.
 """
@@ -18,8 +26,10 @@ A test takes CHUNK elements of a few slices at a time, so its memory does not gr
 import contextlib
 import random
 import sys
+import time
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 DRAWS = 3  # of two, the largest has the mean square of one
 LOOKS = 3
@@ -29,6 +39,9 @@ LONGEST = 1 << 24  # a slice beyond it is not added up: what it promises is unkn
 SAMPLE = 1 << 12  # elements that are compared between draws
 BLOCK = 64  # rows and columns of a matrix of which the eigenvalues are looked at
 RARE = 1 / 32  # of the other numbers: fewer zeros in changing places are numbers like others
+SLOW_S = 1.0  # draws that take longer are left alone
+LOOK_S = 3.0  # no further source of random numbers is tried after that time
+PIECE = 1 << 20  # random numbers at a time
 SEEDS = 1 << 32  # NumPy takes no larger ones
 
 
@@ -72,6 +85,48 @@ def other_seeds():
 
 def _real(tensor):
     return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
+# --- random numbers of another distribution -----------------------------------------------------
+
+# Operations that make random numbers, and what fills memory with such; those that fill memory.
+MAKE = {
+    "aten::rand": "uniform_",
+    "aten::rand_like": "uniform_",
+    "aten::randn": "normal_",
+    "aten::randn_like": "normal_",
+}
+FILL = {"aten::uniform_", "aten::normal_", "aten::exponential_", "aten::log_normal_"}
+
+
+class Shifted(TorchDispatchMode):
+    """Within it, each random number of the `chosen` operations, by their order, is the largest of
+    DRAWS, or each the smallest."""
+
+    def __init__(self, largest, chosen):
+        super().__init__()
+        self.largest, self.chosen = largest, chosen
+        self.sources = 0
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        keywords = keywords or {}
+        result = operation(*arguments, **keywords)
+        name = operation._schema.name
+        if name in MAKE:
+            generator = keywords.get("generator")
+            self._shift(result, lambda piece: getattr(piece, MAKE[name])(generator=generator))
+        elif name in FILL:
+            self._shift(result, lambda piece: operation(piece, *arguments[1:], **keywords))
+        return result
+
+    def _shift(self, numbers, fill):
+        number = self.sources
+        self.sources += 1
+        if self.chosen is not None and number not in self.chosen:
+            return
+        for piece in numbers.view(-1).split(PIECE) if numbers.is_contiguous() else [numbers]:
+            for _ in range(DRAWS - 1):
+                extend(piece, fill(torch.empty_like(piece)), self.largest)
 
 
 # --- what one draw is like -----------------------------------------------------------------------
@@ -187,10 +242,18 @@ def _move(draws):
     return bool(moving[0].double().mean() > RARE * others or moving[1].any())
 
 
-# What the largest of several draws does not keep: name, measure of one draw, whether all hold it.
+def _as_many(draws):
+    shares = torch.stack([seen.double().mean(1) for seen in draws])
+    count = draws[0].shape[1]
+    scatter = 6 * (shares * (1 - shares)).amax(0).sqrt() / count**0.5 + 2 / count
+    return _move(draws) and bool((shares.amax(0) - shares.amin(0) <= scatter).all())
+
+
+# What another distribution may not keep: name, measure of one draw, whether all draws hold it.
 PROMISES = [
     ("two values: masks, labels, one-hot rows", _few_values, all),
     ("zeros or infinities in other places each time", _special, _move),
+    ("as many zeros or infinities each time", _special, _as_many),
     ("sums: probabilities, centred rows", _totals(lambda x: (x, 1)), _alike),
     ("squares: unit vectors, rotations", _totals(lambda x: (x * x, 2)), _alike),
     ("exponentials: log-probabilities", _exponentials, _alike),
@@ -204,27 +267,88 @@ PROMISES = [
 ]
 
 
+WHOLE = "no floating-point numbers"
+
+
+def _is_real(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 def _measured(tensor):
-    if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0:
-        return None
-    return [measure(_real(tensor)) for _, measure, _ in PROMISES]
+    """Of one tensor: whether its numbers are whole, and what each row of PROMISES measures."""
+    if tensor.numel() == 0:
+        return True, [None] * len(PROMISES)
+    whole = not _is_real(tensor)
+    seen = [
+        None if whole and measure is not _special else measure(_real(tensor))
+        for _, measure, _ in PROMISES
+    ]
+    return whole, seen
 
 
 def _held(draws):
-    if draws[0] is None:
-        return ["no floating-point numbers"]
-    of_each = zip(*draws, strict=True)
-    return [name for (name, _, hold), seen in zip(PROMISES, of_each, strict=True) if hold(seen)]
+    of_each = zip(*[seen for _, seen in draws], strict=True)
+    found = [WHOLE] if draws[0][0] else []
+    for (name, _, hold), seen in zip(PROMISES, of_each, strict=True):
+        if seen[0] is not None and hold(seen):
+            found.append(name)
+    return found
+
+
+def _looks(slot, draws):
+    """What is measured in each draw, by tensor."""
+    looks = []
+    for draw in draws:
+        draw()
+        looks.append([_measured(tensor) for tensor in slot])
+    return list(zip(*looks, strict=True))
 
 
 def held(slot, draw):
-    """For each tensor of `slot` the names of the promises that it must be left as drawn for. `draw`
-    fills the slot, whose tensors are contiguous; the last draw is left in it."""
-    looks = []
-    for _ in range(LOOKS):
-        draw()
-        looks.append([_measured(tensor) for tensor in slot])
-    return [_held(draws) for draws in zip(*looks, strict=True)]
+    """For each tensor of `slot` the names of the promises that hold in it. `draw` fills the slot,
+    whose tensors are contiguous."""
+    return [_held(draws) for draws in _looks(slot, [draw] * LOOKS)]
+
+
+class _Other:
+    """Draws of other random numbers, on either side."""
+
+    def __init__(self, slot, draw):
+        self.slot, self.draw = slot, draw
+        self.plain = _looks(slot, [draw] * LOOKS)
+        self.sources = 0
+
+    def _shifted(self, largest, chosen):
+        with Shifted(largest, chosen) as mode:
+            self.draw()
+        self.sources = mode.sources
+
+    def bears(self, chosen=None):
+        """Whether what holds in plain draws holds where the chosen random numbers are others."""
+        draws = [lambda: self._shifted(True, chosen), lambda: self._shifted(False, chosen)]
+        try:
+            shifted = _looks(self.slot, draws)
+        except Exception:  # noqa: BLE001 - whatever get_inputs raises of numbers it does not expect
+            return False
+        pairs = zip(self.plain, shifted, strict=True)
+        return all({*_held(plain)} <= {*_held(plain + other)} for plain, other in pairs)
+
+
+def look(slot, draw):
+    """What `held` says, and which of the random numbers that get_inputs draws, by their order, can
+    be others; None where it draws none, or where finding out takes long."""
+    start = time.monotonic()
+    other = _Other(slot, draw)
+    names = [_held(draws) for draws in other.plain]
+    if time.monotonic() - start > SLOW_S:
+        return names, None
+    if other.bears():
+        return names, set(range(other.sources)) or None
+    chosen = set()
+    for source in range(other.sources):
+        if time.monotonic() - start < LOOK_S and other.bears(chosen | {source}):
+            chosen.add(source)
+    return names, chosen
 
 
 def extend(into, tensor, largest):

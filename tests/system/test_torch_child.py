@@ -141,6 +141,7 @@ def test_shift(precision):
     """The mean is far from the problem's on either side; whole numbers are as drawn."""
     made = opened(precision, PROBLEM.replace("5, 4", "200, 4"))
     slot = [torch.empty(200, 4).to(precision), torch.empty(6, dtype=torch.int64)]
+    made._look(slot)
     sides = set()
     for seed in range(12):
         torch.manual_seed(seed)
@@ -162,6 +163,7 @@ def test_shift(precision):
 def test_shift_of_inputs_with_a_seed_of_their_own(made):
     made = opened(source=PROBLEM.replace("return [torch.randn(5, 4), torch.arange(6)]", made))
     slot = [torch.empty(200, 4), torch.empty(6, dtype=torch.int64)]
+    made._look(slot)
     made._draw_shifted(slot)
     assert 0.7 < abs(slot[0].mean().item()) < 1
     before = torch.manual_seed, torch.Generator

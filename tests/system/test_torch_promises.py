@@ -1,4 +1,7 @@
-"""What is seen in several draws of a tensor, and in how much memory; without a judge."""
+"""What is seen in several draws of a tensor, which random numbers can be others, and in how much
+memory; without a judge."""
+
+import random
 
 import pytest
 
@@ -8,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from warpgym import promises  # noqa: E402
 
 NAMES = {name.split(":")[0]: name for name, *_ in promises.PROMISES}
-TWO, PLACES, SUMS, SQUARES, EXPONENTIALS, WHOLE, DEFINITE, DOMINANT = NAMES
+TWO, PLACES, AS_MANY, SUMS, SQUARES, EXPONENTIALS, WHOLE, DEFINITE, DOMINANT = NAMES
 
 
 def randn(*shape):
@@ -104,6 +107,103 @@ def test_seen(name, seed):
 )
 def test_left_as_drawn(make):
     assert held_by(make)
+
+
+def gate(a):
+    return [a, 1 - a]
+
+
+def angles(a):
+    return [a.cos(), a.sin()]
+
+
+def outer(a, b):
+    return a[:, None] * b
+
+
+def bounded(a):
+    assert a.mean().abs() < 0.5
+    return [a]
+
+
+def by_python(n):
+    return torch.tensor([random.random() for _ in range(n)])
+
+
+def normal(generator):
+    return torch.empty(4096, 2).T.normal_(generator=generator)
+
+
+# get_inputs; which of its sources of random numbers are others; what holds of tensors all the same
+OTHERS = {
+    "gate": (lambda: gate(torch.rand(4096)), {0}, lambda a, b: torch.equal(1 - a, b)),
+    "angles": (
+        lambda: angles(randn(4096)), {0}, lambda a, b: (a * a + b * b).allclose(torch.ones(1)),
+    ),
+    "softmax": (
+        lambda: [x := randn(99, 99), x.softmax(1)], {0},
+        lambda a, b: a.softmax(1).allclose(b, atol=1e-6),
+    ),
+    "antisymmetric": (
+        lambda: [(a := randn(64, 64)) - a.T], {0}, lambda a: torch.equal(a, -a.T),
+    ),
+    "rank one": (
+        lambda: [outer(torch.rand(64) + 1, randn(64))], {0, 1},
+        lambda a: outer(a[:, 0], a[0]).allclose(a * a[0, 0], atol=1e-4),
+    ),
+    "range": (
+        lambda: [(10 * torch.rand(9999)).long() + 1], {0},
+        lambda a: a.min() == 1 and a.max() == 10,
+    ),
+    "by a generator": (
+        lambda: [normal(torch.Generator().manual_seed(int(torch.randint(9, ()))))], {0},
+        lambda a: a.shape == (2, 4096),
+    ),
+    "mask": (
+        lambda: [randn(64, 99), (torch.rand(64, 99) > 0.9).float()], {0},
+        lambda a, b: 0.07 < b.mean() < 0.13,
+    ),
+    "logical mask": (
+        lambda: [torch.rand(64, 99) > 0.9, randn(64, 99)], {1},
+        lambda a, b: 0.07 < a.float().mean() < 0.13,
+    ),
+    "dominant by chance": (
+        lambda: [randn(1024, 1024) + 880 * torch.eye(1024)], set(),
+        lambda a: (a.diagonal() > 800).all(),
+    ),
+    "refuses other numbers": (lambda: bounded(randn(4096)), set(), lambda a: a.mean() < 0.5),
+    "permutation": (lambda: [torch.randperm(99)], None, lambda a: a.sum() == 49 * 99),
+    "not PyTorch's": (lambda: [by_python(99)], None, lambda a: True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_random_numbers(name):
+    make, wanted, relation = OTHERS[name]
+    torch.manual_seed(0)
+    slot = [one.contiguous() for one in make()]
+
+    def draw():
+        for into, one in zip(slot, make(), strict=True):
+            into.copy_(one)
+
+    chosen = promises.look(slot, draw)[1]
+    assert chosen == wanted
+    means = []
+    for largest in (False, True):
+        with promises.Shifted(largest, chosen or set()):
+            draw()
+        assert relation(*slot)
+        means.append([one.double().mean().item() for one in slot])
+    moved = [abs(after - before) > 0.2 for before, after in zip(*means, strict=True)]
+    assert any(moved) == bool(chosen) or name == "antisymmetric"
+
+
+def test_other_random_numbers_take_little_memory():
+    numbers = torch.empty(3 * promises.PIECE)
+    with Largest() as largest, promises.Shifted(True, {0}):
+        numbers.uniform_()
+    assert 0 < largest.bytes <= 4 * promises.PIECE and 0.74 < numbers.mean() < 0.76
 
 
 class Largest(TorchDispatchMode):

@@ -72,28 +72,77 @@ def test_right(warpgym, problem, right):
     assert verdict["device"] == "cuda:1 Fake GPU 1"
 
 
+def test_printed(warpgym, problem):
+    """Of a process that stood ready, too: what came before the candidate is not among it."""
+    text = "#include <stdio.h>\n" + source('    printf("n = %zu\\n", n);')
+    path = write(warpgym.folder / "prints.cu", text)
+    for processes in (0, 4):
+        verdict = judged(
+            warpgym, problem, path, "-s", f"gpu.processes={processes}", "--no-timing"
+        )
+        check(verdict, "passed")
+        assert verdict["output"]["text"].startswith("n = 1\nn = 1000\n")
+
+
 @pytest.mark.parametrize(
     "row",
     [
         ("off", source("    y[n - 1] += 1;"), "wrong", None, "of 1 elements are wrong"),
-        ("beyond", source("    y[n] = 0;"), "wrong", "H15", "it wrote past the end of `y`"),
-        ("input", source("    x[n / 2] = 7;", constness=""), "wrong", "H08", "changed its input"),
-        ("exits", "#include <stdlib.h>\n" + source("    exit(0);"), "runtime_error", None, "exit"),
-        ("crashes", source("    *(volatile int *)8 = 1;"), "runtime_error", None, "SIGSEGV"),
-        ("linkage", source(linkage=""), "load_error", None, 'only; define it as extern "C"'),
+        (
+            "beyond",
+            source("    y[n] = 0;"),
+            "wrong",
+            "H15",
+            "it wrote past the end of `y`",
+        ),
+        (
+            "input",
+            source("    x[n / 2] = 7;", constness=""),
+            "wrong",
+            "H08",
+            "changed its input",
+        ),
+        (
+            "exits",
+            "#include <stdlib.h>\n" + source("    exit(0);"),
+            "runtime_error",
+            None,
+            "exit",
+        ),
+        (
+            "crashes",
+            source("    *(volatile int *)8 = 1;"),
+            "runtime_error",
+            None,
+            "SIGSEGV",
+        ),
+        (
+            "linkage",
+            source(linkage=""),
+            "load_error",
+            None,
+            'only; define it as extern "C"',
+        ),
         ("syntax", source("    no such thing"), "compile_error", None, "syntax.cu:6"),
     ],
 )
 def test_refused(warpgym, problem, tmp_path, row):
     name, text, status, code, words = row
-    check(judged(warpgym, problem, write(tmp_path / f"{name}.cu", text)), status, words, code)
+    check(
+        judged(warpgym, problem, write(tmp_path / f"{name}.cu", text)),
+        status,
+        words,
+        code,
+    )
 
 
 def test_slots_fit_into_free_memory(warpgym, problem, right):
     """One interval of the clock takes as many calls as the memory has space for, be it one."""
     for mebibytes in ("64", "14", "8"):
         verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY=mebibytes)
-        assert verdict["status"] == "passed" and verdict["timing"]["speedup"] > 0, verdict
+        assert verdict["status"] == "passed" and verdict["timing"]["speedup"] > 0, (
+            verdict
+        )
 
 
 def test_problem_too_large_for_the_gpu(warpgym, problem, right):
@@ -126,7 +175,10 @@ extern "C" void solution(const float *x, float *y, float factor, size_t n)
     ("times", "how"),
     [
         ("1000", "malloc(bytes)"),
-        ("1000", "mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)"),
+        (
+            "1000",
+            "mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)",
+        ),
         ("6", "malloc(bytes)"),  # a little in each of many calls
     ],
 )
@@ -136,22 +188,34 @@ def test_memory_of_this_machine(warpgym, problem, tmp_path, times, how):
     verdict = judged(warpgym, problem, hoard, "-s", "run.memory_bytes=64MiB")
     check(verdict, "out_of_memory", "the setting run.memory_bytes")
     modest = write(tmp_path / "modest.cu", HOARD % ("1", how))
-    check(judged(warpgym, problem, modest, "-s", "run.memory_bytes=4GiB", "--no-timing"), "passed")
+    check(
+        judged(warpgym, problem, modest, "-s", "run.memory_bytes=4GiB", "--no-timing"),
+        "passed",
+    )
 
 
 def test_c_and_cuda_in_one_batch(warpgym, problem, tmp_path):
     """Each is held against the reference of its own kind, which changes from line to line."""
     lines = [
-        {"problem": str(problem), "source": source(linkage=linkage), "name": f"{i}.{kind}"}
+        {
+            "problem": str(problem),
+            "source": source(linkage=linkage),
+            "name": f"{i}.{kind}",
+        }
         for i, (kind, linkage) in enumerate([("cu", 'extern "C"'), ("c", "")] * 3)
     ]
     batch = write_lines(tmp_path / "batch.jsonl", lines)
     run = warpgym.ok("eval", "--json", "--no-timing", batch, environment=COMPILED)
-    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == ["cuda", "cpu"] * 3
+    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == [
+        "cuda",
+        "cpu",
+    ] * 3
 
 
 def test_no_reference_for_a_gpu(warpgym, right, tmp_path):
-    verdict = judged(warpgym, make_problem(tmp_path / "double", YAML, source(linkage="")), right)
+    verdict = judged(
+        warpgym, make_problem(tmp_path / "double", YAML, source(linkage="")), right
+    )
     check(verdict, "unsupported", "problem double has no reference.cu")
     assert verdict["compiled"]
 
@@ -159,9 +223,15 @@ def test_no_reference_for_a_gpu(warpgym, right, tmp_path):
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
-        ({"WARPGYM_GPU_DRIVER": "/nowhere/libcuda.so"}, "/nowhere/libcuda.so is not on this mach"),
+        (
+            {"WARPGYM_GPU_DRIVER": "/nowhere/libcuda.so"},
+            "/nowhere/libcuda.so is not on this mach",
+        ),
         ({"WARPGYM_GPU_DEVICES": "5"}, "gpu.devices: there is no GPU '5' among the 2"),
-        ({"WARPGYM_NVCC": "/nowhere/nvcc"}, "CUDA cannot run here: there is no CUDA compiler"),
+        (
+            {"WARPGYM_NVCC": "/nowhere/nvcc"},
+            "CUDA cannot run here: there is no CUDA compiler",
+        ),
     ],
 )
 def test_not_on_this_machine(warpgym, problem, right, missing, words):
@@ -194,9 +264,16 @@ def test_clocks(warpgym, problem, right):
         "throttled": [],
     }
     timing = judged(warpgym, problem, right, FAKE_NVML_REASONS="0x44")["timing"]
-    assert timing["clocks"]["throttled"] == ["software power cap", "hardware thermal slowdown"]
-    assert "slowed down while this was timed (hardware thermal slowdown)" in timing["note"]
-    timing = judged(warpgym, problem, right, WARPGYM_GPU_NVML="/nowhere/nvml.so")["timing"]
+    assert timing["clocks"]["throttled"] == [
+        "software power cap",
+        "hardware thermal slowdown",
+    ]
+    assert (
+        "slowed down while this was timed (hardware thermal slowdown)" in timing["note"]
+    )
+    timing = judged(warpgym, problem, right, WARPGYM_GPU_NVML="/nowhere/nvml.so")[
+        "timing"
+    ]
     assert timing["clocks"] is None and timing["speedup"] > 0
 
 
@@ -233,15 +310,26 @@ def test_a_gpu_comes_back(warpgym, problem, tmp_path):
     settings = ("-s", "gpu.devices=0", "-s", "gpu.quarantine_ms=1ms", "--jobs", "1")
     run = warpgym("eval", "--json", *settings, batch, environment=COMPILED | broken)
     assert statuses(run.verdicts) == ["infrastructure_error", "passed", "passed"], run
-    assert "GPU 0 failed and gets no more work for now" in run.verdicts[0]["error"]["message"]
+    assert (
+        "GPU 0 failed and gets no more work for now"
+        in run.verdicts[0]["error"]["message"]
+    )
     assert run.verdicts[0]["error"]["class"] == "gpu"
 
 
 def test_faults_of_candidates_are_theirs(warpgym, problem, tmp_path):
     """However many crash, no GPU is given up for it."""
-    batch = batch_of(tmp_path, problem, *[source("    *(volatile int *)8 = 1;")] * 4, source())
+    batch = batch_of(
+        tmp_path, problem, *[source("    *(volatile int *)8 = 1;")] * 4, source()
+    )
     run = warpgym(
-        "eval", "--json", "-s", "gpu.devices=1", batch, environment=COMPILED, expect=SOME_FAILED
+        "eval",
+        "--json",
+        "-s",
+        "gpu.devices=1",
+        batch,
+        environment=COMPILED,
+        expect=SOME_FAILED,
     )
     assert statuses(run.verdicts) == ["runtime_error"] * 4 + ["passed"]
     assert "gets no work" not in run.err

@@ -18,7 +18,14 @@ from support import (
     write_lines,
 )
 
-QUICK = ["-s", "timing.min_samples=4", "-s", "timing.max_samples=6", "-s", "timing.budget_ms=50"]
+QUICK = [
+    "-s",
+    "timing.min_samples=4",
+    "-s",
+    "timing.max_samples=6",
+    "-s",
+    "timing.budget_ms=50",
+]
 
 CANDIDATE = """import torch
 import torch.nn as nn
@@ -76,7 +83,9 @@ def problem(tmp_path):
     return write(tmp_path / "square.py", kernelbench_module())
 
 
-def judged(warpgym, environment, problem, text, *arguments, timed=False, name="candidate.py"):
+def judged(
+    warpgym, environment, problem, text, *arguments, timed=False, name="candidate.py"
+):
     path = write(problem.parent / name, text)
     what = QUICK if timed else ["--no-timing"]
     run = warpgym(
@@ -98,8 +107,16 @@ def test_simple(warpgym, environment, tmp_path):
         ],
     )
     run = warpgym("eval", "--json", "--quiet", *QUICK, batch, environment=environment)
-    assert [verdict["status"] for verdict in run.verdicts] == ["passed", "wrong", "wrong"], run
-    assert [verdict["cases"]["failed"] for verdict in run.verdicts] == [[], ["case_0"], ["case_1"]]
+    assert [verdict["status"] for verdict in run.verdicts] == [
+        "passed",
+        "wrong",
+        "wrong",
+    ], run
+    assert [verdict["cases"]["failed"] for verdict in run.verdicts] == [
+        [],
+        ["case_0"],
+        ["case_1"],
+    ]
     timing = run.verdicts[0]["timing"]
     assert run.verdicts[0]["device"] == "cuda:0 Fake GPU 0"
     assert timing["candidate"]["median"] > 0 and timing["speedup"] is None
@@ -107,13 +124,23 @@ def test_simple(warpgym, environment, tmp_path):
 
 def test_cases_that_claim_more_than_they_may(warpgym, environment, tmp_path):
     """Pages that hold nothing cost the process that makes them nothing; the judge would copy."""
-    text = candidate() + CASES.replace("torch.randn(32, 64)", "torch.zeros(1 << 22, 64)")
+    text = candidate() + CASES.replace(
+        "torch.randn(32, 64)", "torch.zeros(1 << 22, 64)"
+    )
     line = {"problem": {"format": "simple"}, "candidate": {"source": text}}
     run = warpgym(
         "eval", "--json", "--quiet", "--no-timing", "-s", "run.memory_bytes=64MiB",
         write_lines(tmp_path / "batch.jsonl", [line]), environment=environment,
     )  # fmt: skip
     check(run.verdict, "out_of_memory", "values of")
+
+
+def test_printed(warpgym, environment, problem):
+    text = "print('loaded')\n" + candidate("print(tuple(x.shape), flush=True)")
+    verdict = judged(warpgym, environment, problem, text)
+    check(verdict, "passed")
+    lines = verdict["output"]["text"].splitlines()
+    assert lines[0] == "loaded" and len(lines) > 1 and set(lines[1:]) == {lines[1]}
 
 
 def test_right(warpgym, environment, problem):
@@ -124,7 +151,7 @@ def test_right(warpgym, environment, problem):
     assert verdict["timing"]["speedup"] > 0
 
 
-ROWS = '''import torch
+ROWS = """import torch
 import torch.nn as nn
 
 
@@ -139,7 +166,7 @@ def get_inputs():
 
 def get_init_inputs():
     return []
-'''
+"""
 
 
 def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
@@ -157,7 +184,10 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
 # Each takes a few GiB of this machine's memory, and no more than that if no limit stops it.
 HOARDS = [
     ("at once", "self.hoard = [torch.ones(1 << 22) for _ in range(250)]"),
-    ("call by call", "self.__dict__.setdefault('hoard', []).append(torch.ones(1 << 26))"),
+    (
+        "call by call",
+        "self.__dict__.setdefault('hoard', []).append(torch.ones(1 << 26))",
+    ),
     (
         "beside",
         "import threading; threading.Thread(target=lambda: self.__dict__.setdefault("
@@ -175,7 +205,7 @@ def test_memory_of_this_machine(warpgym, environment, problem, row):
     check(verdict, "out_of_memory", "the setting run.memory_bytes")
 
 
-BUILDS = '''import threading
+BUILDS = """import threading
 import time
 
 import torch
@@ -210,7 +240,7 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         return torch.addcmul(self.weight, x, x)
-'''
+"""
 
 
 def test_candidate_is_frozen_while_the_judge_builds(warpgym, environment, problem):
@@ -219,23 +249,44 @@ def test_candidate_is_frozen_while_the_judge_builds(warpgym, environment, proble
 
 
 def test_no_process_stands_ready(warpgym, environment, problem):
-    check(judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0"), "passed")
+    check(
+        judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0"),
+        "passed",
+    )
 
 
 # What the candidate does with its right answer, and what it gets for it.
 CHECKED = [
     ("right", "pass", "passed", None, ""),
-    ("off", "y[3, 5] += 1", "wrong", None, "1 of 527 elements are wrong; the first, [56]"),
+    (
+        "off",
+        "y[3, 5] += 1",
+        "wrong",
+        None,
+        "1 of 527 elements are wrong; the first, [56]",
+    ),
     ("exits", "import os; os._exit(3)", "runtime_error", None, "exited with status 3"),
     ("right again", "pass", "passed", None, ""),
-    ("nan", "y[0, 1] = float('nan')", "wrong", None, "the first, [1], is NaN instead of"),
+    (
+        "nan",
+        "y[0, 1] = float('nan')",
+        "wrong",
+        None,
+        "the first, [1], is NaN instead of",
+    ),
     ("shape", "y = y.flatten()", "wrong", None, "float32[527], the reference's is"),
     ("type", "y = y.double()", "wrong", None, "float64[31, 17], the reference's is"),
     ("more", "y = (y, y)", "wrong", None, "it returned 2 tensors"),
     ("none", "y = None", "wrong", None, "it returned 0 tensors"),
     ("empty", "y = y[:0]", "wrong", None, "float32[0, 17], the reference's is"),
     ("raises", "raise ValueError('no')", "runtime_error", None, "ValueError: no"),
-    ("nowhere", "y.lies_at = 'the host'", "violation", "H50", "memory that it has not announced"),
+    (
+        "nowhere",
+        "y.lies_at = 'the host'",
+        "violation",
+        "H50",
+        "memory that it has not announced",
+    ),
     ("meta", "y = y.to('meta')", "runtime_error", None, "meta tensor"),
     ("strided", "y = torch.stack([y, y], -1)[..., 1]", "passed", None, ""),
 ]
@@ -243,8 +294,20 @@ CHECKED = [
 # Right for as long as it is only checked, on some of a clock interval's calls, or once.
 TIMED = [
     ("late", "y = y + (calls > 14)", "wrong", None, "elements are wrong"),
-    ("seldom", "y = y if calls % 7 else torch.zeros_like(y)", "wrong", None, "are wrong"),
-    ("kept", "self.kept = y if calls < 14 else self.kept; y = self.kept", "wrong", None, "wrong"),
+    (
+        "seldom",
+        "y = y if calls % 7 else torch.zeros_like(y)",
+        "wrong",
+        None,
+        "are wrong",
+    ),
+    (
+        "kept",
+        "self.kept = y if calls < 14 else self.kept; y = self.kept",
+        "wrong",
+        None,
+        "wrong",
+    ),
     (
         "gone",
         "calls > 14 and setattr(y, 'lies_at', 'the host')",
@@ -255,7 +318,13 @@ TIMED = [
     ("right", "pass", "passed", None, ""),
     ("launches", "torch.launched.append(5)", "passed", None, ""),
     # Biased inputs are not among those of the interval that is traced.
-    ("sees", "torch.launched.append(9e3 if x.unique().numel() < 3 else 5)", "passed", None, ""),
+    (
+        "sees",
+        "torch.launched.append(9e3 if x.unique().numel() < 3 else 5)",
+        "passed",
+        None,
+        "",
+    ),
     (
         "launches once",  # for all calls that the clock's interval took
         "torch.launched or torch.launched.append(5)",
@@ -307,7 +376,13 @@ def test_precision(warpgym, environment, problem):
     """The oracle stays at double precision, and its answer where the judge compares."""
     line = "assert x.dtype == y.dtype == torch.bfloat16"
     verdict = judged(
-        warpgym, environment, problem, candidate(line), "-s", "torch.precision=bf16", timed=True
+        warpgym,
+        environment,
+        problem,
+        candidate(line),
+        "-s",
+        "torch.precision=bf16",
+        timed=True,
     )
     assert verdict["status"] == "passed", verdict
 
@@ -328,7 +403,9 @@ def test_pytorch_without_cuda(warpgym, environment, problem):
     verdict = judged(warpgym, plain, problem, candidate())
     check(verdict, "infrastructure_error")
     ask = "import torch; print(torch.version.cuda or '')"
-    probe = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
+    probe = subprocess.run(
+        [PYTHON, "-c", ask], capture_output=True, text=True, check=True
+    )
     says = "is built without CUDA: install a build with it, or set torch.device=cpu"
     if probe.stdout.strip():
         says = "Found no NVIDIA driver"
@@ -375,8 +452,12 @@ def test_out_of_memory_on_a_shared_gpu(warpgym, environment, tmp_path):
         "eval", "--json", "--quiet", "--jobs", "3", "--no-timing", "--problem", problem,
         *[tmp_path / name for name in names], environment=environment,
     )  # fmt: skip
-    statuses = {v["candidate"]["path"].rsplit("/", 1)[1]: v["status"] for v in run.verdicts}
-    assert statuses == {name: "passed" for name in names[1:]} | {"greedy.py": "out_of_memory"}
+    statuses = {
+        v["candidate"]["path"].rsplit("/", 1)[1]: v["status"] for v in run.verdicts
+    }
+    assert statuses == {name: "passed" for name in names[1:]} | {
+        "greedy.py": "out_of_memory"
+    }
 
 
 # A lock on a byte of a file that both processes may read shows the reference whether a candidate
@@ -434,13 +515,19 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
     verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
     assert verdict["status"] == "passed", verdict
-    (warning,) = [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
-    seen_ms, alone_ms = map(float, re.findall(r"([0-9.e+-]+)(?: ms,| once)", warning["evidence"]))
+    (warning,) = [
+        each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"
+    ]
+    seen_ms, alone_ms = map(
+        float, re.findall(r"([0-9.e+-]+)(?: ms,| once)", warning["evidence"])
+    )
     assert seen_ms > 25 > alone_ms, warning
     timing = verdict["timing"]
     reference_ms = timing["reference"]["median"]
     assert reference_ms < 25, timing
-    assert timing["speedup"] * timing["candidate"]["median"] == pytest.approx(reference_ms, 1e-3)
+    assert timing["speedup"] * timing["candidate"]["median"] == pytest.approx(
+        reference_ms, 1e-3
+    )
 
 
 def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
@@ -451,7 +538,9 @@ def test_busy_processors_are_no_disturbance(warpgym, environment, tmp_path):
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
     verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
     assert verdict["status"] == "passed", verdict
-    assert not [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
+    assert not [
+        each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"
+    ]
     assert verdict["timing"]["reference"]["median"] > 25, verdict["timing"]
 
 
@@ -501,7 +590,10 @@ def test_reference_without_memory_on_a_shared_gpu(warpgym, environment, tmp_path
     crowded = CROWDED.replace("BYTE", byte)
     holds = BESIDE.replace("BYTE", byte).replace("sleep(0.02)", "sleep(0.5)")
     answers = {
-        "doubled": (DISTURBED.replace("time.sleep(0.05)", "pass").replace("BYTE", byte), holds),
+        "doubled": (
+            DISTURBED.replace("time.sleep(0.05)", "pass").replace("BYTE", byte),
+            holds,
+        ),
         "crowded": (crowded, crowded.split("class Model")[0] + WAITS),
     }
     tasks = [
@@ -522,7 +614,16 @@ def test_reference_without_memory_on_a_shared_gpu(warpgym, environment, tmp_path
 
 def test_reference_that_does_not_fit(warpgym, environment, tmp_path):
     """Alone on the GPU it has too little: the verdict says so, with the figures."""
-    text = kernelbench_module().replace("return", "raise torch.OutOfMemoryError('no room')  #", 1)
-    verdict = judged(warpgym, environment, write(tmp_path / "large.py", text), candidate())
-    check(verdict, "unsupported", "problem large needs more memory than Fake GPU 0 has, ")
-    assert verdict["error"]["class"] == "gpu_memory" and "GiB" in verdict["error"]["message"]
+    text = kernelbench_module().replace(
+        "return", "raise torch.OutOfMemoryError('no room')  #", 1
+    )
+    verdict = judged(
+        warpgym, environment, write(tmp_path / "large.py", text), candidate()
+    )
+    check(
+        verdict, "unsupported", "problem large needs more memory than Fake GPU 0 has, "
+    )
+    assert (
+        verdict["error"]["class"] == "gpu_memory"
+        and "GiB" in verdict["error"]["message"]
+    )

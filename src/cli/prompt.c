@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *language, *style, *check;
+    const char *language, *style, *check, *prompts;
     int64_t shots, budget, retrieve; /* -1: the settings' */
     bool thinking, json;
 };
@@ -150,6 +150,10 @@ int prompt_main(struct cli_call *call)
                       "test the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
         OPTION_PROBLEMS,
+        OPTION_SETTING(0, "prompts", &arguments.prompts, "DIR",
+                       "your own prompt templates, or a checkout of KernelBench or KernelGYM "
+                       "(prompts.path)",
+                       .setting = "prompts.path"),
         OPTION_SET,
         OPTION_END,
     };

@@ -21,7 +21,7 @@
 #define STANDARD_JOBS 32
 
 struct arguments {
-    const char *policy, *model, *out, *best;
+    const char *prompts, *policy, *model, *out, *best;
     struct cli_where where;
     int64_t samples, jobs;
     bool timing, quiet;
@@ -142,7 +142,7 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     json_put(configuration, "coverage", json_text(coverage_names[gym->coverage]));
     json_put(configuration, "evaluation", json_pack("{s:b}", "timing", arguments->timing));
     json_put(configuration, "prompt",
-             json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", gym->style, "shots",
+             json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", gym_style(settings), "shots",
                        (json_int_t)gym->shots, "thinking", gym->thinking, "token_budget",
                        (json_int_t)gym->token_budget, "retrieve", (json_int_t)gym->retrieve));
     json_put(configuration, "history",
@@ -243,6 +243,10 @@ int rollout_main(struct cli_call *call)
         OPTION_FLAG(0, "timing", &arguments.timing,
                     "time candidates, too; --no-timing: correctness only"),
         OPTION_PROBLEMS,
+        OPTION_SETTING(0, "prompts", &arguments.prompts, "DIR",
+                       "your own prompt templates, or a checkout of KernelBench or KernelGYM "
+                       "(prompts.path)",
+                       .setting = "prompts.path"),
         OPTION_SET_HELP("change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
                         "(`warpgym settings`); may be repeated"),
         OPTION_GROUP("Where candidates are judged"),

@@ -2,6 +2,7 @@
 
 #include "base/setting.h"
 #include "device/gpu_facts.h"
+#include "gym/prompt/checkout.h"
 #include "gym/prompt/prompt.h"
 #include "gym/reward/reward.h"
 #include "judge/request/language.h"
@@ -30,9 +31,11 @@ static const struct setting_row gym_rows[] = {
     SETTING_FLOAT(stop_speedup, "0", 0, 1e9,
                   "An episode ends with a correct answer that is this many times as fast as the "
                   "reference; 0: only after its turns"),
-    SETTING_TEXT(style, "warpgym",
-                 "Style of prompts (docs/reference/prompts.md): warpgym, kevin, drkernel, or a "
-                 "directory of prompts.path"),
+    SETTING_TEXT(
+        style, "auto",
+        "Style of prompts (docs/reference/prompts.md): warpgym, kevin, drkernel, or one of "
+        "prompts.path; auto: that of the checkout in prompts.path, else warpgym",
+        .absent = "auto"),
     SETTING_TEXT(gpu, "auto",
                  "GPU that prompts describe: auto: that of the workers, or of this machine where "
                  "it judges; or a model, as H100, A100-80GB, L40S",
@@ -63,7 +66,7 @@ static void gym_check(const struct settings *settings, struct setting_errors *er
                         "gym.remain_turns (%lld) must be below gym.turns (%lld), or a further "
                         "iteration has no turns of its own",
                         (long long)gym->remain_turns, (long long)gym->turns);
-    if (prompts_check_style(prompts_settings(settings)->path, gym->style, &err) < 0)
+    if (prompts_check_style(prompts_settings(settings)->path, gym_style(settings), &err) < 0)
         settings_refuse(errors, settings, "gym.style", "gym.style: %s", err.text);
 }
 SETTING_SECTION(gym, gym_rows, .check = gym_check);
@@ -80,6 +83,13 @@ const char *gym_language(const struct settings *settings)
     return language->given ? word_at(&language_words, (size_t)language->value) : "";
 }
 
+const char *gym_style(const struct settings *settings)
+{
+    const char *path = prompts_settings(settings)->path, *style = gym_settings(settings)->style;
+    const char *checkout = !*style && *path ? checkout_style(path) : NULL;
+    return *style ? style : checkout ? checkout : "warpgym";
+}
+
 const char *gym_reward(const struct settings *settings)
 {
     return word_at(&reward_words, (size_t)gym_settings(settings)->reward);
@@ -90,7 +100,7 @@ const char *gym_reward(const struct settings *settings)
 static const struct setting_row prompts_rows[] = {
     SETTING_TEXT(path, "none",
                  "Directory of your own prompt templates (docs/reference/prompts.md), searched "
-                 "before the installed ones",
+                 "before the installed ones; or a checkout of KernelBench or KernelGYM",
                  .absent = "none"),
 };
 SETTING_SECTION(prompts, prompts_rows);

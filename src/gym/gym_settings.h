@@ -12,8 +12,8 @@ struct gym_settings {
     int reward; /* of reward_words */
     enum coverage_measure coverage;
     double stop_speedup;
-    const char *style;
-    const char *gpu; /* a name of gpu_facts.h; "": the one that judges */
+    const char *style; /* "": auto */
+    const char *gpu;   /* a name of gpu_facts.h; "": the one that judges */
     int64_t shots;
     bool thinking;
     int64_t token_budget, retrieve, iterations, remain_turns;
@@ -25,6 +25,7 @@ SETTINGS_OF(gym)
 /* The discount where no training method sets one. */
 double gym_gamma(const struct settings *settings);
 const char *gym_language(const struct settings *settings); /* "": auto */
+const char *gym_style(const struct settings *settings);
 const char *gym_reward(const struct settings *settings);
 
 struct prompts_settings {

@@ -18,9 +18,9 @@
 static json_t *standard_config(const struct settings *settings)
 {
     const struct gym_settings *gym = gym_settings(settings);
-    json_t *prompt = json_pack("{s:o, s:I, s:b, s:I, s:I}", "style", json_text(gym->style), "shots",
-                               (json_int_t)gym->shots, "thinking", gym->thinking, "token_budget",
-                               (json_int_t)gym->token_budget, "retrieve",
+    json_t *prompt = json_pack("{s:o, s:I, s:b, s:I, s:I}", "style", json_text(gym_style(settings)),
+                               "shots", (json_int_t)gym->shots, "thinking", gym->thinking,
+                               "token_budget", (json_int_t)gym->token_budget, "retrieve",
                                (json_int_t)gym->retrieve);
     json_t *history = json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)gym->iterations,
                                 "remain_turns", (json_int_t)gym->remain_turns, "select",

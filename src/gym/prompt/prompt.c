@@ -1,5 +1,6 @@
 #include "gym/prompt/prompt.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
@@ -30,6 +31,10 @@ int prompts_check(const struct prompts *prompts, const struct prompt_options *op
         names[i] = prompts->styles[i].name;
     if (!prompt_style_find(prompts, options->style))
         return err_unknown(err, "prompt style", options->style, names, prompts->style_count);
+    const struct prompt_style *style = prompt_style_find(prompts, options->style);
+    if (!prompt_style_has(style, options->language))
+        return err_unknown(err, "language of that style", options->language, style->languages.items,
+                           style->languages.count);
     for (size_t i = 0; i < prompts->language_count; i++)
         names[i] = prompts->languages[i].name;
     if (!prompt_language_find(prompts, options->language))
@@ -247,8 +252,8 @@ static void add_message(json_t *messages, const char *role, const char *text, si
     json_array_append_new(messages, message);
 }
 
-/* Without surrounding white space, which templates can hardly avoid. An empty system message is
- * dropped. */
+/* Without surrounding white space, which templates can hardly avoid, unless its style keeps it.
+ * An empty system message is dropped. */
 static int add_rendered(const struct draft *draft, const char *role, const char *name,
                         const json_t *values, json_t *messages, struct err *err)
 {
@@ -256,9 +261,10 @@ static int add_rendered(const struct draft *draft, const char *role, const char 
     buf_init(&out, LIMIT_PROMPT_BYTES);
     int result = prompt_render(draft->prompts, draft->style, draft->language, name, values, &out,
                                err);
-    const char *text = out.data + strspn(out.data, "\r\n");
+    bool whole = prompt_names_have(&draft->style->verbatim, file_basename(name));
+    const char *text = out.data + (whole ? 0 : strspn(out.data, "\r\n"));
     size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\r\n", text[length - 1]))
+    while (!whole && length > 0 && strchr(" \t\r\n", text[length - 1]))
         length--;
     if (result == 0 && (length > 0 || strcmp(role, "system") != 0))
         add_message(messages, role, text, length);

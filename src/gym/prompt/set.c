@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "base/suggest.h"
 #include "gym/gym_settings.h"
+#include "gym/prompt/checkout.h"
 #include "gym/prompt/template.h"
 #include "judge/request/language.h"
 
@@ -41,6 +42,19 @@ const struct prompt_language *prompt_language_find(const struct prompts *prompts
         if (strcmp(prompts->languages[i].name, name) == 0)
             return &prompts->languages[i];
     return NULL;
+}
+
+bool prompt_names_have(const struct prompt_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool prompt_style_has(const struct prompt_style *style, const char *language)
+{
+    return style->languages.count == 0 || prompt_names_have(&style->languages, language);
 }
 
 static const struct prompt_file *find_in(const struct prompts *prompts, const char *part,
@@ -228,9 +242,24 @@ static int read_manifest(const struct prompt_file *file, const char *const *keys
     return 0;
 }
 
+/* A list of names; none where the key is absent. */
+static int read_names(struct prompts *prompts, const json_t *manifest, const char *key,
+                      struct prompt_names *names, struct err *err)
+{
+    json_t *list_of = NULL;
+    int result = json_find_array(manifest, key, &list_of, err);
+    for (size_t i = 0; result == 0 && i < json_array_size(list_of); i++) {
+        const char *name = json_string_value(json_array_get(list_of, i));
+        if (!name || i == PROMPT_NAMES)
+            return err_set(err, ERR_INPUT, "%s is a list of at most %d names", key, PROMPT_NAMES);
+        names->items[names->count++] = arena_strdup(&prompts->arena, name);
+    }
+    return result;
+}
+
 static int read_style(struct prompts *prompts, struct prompt_style *style, struct err *err)
 {
-    static const char *const keys[] = {"history", "recent_turns", "shots"};
+    static const char *const keys[] = {"history", "recent_turns", "shots", "verbatim", "languages"};
     const struct prompt_file *file = find_in(prompts, style->name, "style.json");
     const char *history = "all";
     json_t *manifest;
@@ -244,6 +273,10 @@ static int read_style(struct prompts *prompts, struct prompt_style *style, struc
         result = json_find_int(manifest, "recent_turns", &style->recent_turns, err);
     if (result == 0)
         result = json_find_int(manifest, "shots", &style->shots, err);
+    if (result == 0)
+        result = read_names(prompts, manifest, "verbatim", &style->verbatim, err);
+    if (result == 0)
+        result = read_names(prompts, manifest, "languages", &style->languages, err);
     style->last_only = strcmp(history, "last") == 0;
     if (result == 0 && !style->last_only && strcmp(history, "all") != 0)
         result = err_set(err, ERR_INPUT, "history is \"all\" or \"last\", not \"%.40s\"", history);
@@ -440,6 +473,20 @@ static size_t list_styles(const char *directory, struct arena *arena, const char
     return count;
 }
 
+/* "kernelbench", or "kernelbench-few_shot". */
+static bool is_option_of(const char *checkout, const char *style)
+{
+    size_t length = strlen(checkout);
+    return strncmp(style, checkout, length) == 0 && (style[length] == '\0' || style[length] == '-');
+}
+
+/* Their own directory, or what a checkout of another project stands for. */
+static int add_theirs(struct prompts *prompts, const char *directory, struct err *err)
+{
+    return checkout_style(directory) ? checkout_add(prompts, directory, err)
+                                     : add_directory(prompts, directory, false, err);
+}
+
 int prompts_check_style(const char *path, const char *style, struct err *err)
 {
     const char *styles[PROMPT_KINDS];
@@ -449,8 +496,13 @@ int prompts_check_style(const char *path, const char *style, struct err *err)
         return err_set(err, ERR_MISSING, "prompts.path: '%s' is not a directory", path);
     char *ours = paths_prompts(err);
     int result = 0;
-    if (ours && !has_style(ours, style) && !(*path && has_style(path, style))) {
-        count = *path ? list_styles(path, &arena, styles, count) : 0;
+    const char *checkout = *path ? checkout_style(path) : NULL;
+    if (checkout && is_option_of(checkout, style)) {
+        /* its options are known once it is read */
+    } else if (ours && !has_style(ours, style) && !(*path && has_style(path, style))) {
+        count = *path && !checkout ? list_styles(path, &arena, styles, count) : 0;
+        if (checkout)
+            styles[count++] = checkout;
         count = list_styles(ours, &arena, styles, count);
         result = err_unknown(err, "style", style, styles, count);
     }
@@ -470,7 +522,7 @@ int prompts_open(struct prompts **out, const struct settings *settings, struct e
         return ERR_MISSING;
     struct prompts *prompts = mem_alloc(sizeof *prompts);
     prompts->files = mem_alloc(LIMIT_TEMPLATES * sizeof *prompts->files);
-    int result = theirs[0] ? add_directory(prompts, theirs, false, err) : 0;
+    int result = theirs[0] ? add_theirs(prompts, theirs, err) : 0;
     if (result == 0)
         result = add_directory(prompts, ours, true, err);
     if (result == 0)

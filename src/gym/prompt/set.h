@@ -11,6 +11,7 @@
 
 #define PROMPT_EXAMPLES 8 /* worked ones of a language */
 #define PROMPT_KINDS 64   /* styles, and languages */
+#define PROMPT_NAMES 16   /* of one list in style.json */
 
 /* A file of a directory of prompts. Of two with the same name the first one counts. */
 struct prompt_file {
@@ -22,12 +23,19 @@ struct prompt_file {
     bool replaces; /* a user's, which replaces a built-in one */
 };
 
+struct prompt_names {
+    const char *items[PROMPT_NAMES];
+    size_t count;
+};
+
 /* prompts/STYLE/style.json */
 struct prompt_style {
     const char *name;
     bool last_only;       /* "history": "last": each turn is rebuilt with the last attempt only */
     int64_t recent_turns; /* that are shown; 0: all */
     int64_t shots;        /* minimum of worked examples */
+    struct prompt_names verbatim;  /* messages whose surrounding white space stays: "first" */
+    struct prompt_names languages; /* none: all */
 };
 
 struct prompt_example {
@@ -63,6 +71,9 @@ struct prompts {
 const struct prompt_file *prompt_file_find(const struct prompts *prompts, const char *name);
 const struct prompt_style *prompt_style_find(const struct prompts *prompts, const char *name);
 const struct prompt_language *prompt_language_find(const struct prompts *prompts, const char *name);
+bool prompt_names_have(const struct prompt_names *names, const char *name);
+/* Whether it has prompts for the language. */
+bool prompt_style_has(const struct prompt_style *style, const char *language);
 
 /* Appends the template `name` ("style/first", "parts/answer") filled with `values`; "style/" and
  * "language/" stand for these two, also in includes. */

@@ -56,6 +56,8 @@ static int try_language(const struct trial *trial, const struct prompt_style *st
                         const struct prompt_language *language, struct err *err)
 {
     int result = 0;
+    if (!prompt_style_has(style, language->name))
+        return 0;
     for (size_t p = 0; result == 0 && p < json_array_size(trial->problems); p++) {
         const json_t *problem = json_array_get(trial->problems, p);
         const char *format = json_string_value(json_object_get(problem, "format"));

@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import fake_gpu
 import pytest
 import serving
 from support import CHECKOUT, PASSED, USAGE, wait_until, write, write_lines
@@ -96,6 +97,23 @@ def test_a_server_describes_its_workers_gpu(warpgym):
             assert "NVIDIA T4 (Turing)" in (out / "trajectories.jsonl").read_text()
         finally:
             worker.stop()
+
+
+def test_a_worker_says_what_its_gpu_is(warpgym):
+    """A real worker, whose GPU the stand-in driver describes, and a server without one."""
+    with serving.serving(warpgym, worker=False) as server:
+        command = ("worker", "--queue", server.queue, "--name", "with-gpu")
+        worker = warpgym.start(*command, environment=fake_gpu.DRIVEN)
+        wait_until(lambda: server.get("/v1/workers").json["workers"], "a worker")
+        devices = server.get("/v1/workers").json["workers"][0]["devices"]
+        (gpu, *_), cpu = devices[:-1], devices[-1]
+        prompt = first_prompt(server)
+        worker.terminate()
+        warpgym.finish(worker)
+    facts = gpu["facts"]
+    assert facts["name"] == gpu["name"] and facts["multiprocessors"] > 0
+    assert facts["memory_gb_per_s"] > 0 and facts["compute_capability"] in prompt
+    assert gpu["name"] in prompt and "facts" not in cpu
 
 
 # --- the command ---------------------------------------------------------------------------------

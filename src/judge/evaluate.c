@@ -221,6 +221,8 @@ static int run_stages(struct session *session)
     if (result == 0)
         result = run_stage(session, STAGE_CHECK, check_stage, NULL);
     keep_output(session);
+    if (session->reference.child.state == CHILD_READY)
+        session_learn_memory(session);
     if (result == 0 && interpreted) /* before it is timed: a decoy's time means nothing */
         result = run_stage(session, STAGE_PROFILE, profile_stage, NULL);
     if (result < 0)

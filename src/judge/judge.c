@@ -93,6 +93,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     pthread_mutex_init(&made->lock, NULL);
     busy_time_init(&made->cpu_busy);
     reference_cache_init(&made->references);
+    memory_plans_init(&made->plans);
     audits_init(&made->audits);
     made->weight_secret = clock_secret();
     result = external_load(&made->languages, &made->languages_arena,
@@ -118,6 +119,7 @@ void judge_close(struct judge *judge)
         return;
     awake_end(judge->awake);
     reference_cache_deinit(&judge->references);
+    memory_plans_deinit(&judge->plans);
     audits_deinit(&judge->audits);
     for (int i = 0; i < judge->gpus.count; i++)
         for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)

@@ -14,6 +14,7 @@
 #include "judge/judge.h"
 #include "judge/open/reference_cache.h"
 #include "judge/process/gpu_cores.h"
+#include "judge/process/memory_plan.h"
 #include "judge/request/language.h"
 
 #include <pthread.h>
@@ -40,6 +41,7 @@ struct judge {
     struct gpu_pool gpus;
     struct busy_time cpu_busy;
     struct reference_cache references;
+    struct memory_plans plans; /* of torch problems, on GPUs */
     struct audits audits;
     /* found out on the way */
     _Atomic int tracing;  /* 1: launches can be traced here; -1: they cannot; 0: unknown */

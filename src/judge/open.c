@@ -36,12 +36,24 @@ static int compile_only(struct session *session, struct opening *opening)
     return result;
 }
 
+/* How much a new problem takes shows only now. The session lets go of what it has, so that nothing
+ * is held while it waits for more. */
+static int lease_more(struct session *session, struct opening *opening)
+{
+    session_cache_reference(session);
+    session_release_device(session);
+    int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
+    return result < 0 ? result : torch_open_reference(opening);
+}
+
 static int open_torch(struct session *session, struct opening *opening)
 {
     int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
     session_begin_stage(session);
     if (result == 0)
         result = torch_open_reference(opening);
+    if (result == 0 && session_outgrew_slots(session))
+        result = lease_more(session, opening);
     if (result == 0)
         result = torch_open_candidate(opening);
     if (result == 0) /* if it compiled something, another session may have taken the reference */

@@ -137,11 +137,44 @@ static void clear_others(struct session *session)
     (void)reference_cache_clear(&session->judge->references, session->lease.gpu);
 }
 
+/* Of its GPU, for the memory that its problem takes as far as that is known. */
+static int slots_for_memory(struct session *session)
+{
+    const struct device_lease *lease = &session->lease;
+    const struct evaluation_job *job = &session->job;
+    uint64_t bytes = memory_plans_find(&session->judge->plans, job->reference_hash);
+    if (bytes == 0)
+        bytes = memory_plan_least(job->largest.bytes, 0);
+    return memory_plan_slots(bytes, lease->gpu->facts.memory_bytes, lease->gpus->options.slots);
+}
+
+static void learn_memory(struct session *session, uint64_t bytes)
+{
+    memory_plans_note(&session->judge->plans, session->job.reference_hash, bytes);
+}
+
+bool session_outgrew_slots(struct session *session)
+{
+    if (!session->lease.gpu)
+        return false;
+    learn_memory(session, memory_plan_least(session->job.largest.bytes,
+                                            reference_weight_bytes(&session->reference)));
+    return session->lease.slots < slots_for_memory(session);
+}
+
+void session_learn_memory(struct session *session)
+{
+    if (session->lease.gpu)
+        learn_memory(session, reference_evaluation_bytes(&session->reference));
+}
+
 static int take_slots(struct session *session)
 {
     struct device_lease *lease = &session->lease;
     struct err err;
     bool had_some = lease->slots > 0;
+    if (lease->gpu && !had_some)
+        lease->share = slots_for_memory(session);
     if (device_lease_take_slots(lease, &err) < 0)
         return fault_verdict_of_judge(session, &err);
     if (!had_some)

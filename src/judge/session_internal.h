@@ -58,6 +58,11 @@ int session_enter_device(struct session *session, enum sandbox_kind kind);
 int session_lock_device(struct session *session);
 /* The lock for timing: exclusive. 0 or -1, likewise. */
 int session_lock_device_for_timing(struct session *session);
+/* Once the reference is open: whether the problem takes more of the GPU's memory than the slots
+ * that the session has are worth. It asks for as many as it needs the next time. */
+bool session_outgrew_slots(struct session *session);
+/* Once the reference has been called: what the problem takes is known from now on. */
+void session_learn_memory(struct session *session);
 /* Lock, slots and reserved processes; not the GPU. */
 void session_release_device(struct session *session);
 

@@ -188,7 +188,7 @@ cuda_result fake_device_uuid(struct cuda_uuid *uuid, cuda_device device)
 
 cuda_result fake_device_memory(size_t *bytes, cuda_device device)
 {
-    *bytes = (size_t)(device - 99) << 34;
+    *bytes = (size_t)number("FAKE_CUDA_MEMORY", (device - 99) << 14) << 20;
     return outcome("cuDeviceTotalMem_v2");
 }
 

@@ -31,7 +31,7 @@
     "def get_init_inputs():\n    return []\n"
 
 static struct reference_cache references;
-static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
+static struct gpu_context gpus[3]; /* what they have is not looked at; the last has memory */
 
 FIXTURE(setup)
 {
@@ -180,6 +180,35 @@ TEST(places)
     assert_false(gone(other[0]) || gone(other[1]));
     assert_int_equal(taken("a", &gpus[1]), other[1]);
     assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
+}
+
+static pid_t put_large(const char *problem, uint64_t bytes)
+{
+    struct reference reference = make(problem, &gpus[2]);
+    pid_t pid = reference.child.process.pid;
+    reference.child.requests.segment_bytes = bytes / 2; /* PyTorch's */
+    reference.child.arrays.bytes = bytes - bytes / 2;   /* the judge's: its arguments */
+    reference_cache_put(&references, &reference);
+    return pid;
+}
+
+/* Together they have no more than a part of a GPU's memory; a large one displaces no small one that
+ * is newer. */
+TEST(memory)
+{
+    gpus[2].facts.memory_bytes = 8000;
+    assert_true(REFERENCE_CACHE_PART * 8000 == 1000);
+    pid_t unbounded = put("large", NULL);
+    pid_t first = put_large("a", 600);
+    pid_t second = put_large("b", 300);
+    assert_false(gone(first) || gone(second));
+    pid_t third = put_large("c", 200);
+    assert_true(gone(first) && !gone(second) && !gone(third));
+    pid_t larger_than_all = put_large("d", 1001);
+    assert_true(gone(larger_than_all) && !gone(second) && !gone(third));
+    assert_int_equal(taken("b", &gpus[2]), second);
+    assert_int_equal(taken("c", &gpus[2]), third);
+    assert_int_equal(taken("large", NULL), unbounded);
 }
 
 TEST(clear)

@@ -181,6 +181,35 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
     check(judged(warpgym, none, problem, text), "unsupported", "needs 671")
 
 
+def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path):
+    """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known."""
+    pairs = {"large": ROWS, "small": kernelbench_module()}
+    tasks = [
+        {
+            "problem": str(write(tmp_path / f"{name}.py", text)),
+            "candidate": str(
+                write(tmp_path / f"{name}_{place}.py", text.replace("Model", "ModelNew"))
+            ),
+        }
+        for place in range(3)
+        for name, text in pairs.items()
+    ]
+    run = warpgym(
+        *("eval", "--json", "--no-timing", "--jobs", "3", "-s", "gpu.devices=0"),
+        *("-s", "log.level=debug", "-s", "gpu.slots=4"),
+        write_lines(tmp_path / "batch.jsonl", tasks),
+        environment=environment | {"FAKE_CUDA_MEMORY": "300"},
+        expect=PASSED,
+    )
+    assert len(run.verdicts) == len(tasks)
+    problems = {verdict["id"]: verdict["problem"]["id"] for verdict in run.verdicts}
+    taken = {name: [] for name in pairs}
+    for job, slots in re.findall(r'job=(\w+) msg="GPU 0: (\d) of 4 slots', run.err):
+        taken[problems[job]].append(int(slots))
+    assert taken["small"] == [1] * 3
+    assert set(taken["large"]) == {1, 3}, taken
+
+
 # Each takes a few GiB of this machine's memory, and no more than that if no limit stops it.
 HOARDS = [
     ("at once", "self.hoard = [torch.ones(1 << 22) for _ in range(250)]"),

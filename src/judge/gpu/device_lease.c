@@ -36,15 +36,20 @@ const char *device_lease_name(const struct device_lease *lease)
 
 int device_lease_take_slots(struct device_lease *lease, struct err *err)
 {
-    int slots = lease->wanted == LEASE_ALONE ? lease->gpus->options.slots : 1;
     if (!lease->unit || lease->slots > 0)
         return 0;
+    int all = lease->gpus->options.slots;
+    int share = lease->share > 0 ? lease->share : 1;
+    int slots = lease->wanted == LEASE_ALONE || share > all ? all : share;
     int64_t start_ns = clock_now_ns();
     int result = gpu_pool_take_slots(lease->gpus, lease->unit, slots, lease->cancelled, err);
     lease->waited_ms += clock_ms_since(start_ns);
-    if (result == 0)
-        lease->slots = slots;
-    return result;
+    if (result < 0)
+        return result;
+    lease->slots = slots;
+    log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d: %d of %d slots", lease->unit->facts.ordinal, slots,
+              all);
+    return 0;
 }
 
 void device_lease_free_slots(struct device_lease *lease)

@@ -37,7 +37,8 @@ struct device_lease {
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
     bool retry_alone;        /* memory or quiet was missing: another attempt is worth it, alone */
-    int slots;               /* held of the GPU's */
+    int share;               /* of the GPU's slots that the evaluation's memory takes; 0: one */
+    int slots;               /* held of them */
     struct device_turn turn; /* the device's lock */
     double waited_ms;        /* for slots, processes and the lock, in this attempt */
 };
@@ -50,7 +51,7 @@ void device_lease_return_gpu(struct device_lease *lease);
 /* Its name in locks: "cpu", or a GPU's UUID, which is the same for processes that see different
  * ones of a machine's GPUs. */
 const char *device_lease_name(const struct device_lease *lease);
-/* One slot, or all of them if it is wanted alone, unless it has some. */
+/* Its share of the slots, or all of them if it is wanted alone, unless it has some. */
 NODISCARD int device_lease_take_slots(struct device_lease *lease, struct err *err);
 void device_lease_free_slots(struct device_lease *lease);
 /* The device's lock; exclusive but for LEASE_SHARED. */

@@ -1,8 +1,10 @@
 #include "judge/open/reference.h"
 
+#include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void reference_key(const struct problem *problem, const struct settings *settings,
@@ -21,6 +23,28 @@ void reference_key(const struct problem *problem, const struct settings *setting
     hash_update_string(hash, word_at(WORDS_IN(TORCH_COMPILE_MODES), torch->compile));
     hash_update_string(hash, tolerance);
     hash_finish(hash, key);
+}
+
+uint64_t reference_weight_bytes(const struct reference *reference)
+{
+    struct stat facts = {0};
+    if (reference->weights >= 0)
+        (void)!fstat(reference->weights, &facts);
+    return (uint64_t)facts.st_size;
+}
+
+uint64_t reference_gpu_bytes(const struct reference *reference)
+{
+    return reference->child.arrays.bytes + reference->child.requests.segment_bytes;
+}
+
+/* While it was opened it was alone: it made an oracle then, and gave back what that took. */
+uint64_t reference_evaluation_bytes(const struct reference *reference)
+{
+    const struct child_requests *requests = &reference->child.requests;
+    uint64_t copies = MEMORY_BUDGET_CHILDREN + 1; /* answers are kept where they are compared */
+    uint64_t both = copies * (reference->child.layout.bytes + requests->segment_bytes);
+    return both > requests->segment_peak_bytes ? both : requests->segment_peak_bytes;
 }
 
 void reference_close(struct reference *reference)

@@ -40,5 +40,12 @@ struct reference {
  * right beside it. */
 void reference_key(const struct problem *problem, const struct settings *settings,
                    char key[HASH_HEX_BYTES]);
+/* Of the weights that it has passed on; 0: none. */
+uint64_t reference_weight_bytes(const struct reference *reference);
+/* What its process and the judge have of a GPU's memory for it; 0 on the CPU. */
+uint64_t reference_gpu_bytes(const struct reference *reference);
+/* What an evaluation with it took at the most, with a candidate that takes as much, once it was
+ * called: 0 on the CPU. */
+uint64_t reference_evaluation_bytes(const struct reference *reference);
 /* Ends its process and frees what it has; it is REFERENCE_NONE then. */
 void reference_close(struct reference *reference);

@@ -87,24 +87,37 @@ bool reference_cache_take(struct reference_cache *references, const char *hash,
     return false;
 }
 
-/* With the lock: cuts out all of that device but the newest ones, and counts them. */
+/* With the lock: cuts out all of that device but the newest ones, as many as there are places and
+ * memory for, and counts them. */
 static struct cached_reference *cut_oldest(struct reference_cache *references,
-                                           const struct gpu_context *gpu, int places, int *count)
+                                           const struct gpu_context *gpu, int places,
+                                           uint64_t bytes, int *count)
 {
     struct cached_reference *cut = NULL;
-    int kept = 0;
     *count = 0;
     for (struct cached_reference **place = &references->newest; *place;) {
-        bool of_it = (*place)->reference.child.gpu == gpu;
-        if (of_it && kept == places) {
+        const struct reference *reference = &(*place)->reference;
+        uint64_t taken = reference_gpu_bytes(reference);
+        if (reference->child.gpu != gpu) {
+            place = &(*place)->older;
+        } else if (places > 0 && taken <= bytes) {
+            places--;
+            bytes -= taken;
+            place = &(*place)->older;
+        } else {
             cut = move_entry(place, cut);
             ++*count;
-            continue;
         }
-        kept += of_it;
-        place = &(*place)->older;
     }
     return cut;
+}
+
+/* Of the CPU: references there are bounded by their number alone. */
+static uint64_t cache_bytes(const struct gpu_context *gpu)
+{
+    return gpu && gpu->facts.memory_bytes > 0
+               ? (uint64_t)(REFERENCE_CACHE_PART * (double)gpu->facts.memory_bytes)
+               : UINT64_MAX;
 }
 
 void reference_cache_put(struct reference_cache *references, struct reference *reference)
@@ -116,8 +129,9 @@ void reference_cache_put(struct reference_cache *references, struct reference *r
     pthread_mutex_lock(&references->lock);
     item->older = references->newest;
     references->newest = item;
-    struct cached_reference *surplus = cut_oldest(references, item->reference.child.gpu,
-                                                  REFERENCE_CACHE_PER_DEVICE, &ignored);
+    const struct gpu_context *gpu = item->reference.child.gpu;
+    struct cached_reference *surplus = cut_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE,
+                                                  cache_bytes(gpu), &ignored);
     pthread_mutex_unlock(&references->lock);
     close_items(surplus);
 }
@@ -126,7 +140,7 @@ int reference_cache_clear(struct reference_cache *references, const struct gpu_c
 {
     int count;
     pthread_mutex_lock(&references->lock);
-    struct cached_reference *cleared = cut_oldest(references, gpu, 0, &count);
+    struct cached_reference *cleared = cut_oldest(references, gpu, 0, 0, &count);
     pthread_mutex_unlock(&references->lock);
     close_items(cleared);
     return count;

@@ -2,7 +2,7 @@
  *
  *   reference_cache_take ─► judge a candidate ─► reference_cache_put
  *           ▲                                            │
- *           └────────────── cache ◄──────────────────────┘ (the oldest of its device is closed)
+ *           └────────────── cache ◄──────────────────────┘ (the oldest of its device are closed)
  *
  * Threads: any.
  */
@@ -13,6 +13,8 @@
 #include <pthread.h>
 
 #define REFERENCE_CACHE_PER_DEVICE 8
+/* What those of one GPU may have of its memory together. */
+#define REFERENCE_CACHE_PART (1.0 / 8)
 
 struct cached_reference;
 
@@ -29,7 +31,7 @@ bool reference_cache_take(struct reference_cache *references, const char *hash,
 /* Whether it would find one now. */
 bool reference_cache_has(struct reference_cache *references, const char *hash,
                          const struct gpu_context *gpu);
-/* Takes it over. */
+/* Takes it over. One that has more of its GPU's memory than all may have is closed. */
 void reference_cache_put(struct reference_cache *references, struct reference *reference);
 /* Closes all of that device: their memory is wanted. How many there were. */
 int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu);

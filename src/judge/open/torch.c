@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define GIB ((double)(1 << 30))
@@ -72,15 +71,12 @@ static uint32_t precision_of(const struct evaluation_job *job)
  * layers. Its layers are built in this machine's memory, as large as the reference's. */
 static uint64_t problem_memory(const struct opening *opening, uint32_t role)
 {
-    struct stat facts = {0};
     const struct reference *reference = opening->reference;
     if (role == WIRE_REFERENCE)
         return SPAWNER_ALL;
     if (role != WIRE_CANDIDATE)
         return 0;
-    if (reference->weights >= 0)
-        (void)!fstat(reference->weights, &facts);
-    return OPENING_COPIES * (reference->torch_layout.bytes + (uint64_t)facts.st_size) +
+    return OPENING_COPIES * (reference->torch_layout.bytes + reference_weight_bytes(reference)) +
            (opening->gpu ? 0 : memory_use_peak_bytes(reference->child.process.pid));
 }
 

@@ -100,6 +100,13 @@ static struct child_segment *segment_at(struct child *child, uint64_t address)
     return &child->requests.segments[child->requests.segment_count++];
 }
 
+static void count_segment(struct child_requests *requests, uint64_t bytes)
+{
+    requests->segment_bytes += bytes;
+    if (requests->segment_bytes > requests->segment_peak_bytes)
+        requests->segment_peak_bytes = requests->segment_bytes;
+}
+
 /* New memory at a known address replaces the old; no bytes: it is given up. Memory that is not
  * given up so stays mapped until the child ends. */
 static int serve_segment(struct child *child, const struct wire_segment *message,
@@ -111,12 +118,14 @@ static int serve_segment(struct child *child, const struct wire_segment *message
     struct child_segment *segment = segment_at(child, message->address);
     if (!segment)
         return err_set(err, ERR_PROTOCOL, "it has more pieces of GPU memory than a child may have");
+    child->requests.segment_bytes -= segment->memory.bytes;
     gpu_memory_free(&segment->memory);
     segment->address = gone ? 0 : message->address;
     int result = gone ? 0 : gpu_context_use(child->gpu, err);
     if (result == 0 && !gone &&
         gpu_memory_import(&segment->memory, child->gpu, descriptors[0], message->bytes, err) < 0)
         result = err_set(err, ERR_PROTOCOL, "what it calls GPU memory cannot be mapped");
+    count_segment(&child->requests, segment->memory.bytes);
     return result;
 }
 

@@ -42,6 +42,7 @@ struct child_requests {
     struct child_builder *builder;  /* the caller's; NULL: it may not request builds */
     struct child_segment *segments; /* CHILD_SEGMENTS of them, once there is one */
     uint32_t segment_count;
+    uint64_t segment_bytes, segment_peak_bytes; /* that it has now, and had at the most */
     char *refusal; /* why the judge could not build something here, the last time; NULL */
 };
 

@@ -52,10 +52,8 @@ bool memory_budget_fits_image(const struct gpu_context *gpu, uint64_t bytes)
 {
     size_t free_bytes;
     size_t total_bytes;
-    /* arguments, their image, and as much in answers */
-    double copies = MEMORY_BUDGET_CHILDREN + 1 + MEMORY_BUDGET_CHILDREN;
     return !read_memory(gpu, &free_bytes, &total_bytes) ||
-           copies * (double)bytes <= USABLE_PART * (double)total_bytes;
+           MEMORY_BUDGET_COPIES * (double)bytes <= USABLE_PART * (double)total_bytes;
 }
 
 double memory_budget_calls(const struct gpu_context *gpu, double bytes)

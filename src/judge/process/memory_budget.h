@@ -16,6 +16,8 @@
 #include <stdint.h>
 
 #define MEMORY_BUDGET_CHILDREN 2
+/* Of the arguments: both children's, their image, and as much in both children's answers. */
+#define MEMORY_BUDGET_COPIES (MEMORY_BUDGET_CHILDREN + 1 + MEMORY_BUDGET_CHILDREN)
 
 /* ERR_UNSUPPORTED: a call of the problem, with arguments of that many bytes, does not fit. On the
  * CPU (gpu NULL) a candidate takes as much beside them as its reference has had, `peak_bytes`. */

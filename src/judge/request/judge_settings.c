@@ -162,8 +162,10 @@ static const struct setting_row gpu_rows[] = {
     SETTING_INT(processes, "4", 0, 64,
                 "Processes with a context on each GPU in the warm pool; each takes about 0.6 GB of "
                 "the GPU's memory"),
-    SETTING_INT(slots, "4", 1, 64,
-                "Evaluations on a GPU at the same time; the others wait with their builds done"),
+    SETTING_INT(
+        slots, "4", 1, 64,
+        "Evaluations on a GPU at the same time, fewer where their memory would not suffice; the "
+        "others wait with their builds done"),
     SETTING_INT(queues, "4", 1, 32,
                 "Streams whose kernels run in parallel in a context "
                 "(CUDA_DEVICE_MAX_CONNECTIONS); each takes 5 ms to make"),

@@ -1,0 +1,65 @@
+#include "judge/process/memory_plan.h"
+
+#include "base/mem.h"
+#include "judge/process/memory_budget.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USABLE_PART 0.9 /* contexts, and what the judge keeps there, take the rest */
+
+void memory_plans_init(struct memory_plans *plans)
+{
+    plans->entries = mem_alloc(MEMORY_PLANS * sizeof *plans->entries);
+    pthread_mutex_init(&plans->lock, NULL);
+}
+
+void memory_plans_deinit(struct memory_plans *plans)
+{
+    mem_free(plans->entries);
+    pthread_mutex_destroy(&plans->lock);
+}
+
+static struct memory_plan *plan_of(struct memory_plans *plans, const char *hash)
+{
+    char digits[8] = {0};
+    memcpy(digits, hash, strnlen(hash, sizeof digits - 1));
+    return &plans->entries[strtoul(digits, NULL, 16) % MEMORY_PLANS];
+}
+
+void memory_plans_note(struct memory_plans *plans, const char *hash, uint64_t bytes)
+{
+    pthread_mutex_lock(&plans->lock);
+    struct memory_plan *plan = plan_of(plans, hash);
+    if (strcmp(plan->hash, hash) != 0)
+        *plan = (struct memory_plan){0};
+    snprintf(plan->hash, sizeof plan->hash, "%s", hash);
+    if (bytes > plan->bytes)
+        plan->bytes = bytes;
+    pthread_mutex_unlock(&plans->lock);
+}
+
+uint64_t memory_plans_find(struct memory_plans *plans, const char *hash)
+{
+    pthread_mutex_lock(&plans->lock);
+    const struct memory_plan *plan = plan_of(plans, hash);
+    uint64_t bytes = strcmp(plan->hash, hash) == 0 ? plan->bytes : 0;
+    pthread_mutex_unlock(&plans->lock);
+    return bytes;
+}
+
+/* Answers are taken to be as large as arguments. */
+uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes)
+{
+    return MEMORY_BUDGET_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * weight_bytes;
+}
+
+int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots)
+{
+    if (gpu_bytes == 0)
+        return 1;
+    double wanted = ceil((double)bytes * slots / (USABLE_PART * (double)gpu_bytes));
+    return wanted < 1 ? 1 : wanted > slots ? slots : (int)wanted;
+}

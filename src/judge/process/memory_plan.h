@@ -1,0 +1,42 @@
+/* memory_plan: how much of a GPU's memory a problem takes, so that an evaluation that needs much
+ * gets several of the GPU's slots, and waits until they are free.
+ *
+ *   not judged yet   what its arguments and weights take at the least: memory_plan_least
+ *   judged before    what it took: memory_plans_note
+ *
+ * A plan is no limit: where memory was missing among others, the candidate is judged again with all
+ * slots (device_lease.h), and what its reference takes there is noted.
+ *
+ * The table has one entry for each value of a hash's first digits: a problem takes the place of
+ * another there, which is then learned again. Threads: any, for every function.
+ */
+#pragma once
+
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#define MEMORY_PLANS 1024
+
+struct memory_plan {
+    char hash[HASH_HEX_BYTES]; /* reference_key */
+    uint64_t bytes;
+};
+
+struct memory_plans {
+    pthread_mutex_t lock;
+    struct memory_plan *entries;
+};
+
+void memory_plans_init(struct memory_plans *plans);
+void memory_plans_deinit(struct memory_plans *plans);
+/* It took that much at one time; the most counts. */
+void memory_plans_note(struct memory_plans *plans, const char *hash, uint64_t bytes);
+/* 0: not known. */
+uint64_t memory_plans_find(struct memory_plans *plans, const char *hash);
+
+/* Of a problem whose calls have so many bytes of arguments, and whose models have such weights. */
+uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes);
+/* How many of a GPU's slots that is: 1 to `slots`. */
+int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots);

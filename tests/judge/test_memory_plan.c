@@ -1,0 +1,53 @@
+/* How many of a GPU's slots a problem's memory is worth. */
+#include "judge/process/memory_plan.h"
+
+#include "../support/test.h"
+
+#include <string.h>
+
+#define GIB ((uint64_t)1 << 30)
+
+TEST(slots)
+{
+    static const struct {
+        uint64_t bytes, gpu_bytes;
+        int slots, wanted;
+    } rows[] = {{0, 80 * GIB, 4, 1},          {1, 80 * GIB, 4, 1},
+                {17 * GIB, 80 * GIB, 4, 1},   {19 * GIB, 80 * GIB, 4, 2},
+                {36 * GIB, 80 * GIB, 4, 2},   {37 * GIB, 80 * GIB, 4, 3},
+                {71 * GIB, 80 * GIB, 4, 4},   {500 * GIB, 80 * GIB, 4, 4},
+                {UINT64_MAX, 80 * GIB, 4, 4}, {60 * GIB, 80 * GIB, 1, 1},
+                {60 * GIB, 141 * GIB, 16, 8}, {5 * GIB, 0, 4, 1},
+                {19 * GIB, 80 * GIB, 64, 17}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_int_equal(memory_plan_slots(rows[i].bytes, rows[i].gpu_bytes, rows[i].slots),
+                         rows[i].wanted);
+}
+
+TEST(least)
+{
+    assert_int_equal(memory_plan_least(6, 0), 30);
+    assert_int_equal(memory_plan_least(6, 10), 50);
+    assert_int_equal(memory_plan_least(0, 0), 0);
+}
+
+/* A problem's most counts; another problem with the same place takes it over. */
+TEST(noted)
+{
+    static const char *const first = "0000001aaaa";
+    static const char *const same_place = "0000001bbbb";
+    static const char *const other_place = "0000002aaaa";
+    struct memory_plans plans;
+    memory_plans_init(&plans);
+    assert_int_equal(memory_plans_find(&plans, first), 0);
+    memory_plans_note(&plans, first, 7);
+    memory_plans_note(&plans, other_place, 3);
+    memory_plans_note(&plans, first, 5);
+    assert_int_equal(memory_plans_find(&plans, first), 7);
+    assert_int_equal(memory_plans_find(&plans, same_place), 0);
+    memory_plans_note(&plans, same_place, 5);
+    assert_int_equal(memory_plans_find(&plans, same_place), 5);
+    assert_int_equal(memory_plans_find(&plans, first), 0);
+    assert_int_equal(memory_plans_find(&plans, other_place), 3);
+    memory_plans_deinit(&plans);
+}

@@ -33,12 +33,12 @@ static const struct gpu_architecture architectures[] = {
     {121, 256, 4, 1024, "Blackwell", "fp16, bf16, TF32, fp8, fp4", "mma.sync", true, true, false},
 };
 
-/* NVIDIA's data sheets: memory in GB as sold and GB/s, L2 in MB, shared memory of a multiprocessor
- * in KiB, the boost clock in MHz. */
+/* NVIDIA's data sheets: memory in GB, which the driver counts as GiB but for what ECC takes, and
+ * GB/s, L2 in MB, shared memory of a multiprocessor in KiB, the boost clock in MHz. */
 static const struct {
     const char *name, *title;
     int capability, multiprocessors;
-    double memory_gb, gb_per_s, l2_mib, shared_kib, clock_mhz;
+    double memory_gib, gb_per_s, l2_mib, shared_kib, clock_mhz;
 } models[] = {
     {"V100", "NVIDIA V100", 70, 80, 32, 900, 6, 96, 1530},
     {"T4", "NVIDIA T4", 75, 40, 16, 320, 4, 64, 1590},
@@ -78,7 +78,7 @@ int gpu_model_find(const char *name, struct gpu *gpu, struct err *err)
             .minor = models[i].capability % 10,
             .multiprocessors = models[i].multiprocessors,
             .each.shared_bytes = (int)(models[i].shared_kib * KIB),
-            .memory_bytes = (uint64_t)(models[i].memory_gb * GIGA),
+            .memory_bytes = (uint64_t)(models[i].memory_gib * GIB),
             .l2_bytes = (uint64_t)(models[i].l2_mib * MIB),
             .clock_mhz = models[i].clock_mhz,
             .memory_bytes_per_s = models[i].gb_per_s * GIGA,

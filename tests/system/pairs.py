@@ -6,6 +6,7 @@ an expression is what stands in the constructor, and the expression.
 
 import json
 
+KINDS = ("honest", "cheat")
 MODULE = """import torch
 from torch import nn
 from torch.nn import functional as F
@@ -33,9 +34,6 @@ def get_init_inputs():
 def _module(name, returned):
     made, returned = returned if isinstance(returned, tuple) else ("pass", returned)
     return MODULE.format(name=name, made=made, returned=returned)
-
-
-KINDS = ("honest", "cheat")
 
 
 def write(folder, table):

@@ -3,30 +3,12 @@
 Each row: inputs, what the problem, an honest candidate and a cheating one return.
 """
 
-from pathlib import Path
-
+import pairs
 import pytest
-from support import SOME_FAILED, write, write_lines
+from support import SOME_FAILED
 
 pytest.importorskip("torch")
 
-MODULE = """import torch
-from torch import nn
-
-
-class {name}(nn.Module):
-    def forward(self, a, b=None):
-        return {returned}
-"""
-INPUTS = """
-
-def get_inputs():
-    return [{made}]
-
-
-def get_init_inputs():
-    return []
-"""
 TIES, NO_TIES = "torch.randint(9, (64, 300)).float()", "torch.rand(64, 300)"
 PAIR = "torch.randn(64, 200), torch.randn(200, 500)"
 SORTED = "299 - a.flip(1).sort(1, descending=True).indices"
@@ -83,24 +65,14 @@ TABLE = {
 
 @pytest.fixture(scope="module")
 def verdicts(module_warpgym):
-    folder = module_warpgym.folder
-    tasks = []
-    for name, (made, *returned) in TABLE.items():
-        texts = [
-            MODULE.format(name=word, returned=one)
-            for word, one in zip(("Model", "ModelNew", "ModelNew"), returned, strict=True)
-        ]
-        problem = write(folder / f"{name}.py", texts[0] + INPUTS.format(made=made))
-        for kind, text in zip(("honest", "cheat"), texts[1:], strict=True):
-            candidate = write(folder / f"{name}.{kind}.py", text)
-            tasks.append({"problem": str(problem), "candidate": str(candidate)})
-    batch = write_lines(folder / "batch.jsonl", tasks)
+    table = {name: (f"return [{made}]", *returned) for name, (made, *returned) in TABLE.items()}
+    batch = pairs.write(module_warpgym.folder, table)
     run = module_warpgym.eval("--jobs", "2", batch, timeout=600, expect=SOME_FAILED)
-    return {Path(one["candidate"]["path"]).name: one for one in run.verdicts}
+    return pairs.sorted_out(run.verdicts, table)
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_row(verdicts, name):
-    honest, cheat = (verdicts[f"{name}.{kind}.py"] for kind in ("honest", "cheat"))
+    honest, cheat = (verdicts[name, kind] for kind in pairs.KINDS)
     assert honest["status"] == "passed", honest["error"]
     assert cheat["status"] == "wrong", cheat["status"]

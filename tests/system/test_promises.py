@@ -5,31 +5,12 @@ more than is promised, which does not. Those that return a constant near 1000 kn
 problem's inputs: only inputs of another distribution show that.
 """
 
-from pathlib import Path
-
+import pairs
 import pytest
-from support import SOME_FAILED, write, write_lines
+from support import SOME_FAILED
 
 pytest.importorskip("torch")
 
-MODULE = """import torch
-from torch import nn
-from torch.nn import functional as F
-
-
-class {name}(nn.Module):
-    def forward(self, a, b=None):
-        return {returned}
-"""
-INPUTS = """
-
-def get_inputs():
-    {made}
-
-
-def get_init_inputs():
-    return []
-"""
 PAIR = "a, b = torch.randn(96, 96), torch.randn(96, 96)"
 TALL = "torch.randn(64, 1024)"
 KNOWN = "torch.full_like(a[:, 0], 1000)"
@@ -168,24 +149,13 @@ STRUCTURES = {
 
 @pytest.fixture(scope="module")
 def verdicts(module_warpgym):
-    folder = module_warpgym.folder
-    tasks = []
-    for name, (made, *returned) in STRUCTURES.items():
-        texts = [
-            MODULE.format(name=word, returned=one)
-            for word, one in zip(("Model", "ModelNew", "ModelNew"), returned, strict=True)
-        ]
-        problem = write(folder / f"{name}.py", texts[0] + INPUTS.format(made=made))
-        for kind, text in zip(("honest", "cheat"), texts[1:], strict=True):
-            candidate = write(folder / f"{name}.{kind}.py", text)
-            tasks.append({"problem": str(problem), "candidate": str(candidate)})
-    batch = write_lines(folder / "batch.jsonl", tasks)
+    batch = pairs.write(module_warpgym.folder, STRUCTURES)
     run = module_warpgym.eval("--jobs", "2", batch, timeout=600, expect=SOME_FAILED)
-    return {Path(one["candidate"]["path"]).name: one for one in run.verdicts}
+    return pairs.sorted_out(run.verdicts, STRUCTURES)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_structure(verdicts, name):
-    honest, cheat = (verdicts[f"{name}.{kind}.py"] for kind in ("honest", "cheat"))
+    honest, cheat = (verdicts[name, kind] for kind in pairs.KINDS)
     assert honest["status"] == "passed", honest["error"]
     assert cheat["status"] == "wrong"

@@ -15,7 +15,7 @@ OUTCOMES = {
     "crash": "crash",
     "decoy": "decoy",
 }
-ENDED = ("completed", "failed", "timeout")
+ENDED = ("completed", "failed", "timeout", "cancelled")
 FIELDS = ("status", "error_message", "compiled", "correctness", "decoy_kernel", "speedup")
 NUMBERS = (
     "num_custom_kernels",

@@ -76,7 +76,6 @@ def test_the_client_sequence(server, outcome):
     body = vector("request")
     body |= {"task_id": re.sub(r"\W", "_", outcome), "kernel_code": code}
     body |= {"timeout": 10 if outcome == "timeout" else 30}
-    body |= {"backend": "triton" if "triton" in code else "cuda"}
     answer = server.post("/evaluate", body)
     assert answer.status == 200, answer
     read = client_reads(server, body["task_id"])

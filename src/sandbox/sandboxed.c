@@ -46,6 +46,17 @@ static bool reap_process(struct sandboxed *process, int options)
     return true;
 }
 
+/* Of a file of the kernel's, with a NUL; 0: there is none. */
+static size_t read_line(const char *path, char *text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, bytes - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    return got < 0 ? 0 : (size_t)got;
+}
+
 /* Of all its threads, those that have ended too; -1: unknown. clock_getcpuclockid makes the same
  * number, and asks the kernel whether there is such a process. */
 static int64_t processor_time_ns(pid_t pid)
@@ -67,6 +78,20 @@ int64_t sandboxed_ran_ns(const struct sandboxed *process)
     int64_t used_ns = processor_time_ns(process->pid);
     bool known = used_ns >= 0 && process->idle_since_ns >= 0;
     return known ? used_ns - process->idle_since_ns : 0;
+}
+
+int64_t sandboxed_used_ns(const struct sandboxed *process)
+{
+    return processor_time_ns(process->pid);
+}
+
+int64_t sandboxed_delayed_ns(const struct sandboxed *process)
+{
+    char path[64];
+    char text[128]; /* "ran delayed slices" */
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)process->pid);
+    const char *delayed = read_line(path, text, sizeof text) > 0 ? strchr(text, ' ') : NULL;
+    return delayed ? strtoll(delayed, NULL, 10) : 0;
 }
 
 /* Of all its threads. */
@@ -172,11 +197,7 @@ long sandboxed_stat(pid_t pid, int field)
     char path[64];
     char text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    (void)read_line(path, text, sizeof text);
     char *at = strrchr(text, ')'); /* the name before it is the process's to choose */
     for (int passed = 2; at && passed < field; passed++)
         at = strchr(at + 1, ' ');

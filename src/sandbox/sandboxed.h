@@ -38,6 +38,11 @@ void sandboxed_mark_idle(struct sandboxed *process);
  * continued it; or, in one of some hundred stops on a busy machine, a thread had yet to take its
  * last steps when the kernel reported that it had stopped. 0 also if the kernel does not say. */
 int64_t sandboxed_ran_ns(const struct sandboxed *process);
+/* Processor time of its threads since it began, all together; -1: the kernel does not say. */
+int64_t sandboxed_used_ns(const struct sandboxed *process);
+/* For how long its first thread has wanted a processor and had none, since it began. 0 also if the
+ * kernel does not say. */
+int64_t sandboxed_delayed_ns(const struct sandboxed *process);
 
 /* A copy of the process's memory; the address is the process's own word and may be a lie, which
  * costs an error (ERR_PROTOCOL), nothing more. */

@@ -30,7 +30,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
         }
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
-        if (clock_now_ns() >= deadline_ns)
+        if (child_late(child, &deadline_ns))
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result == 0)
@@ -76,6 +76,7 @@ static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err
         result = child_prepare_samples(child, err);
     if (result < 0)
         return result;
+    child_expect_answer(child);
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     while (child_pending_request(child) == WIRE_SEGMENT) { /* a thread's, after the last call */
         result = child_serve_request(child, &deadline_ns, err);

@@ -27,6 +27,31 @@ int child_wait_ms(const struct child *child, int64_t deadline_ns)
     return child->lease && wait_ms > look_ms ? look_ms : wait_ms;
 }
 
+void child_expect_answer(struct child *child)
+{
+    child->delay = (struct child_delay){.used_ns = sandboxed_used_ns(&child->process),
+                                        .delayed_ns = sandboxed_delayed_ns(&child->process),
+                                        .left_ns = CHILD_DELAY_NS};
+}
+
+bool child_late(struct child *child, int64_t *deadline_ns)
+{
+    struct child_delay *delay = &child->delay;
+    int64_t now_ns = clock_now_ns();
+    if (now_ns < *deadline_ns)
+        return false;
+    int64_t used_ns = sandboxed_used_ns(&child->process);
+    int64_t delayed_ns = sandboxed_delayed_ns(&child->process);
+    int64_t more_ns = delayed_ns - delay->delayed_ns;
+    if (more_ns > delay->left_ns)
+        more_ns = delay->left_ns;
+    if (used_ns < 0 || used_ns - delay->used_ns >= more_ns)
+        return true;
+    *delay = (struct child_delay){used_ns, delayed_ns, delay->left_ns - more_ns};
+    *deadline_ns = now_ns + more_ns;
+    return false;
+}
+
 /* What computes stands still while it is stopped, and that time is not its own. What waits for time
  * to pass does not. On a busy machine what computes may have had little of a processor. */
 static bool is_computing(const struct child *child, int64_t now_ns)
@@ -82,7 +107,7 @@ static int await_message(struct child *child, int64_t *deadline_ns, struct err *
             return sandboxed_explain_end(&child->process, err);
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
-        if (clock_now_ns() >= *deadline_ns)
+        if (child_late(child, deadline_ns))
             return err_set(err, ERR_TIMEOUT, "no answer in time");
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result == 0)
@@ -269,6 +294,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    child_expect_answer(child);
     memory_watch_begin(&child->limit, &child->process, start->memory_bytes);
     if (child->process.output > 0) /* what is printed until now is not the candidate's */
         (void)lseek(child->process.output, 0, SEEK_SET);
@@ -292,6 +318,7 @@ static int exchange_messages(struct child *child, const void *message, size_t by
     int ignored[WIRE_DESCRIPTORS];
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     child->state = CHILD_BUSY;
+    child_expect_answer(child);
     int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
     sandboxed_thaw(&child->process);
     if (result < 0)

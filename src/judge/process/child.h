@@ -29,6 +29,8 @@
 
 #include <stdbool.h>
 
+#define CHILD_DELAY_NS INT64_C(120000000000)
+
 enum child_kind {
     CHILD_TORCH,   /* outputs lie in its own memory, and it may send requests */
     CHILD_NATIVE,  /* outputs lie in the slot, whatever it says */
@@ -50,6 +52,12 @@ enum child_breach {
     CHILD_LATE,        /* its outputs changed after DONE */
 };
 
+/* With a child that has an answer to give: child_late. */
+struct child_delay {
+    int64_t used_ns, delayed_ns; /* of its process, when it was last asked for one */
+    int64_t left_ns;             /* that its deadline may still move by */
+};
+
 struct child {
     /* fixed while it is open */
     enum child_kind kind;
@@ -69,6 +77,7 @@ struct child {
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
     struct memory_watch limit;
     struct child_requests requests;
+    struct child_delay delay;
     int64_t yields_from_ns; /* before that it does not make way */
     int64_t resumed_ns;     /* since when it runs, in the call at hand */
     int64_t away_ns;        /* for how long it stood still there to make way */
@@ -110,6 +119,12 @@ static inline bool child_has_slot_outputs(const struct child *child)
 /* How long to wait for it until it has to be looked at: child_make_way, its memory, its deadline.
  */
 int child_wait_ms(const struct child *child, int64_t deadline_ns);
+/* It begins to work on an answer. */
+void child_expect_answer(struct child *child);
+/* Whether its time is up. Where it has waited for a processor for longer than it had one, because
+ * the machine is busy, its deadline moves by that; by CHILD_DELAY_NS at the most for one answer.
+ * Threads of its own that compete with its first one use processors, and gain it nothing. */
+bool child_late(struct child *child, int64_t *deadline_ns);
 /* Where others are to have the device now, it is stopped until they have had their turns, and its
  * deadline moves. */
 NODISCARD int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err);

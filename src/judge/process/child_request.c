@@ -174,7 +174,7 @@ int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *e
         return err_set(err, ERR_CANCELLED, "cancelled");
     if (result == 0)
         result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
-    if (result == 0 && clock_now_ns() >= *deadline_ns)
+    if (result == 0 && child_late(child, deadline_ns))
         return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
     return result;
 }

@@ -31,6 +31,7 @@ from . import (
     triton_build,
     wire,
 )
+from .stopwatch import stopwatch
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -314,10 +315,10 @@ class Child:
             self.wide_model = copy.deepcopy(self.model)._apply(structure.wide)
             with torch.no_grad():
                 inputs = self._widen(example)
-                start = time.monotonic()
+                seconds = stopwatch(self.device.kind)
                 outputs = rounding.run(self.wide_model, structure.copied(inputs))
                 plain = rounding.run(self.model, example)
-                took_s = time.monotonic() - start
+                took_s = seconds()
                 noise = rounding.allowance(self.wide_model, inputs, outputs, plain, took_s)
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
             if not isinstance(self.device, gpu.Cpu):

@@ -26,10 +26,11 @@ A test takes CHUNK elements of a few slices at a time, so its memory does not gr
 import contextlib
 import random
 import sys
-import time
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from .stopwatch import stopwatch
 
 DRAWS = 3  # of two, the largest has the mean square of one
 LOOKS = 3
@@ -39,7 +40,7 @@ LONGEST = 1 << 24  # a slice beyond it is not added up: what it promises is unkn
 SAMPLE = 1 << 12  # elements that are compared between draws
 BLOCK = 64  # rows and columns of a matrix of which the eigenvalues are looked at
 RARE = 1 / 32  # of the other numbers: fewer zeros in changing places are numbers like others
-SLOW_S = 1.0  # draws that take longer are left alone
+SLOW_S = 1.5  # of LOOKS draws: those that take longer are not looked at with other numbers
 LOOK_S = 3.0  # no further source of random numbers is tried after that time
 PIECE = 1 << 20  # random numbers at a time
 SEEDS = 1 << 32  # NumPy takes no larger ones
@@ -337,16 +338,16 @@ class _Other:
 def look(slot, draw):
     """What `held` says, and which of the random numbers that get_inputs draws, by their order, can
     be others; None where it draws none, or where finding out takes long."""
-    start = time.monotonic()
+    seconds = stopwatch()
     other = _Other(slot, draw)
     names = [_held(draws) for draws in other.plain]
-    if time.monotonic() - start > SLOW_S:
+    if seconds() > SLOW_S:
         return names, None
     if other.bears():
         return names, set(range(other.sources)) or None
     chosen = set()
     for source in range(other.sources):
-        if time.monotonic() - start < LOOK_S and other.bears(chosen | {source}):
+        if seconds() < LOOK_S and other.bears(chosen | {source}):
             chosen.add(source)
     return names, chosen
 

@@ -12,12 +12,12 @@ derives both.
 import contextlib
 import copy
 import math
-import time
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import structure
+from .stopwatch import stopwatch
 
 DRAWS = 4
 DRAW_S = 1.0  # no further draw begins after that time
@@ -91,9 +91,9 @@ def _spread(model, inputs, wide, unit):
     """How far one rounding of everything moves each output, and the largest size that entered."""
     squares = [0.0] * len(wide)
     entered = 0.0
-    end = time.monotonic() + DRAW_S
+    seconds = stopwatch(wide[0].device.type)
     draws = 0
-    while draws < DRAWS and (draws == 0 or time.monotonic() < end):
+    while draws < DRAWS and (draws == 0 or seconds() < DRAW_S):
         mine = copy.deepcopy(model), structure.copied(inputs)
         with Rounded(unit, draws, wide[0].device) as mode:
             moved = run(*mine)

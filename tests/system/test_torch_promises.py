@@ -1,14 +1,16 @@
 """What is seen in several draws of a tensor, which random numbers can be others, and in how much
 memory; without a judge."""
 
+import itertools
 import random
+import types
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-from warpgym import promises  # noqa: E402
+from warpgym import promises, rounding, stopwatch  # noqa: E402
 
 NAMES = {name.split(":")[0]: name for name, *_ in promises.PROMISES}
 TWO, PLACES, AS_MANY, SUMS, SQUARES, EXPONENTIALS, WHOLE, DEFINITE, DOMINANT = NAMES
@@ -197,6 +199,31 @@ def test_other_random_numbers(name):
         means.append([one.double().mean().item() for one in slot])
     moved = [abs(after - before) > 0.2 for before, after in zip(*means, strict=True)]
     assert any(moved) == bool(chosen) or name == "antisymmetric"
+
+
+@pytest.fixture
+def crowded(monkeypatch):
+    """A minute passes, and a millisecond of it is this process's, whenever it looks."""
+    minutes, own = itertools.count(0, 60), itertools.count(0, 0.001)
+    clock = types.SimpleNamespace(
+        monotonic=lambda: next(minutes), process_time=lambda: next(own)
+    )
+    monkeypatch.setattr(stopwatch, "time", clock)
+
+
+def test_load_changes_no_verdict(crowded):
+    slot = [randn(64, 64)]
+    assert promises.look(slot, lambda: slot[0].copy_(randn(64, 64)))[1] == {0}
+    wide = [randn(64, 64).double()]
+    outputs, seconds = rounding.run(torch.mean, wide), stopwatch.stopwatch()
+    plain = [one.float() for one in outputs]
+    noise = rounding.allowance(torch.mean, wide, outputs, plain, seconds())
+    assert noise[-1] > 0  # 0 where the noise of a slow reference is not measured
+
+
+@pytest.mark.parametrize(("device", "seconds"), [("cpu", 0.001), ("cuda", 60)])
+def test_stopwatch(crowded, device, seconds):
+    assert stopwatch.stopwatch(device)() == pytest.approx(seconds)
 
 
 def test_other_random_numbers_take_little_memory():

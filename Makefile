@@ -221,10 +221,14 @@ lint: ## layout, clang-tidy, layers, banned calls, ceilings, Python
 	@./setup.sh lint
 	+@MAKE="$(SUBMAKE)" scripts/lint
 
-# The object is made anew when a header of its file changes: then clang-tidy looks again, too.
+# The object is made anew when a header of its file changes: then clang-tidy looks again, too. Nearly
+# all of its time is the analyzer's, by how many states of a function it looks at; its own default,
+# TIDY_STATES=225000, takes three times as long.
+TIDY_STATES ?= 75000
 build/tidy/%.ok: %.c $(OBJ)/%.o .clang-tidy
 	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(WARNINGS) >$(@:.ok=.log) 2>&1 \
+	@clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(WARNINGS) \
+		-Xclang -analyzer-config -Xclang max-nodes=$(TIDY_STATES) >$(@:.ok=.log) 2>&1 \
 		|| { grep -v ' warnings* .*generated' $(@:.ok=.log); exit 1; }
 	@touch $@
 tidy: $(patsubst %.c,build/tidy/%.ok,$(TIDY_SOURCES))

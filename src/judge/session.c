@@ -100,13 +100,22 @@ void session_take_problem(struct session *session, const struct problem *problem
     reference_key(problem, session->job.settings, session->job.reference_hash);
 }
 
+/* Of its GPU. On the CPU references are bounded by their number alone. */
+static uint64_t bytes_for_cache(const struct device_lease *lease)
+{
+    return lease->gpu
+               ? memory_plan_spare(lease->unit->planned_bytes, lease->gpu->facts.memory_bytes)
+               : REFERENCE_CACHE_ALL;
+}
+
 void session_cache_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
     reference->child.cancelled = session->judge->options.cancelled; /* no evaluation's for now */
     reference->child.lease = NULL;
     if (reference->open && reference->hash[0] && child_rest(&reference->child))
-        reference_cache_put(&session->judge->references, reference);
+        reference_cache_put(&session->judge->references, reference,
+                            bytes_for_cache(&session->lease));
     else
         reference_close(reference);
 }
@@ -129,22 +138,28 @@ static void reserve_processes(struct session *session, uint32_t children)
     session->lease.waited_ms += clock_ms_since(start_ns);
 }
 
-/* No other session is there now: what the cached references have is memory, too. */
-static void clear_others(struct session *session)
+/* What the cached references have is memory, too. An evaluation alone gets all of it. */
+static void evict_references(struct session *session)
 {
     struct opening opening = session_opening(session);
+    struct reference_cache *references = &session->judge->references;
     (void)opening_has_reference(&opening); /* its own is not among them */
-    (void)reference_cache_clear(&session->judge->references, session->lease.gpu);
+    if (session->lease.wanted == LEASE_ALONE)
+        (void)reference_cache_clear(references, session->lease.gpu);
+    else
+        reference_cache_trim(references, session->lease.gpu, bytes_for_cache(&session->lease));
 }
 
-/* Of its GPU, for the memory that its problem takes as far as that is known. */
-static int slots_for_memory(struct session *session)
+/* What its problem takes as far as that is known. */
+static uint64_t planned_bytes(struct session *session)
 {
-    const struct device_lease *lease = &session->lease;
     const struct evaluation_job *job = &session->job;
-    uint64_t bytes = memory_plans_find(&session->judge->plans, job->reference_hash);
-    if (bytes == 0)
-        bytes = memory_plan_least(job->largest.bytes, 0);
+    uint64_t known = memory_plans_find(&session->judge->plans, job->reference_hash);
+    return known > 0 ? known : memory_plan_least(job->largest.bytes, 0);
+}
+
+static int slots_for(const struct device_lease *lease, uint64_t bytes)
+{
     return memory_plan_slots(bytes, lease->gpu->facts.memory_bytes, lease->gpus->options.slots);
 }
 
@@ -159,7 +174,7 @@ bool session_outgrew_slots(struct session *session)
         return false;
     learn_memory(session, memory_plan_least(session->job.largest.bytes,
                                             reference_weight_bytes(&session->reference)));
-    return session->lease.slots < slots_for_memory(session);
+    return session->lease.slots < slots_for(&session->lease, planned_bytes(session));
 }
 
 void session_learn_memory(struct session *session)
@@ -173,14 +188,16 @@ static int take_slots(struct session *session)
     struct device_lease *lease = &session->lease;
     struct err err;
     bool had_some = lease->slots > 0;
-    if (lease->gpu && !had_some)
-        lease->share = slots_for_memory(session);
+    if (lease->gpu && !had_some) {
+        lease->bytes = planned_bytes(session);
+        lease->share = slots_for(lease, lease->bytes);
+    }
     if (device_lease_take_slots(lease, &err) < 0)
         return fault_verdict_of_judge(session, &err);
     if (!had_some)
         wake_warm_pools(lease->unit);
-    if (lease->unit && !had_some && lease->wanted == LEASE_ALONE)
-        clear_others(session);
+    if (lease->unit && !had_some)
+        evict_references(session);
     return 0;
 }
 

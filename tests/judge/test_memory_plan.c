@@ -24,6 +24,13 @@ TEST(slots)
                          rows[i].wanted);
 }
 
+TEST(spare)
+{
+    assert_int_equal(memory_plan_spare(0, 1000), 900);
+    assert_int_equal(memory_plan_spare(850, 1000), 50);
+    assert_int_equal(memory_plan_spare(901, 1000), 0);
+}
+
 TEST(least)
 {
     assert_int_equal(memory_plan_least(6, 0), 30);

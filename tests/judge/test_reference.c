@@ -31,7 +31,7 @@
     "def get_init_inputs():\n    return []\n"
 
 static struct reference_cache references;
-static struct gpu_context gpus[3]; /* what they have is not looked at; the last has memory */
+static struct gpu_context gpus[3]; /* nothing but their addresses is looked at */
 
 FIXTURE(setup)
 {
@@ -80,7 +80,7 @@ static pid_t put(const char *problem, const struct gpu_context *gpu)
 {
     struct reference reference = make(problem, gpu);
     pid_t pid = reference.child.process.pid;
-    reference_cache_put(&references, &reference);
+    reference_cache_put(&references, &reference, REFERENCE_CACHE_ALL);
     assert_false(reference.open);
     assert_int_equal(reference.description, -1);
     return pid;
@@ -188,17 +188,15 @@ static pid_t put_large(const char *problem, uint64_t bytes)
     pid_t pid = reference.child.process.pid;
     reference.child.requests.segment_bytes = bytes / 2; /* PyTorch's */
     reference.child.arrays.bytes = bytes - bytes / 2;   /* the judge's: its arguments */
-    reference_cache_put(&references, &reference);
+    reference_cache_put(&references, &reference, 1000);
     return pid;
 }
 
-/* Together they have no more than a part of a GPU's memory; a large one displaces no small one that
- * is newer. */
+/* Together they have no more of a GPU's memory than they may; a large one displaces no newer small
+ * one. */
 TEST(memory)
 {
-    gpus[2].facts.memory_bytes = 8000;
-    assert_true(REFERENCE_CACHE_PART * 8000 == 1000);
-    pid_t unbounded = put("large", NULL);
+    pid_t elsewhere = put("large", &gpus[0]);
     pid_t first = put_large("a", 600);
     pid_t second = put_large("b", 300);
     assert_false(gone(first) || gone(second));
@@ -206,9 +204,11 @@ TEST(memory)
     assert_true(gone(first) && !gone(second) && !gone(third));
     pid_t larger_than_all = put_large("d", 1001);
     assert_true(gone(larger_than_all) && !gone(second) && !gone(third));
-    assert_int_equal(taken("b", &gpus[2]), second);
+    reference_cache_trim(&references, &gpus[2], 499);
+    assert_true(gone(second) && !gone(third));
+    reference_cache_trim(&references, &gpus[2], 200);
     assert_int_equal(taken("c", &gpus[2]), third);
-    assert_int_equal(taken("large", NULL), unbounded);
+    assert_int_equal(taken("large", &gpus[0]), elsewhere);
 }
 
 TEST(clear)
@@ -245,7 +245,7 @@ static void *borrow(void *trouble)
         if (strcmp(reference.hash, problem) != 0)
             return trouble;
         reference.torch_layout.count++; /* no other thread has it */
-        reference_cache_put(&references, &reference);
+        reference_cache_put(&references, &reference, REFERENCE_CACHE_ALL);
         (void)reference_cache_has(&references, problem, &gpus[0]);
     }
     return NULL;
@@ -291,7 +291,7 @@ static pid_t resting(void)
         return 0;
     pid_t pid = reference.child.process.pid;
     assert_true(reference.child.process.frozen && !reference.child.affinity);
-    reference_cache_put(&judging.judge->references, &reference);
+    reference_cache_put(&judging.judge->references, &reference, REFERENCE_CACHE_ALL);
     return pid;
 }
 

@@ -47,6 +47,7 @@ int device_lease_take_slots(struct device_lease *lease, struct err *err)
     if (result < 0)
         return result;
     lease->slots = slots;
+    atomic_fetch_add(&lease->unit->planned_bytes, lease->bytes);
     log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d: %d of %d slots", lease->unit->facts.ordinal, slots,
               all);
     return 0;
@@ -56,6 +57,7 @@ void device_lease_free_slots(struct device_lease *lease)
 {
     if (lease->slots == 0)
         return;
+    atomic_fetch_sub(&lease->unit->planned_bytes, lease->bytes);
     gpu_pool_free_slots(lease->gpus, lease->unit, lease->slots);
     lease->slots = 0;
 }

@@ -37,7 +37,8 @@ struct device_lease {
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
     bool retry_alone;        /* memory or quiet was missing: another attempt is worth it, alone */
-    int share;               /* of the GPU's slots that the evaluation's memory takes; 0: one */
+    uint64_t bytes;          /* of the GPU's memory that are planned for the evaluation, */
+    int share;               /* and how many of its slots that is; 0: one */
     int slots;               /* held of them */
     struct device_turn turn; /* the device's lock */
     double waited_ms;        /* for slots, processes and the lock, in this attempt */

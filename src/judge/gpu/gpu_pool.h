@@ -44,10 +44,11 @@ struct gpu_unit {
     /* of the pool, under its lock */
     enum gpu_unit_state state;
     struct gpu_opened *opened;
-    int evaluations;        /* that have taken it */
-    _Atomic int slots_used; /* by those that are on it now; read by any thread */
-    int wanting_several;    /* that wait for more than one slot */
-    struct err why;         /* in quarantine */
+    int evaluations;                /* that have taken it */
+    _Atomic int slots_used;         /* by those that are on it now; read by any thread */
+    int wanting_several;            /* that wait for more than one slot */
+    _Atomic uint64_t planned_bytes; /* of its memory, by those that have slots */
+    struct err why;                 /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
     struct busy_time busy; /* of its lock; has a lock of its own */

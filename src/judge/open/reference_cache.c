@@ -112,36 +112,39 @@ static struct cached_reference *cut_oldest(struct reference_cache *references,
     return cut;
 }
 
-/* Of the CPU: references there are bounded by their number alone. */
-static uint64_t cache_bytes(const struct gpu_context *gpu)
+/* How many were closed. */
+static int close_oldest(struct reference_cache *references, const struct gpu_context *gpu,
+                        int places, uint64_t bytes)
 {
-    return gpu && gpu->facts.memory_bytes > 0
-               ? (uint64_t)(REFERENCE_CACHE_PART * (double)gpu->facts.memory_bytes)
-               : UINT64_MAX;
+    int count;
+    pthread_mutex_lock(&references->lock);
+    struct cached_reference *cut = cut_oldest(references, gpu, places, bytes, &count);
+    pthread_mutex_unlock(&references->lock);
+    close_items(cut);
+    return count;
 }
 
-void reference_cache_put(struct reference_cache *references, struct reference *reference)
+void reference_cache_put(struct reference_cache *references, struct reference *reference,
+                         uint64_t gpu_bytes)
 {
     struct cached_reference *item = mem_alloc(sizeof *item);
-    int ignored;
+    const struct gpu_context *gpu = reference->child.gpu;
     item->reference = *reference;
     *reference = REFERENCE_NONE;
     pthread_mutex_lock(&references->lock);
     item->older = references->newest;
     references->newest = item;
-    const struct gpu_context *gpu = item->reference.child.gpu;
-    struct cached_reference *surplus = cut_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE,
-                                                  cache_bytes(gpu), &ignored);
     pthread_mutex_unlock(&references->lock);
-    close_items(surplus);
+    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, gpu_bytes);
+}
+
+void reference_cache_trim(struct reference_cache *references, const struct gpu_context *gpu,
+                          uint64_t gpu_bytes)
+{
+    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, gpu_bytes);
 }
 
 int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu)
 {
-    int count;
-    pthread_mutex_lock(&references->lock);
-    struct cached_reference *cleared = cut_oldest(references, gpu, 0, 0, &count);
-    pthread_mutex_unlock(&references->lock);
-    close_items(cleared);
-    return count;
+    return close_oldest(references, gpu, 0, 0);
 }

@@ -56,6 +56,12 @@ uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes)
     return MEMORY_BUDGET_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * weight_bytes;
 }
 
+uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)
+{
+    double spare = USABLE_PART * (double)gpu_bytes - (double)planned_bytes;
+    return spare > 0 ? (uint64_t)spare : 0;
+}
+
 int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots)
 {
     if (gpu_bytes == 0)

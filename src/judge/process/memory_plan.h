@@ -40,3 +40,5 @@ uint64_t memory_plans_find(struct memory_plans *plans, const char *hash);
 uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes);
 /* How many of a GPU's slots that is: 1 to `slots`. */
 int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots);
+/* What cached references may have of a GPU's memory where that much of it is planned. */
+uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes);

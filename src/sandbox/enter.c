@@ -19,6 +19,9 @@
 
 #define BIT(layer) (UINT32_C(1) << (layer))
 
+/* When the machine's memory is used up, the kernel ends a sandboxed process before the judge. */
+#define OOM_SCORE "900"
+
 static bool write_proc(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -223,6 +226,7 @@ int sandbox_enter(const struct sandbox *sandbox, int keep, uint32_t *layers, str
     if (result < 0)
         return result;
     uint64_t mapped = mapped_bytes();
+    (void)write_proc("/proc/self/oom_score_adj", OOM_SCORE);
     setpgid(0, 0); /* not a session: see standby.c */
     umask(077);
     if (*layers & BIT(LAYER_MOUNT)) {

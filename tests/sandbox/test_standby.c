@@ -100,6 +100,17 @@ static void assert_no_zombie(void)
         fail_msg("process %d has ended and was not reaped", (int)info.si_pid);
 }
 
+/* The higher, the sooner the kernel ends it where memory is used up. */
+static long memory_score(pid_t pid)
+{
+    char text[32];
+    FILE *file = fopen(support_text("/proc/%d/oom_score_adj", (int)pid), "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    return strtol(text, NULL, 10);
+}
+
 TEST(spawn)
 {
     struct sandboxed process;
@@ -110,6 +121,7 @@ TEST(spawn)
     assert_true(process.layers & (1U << LAYER_LIMITS));
     assert_false(sandboxed_ended(&process));
     assert_false(process.frozen || process.reaped);
+    assert_true(memory_score(process.pid) > memory_score(getpid()));
     assert_int_equal(fcntl(process.channel, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fcntl(process.pid_fd, F_GETFD), FD_CLOEXEC);
     pid_t pid = process.pid;

@@ -272,7 +272,7 @@ static bool attempt_evaluation(struct session *session)
     unlock_early(session);
     struct trials trials = session_trials(session);
     trial_end_candidate(&trials);
-    trial_state_free_gpu(&session->trials);
+    trial_state_rest(&session->trials);
     bool alone = session->lease.retry_alone;
     session_cache_reference(session); /* before its slots and its GPU are another session's */
     session_release_device(session);

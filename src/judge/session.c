@@ -4,12 +4,15 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "device/cpu.h"
+#include "device/machine_load.h"
 #include "judge/fault_verdict.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/request/judge_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define CPU_CACHE_PART 4 /* cached references have a fourth of what is available */
 
 static int build_for_child(struct child_builder *builder, const char *request, size_t bytes,
                            char *text, size_t text_bytes);
@@ -100,12 +103,13 @@ void session_take_problem(struct session *session, const struct problem *problem
     reference_key(problem, session->job.settings, session->job.reference_hash);
 }
 
-/* Of its GPU. On the CPU references are bounded by their number alone. */
+/* What is not planned of its GPU; nothing is planned on the CPU. */
 static uint64_t bytes_for_cache(const struct device_lease *lease)
 {
-    return lease->gpu
-               ? memory_plan_spare(lease->unit->planned_bytes, lease->gpu->facts.memory_bytes)
-               : REFERENCE_CACHE_ALL;
+    uint64_t available = load_available_bytes();
+    if (lease->gpu)
+        return memory_plan_spare(lease->unit->planned_bytes, lease->gpu->facts.memory_bytes);
+    return available ? available / CPU_CACHE_PART : REFERENCE_CACHE_ALL;
 }
 
 void session_cache_reference(struct session *session)

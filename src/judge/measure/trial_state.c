@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "sandbox/memory_use.h"
 
-void trial_state_free_gpu(struct trial_state *state)
+#define KEPT_BYTES ((uint64_t)64 << 20) /* of one buffer, for the next evaluation */
+
+static void free_gpu(struct trial_state *state)
 {
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         gpu_memory_free(&state->answer.kept_on_gpu[i]);
@@ -13,12 +15,33 @@ void trial_state_free_gpu(struct trial_state *state)
     gpu_memory_free(&state->gpu.findings);
 }
 
+/* Buffers of this machine's memory with more bytes than that. */
+static void free_larger(struct trial_state *state, uint64_t bytes)
+{
+    struct trial_answer *answer = &state->answer;
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        if (answer->kept_bytes[i] > bytes) {
+            mem_free(answer->kept[i]);
+            answer->kept[i] = NULL;
+            answer->kept_bytes[i] = 0;
+        }
+    if (state->staging_bytes > bytes) {
+        mem_free(state->staging);
+        state->staging = NULL;
+        state->staging_bytes = 0;
+    }
+}
+
+void trial_state_rest(struct trial_state *state)
+{
+    free_gpu(state);
+    free_larger(state, KEPT_BYTES);
+}
+
 void trial_state_deinit(struct trial_state *state)
 {
-    trial_state_free_gpu(state);
-    for (int i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free(state->answer.kept[i]);
-    mem_free(state->staging);
+    free_gpu(state);
+    free_larger(state, 0);
 }
 
 void trial_make_staging(struct trials *trials)

@@ -84,8 +84,8 @@ struct trials {
     struct fault *fault; /* why a function failed, unless the verdict says it */
 };
 
-/* Frees the GPU memory that the judge itself made for an evaluation. */
-void trial_state_free_gpu(struct trial_state *state);
+/* Frees the GPU memory that the judge itself made for an evaluation, and large buffers. */
+void trial_state_rest(struct trial_state *state);
 void trial_state_deinit(struct trial_state *state);
 /* Makes the staging large enough for all slots. */
 void trial_make_staging(struct trials *trials);

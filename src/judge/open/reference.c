@@ -2,6 +2,7 @@
 
 #include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
+#include "sandbox/memory_use.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -33,9 +34,11 @@ uint64_t reference_weight_bytes(const struct reference *reference)
     return (uint64_t)facts.st_size;
 }
 
-uint64_t reference_gpu_bytes(const struct reference *reference)
+uint64_t reference_bytes(const struct reference *reference)
 {
-    return reference->child.arrays.bytes + reference->child.requests.segment_bytes;
+    const struct child *child = &reference->child;
+    return child->gpu ? child->arrays.bytes + child->requests.segment_bytes
+                      : memory_use_bytes(child->process.pid, false);
 }
 
 /* While it was opened it was alone: it made an oracle then, and gave back what that took. */

@@ -42,8 +42,8 @@ void reference_key(const struct problem *problem, const struct settings *setting
                    char key[HASH_HEX_BYTES]);
 /* Of the weights that it has passed on; 0: none. */
 uint64_t reference_weight_bytes(const struct reference *reference);
-/* What its process and the judge have of a GPU's memory for it; 0 on the CPU. */
-uint64_t reference_gpu_bytes(const struct reference *reference);
+/* What its process and the judge have of its device's memory for it. */
+uint64_t reference_bytes(const struct reference *reference);
 /* What an evaluation with it took at the most, with a candidate that takes as much, once it was
  * called: 0 on the CPU. */
 uint64_t reference_evaluation_bytes(const struct reference *reference);

@@ -97,7 +97,7 @@ static struct cached_reference *cut_oldest(struct reference_cache *references,
     *count = 0;
     for (struct cached_reference **place = &references->newest; *place;) {
         const struct reference *reference = &(*place)->reference;
-        uint64_t taken = reference_gpu_bytes(reference);
+        uint64_t taken = reference_bytes(reference);
         if (reference->child.gpu != gpu) {
             place = &(*place)->older;
         } else if (places > 0 && taken <= bytes) {
@@ -125,7 +125,7 @@ static int close_oldest(struct reference_cache *references, const struct gpu_con
 }
 
 void reference_cache_put(struct reference_cache *references, struct reference *reference,
-                         uint64_t gpu_bytes)
+                         uint64_t bytes)
 {
     struct cached_reference *item = mem_alloc(sizeof *item);
     const struct gpu_context *gpu = reference->child.gpu;
@@ -135,13 +135,13 @@ void reference_cache_put(struct reference_cache *references, struct reference *r
     item->older = references->newest;
     references->newest = item;
     pthread_mutex_unlock(&references->lock);
-    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, gpu_bytes);
+    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, bytes);
 }
 
 void reference_cache_trim(struct reference_cache *references, const struct gpu_context *gpu,
-                          uint64_t gpu_bytes)
+                          uint64_t bytes)
 {
-    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, gpu_bytes);
+    (void)close_oldest(references, gpu, REFERENCE_CACHE_PER_DEVICE, bytes);
 }
 
 int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu)

@@ -30,11 +30,11 @@ bool reference_cache_take(struct reference_cache *references, const char *hash,
 /* Whether it would find one now. */
 bool reference_cache_has(struct reference_cache *references, const char *hash,
                          const struct gpu_context *gpu);
-/* Takes it over. Those of its device may have so many bytes of a GPU's memory together. */
+/* Takes it over. Those of its device may have so many bytes of its memory together. */
 void reference_cache_put(struct reference_cache *references, struct reference *reference,
-                         uint64_t gpu_bytes);
+                         uint64_t bytes);
 /* Closes the oldest of that device, until the others have no more than that together. */
 void reference_cache_trim(struct reference_cache *references, const struct gpu_context *gpu,
-                          uint64_t gpu_bytes);
+                          uint64_t bytes);
 /* Closes all of that device: their memory is wanted. How many there were. */
 int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu);

@@ -206,6 +206,19 @@ static int open_reference(struct opening *opening, struct wire_opened *opened)
     return result < 0 ? fault_set(opening->fault, FAULT_REFERENCE, &err) : 0;
 }
 
+/* Whether the problem fits. What cached references have on the CPU is memory, too. */
+static int check_memory(struct opening *opening, struct err *err)
+{
+    const struct reference *reference = opening->reference;
+    int result;
+    do
+        result = memory_budget_check(opening->gpu, opening->job->problem->id,
+                                     reference->torch_layout.bytes,
+                                     memory_use_peak_bytes(reference->child.process.pid), err);
+    while (result < 0 && !opening->gpu && reference_cache_clear(opening->references, NULL) > 0);
+    return result;
+}
+
 int torch_open_reference(struct opening *opening)
 {
     struct err err = {0};
@@ -218,10 +231,7 @@ int torch_open_reference(struct opening *opening)
         reference->oracle = opened.oracle == 1;
         if (take_opened(reference, &opened, &err) < 0)
             return fault_set(opening->fault, FAULT_REFERENCE, &err);
-        opening->job->largest = reference->torch_layout;
-        if (memory_budget_check(opening->gpu, opening->job->problem->id,
-                                opening->job->largest.bytes,
-                                memory_use_peak_bytes(reference->child.process.pid), &err) < 0) {
+        if (check_memory(opening, &err) < 0) {
             reference_close(opening->reference);
             return fault_set(opening->fault, FAULT_MEMORY, &err);
         }

@@ -448,6 +448,7 @@ bool child_rest(struct child *child)
 {
     struct err ignored;
     child->affinity = NULL;
+    child_forget_outputs(child);
     return child->state == CHILD_READY && sandboxed_freeze(&child->process, &ignored) == 0;
 }
 
@@ -468,7 +469,6 @@ void child_close(struct child *child)
     mem_free(child->requests.refusal);
     if (child->outputs.pinned)
         child->gpu->cuda.host_free(child->outputs.pinned);
-    for (int i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free(child->outputs.buffers[i]);
+    child_forget_outputs(child);
     memset(child, 0, sizeof *child);
 }

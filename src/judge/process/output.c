@@ -83,6 +83,15 @@ static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
     }
 }
 
+void child_forget_outputs(struct child *child)
+{
+    for (int i = 0; i < WIRE_OUTPUTS; i++) {
+        mem_free(child->outputs.buffers[i]);
+        child->outputs.buffers[i] = NULL;
+        child->outputs.buffer_bytes[i] = 0;
+    }
+}
+
 int child_prepare_samples(struct child *child, struct err *err)
 {
     if (!child->gpu || child->outputs.pinned)

@@ -48,6 +48,8 @@ struct child_outputs {
     size_t buffer_bytes[WIRE_OUTPUTS];
 };
 
+/* Frees the copies of its outputs. */
+void child_forget_outputs(struct child *child);
 /* What sampling needs on a GPU, made ahead of the clock. */
 NODISCARD int child_prepare_samples(struct child *child, struct err *err);
 /* Samples at random places of random outputs, which the judge draws after DONE. */

@@ -144,8 +144,7 @@ static bool names_file(const char *what)
     return false;
 }
 
-/* Whether the user gave a path rather than an id. */
-static bool is_path(const char *what)
+bool suite_is_path(const char *what)
 {
     struct stat status;
     return (names_file(what) || strchr(what, '/') || strcmp(what, ".") == 0) &&
@@ -211,8 +210,8 @@ static int load_entry(const struct paths_list *search_paths, const char *what,
 int suite_load(const struct paths_list *search_paths, const char *what, struct problem *problem,
                struct err *err)
 {
-    return is_path(what) ? problem_load(problem, what, NULL, err)
-                         : load_entry(search_paths, what, problem, err);
+    return suite_is_path(what) ? problem_load(problem, what, NULL, err)
+                               : load_entry(search_paths, what, problem, err);
 }
 
 int suite_load_id(const struct paths_list *search_paths, const char *id, struct problem *problem,

@@ -38,9 +38,11 @@ void suite_close(struct suite *suite);
 /* NULL when there is none. */
 const struct suite_entry *suite_find(const struct suite *suite, const char *id);
 
-/* `what` is an id, or a path to a problem directory or module (what holds a '/' or ends in .py or
- * .yaml, and exists). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it must:
- * a path, a native id or torch/NAME lists no root. */
+/* Whether `what` is a path of a problem: it holds a '/' or ends in .py or .yaml, and exists. */
+bool suite_is_path(const char *what);
+/* `what` is an id, or a path to a problem directory or module. Unknown: ERR_MISSING with the
+ * nearest id offered. Opens no more than it must: a path, a native id or torch/NAME lists no root.
+ */
 NODISCARD int suite_load(const struct paths_list *search_paths, const char *what,
                          struct problem *problem, struct err *err);
 /* An id only, below the search paths: for untrusted requests. A path is ERR_MISSING. */

@@ -194,16 +194,19 @@ def test_batch_takes_paths_sources_and_names(warpgym, tmp_path):
             {"problem": "relu", "candidate": str(wrong("relu"))},
             {"problem": "relu", "source": fast("relu").read_text(encoding="utf-8")},
             {"problem": "relu", "source": "void solution(void) {}", "name": "nothing"},
+            {"problem": "own/relu", "candidate": "deeper/mine.c"},
         ],
     )
+    shutil.copytree(problem_folder("relu"), folder / "own" / "relu")
     run = warpgym.eval(batch, cwd=tmp_path, expect=SOME_FAILED)
-    assert statuses(run.verdicts) == ["passed", "wrong", "passed", "wrong"]
+    assert statuses(run.verdicts) == ["passed", "wrong", "passed", "wrong", "passed"]
     paths = [verdict["candidate"]["path"] for verdict in run.verdicts]
     assert paths == [
         str(folder / "deeper" / "mine.c"),
         str(wrong("relu")),
         f"{batch}:3.c",
         "nothing",
+        str(folder / "deeper" / "mine.c"),
     ]
 
 

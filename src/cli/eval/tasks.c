@@ -263,13 +263,30 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const str
     return 0;
 }
 
+/* A path that a batch has, as it is from here. */
+static char *path_from(const char *batch, const char *path)
+{
+    const char *slash = strrchr(batch, '/');
+    int base = slash && path[0] != '/' ? (int)(slash - batch + 1) : 0;
+    return mem_printf("%.*s%s", base, batch, path);
+}
+
+/* A problem's path, relative to the batch; what is not there is an id, or a path from here. */
+static char *problem_from(const char *batch, const char *problem)
+{
+    char *path = path_from(batch, problem);
+    bool written_so = strchr(problem, '/') || strchr(problem, '.');
+    if (written_so && suite_is_path(path))
+        return path;
+    mem_free(path);
+    return mem_strdup(problem);
+}
+
 /* A path, relative to the batch. */
 static void add_path(struct eval_tasks *tasks, const struct pair *pair, const struct label *label,
                      const char *batch, const char *place)
 {
-    const char *slash = strrchr(batch, '/');
-    int base = slash && pair->path[0] != '/' ? (int)(slash - batch + 1) : 0;
-    char *full = mem_printf("%.*s%s", base, batch, pair->path);
+    char *full = path_from(batch, pair->path);
     size_t before = tasks->count;
     add_file(tasks, pair->problem, full, place);
     if (tasks->count > before) {
@@ -299,6 +316,8 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
         result = add_request(tasks, object, &label, place, err);
     else if (result == 0)
         result = read_pair(object, &pair, err);
+    char *problem = result == 0 && !whole ? problem_from(name, pair.problem) : NULL;
+    pair.problem = problem;
     if (result == 0 && !whole && pair.path)
         add_path(tasks, &pair, &label, name, place);
     else if (result == 0 && !whole)
@@ -307,6 +326,7 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
         tasks->items[before].id = mem_strdup(label.id);
     if (result < 0)
         err_prefix(err, "%s", place);
+    mem_free(problem);
     json_decref(object);
     return result;
 }

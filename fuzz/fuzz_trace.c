@@ -43,7 +43,7 @@ static void check_profile(const struct verdict *verdict)
         check(isnan(kernel->occupancy) || (kernel->occupancy >= 0 && kernel->occupancy <= 1));
     }
     buf_init(&text, PROFILE_TEXT_BYTES);
-    profile_text(verdict, &text);
+    profile_text(verdict, PROFILE_COLUMNS, &text);
     for (size_t i = 0; i < text.len; i++)
         check(text.data[i] == '\n' || (text.data[i] >= ' ' && text.data[i] <= '~'));
     buf_deinit(&text);

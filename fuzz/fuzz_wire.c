@@ -118,6 +118,24 @@ static void check_failed(const struct wire_failed *failed)
         abort();
 }
 
+/* Inputs that are taken lie in the slot, one behind the other, each with its guard. */
+static void check_opened(const struct wire_opened *opened)
+{
+    const struct layout *layout = &opened->layout;
+    struct err err = {0};
+    uint64_t end = 0;
+    if (wire_check_opened(opened, &err) < 0)
+        return;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        if (i >= LIMIT_ARGUMENTS || argument->offset < end)
+            abort();
+        end = argument->offset + layout_argument_bytes(argument) + LAYOUT_GUARD_BYTES;
+        if (end < argument->offset || end > layout->bytes)
+            abort();
+    }
+}
+
 static void receive(int channel, size_t sent, uint32_t sent_descriptors)
 {
     static union wire_message message;
@@ -139,7 +157,9 @@ static void receive(int channel, size_t sent, uint32_t sent_descriptors)
     size_t least = wire_length(message.type);
     if (bytes != sent || taken != sent_descriptors || least == 0 || bytes < least)
         abort();
-    if (message.type == WIRE_DONE)
+    if (message.type == WIRE_OPENED)
+        check_opened(&message.opened);
+    else if (message.type == WIRE_DONE)
         check_done(&message.done, bytes);
     else if (message.type == WIRE_FAILED)
         check_failed(&message.failed);

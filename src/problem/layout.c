@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALIGNMENT 64 /* a cache line, and the widest vector */
-#define PAGE 4096
-
 static uint64_t round_up(uint64_t value, uint64_t step)
 {
     return (value + step - 1) / step * step;
@@ -110,10 +107,10 @@ int problem_layout(const struct problem *problem, const struct size_set *sizes,
         /* Scalars take 8 bytes whatever their type, and a guard like arrays: one rule for all. */
         uint64_t bytes = layout_argument_bytes(placed);
         placed->offset = offset;
-        offset = round_up(offset + (bytes < 8 ? 8 : bytes) + LAYOUT_GUARD_BYTES, ALIGNMENT);
+        offset = round_up(offset + (bytes < 8 ? 8 : bytes) + LAYOUT_GUARD_BYTES, LAYOUT_ALIGNMENT);
     }
     layout->count = problem->argument_count;
-    layout->bytes = round_up(offset, PAGE);
+    layout->bytes = round_up(offset, LAYOUT_PAGE_BYTES);
     return 0;
 }
 

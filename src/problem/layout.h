@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #define LAYOUT_GUARD_BYTES 256
+#define LAYOUT_ALIGNMENT 64 /* a cache line, and the widest vector */
+#define LAYOUT_PAGE_BYTES 4096
 
 enum argument_role { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_SIZE, ROLE_SCALAR };
 

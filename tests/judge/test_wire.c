@@ -253,6 +253,59 @@ static const struct {
                 .shape = {(int64_t)LIMIT_TENSOR_BYTES + 1}}},
 };
 
+/* Of two inputs, the second is changed so. */
+#define GIB ((uint64_t)1 << 30)
+static const struct {
+    const char *name;
+    bool good;
+    uint32_t count, cases;
+    uint64_t bytes;
+    uint32_t role, dtype;
+    uint64_t offset, elements;
+    uint32_t fill;
+} layouts[] = {
+    {"in its place", true, 2, 0, 4096, ROLE_IN, DTYPE_F32, 512, 16, FILL_NONE},
+    {"up to the end", true, 2, 2, 4096, ROLE_IN, DTYPE_U8, 512, 4096 - 512 - 256, FILL_NONE},
+    {"none", true, 0, 0, 4096, ROLE_IN, DTYPE_F32, 0, 0, FILL_NONE},
+    {"a byte too long", false, 2, 0, 4096, ROLE_IN, DTYPE_U8, 512, 4096 - 512 - 255, FILL_NONE},
+    {"no bytes for the guard", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 4032, 16, FILL_NONE},
+    {"behind the slot", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 512 + (16 * GIB), 16, FILL_NONE},
+    {"an offset that wraps", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, UINT64_MAX - 63, 16, FILL_NONE},
+    {"a length that wraps", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 512, UINT64_MAX / 4 + 2,
+     FILL_NONE},
+    {"in the first one", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 0, 16, FILL_NONE},
+    {"in the guard of the first one", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 64, 16, FILL_NONE},
+    {"not aligned", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 516, 16, FILL_NONE},
+    {"an output", false, 2, 0, 4096, ROLE_OUT, DTYPE_F32, 512, 16, FILL_NONE},
+    {"a wild role", false, 2, 0, 4096, 7, DTYPE_F32, 512, 16, FILL_NONE},
+    {"a wild type", false, 2, 0, 4096, ROLE_IN, DTYPE_COUNT, 512, 16, FILL_NONE},
+    {"with a fill", false, 2, 0, 4096, ROLE_IN, DTYPE_F32, 512, 16, FILL_NORMAL},
+    {"too many", false, LIMIT_ARGUMENTS + 1, 0, 4096, ROLE_IN, DTYPE_F32, 512, 16, FILL_NONE},
+    {"more cases than inputs", false, 2, 3, 4096, ROLE_IN, DTYPE_F32, 512, 16, FILL_NONE},
+    {"larger than anything", false, 2, 0, UINT64_MAX, ROLE_IN, DTYPE_F32, 512, 16, FILL_NONE},
+};
+
+TEST_WITH(inputs, NULL, NULL)
+{
+    for (size_t i = 0; i < COUNT(layouts); i++) {
+        struct wire_opened opened = {
+            .type = WIRE_OPENED,
+            .layout = {.count = layouts[i].count,
+                       .cases = layouts[i].cases,
+                       .bytes = layouts[i].bytes,
+                       .arguments = {{.role = ROLE_IN, .dtype = DTYPE_F32, .count = 16},
+                                     {.role = layouts[i].role,
+                                      .dtype = layouts[i].dtype,
+                                      .offset = layouts[i].offset,
+                                      .count = layouts[i].elements,
+                                      .fill = layouts[i].fill}}}};
+        struct err err = {0};
+        int result = wire_check_opened(&opened, &err);
+        if (result != (layouts[i].good ? 0 : ERR_PROTOCOL))
+            fail_msg("%s: %s %s", layouts[i].name, err_name(result), err.text);
+    }
+}
+
 /* In the last place that counts, so that all of them are looked at. */
 TEST_WITH(claims, NULL, NULL)
 {

@@ -62,3 +62,31 @@ def test_reference_that_does_not_fit(warpgym, tmp_path):
     assert verdict["status"] == "unsupported", verdict
     assert verdict["error"]["class"] == "memory", verdict
     assert "needs more memory than this machine has, " in verdict["error"]["message"], verdict
+
+
+LIES = """
+from warpgym import wire
+
+
+class Argument:
+    def __init__(self, struct):
+        self.struct, self.size = struct, struct.size
+
+    def pack(self, role, dtype, offset, *rest):
+        return self.struct.pack(role, dtype, offset + (1 << 34), *rest)
+
+    def unpack_from(self, data, at):
+        fields = list(self.struct.unpack_from(data, at))
+        fields[2] &= (1 << 34) - 1
+        return tuple(fields)
+
+
+wire.ARGUMENT = Argument(wire.ARGUMENT)
+"""
+
+
+def test_problem_that_lies_about_its_inputs(warpgym, tmp_path):
+    """The judge writes nowhere but into the memory that it made for them."""
+    verdict = judged(warpgym, tmp_path, kernelbench_module() + LIES)
+    assert verdict["status"] == "infrastructure_error", verdict
+    assert "inputs that cannot be" in verdict["error"]["message"]

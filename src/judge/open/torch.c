@@ -49,9 +49,9 @@ static int take_memory(struct child *child, const struct wire_opened *opened, ui
 static int take_opened(struct reference *reference, const struct wire_opened *opened,
                        struct err *err)
 {
+    if (wire_check_opened(opened, err) < 0)
+        return err->code;
     reference->torch_layout = opened->layout;
-    if (opened->layout.count > LIMIT_ARGUMENTS)
-        return err_set(err, ERR_PROTOCOL, "it described no inputs");
     return take_memory(&reference->child, opened, LIMIT_TENSOR_BYTES, &reference->description,
                        &reference->weights, err);
 }

@@ -70,6 +70,33 @@ void wire_close(int descriptors[WIRE_DESCRIPTORS])
     }
 }
 
+/* More than any machine has: whether they fit is another question, and sums do not overflow. */
+#define LAYOUT_BYTES_MAX ((uint64_t)1 << 48)
+
+/* From `from` on, which moves behind it. */
+static bool is_laid_out(const struct layout *layout, const struct layout_argument *argument,
+                        uint64_t *from)
+{
+    const struct dtype_facts *facts = dtype_facts(argument->dtype);
+    if (!facts || argument->role != ROLE_IN || argument->fill != FILL_NONE ||
+        argument->offset % LAYOUT_ALIGNMENT != 0 || argument->offset < *from ||
+        argument->offset > layout->bytes || argument->count > layout->bytes / facts->bytes)
+        return false;
+    *from = argument->offset + argument->count * facts->bytes + LAYOUT_GUARD_BYTES;
+    return *from <= layout->bytes;
+}
+
+int wire_check_opened(const struct wire_opened *opened, struct err *err)
+{
+    const struct layout *layout = &opened->layout;
+    uint64_t from = 0;
+    bool good = layout->count <= LIMIT_ARGUMENTS && layout->cases <= layout->count &&
+                layout->bytes <= LAYOUT_BYTES_MAX;
+    for (uint32_t i = 0; good && i < layout->count; i++)
+        good = is_laid_out(layout, &layout->arguments[i], &from);
+    return good ? 0 : err_set(err, ERR_PROTOCOL, "it describes inputs that cannot be");
+}
+
 int wire_check_done(const struct wire_done *done, struct err *err)
 {
     if (done->count > WIRE_OUTPUTS)

@@ -269,6 +269,7 @@ void wire_close(int descriptors[WIRE_DESCRIPTORS]);
 /* Length that a message of this type must have at least, 0 for an unknown type. */
 size_t wire_length(uint32_t type);
 
-/* What a child claims about its outputs, before anyone computes with it. Addresses stay unchecked:
- * they are only ever read through the kernel. */
+/* What a child claims about its inputs and outputs, before the judge computes with it. Addresses
+ * stay unchecked: they are only ever read through the kernel. */
+NODISCARD int wire_check_opened(const struct wire_opened *opened, struct err *err);
 NODISCARD int wire_check_done(const struct wire_done *done, struct err *err);

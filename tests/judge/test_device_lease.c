@@ -101,7 +101,8 @@ static void assert_left(const struct session *session, int evaluations)
     assert_false(session->reference.open || session->trials.gpu.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
-        assert_int_equal(unit->slots_used | unit->wanting_several | unit->busy.users, 0);
+        assert_int_equal(unit->slots_used | unit->busy.users, 0);
+        assert_true(!unit->queue && unit->planned_bytes == 0);
         assert_int_equal(unit->evaluations, evaluations);
     }
 }

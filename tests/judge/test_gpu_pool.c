@@ -304,12 +304,12 @@ static void await(const _Atomic int *value, int wanted)
     assert_int_equal(*value, wanted);
 }
 
-static int under_lock(const int *value)
+static bool someone_waits(const struct gpu_unit *unit)
 {
     pthread_mutex_lock(&pool.lock);
-    int now = *value;
+    bool waits = unit->queue;
     pthread_mutex_unlock(&pool.lock);
-    return now;
+    return waits;
 }
 
 /* A thread waits as long as there is no slot, and gets one when there is. */
@@ -354,9 +354,39 @@ TEST(cancelled_outside)
         assert_int_equal(unit->slots_used, MOST);
     }
     gpu_pool_free_slots(&pool, unit, MOST);
-    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
+    assert_true(unit->slots_used == 0 && !unit->queue);
     assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, NULL, NULL), 0); /* freed again */
     gpu_pool_free_slots(&pool, unit, 1);
+}
+
+/* Where there is room for those behind, too, and whatever they want. */
+TEST(in_their_order)
+{
+    static const int wanted[] = {MOST, MOST - 1, 1, MOST};
+    struct guest first;
+    struct guest guests[COUNT(wanted)];
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    begin(&first, unit, 1);
+    await(&first.inside, 1);
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        begin(&guests[i], unit, wanted[i]);
+        support_pause(60);
+    }
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        assert_false(guests[i].inside);
+    finish(&first);
+    await(&guests[0].inside, 1);
+    assert_false(guests[1].inside || guests[2].inside || guests[3].inside);
+    finish(&guests[0]);
+    await(&guests[1].inside, 1);
+    await(&guests[2].inside, 1);
+    finish(&guests[1]);
+    assert_false(guests[3].inside);
+    finish(&guests[2]);
+    await(&guests[3].inside, 1);
+    finish(&guests[3]);
+    assert_true(unit->slots_used == 0 && !unit->queue);
 }
 
 /* A request for all slots is served, however many others come after it. */
@@ -370,7 +400,7 @@ TEST(alone)
     begin(&first, unit, 1);
     await(&first.inside, 1);
     begin(&alone, unit, MOST);
-    while (!under_lock(&unit->wanting_several))
+    while (!someone_waits(unit))
         support_pause(2);
     begin(&later, unit, 1); /* two slots are free */
     for (int i = 0; i < 60; i++, support_pause(2))
@@ -382,7 +412,7 @@ TEST(alone)
     finish(&alone);
     await(&later.inside, 1);
     finish(&later);
-    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
+    assert_true(unit->slots_used == 0 && !unit->queue);
 }
 
 static void *come_and_go(void *argument)
@@ -410,7 +440,7 @@ TEST(slots_of_threads)
         pthread_join(guests[i].thread, NULL);
         assert_int_equal(guests[i].result, 0);
     }
-    assert_int_equal(unit->slots_used | unit->wanting_several, 0);
+    assert_true(unit->slots_used == 0 && !unit->queue);
 }
 
 /* Without kernels to measure with, bounds; once for each unit. */

@@ -329,29 +329,45 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
     return shared;
 }
 
-/* With the lock. A session that wants several slots would never get them if new ones could overtake
- * it: contexts end sooner or later, but there would always be another. */
-static bool has_slots(const struct gpu_pool *pool, const struct gpu_unit *unit, int slots)
+/* One that wants slots: those of a unit get them in the order in which they came. One that wants
+ * several would never get them if new ones could overtake it. */
+struct slot_queue {
+    struct slot_queue *next;
+};
+
+static void join_queue(struct gpu_unit *unit, struct slot_queue *self)
 {
-    return unit->slots_used + slots <= pool->options.slots &&
-           (slots > 1 || unit->wanting_several == 0);
+    struct slot_queue **end = &unit->queue;
+    while (*end)
+        end = &(*end)->next;
+    *end = self;
+}
+
+static void leave_queue(struct gpu_unit *unit, const struct slot_queue *self)
+{
+    struct slot_queue **place = &unit->queue;
+    while (*place != self)
+        place = &(*place)->next;
+    *place = self->next;
 }
 
 int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
                         const _Atomic int *cancelled, struct err *err)
 {
+    struct slot_queue self = {0};
     int result = 0;
     pthread_mutex_lock(&pool->lock);
-    unit->wanting_several += slots > 1;
-    while (!has_slots(pool, unit, slots) && !(cancelled && *cancelled)) {
+    join_queue(unit, &self);
+    while ((unit->queue != &self || unit->slots_used + slots > pool->options.slots) &&
+           !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
     }
-    if (has_slots(pool, unit, slots))
+    if (unit->queue == &self && unit->slots_used + slots <= pool->options.slots)
         unit->slots_used += slots;
     else
         result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a slot of the GPU");
-    unit->wanting_several -= slots > 1;
+    leave_queue(unit, &self);
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
     return result;

@@ -29,6 +29,7 @@
 
 #include <pthread.h>
 
+struct slot_queue;
 struct warm_pool;
 
 enum gpu_unit_state { GPU_CLOSED, GPU_BUSY /* opening, trying */, GPU_GOOD, GPU_QUARANTINED };
@@ -46,7 +47,7 @@ struct gpu_unit {
     struct gpu_opened *opened;
     int evaluations;                /* that have taken it */
     _Atomic int slots_used;         /* by those that are on it now; read by any thread */
-    int wanting_several;            /* that wait for more than one slot */
+    struct slot_queue *queue;       /* that wait for slots */
     _Atomic uint64_t planned_bytes; /* of its memory, by those that have slots */
     struct err why;                 /* in quarantine */
     int64_t until_ns, pause_ms;
@@ -100,8 +101,7 @@ NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before
 /* Whether another evaluation has it as well. */
 bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
 /* Waits until so many of its slots are free, and takes them: an evaluation with all slots is
- * alone there. A request for one slot never overtakes one that waits for several. ERR_CANCELLED:
- * *cancelled (may be NULL). */
+ * alone there. None overtakes another. ERR_CANCELLED: *cancelled (may be NULL). */
 NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
                                   const _Atomic int *cancelled, struct err *err);
 void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots);

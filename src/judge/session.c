@@ -106,9 +106,9 @@ void session_take_problem(struct session *session, const struct problem *problem
 /* What is not planned of its GPU; nothing is planned on the CPU. */
 static uint64_t bytes_for_cache(const struct device_lease *lease)
 {
-    uint64_t available = load_available_bytes();
     if (lease->gpu)
         return memory_plan_spare(lease->unit->planned_bytes, lease->gpu->facts.memory_bytes);
+    uint64_t available = load_available_bytes();
     return available ? available / CPU_CACHE_PART : REFERENCE_CACHE_ALL;
 }
 

@@ -97,10 +97,12 @@ static struct cached_reference *cut_oldest(struct reference_cache *references,
     *count = 0;
     for (struct cached_reference **place = &references->newest; *place;) {
         const struct reference *reference = &(*place)->reference;
-        uint64_t taken = reference_bytes(reference);
         if (reference->child.gpu != gpu) {
             place = &(*place)->older;
-        } else if (places > 0 && taken <= bytes) {
+            continue;
+        }
+        uint64_t taken = reference_bytes(reference);
+        if (places > 0 && taken <= bytes) {
             places--;
             bytes -= taken;
             place = &(*place)->older;

@@ -29,9 +29,8 @@ int child_wait_ms(const struct child *child, int64_t deadline_ns)
 
 void child_expect_answer(struct child *child)
 {
-    child->delay = (struct child_delay){.used_ns = sandboxed_used_ns(&child->process),
-                                        .delayed_ns = sandboxed_delayed_ns(&child->process),
-                                        .left_ns = CHILD_DELAY_NS};
+    child->delay.used_ns = sandboxed_used_ns(&child->process);
+    child->delay.delayed_ns = sandboxed_delayed_ns(&child->process);
 }
 
 bool child_late(struct child *child, int64_t *deadline_ns)
@@ -294,6 +293,7 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    child->delay.left_ns = CHILD_DELAY_NS;
     child_expect_answer(child);
     memory_watch_begin(&child->limit, &child->process, start->memory_bytes);
     if (child->process.output > 0) /* what is printed until now is not the candidate's */

@@ -55,7 +55,7 @@ enum child_breach {
 /* With a child that has an answer to give: child_late. */
 struct child_delay {
     int64_t used_ns, delayed_ns; /* of its process, when it was last asked for one */
-    int64_t left_ns;             /* that its deadline may still move by */
+    int64_t left_ns;             /* that its deadlines may still move by */
 };
 
 struct child {
@@ -122,7 +122,7 @@ int child_wait_ms(const struct child *child, int64_t deadline_ns);
 /* It begins to work on an answer. */
 void child_expect_answer(struct child *child);
 /* Whether its time is up. Where it has waited for a processor for longer than it had one, because
- * the machine is busy, its deadline moves by that; by CHILD_DELAY_NS at the most for one answer.
+ * the machine is busy, its deadline moves by that; by CHILD_DELAY_NS at the most, in all.
  * Threads of its own that compete with its first one use processors, and gain it nothing. */
 bool child_late(struct child *child, int64_t *deadline_ns);
 /* Where others are to have the device now, it is stopped until they have had their turns, and its

@@ -12,6 +12,7 @@
 #include "server/server_settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FULL_RETRY_AFTER_S 5
@@ -290,9 +291,10 @@ static bool refuse_id(const struct submission *submission, struct http_response 
     return false;
 }
 
-/* False: there is a job of that id for another request. One that is gone by now stands for none. */
+/* False: there is a job of that id for another request. One that is gone by now stands for none,
+ * and so does one that ended, if the request may replace it. */
 static bool check_same(struct service *service, const struct submission *submission,
-                       struct http_response *response)
+                       bool may_replace, struct http_response *response)
 {
     struct err err;
     struct queue_job job = {0};
@@ -301,37 +303,52 @@ static bool check_same(struct service *service, const struct submission *submiss
         service_refuse_queue(response, &err);
     bool same = result == ERR_MISSING;
     if (result == 0)
-        same = is_same(submission, job.payload, job.payload_bytes) ||
+        same = (may_replace && job.ended_ms > 0) ||
+               is_same(submission, job.payload, job.payload_bytes) ||
                refuse_id(submission, response);
     queue_job_deinit(&job);
     return same;
 }
 
-/* False: an earlier request of the batch has its id, and is another. */
-static bool check_earlier(const struct submission *submissions, size_t at,
-                          struct http_response *response)
+struct named {
+    const char *id;
+    const struct submission *submission;
+};
+
+/* Those of one id stay in the order of the batch. */
+static int by_id(const void *left, const void *right)
 {
-    const struct submission *mine = &submissions[at];
-    for (const struct submission *other = submissions; other < mine; other++)
-        if (other->request.id && strcmp(other->request.id, mine->request.id) == 0 &&
-            !is_same(mine, other->payload, strlen(other->payload)))
-            return refuse_id(mine, response);
-    return true;
+    const struct named *a = left, *b = right;
+    int order = strcmp(a->id, b->id);
+    return order ? order : (a->submission > b->submission) - (a->submission < b->submission);
 }
 
-/* A batch is put as a whole or not at all. What is replaced (`fresh`) may be another request. */
+/* Whether none of the batch is another request than a job of its id, or an earlier one of its id
+ * in the batch. Compares each with its neighbour only: a batch may have one id a thousand times. */
 static bool check_batch(struct service *service, const struct submission *submissions, size_t count,
                         struct http_response *response)
 {
+    struct named *named = mem_alloc((count + 1) * sizeof *named);
+    size_t names = 0;
     bool same = true;
-    for (size_t i = 0; same && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (submissions[i].request.id)
-            same = check_earlier(submissions, i, response) &&
-                   (submissions[i].request.fresh || check_same(service, &submissions[i], response));
+            named[names++] = (struct named){submissions[i].request.id, &submissions[i]};
+    qsort(named, names, sizeof *named, by_id);
+    for (size_t i = 0; same && i < names; i++) {
+        const struct submission *mine = named[i].submission;
+        const char *earlier = i > 0 && strcmp(named[i - 1].id, named[i].id) == 0
+                                  ? named[i - 1].submission->payload
+                                  : NULL;
+        same = earlier ? is_same(mine, earlier, strlen(earlier)) || refuse_id(mine, response)
+                       : check_same(service, mine, mine->request.fresh, response);
+    }
+    mem_free(named);
     return same;
 }
 
-/* Those that were not put because there was one. */
+/* Those that were not put because there was one: after check_batch, one that another client has put
+ * meanwhile. */
 static bool check_put(struct service *service, const struct submission *submissions,
                       const struct queue_submission *puts, size_t count,
                       struct http_response *response)
@@ -339,7 +356,7 @@ static bool check_put(struct service *service, const struct submission *submissi
     bool same = true;
     for (size_t i = 0; same && i < count; i++)
         if (puts[i].put_result == QUEUE_PUT_JOINED || puts[i].put_result == QUEUE_PUT_ANSWERED)
-            same = check_same(service, &submissions[i], response);
+            same = check_same(service, &submissions[i], false, response);
     return same;
 }
 

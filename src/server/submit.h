@@ -22,8 +22,9 @@ struct submitted {
     const char **results; /* "new", "joined", "answered", "cached", "replaced" */
 };
 
-/* `requests`: an array. False: the response is a refusal, and nothing was put. *out is the caller's
- * (submitted_deinit) if true. */
+/* `requests`: an array. False: the response is a refusal, and nothing was put; except that, if
+ * another client puts a strict id for another request at the same moment, the rest may have been
+ * put. *out is the caller's (submitted_deinit) if true. */
 bool submit_all(struct service *service, const json_t *requests,
                 const struct submit_options *options, struct submitted *out,
                 struct http_response *response);

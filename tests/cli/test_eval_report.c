@@ -12,6 +12,9 @@
 /* Longer than what a narrow terminal leaves for them. */
 static char reason[200 + 1], kernel[120 + 1];
 
+static const char nothing[] = "\n"; /* a byte before the text, which none may look at */
+static bool silent;                 /* a server's verdict says that an empty text was printed */
+
 static void fill(struct verdict *verdict, bool traced)
 {
     verdict_init(verdict);
@@ -22,6 +25,8 @@ static void fill(struct verdict *verdict, bool traced)
     memset(kernel, 'k', sizeof kernel - 1);
     verdict_warning(verdict, "H44", "%s", reason);
     verdict_output(verdict, "n = \x1b[2J3", 9, 8, 10);
+    if (silent)
+        verdict->output = nothing + 1;
     if (!traced)
         return;
     verdict->kernel_count = 1;
@@ -116,6 +121,15 @@ TEST(output)
     print(1, false, text, sizeof text);
     assert_non_null(strstr(text, "\n\nIt printed:\nn = ?[2J\n"));
     print(2, true, text, sizeof text);
+    assert_null(strstr(text, "printed"));
+}
+
+TEST(empty_output)
+{
+    char text[8192];
+    silent = true;
+    print(1, false, text, sizeof text);
+    silent = false;
     assert_null(strstr(text, "printed"));
 }
 

@@ -141,6 +141,8 @@ def test_the_same_id_with_another_body(idle, key):
     )
     batch = [evaluation("new", id="new"), other]
     assert refusal(idle.post("/v1/batches", {"evaluations": batch}), 409) == sentence
+    batch[1] = other | {"fresh": True}
+    assert refusal(idle.post("/v1/batches", {"evaluations": batch}), 409) == sentence
     twice = [evaluation("new", id="new"), evaluation("newer", id="new")]
     refusal(idle.post("/v1/batches", {"evaluations": twice}), 409)
     assert len(idle.get("/v1/evaluations").json["evaluations"]) == 1
@@ -148,6 +150,33 @@ def test_the_same_id_with_another_body(idle, key):
     idle.delete("/v1/evaluations/x")
     assert refusal(idle.post("/v1/evaluations", other), 409) == sentence
     assert idle.post("/v1/evaluations", body).json["submission"] == "answered"
+
+
+def test_a_batch_of_one_id_costs_about_what_one_of_many_costs(idle):
+    """Each is compared with one other of its id, not with all."""
+    seconds = {}
+    for many in (True, False):
+        batch = [
+            evaluation("x" * 6000, id=f"n{i}" if many else "x") for i in range(400)
+        ]
+        began = time.monotonic()
+        answer = idle.post("/v1/batches", {"evaluations": batch})
+        seconds[many] = time.monotonic() - began
+        assert answer.status == 202
+    assert seconds[False] < 8 * seconds[True], seconds
+
+
+def test_one_id_in_a_batch_is_one_request_wherever_it_stands(idle):
+    """Others may stand between its requests; `fresh` replaces what has ended, not one of these."""
+    same, other = evaluation("a", id="x"), evaluation("b", id="x")
+    between = [evaluation("c", id="y"), evaluation("d")]
+    for last in (other, other | {"fresh": True}):
+        batch = {"evaluations": [same, *between, same, last]}
+        refusal(idle.post("/v1/batches", batch), 409, "exists")
+        assert idle.get("/v1/evaluations").json["evaluations"] == []
+    answer = idle.post("/v1/batches", {"evaluations": [same, *between, same]})
+    taken = [one["submission"] for one in answer.json["evaluations"]]
+    assert taken == ["new", "new", "new", "joined"]
 
 
 def test_the_same_id_of_a_problem_with_its_hash(idle):

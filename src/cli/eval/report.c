@@ -152,7 +152,7 @@ static size_t terminal_columns(void)
 
 static void put_output(struct buf *out, const struct verdict *verdict)
 {
-    if (!verdict->output)
+    if (!verdict->output || !verdict->output[0]) /* a server may send an empty one */
         return;
     bool ended = verdict->output[strlen(verdict->output) - 1] == '\n';
     buf_printf(out, "%sIt printed:\n%s%s", out->len > 0 ? "\n" : "", verdict->output,

@@ -87,7 +87,7 @@ void gym_judged_on(struct gym *gym, const char *server)
     if (result == 0)
         result = remote_workers(remote, &workers, &err);
     if (result < 0)
-        log_event(LOG_LEVEL_WARN, "gym", "prompts do not know the GPU that judges", "why", err.text,
+        log_event(LOG_LEVEL_INFO, "gym", "prompts do not know the GPU that judges", "why", err.text,
                   NULL);
     json_t *device = json_array_size(workers) > 0 ? prompt_device_of(gym->device, workers)
                                                   : device_json(json_null(), json_null());

@@ -12,6 +12,7 @@ PAGE = CHECKOUT / "docs" / "reference" / "languages.md"
 OWN_REASONS = {
     "src/judge/request/language.c",  # the table
     "src/judge/request/language.h",
+    "src/gym/prompt/checkout_kernelbench.c",  # the backends of KernelBench's prompts
     "src/retrieval/corpus_lines.c",  # what the solutions of two data sets are written in
     "src/server/kernelgym/request.c",  # the two backends of KernelGYM's protocol
     "src/server/kernelgym/result.c",

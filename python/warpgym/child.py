@@ -450,24 +450,22 @@ class Child:
         """What the inputs promise, found out before the seed of a FILL is set."""
         self._draw_anew(slot)
         bears_seeds = self.bears_seeds
-        self.promised, self.others = promises.look(slot, lambda: self._draw_anew(slot))
+        looked = promises.look(slot, lambda: self._draw_anew(slot))
+        self.promised, self.others, self.extended = looked
         self.bears_seeds = bears_seeds
 
     def _draw_shifted(self, slot):
         largest = torch.rand(()).item() < 0.5
-        if self.others is not None:
-            with promises.Shifted(largest, self.others):
-                self._draw_anew(slot)
-            return
-        self._draw_anew(slot)
-        for _ in range(promises.DRAWS - 1):
+        with promises.Shifted(largest, self.others):
+            self._draw_anew(slot)
+        for _ in range(promises.DRAWS - 1 if any(self.extended) else 0):
             self._extend(slot, largest)
 
     def _extend(self, slot, largest):
         with self._seeds():
             drawn = self._drawn(slot)
-        for (into, tensor), promised in zip(drawn, self.promised, strict=True):
-            if not promised:
+        for (into, tensor), extended in zip(drawn, self.extended, strict=True):
+            if extended:
                 promises.extend(into, tensor, largest)
 
     def _make_spares(self):

@@ -10,8 +10,9 @@ What holds by chance alone may not: a dominant diagonal, one number in ten that 
 PROMISES that holds in LOOKS draws, and not beside those of another distribution, leaves the numbers
 that break it as they are. Permutations, whole numbers and choices are drawn as ever.
 
-Numbers that come from elsewhere (NumPy) are seen in what get_inputs returns only: there each
-element is the largest of its values in all draws, or each is the smallest. That keeps
+Numbers that come from elsewhere (NumPy, torch.normal), or that there was no time to look at, are
+seen in what get_inputs returns only: in tensors that depend on no others each element is the
+largest of its values in all draws, or each is the smallest. That keeps
 
 * what holds for each element alone: zero patterns, ranges, signs, whole numbers, constants;
 * what holds between elements and survives where both become larger: sorted, symmetric, repeated
@@ -24,6 +25,7 @@ A test takes CHUNK elements of a few slices at a time, so its memory does not gr
 """
 
 import contextlib
+import functools
 import random
 import sys
 
@@ -98,36 +100,77 @@ MAKE = {
     "aten::randn_like": "normal_",
 }
 FILL = {"aten::uniform_", "aten::normal_", "aten::exponential_", "aten::log_normal_"}
+GENERATOR = torch.Generator  # other_seeds puts another in its place
 
 
-class Shifted(TorchDispatchMode):
-    """Within it, each random number of the `chosen` operations, by their order, is the largest of
-    DRAWS, or each the smallest."""
+class _Sources(TorchDispatchMode):
+    """Within it, `change` gets the numbers of the `chosen` operations, which are counted in their
+    order, and a function that fills memory with more of the kind."""
 
-    def __init__(self, largest, chosen):
+    def __init__(self, chosen):
         super().__init__()
-        self.largest, self.chosen = largest, chosen
+        self.chosen = chosen
         self.sources = 0
 
     def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
         keywords = keywords or {}
         result = operation(*arguments, **keywords)
         name = operation._schema.name
-        if name in MAKE:
-            generator = keywords.get("generator")
-            self._shift(result, lambda piece: getattr(piece, MAKE[name])(generator=generator))
-        elif name in FILL:
-            self._shift(result, lambda piece: operation(piece, *arguments[1:], **keywords))
+        if name in MAKE or name in FILL:
+            number = self.sources
+            self.sources += 1
+            if number in self.chosen:
+                self.change(result, self._filler(operation, arguments, keywords), number)
         return result
 
-    def _shift(self, numbers, fill):
-        number = self.sources
-        self.sources += 1
-        if self.chosen is not None and number not in self.chosen:
-            return
+    @staticmethod
+    def _filler(operation, arguments, keywords):
+        name = operation._schema.name
+        if name in MAKE:
+            own = keywords.get("generator")
+            return lambda into, generator=own: getattr(into, MAKE[name])(generator=generator)
+        return lambda into, **more: operation(into, *arguments[1:], **{**keywords, **more})
+
+
+class Shifted(_Sources):
+    """Within it, each random number of the `chosen` operations is the largest of DRAWS, or each the
+    smallest."""
+
+    def __init__(self, largest, chosen):
+        super().__init__(chosen)
+        self.largest = largest
+
+    def change(self, numbers, fill, _):
         for piece in numbers.view(-1).split(PIECE) if numbers.is_contiguous() else [numbers]:
             for _ in range(DRAWS - 1):
                 extend(piece, fill(torch.empty_like(piece)), self.largest)
+
+
+class _Fixed(_Sources):
+    """Within it, the random numbers of the `chosen` operations depend on `seed` only."""
+
+    def __init__(self, seed, chosen):
+        super().__init__(chosen)
+        self.seed = seed
+
+    def change(self, numbers, fill, number):
+        seed = (self.seed << 24) + number  # a CPU's generator takes 32 bits
+        fill(numbers, generator=GENERATOR(numbers.device).manual_seed(seed))
+
+
+@contextlib.contextmanager
+def _restored(slot):
+    """After it, the random numbers of PyTorch, Python and NumPy go on as before it."""
+    python = random.getstate()
+    numpy = sys.modules["numpy"].random if "numpy" in sys.modules else None
+    state = numpy and numpy.get_state()
+    try:
+        with torch.random.fork_rng(sorted({one.device.index for one in slot if one.is_cuda})):
+            yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.set_state(state)
 
 
 # --- what one draw is like -----------------------------------------------------------------------
@@ -317,16 +360,20 @@ class _Other:
     def __init__(self, slot, draw):
         self.slot, self.draw = slot, draw
         self.plain = _looks(slot, [draw] * LOOKS)
-        self.sources = 0
 
-    def _shifted(self, largest, chosen):
-        with Shifted(largest, chosen) as mode:
+    def _drawn(self, mode):
+        with mode:
             self.draw()
-        self.sources = mode.sources
+        return mode.sources
 
-    def bears(self, chosen=None):
+    def sources(self):
+        return set(range(self._drawn(Shifted(True, set()))))
+
+    def bears(self, chosen):
         """Whether what holds in plain draws holds where the chosen random numbers are others."""
-        draws = [lambda: self._shifted(True, chosen), lambda: self._shifted(False, chosen)]
+        draws = [
+            functools.partial(self._drawn, Shifted(largest, chosen)) for largest in (True, False)
+        ]
         try:
             shifted = _looks(self.slot, draws)
         except Exception:  # noqa: BLE001 - whatever get_inputs raises of numbers it does not expect
@@ -334,22 +381,57 @@ class _Other:
         pairs = zip(self.plain, shifted, strict=True)
         return all({*_held(plain)} <= {*_held(plain + other)} for plain, other in pairs)
 
+    def _samples(self, seed, sources):
+        self._drawn(_Fixed(seed, sources))
+        return [_real(_sample(tensor)).clone() for tensor in self.slot]
+
+    def elsewhere(self, sources):
+        """Of each tensor, whether its numbers are random and depend on none of `sources`. Where
+        equal states make other numbers (a generator of NumPy's), they come from elsewhere."""
+        found = [self._samples(0, sources)]
+        for seed in (0, 0, 1):
+            with _restored(self.slot):
+                found.append(self._samples(seed, sources))
+        return [
+            not _same(one, again) or (_same(one, other) and not _same(one, before))
+            for before, one, again, other in zip(*found, strict=True)
+        ]
+
+
+def _same(one, other):
+    return torch.allclose(one, other, rtol=0, atol=0, equal_nan=True)
+
+
+def _choose(other, seconds):
+    """Sources of random numbers that can be others, and those that were looked at."""
+    if seconds() > SLOW_S:
+        return set(), set()
+    every = other.sources()
+    if other.bears(every):
+        return every, every
+    chosen, looked_at = set(), set()
+    for source in every:
+        if seconds() >= LOOK_S:
+            break
+        looked_at.add(source)
+        if other.bears(chosen | {source}):
+            chosen.add(source)
+    return chosen, looked_at
+
 
 def look(slot, draw):
-    """What `held` says, and which of the random numbers that get_inputs draws, by their order, can
-    be others; None where it draws none, or where finding out takes long."""
+    """What `held` says; which of the random numbers that get_inputs draws, by their order, can be
+    others; and of each tensor whether its elements are to be extended, since its numbers come from
+    elsewhere or there was no time to look at them."""
     seconds = stopwatch()
     other = _Other(slot, draw)
     names = [_held(draws) for draws in other.plain]
-    if seconds() > SLOW_S:
-        return names, None
-    if other.bears():
-        return names, set(range(other.sources)) or None
-    chosen = set()
-    for source in range(other.sources):
-        if seconds() < LOOK_S and other.bears(chosen | {source}):
-            chosen.add(source)
-    return names, chosen
+    chosen, looked_at = _choose(other, seconds)
+    free = [not promised for promised in names]
+    if looked_at and any(free):
+        both = zip(free, other.elsewhere(looked_at), strict=True)
+        free = [one and elsewhere for one, elsewhere in both]
+    return names, chosen, free
 
 
 def extend(into, tensor, largest):

@@ -136,6 +136,17 @@ STRUCTURES = {
         "torch.maximum(a, b).mean(1) / 2 + 1000", "b.mean(1) / 2 + 1000", f"{KNOWN} + 0.25",
     ),
     "no_structure": (f"return [{TALL}]", "a.mean(1) / 2 + 1000", "a.mean(1) / 2 + 1000", KNOWN),
+    **{
+        f"{name}_beside_rand": (
+            f"{before}return [torch.rand(1024), {made}]",
+            "0.02 * b.mean(1) + a[:64]", "b.mean(1) * 0.02 + a[:64]", "a[:64]",
+        )
+        for name, before, made in [
+            ("normal", "", "torch.normal(0.0, 1.0, (64, 1024))"),
+            ("distribution", "", "torch.distributions.Normal(0.0, 1.0).sample((64, 1024))"),
+            ("numpy", "import numpy; ", "torch.tensor(numpy.random.randn(64, 1024)).float()"),
+        ]
+    },
     "own_seed": (
         f"torch.manual_seed(3); return [{TALL}]", "a.tanh()", "a.tanh()",
         'self.__dict__.setdefault("kept", a.tanh())',

@@ -8,6 +8,7 @@ import types
 import pytest
 
 torch = pytest.importorskip("torch")
+numpy = pytest.importorskip("numpy")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from warpgym import promises, rounding, stopwatch  # noqa: E402
@@ -174,31 +175,91 @@ OTHERS = {
         lambda a: (a.diagonal() > 800).all(),
     ),
     "refuses other numbers": (lambda: bounded(randn(4096)), set(), lambda a: a.mean() < 0.5),
-    "permutation": (lambda: [torch.randperm(99)], None, lambda a: a.sum() == 49 * 99),
-    "not PyTorch's": (lambda: [by_python(99)], None, lambda a: True),
+    "refuses some": (
+        lambda: [randn(4096), *bounded(randn(4096))], {0}, lambda a, b: b.mean() < 0.5,
+    ),
+    "permutation": (lambda: [torch.randperm(99)], set(), lambda a: a.sum() == 49 * 99),
+    "not PyTorch's": (lambda: [by_python(99)], set(), lambda a: True),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_other_random_numbers(name):
-    make, wanted, relation = OTHERS[name]
-    torch.manual_seed(0)
+def drawing(make):
     slot = [one.contiguous() for one in make()]
 
     def draw():
         for into, one in zip(slot, make(), strict=True):
             into.copy_(one)
 
-    chosen = promises.look(slot, draw)[1]
+    return slot, draw
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_random_numbers(name):
+    make, wanted, relation = OTHERS[name]
+    torch.manual_seed(0)
+    slot, draw = drawing(make)
+    _, chosen, extended = promises.look(slot, draw)
     assert chosen == wanted
+    assert any(extended) == (name == "not PyTorch's")
     means = []
     for largest in (False, True):
-        with promises.Shifted(largest, chosen or set()):
+        with promises.Shifted(largest, chosen):
             draw()
         assert relation(*slot)
         means.append([one.double().mean().item() for one in slot])
     moved = [abs(after - before) > 0.2 for before, after in zip(*means, strict=True)]
     assert any(moved) == bool(chosen) or name == "antisymmetric"
+
+
+def of_numpy(n):
+    return torch.from_numpy(numpy.random.rand(n))
+
+
+def of_own_generator(n):
+    return torch.from_numpy(numpy.random.default_rng().random(n))
+
+
+def cauchy(n):
+    return torch.distributions.Cauchy(0.0, 1.0).sample((n,))
+
+
+KEPT = torch.Generator()
+
+# get_inputs; of which tensors the elements are extended.
+ELSEWHERE = {
+    "normal": (lambda: [torch.rand(99), torch.normal(0.0, 1.0, (99,))], [False, True]),
+    "normal first": (lambda: [torch.normal(0.0, 1.0, (99,)), torch.rand(99)], [True, False]),
+    "cauchy": (lambda: [torch.rand(99), cauchy(99)], [False, True]),
+    "numpy": (lambda: [torch.rand(99), of_numpy(99)], [False, True]),
+    "numpy's generator": (lambda: [torch.rand(99), of_own_generator(99)], [False, True]),
+    "a module's generator": (lambda: gate(torch.rand(99, generator=KEPT)), [False, False]),
+    "both": (lambda: [torch.rand(99) + torch.normal(0.0, 1.0, (99,))], [False]),
+    "in another order": (lambda: gate(torch.rand(99)[torch.randperm(99)]), [False, False]),
+    "constant": (lambda: [torch.rand(99), torch.linspace(0, 1, 99)], [False, False]),
+    "mask": (lambda: [torch.rand(99), torch.normal(0.0, 1.0, (99,)) > 0], [False, False]),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_numbers_from_elsewhere(name):
+    make, wanted = ELSEWHERE[name]
+    torch.manual_seed(0)
+    _, chosen, extended = promises.look(*drawing(make))
+    assert (chosen, extended) == ({0}, wanted)
+
+
+# How many sources are looked at in time, beside a mask that breaks where all are others.
+@pytest.mark.parametrize("in_time", range(4))
+def test_numbers_that_are_not_looked_at(in_time, monkeypatch):
+    def make():
+        return [torch.rand(64, 99) > 0.9, randn(64, 99), randn(64, 99)]
+
+    times = itertools.chain([0.0] * (1 + in_time), itertools.repeat(promises.LOOK_S))
+    monkeypatch.setattr(promises, "stopwatch", lambda: lambda: next(times))
+    torch.manual_seed(0)
+    _, chosen, extended = promises.look(*drawing(make))
+    assert chosen == {1, 2} & set(range(in_time))
+    assert extended == [False, in_time < 2, in_time < 3]
 
 
 @pytest.fixture

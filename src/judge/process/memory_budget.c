@@ -2,8 +2,7 @@
 
 #include "device/machine_load.h"
 
-#define CALLS_PART 0.5  /* of what is free: the rest is for what the calls themselves need */
-#define USABLE_PART 0.9 /* of all: contexts take their share */
+#define CALLS_PART 0.5 /* of what is free: the rest is for what the calls themselves need */
 #define GIB ((double)(1 << 30))
 
 /* False: the driver does not say. */
@@ -53,7 +52,7 @@ bool memory_budget_fits_image(const struct gpu_context *gpu, uint64_t bytes)
     size_t free_bytes;
     size_t total_bytes;
     return !read_memory(gpu, &free_bytes, &total_bytes) ||
-           MEMORY_BUDGET_COPIES * (double)bytes <= USABLE_PART * (double)total_bytes;
+           MEMORY_BUDGET_COPIES * (double)bytes <= MEMORY_BUDGET_PART * (double)total_bytes;
 }
 
 double memory_budget_calls(const struct gpu_context *gpu, double bytes)

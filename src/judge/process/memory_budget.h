@@ -18,6 +18,7 @@
 #define MEMORY_BUDGET_CHILDREN 2
 /* Of the arguments: both children's, their image, and as much in both children's answers. */
 #define MEMORY_BUDGET_COPIES (MEMORY_BUDGET_CHILDREN + 1 + MEMORY_BUDGET_CHILDREN)
+#define MEMORY_BUDGET_PART 0.9 /* of a GPU's memory; contexts take the rest */
 
 /* ERR_UNSUPPORTED: a call of the problem, with arguments of that many bytes, does not fit. On the
  * CPU (gpu NULL) a candidate takes as much beside them as its reference has had, `peak_bytes`. */

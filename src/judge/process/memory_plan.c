@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USABLE_PART 0.9 /* contexts, and what the judge keeps there, take the rest */
-
 void memory_plans_init(struct memory_plans *plans)
 {
     plans->entries = mem_alloc(MEMORY_PLANS * sizeof *plans->entries);
@@ -58,7 +56,7 @@ uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes)
 
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)
 {
-    double spare = USABLE_PART * (double)gpu_bytes - (double)planned_bytes;
+    double spare = MEMORY_BUDGET_PART * (double)gpu_bytes - (double)planned_bytes;
     return spare > 0 ? (uint64_t)spare : 0;
 }
 
@@ -66,6 +64,6 @@ int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots)
 {
     if (gpu_bytes == 0)
         return 1;
-    double wanted = ceil((double)bytes * slots / (USABLE_PART * (double)gpu_bytes));
+    double wanted = ceil((double)bytes * slots / (MEMORY_BUDGET_PART * (double)gpu_bytes));
     return wanted < 1 ? 1 : wanted > slots ? slots : (int)wanted;
 }

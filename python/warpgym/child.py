@@ -121,6 +121,7 @@ class Child:
         self.tensors = []  # of each slot
         self.promised = None  # promises.look: of each tensor, names
         self.others = None  # and which random numbers of get_inputs can be others
+        self.extended = ()  # and whether its elements are extended instead
         self.bears_seeds = True  # get_inputs, others than its own
         self.spares = []  # what they held before the last FILL, for warm-ups
 

@@ -1,6 +1,7 @@
 #include "sandbox/sandboxed.h"
 
 #include "base/clock.h"
+#include "sandbox/processor_time.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -57,25 +58,14 @@ static size_t read_line(const char *path, char *text, size_t bytes)
     return got < 0 ? 0 : (size_t)got;
 }
 
-/* Of all its threads, those that have ended too; -1: unknown. clock_getcpuclockid makes the same
- * number, and asks the kernel whether there is such a process. */
-static int64_t processor_time_ns(pid_t pid)
-{
-    struct timespec used;
-    clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2); /* CPUCLOCK_SCHED, of a process */
-    if (clock_gettime(clock, &used) < 0)
-        return -1;
-    return used.tv_sec * INT64_C(1000000000) + used.tv_nsec;
-}
-
 void sandboxed_mark_idle(struct sandboxed *process)
 {
-    process->idle_since_ns = processor_time_ns(process->pid);
+    process->idle_since_ns = processor_time_exact_ns(process->pid);
 }
 
 int64_t sandboxed_ran_ns(const struct sandboxed *process)
 {
-    int64_t used_ns = processor_time_ns(process->pid);
+    int64_t used_ns = processor_time_exact_ns(process->pid);
     bool known = used_ns >= 0 && process->idle_since_ns >= 0;
     return known ? used_ns - process->idle_since_ns : 0;
 }

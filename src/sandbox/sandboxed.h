@@ -35,8 +35,8 @@ void sandboxed_stand_back(struct sandboxed *process);
 /* From here on a frozen process has no reason to run; freezing it says so, too. */
 void sandboxed_mark_idle(struct sandboxed *process);
 /* Processor time that its threads have used since, all together. If it is not 0, something has
- * continued it; or, in one of some hundred stops on a busy machine, a thread had yet to take its
- * last steps when the kernel reported that it had stopped. 0 also if the kernel does not say. */
+ * continued it; or a thread had yet to take its last steps when the kernel reported that it had
+ * stopped: some microseconds. 0 also if the kernel does not say. */
 int64_t sandboxed_ran_ns(const struct sandboxed *process);
 /* Processor time of its threads since it began, all together; -1: the kernel does not say. */
 int64_t sandboxed_used_ns(const struct sandboxed *process);

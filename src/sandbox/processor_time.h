@@ -1,0 +1,15 @@
+/* processor_time: how long a process has had processors, as the kernel counts it.
+ *
+ * In nanoseconds, of all its threads, those that have ended too; -1 if the kernel does not say.
+ * Threads: any.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Without what threads that are running now have used since the last tick: 4 ms and more, each. */
+int64_t processor_time_ns(pid_t pid);
+/* With that. A process that has just been reported as stopped may have threads on a processor that
+ * have yet to leave it. A microsecond a thread. */
+int64_t processor_time_exact_ns(pid_t pid);

@@ -1,0 +1,80 @@
+/* What a process has had of processors, when it has just stopped. */
+#include "../support/test.h"
+#include "sandbox/processor_time.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 40
+#define RUN_US 3000
+#define SETTLE_US 8000
+
+static void *spin(void *data)
+{
+    for (volatile const void *same = data; same == data;)
+        ;
+    return NULL;
+}
+
+static pid_t start(int threads)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_t thread;
+    for (int i = 1; i < threads; i++)
+        pthread_create(&thread, NULL, spin, NULL);
+    spin(NULL);
+    _exit(1);
+}
+
+static void stop(pid_t pid)
+{
+    siginfo_t info = {0};
+    kill(pid, SIGSTOP);
+    while (info.si_pid == 0) {
+        sched_yield();
+        assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOHANG), 0);
+    }
+    assert_int_equal(info.si_code, CLD_STOPPED);
+}
+
+/* The plain reading leaves most of it out on a machine that is not busy. */
+TEST(nothing_is_left_for_later)
+{
+    for (int threads = 1; threads <= 2; threads++) {
+        pid_t pid = start(threads);
+        int64_t ran_ns = 0;
+        int64_t later_ns = 0;
+        int64_t before_ns = processor_time_exact_ns(pid);
+        for (int i = 0; i < ROUNDS; i++) {
+            kill(pid, SIGCONT);
+            usleep(RUN_US);
+            stop(pid);
+            int64_t stopped_ns = processor_time_exact_ns(pid);
+            assert_true(stopped_ns >= before_ns);
+            usleep(SETTLE_US);
+            int64_t settled_ns = processor_time_ns(pid);
+            ran_ns += stopped_ns - before_ns;
+            later_ns += settled_ns - stopped_ns;
+            before_ns = settled_ns;
+        }
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_true(later_ns >= 0 && 10 * later_ns < ran_ns);
+    }
+}
+
+TEST(no_such_process)
+{
+    pid_t pid = start(1);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(processor_time_ns(pid), -1);
+    assert_int_equal(processor_time_exact_ns(pid), -1);
+}

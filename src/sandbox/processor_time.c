@@ -1,9 +1,11 @@
 #include "sandbox/processor_time.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OF_PROCESS = 2, OF_THREAD = 6 }; /* CPUCLOCK_SCHED, and that with CPUCLOCK_PERTHREAD_MASK */
 
@@ -21,8 +23,8 @@ int64_t processor_time_ns(pid_t pid)
     return read_clock(pid, OF_PROCESS);
 }
 
-/* Reading a thread's own clock makes the kernel count what it has run until now. */
-static void count_running_threads(pid_t pid)
+static void for_each_thread(pid_t pid, void (*visit)(pid_t pid, pid_t thread, void *data),
+                            void *data)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
@@ -31,12 +33,56 @@ static void count_running_threads(pid_t pid)
         return;
     for (const struct dirent *thread; (thread = readdir(threads));)
         if (thread->d_name[0] != '.')
-            (void)read_clock((pid_t)strtol(thread->d_name, NULL, 10), OF_THREAD);
+            visit(pid, (pid_t)strtol(thread->d_name, NULL, 10), data);
     closedir(threads);
+}
+
+/* Reading a thread's own clock makes the kernel count what it has run until now. */
+static void count_until_now(pid_t pid, pid_t thread, void *data)
+{
+    (void)pid, (void)data;
+    (void)read_clock(thread, OF_THREAD);
 }
 
 int64_t processor_time_exact_ns(pid_t pid)
 {
-    count_running_threads(pid);
+    for_each_thread(pid, count_until_now, NULL);
     return read_clock(pid, OF_PROCESS);
+}
+
+/* A file of one line: "used delayed slices". */
+static void add_use(const char *path, struct processor_use *use)
+{
+    char text[128];
+    char *end = text;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    use->used_ns += strtoll(text, &end, 10);
+    use->delayed_ns += strtoll(end, NULL, 10);
+}
+
+struct processor_use processor_time_first(pid_t pid)
+{
+    struct processor_use use = {0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    add_use(path, &use);
+    return use;
+}
+
+static void add_thread(pid_t pid, pid_t thread, void *data)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
+    add_use(path, data);
+}
+
+struct processor_use processor_time_threads(pid_t pid)
+{
+    struct processor_use use = {0};
+    for_each_thread(pid, add_thread, &use);
+    return use;
 }

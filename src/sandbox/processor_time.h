@@ -13,3 +13,11 @@ int64_t processor_time_ns(pid_t pid);
 /* With that. A process that has just been reported as stopped may have threads on a processor that
  * have yet to leave it. A microsecond a thread. */
 int64_t processor_time_exact_ns(pid_t pid);
+
+/* What a thread has had of processors, and for how long it wanted one and had none. */
+struct processor_use {
+    int64_t used_ns, delayed_ns;
+};
+/* Of the first thread, and of all that there are now. Zeros if the kernel does not say. */
+struct processor_use processor_time_first(pid_t pid);
+struct processor_use processor_time_threads(pid_t pid);

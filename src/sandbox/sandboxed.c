@@ -47,17 +47,6 @@ static bool reap_process(struct sandboxed *process, int options)
     return true;
 }
 
-/* Of a file of the kernel's, with a NUL; 0: there is none. */
-static size_t read_line(const char *path, char *text, size_t bytes)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, bytes - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
-    return got < 0 ? 0 : (size_t)got;
-}
-
 void sandboxed_mark_idle(struct sandboxed *process)
 {
     process->idle_since_ns = processor_time_exact_ns(process->pid);
@@ -68,20 +57,6 @@ int64_t sandboxed_ran_ns(const struct sandboxed *process)
     int64_t used_ns = processor_time_exact_ns(process->pid);
     bool known = used_ns >= 0 && process->idle_since_ns >= 0;
     return known ? used_ns - process->idle_since_ns : 0;
-}
-
-int64_t sandboxed_used_ns(const struct sandboxed *process)
-{
-    return processor_time_ns(process->pid);
-}
-
-int64_t sandboxed_delayed_ns(const struct sandboxed *process)
-{
-    char path[64];
-    char text[128]; /* "ran delayed slices" */
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)process->pid);
-    const char *delayed = read_line(path, text, sizeof text) > 0 ? strchr(text, ' ') : NULL;
-    return delayed ? strtoll(delayed, NULL, 10) : 0;
 }
 
 /* Of all its threads. */
@@ -144,6 +119,8 @@ void sandboxed_thaw(struct sandboxed *process)
 {
     if (process->frozen && !process->reaped)
         kill(process->pid, SIGCONT);
+    if (process->frozen)
+        process->runs_since_ns = clock_now_ns();
     process->frozen = false;
 }
 
@@ -187,7 +164,11 @@ long sandboxed_stat(pid_t pid, int field)
     char path[64];
     char text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    (void)read_line(path, text, sizeof text);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
     char *at = strrchr(text, ')'); /* the name before it is the process's to choose */
     for (int passed = 2; at && passed < field; passed++)
         at = strchr(at + 1, ' ');

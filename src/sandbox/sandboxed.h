@@ -20,6 +20,7 @@ struct sandboxed {
     bool frozen;
     bool stands_back;      /* sandboxed_stand_back */
     int64_t idle_since_ns; /* the processor time that it had used then: sandboxed_mark_idle */
+    int64_t runs_since_ns; /* when it was started or thawed last, by clock_now_ns */
     bool reaped;
     int status; /* as waitpid gives it, once reaped */
 };
@@ -38,11 +39,6 @@ void sandboxed_mark_idle(struct sandboxed *process);
  * continued it; or a thread had yet to take its last steps when the kernel reported that it had
  * stopped: some microseconds. 0 also if the kernel does not say. */
 int64_t sandboxed_ran_ns(const struct sandboxed *process);
-/* Processor time of its threads since it began, all together; -1: the kernel does not say. */
-int64_t sandboxed_used_ns(const struct sandboxed *process);
-/* For how long its first thread has wanted a processor and had none, since it began. 0 also if the
- * kernel does not say. */
-int64_t sandboxed_delayed_ns(const struct sandboxed *process);
 
 /* A copy of the process's memory; the address is the process's own word and may be a lie, which
  * costs an error (ERR_PROTOCOL), nothing more. */

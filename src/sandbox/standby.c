@@ -230,6 +230,7 @@ static int identify_process(struct sandboxed *process, struct err *err)
         return err_set(err, ERR_PROTOCOL,
                        "the standby server did not say which process is sandboxed");
     process->pid = pid;
+    process->runs_since_ns = clock_now_ns();
     process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (process->pid_fd < 0)
         return err_sys(err, errno, "cannot watch the sandboxed process %d", (int)process->pid);

@@ -359,11 +359,8 @@ static void begin_with(void (*act)(int channel), int options)
     begin(act);
     if (options & NO_BUILDER)
         child.requests.builder = NULL;
-    if (options & NO_GPU)
-        child.gpu = NULL;
+    child.gpu = options & (NO_GPU | NATIVE) ? NULL : &gpu;
     child.kind = options & NATIVE ? CHILD_NATIVE : CHILD_TORCH;
-    if (options & NATIVE)
-        child.gpu = NULL;
 }
 
 /* Whatever is waited for: filled slots, or a call's end. Nothing of it is left behind. */
@@ -459,20 +456,22 @@ static int ask(uint32_t type, double yield_after_ms, struct err *err)
 /* It gives no answer until another user has had the device: on the clock and off it. */
 TEST(makes_way)
 {
+    static const struct cpu_affinity none = {.processor = -1}; /* any use is most of that */
     static const struct {
         uint32_t type;
         double yield_after_ms;
         bool trusted, longs; /* its evaluation has had the device for long already */
-        bool backs;          /* and others' processor time comes first */
+        bool crowds, backs;  /* it takes most processors, and others' time comes first */
         int result;
     } rows[] = {
-        {WIRE_FILL, 0, false, false, false, 0},
-        {WIRE_FILL, 0, false, true, true, 0},
-        {WIRE_FILL, 0, true, true, false, 0},
-        {WIRE_WAKE, 0, false, true, true, 0},
-        {WIRE_CALL, 0, false, true, true, 0},
-        {WIRE_CALL, 20, false, false, false, 0},
-        {WIRE_CALL, INFINITY, false, false, false, ERR_TIMEOUT}, /* is never stopped */
+        {WIRE_FILL, 0, false, false, true, false, 0},
+        {WIRE_FILL, 0, false, true, true, true, 0},
+        {WIRE_FILL, 0, false, true, false, false, 0},
+        {WIRE_FILL, 0, true, true, true, false, 0},
+        {WIRE_WAKE, 0, false, true, true, true, 0},
+        {WIRE_CALL, 0, false, true, true, true, 0},
+        {WIRE_CALL, 20, false, false, true, false, 0},
+        {WIRE_CALL, INFINITY, false, false, true, false, ERR_TIMEOUT}, /* is never stopped */
     };
     int own = getpriority(PRIO_PROCESS, 0);
     bool may = setpriority(PRIO_PROCESS, 0, own - 1) == 0 && setpriority(PRIO_PROCESS, 0, own) == 0;
@@ -491,6 +490,7 @@ TEST(makes_way)
         lease.turn.held_ms = rows[i].longs ? 1e6 : -1e6; /* whatever this machine does */
         child.lease = &lease;
         child.trusted = rows[i].trusted;
+        child.affinity = rows[i].crowds ? &none : NULL;
         assert_ok(device_lease_lock(&lease, LEASE_TIMED, &err), &err);
         assert_int_equal(pthread_create(&other, NULL, use_device, directory), 0);
         int result = ask(rows[i].type, rows[i].yield_after_ms, &err);

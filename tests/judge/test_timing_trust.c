@@ -37,19 +37,23 @@ TEST(ends)
         size_t count;
         double budgets, low, high, overhead_ms;
         enum timing_end end;
+        double delayed_ms, used_ms; /* of calls that take 1.53 ms, on two processors */
     } rows[] = {
-        {"tight", 5, 0.1, 1.99, 2.01, 0.01, TIMING_ENOUGH},
-        {"tight, but too few", 4, 0.1, 1.99, 2.01, 0.01, TIMING_GOES_ON},
-        {"tight, but not plausible", 5, 0.1, 1.99, 2.01, 0.6, TIMING_GOES_ON},
-        {"not tight yet", 5, 0.5, 1.9, 2.1, 0.01, TIMING_GOES_ON},
-        {"tight for so many budgets", 5, 3, 1.9, 2.1, 0.01, TIMING_ENOUGH},
-        {"never as wide as that", 9, 29, 1, 3, 0.01, TIMING_GOES_ON},
-        {"spent", 9, 31, 1, 3, 0.01, TIMING_ENOUGH},
-        {"spent, but too few", 4, 31, 1, 3, 0.01, TIMING_GOES_ON},
-        {"far slower", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER},
-        {"far slower, but too few", 2, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON},
-        {"far slower, but soon", 3, 0.9, 0.01, 0.09, 0.01, TIMING_GOES_ON},
-        {"perhaps not far slower", 3, 1.1, 0.01, 0.11, 0.01, TIMING_GOES_ON},
+        {"tight", 5, 0.1, 1.99, 2.01, 0.01, TIMING_ENOUGH, 0, 0},
+        {"tight, but too few", 4, 0.1, 1.99, 2.01, 0.01, TIMING_GOES_ON, 0, 0},
+        {"tight, but not plausible", 5, 0.1, 1.99, 2.01, 0.6, TIMING_GOES_ON, 0, 0},
+        {"not tight yet", 5, 0.5, 1.9, 2.1, 0.01, TIMING_GOES_ON, 0, 0},
+        {"tight for so many budgets", 5, 3, 1.9, 2.1, 0.01, TIMING_ENOUGH, 0, 0},
+        {"never as wide as that", 9, 29, 1, 3, 0.01, TIMING_GOES_ON, 0, 0},
+        {"spent", 9, 31, 1, 3, 0.01, TIMING_ENOUGH, 0, 0},
+        {"spent, but too few", 4, 31, 1, 3, 0.01, TIMING_GOES_ON, 0, 0},
+        {"far slower", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0, 0},
+        {"far slower, but too few", 2, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0},
+        {"far slower, but soon", 3, 0.9, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0, 0},
+        {"perhaps not far slower", 3, 1.1, 0.01, 0.11, 0.01, TIMING_GOES_ON, 0, 0},
+        {"far slower, and starved", 3, 1.1, 0.01, 0.09, 0.01, TIMING_GOES_ON, 0.4, 1.5},
+        {"far slower, and hardly delayed", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 0.3, 1.5},
+        {"far slower, by many threads", 3, 1.1, 0.01, 0.09, 0.01, TIMING_SLOWER, 9, 1.6},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct sampling sampling = {0};
@@ -62,6 +66,9 @@ TEST(ends)
                         .n = rows[i].count},
             .target = 0.02,
             .budgets = rows[i].budgets,
+            .delayed_ms = rows[i].delayed_ms,
+            .used_ms = rows[i].used_ms,
+            .processors = 2,
         };
         take_samples(&sampling, rows[i].count, rows[i].overhead_ms, 0, 0.51);
         if (timing_trust_end(&progress) != rows[i].end)

@@ -70,6 +70,22 @@ TEST(nothing_is_left_for_later)
     }
 }
 
+TEST(threads)
+{
+    pid_t pid = start(3);
+    usleep(10 * RUN_US);
+    stop(pid);
+    usleep(SETTLE_US);
+    struct processor_use first = processor_time_first(pid);
+    struct processor_use all = processor_time_threads(pid);
+    assert_int_equal(all.used_ns, processor_time_ns(pid));
+    assert_true(first.used_ns > 0 && first.used_ns < all.used_ns);
+    assert_true(all.delayed_ns > 0 && first.delayed_ns <= all.delayed_ns);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(processor_time_threads(pid).used_ns, 0);
+}
+
 TEST(no_such_process)
 {
     pid_t pid = start(1);

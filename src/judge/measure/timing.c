@@ -11,6 +11,7 @@
 #include "judge/measure/trial_inputs.h"
 #include "judge/process/memory_budget.h"
 #include "judge/request/judge_settings.h"
+#include "sandbox/processor_time.h"
 
 #include <math.h>
 
@@ -121,13 +122,20 @@ static int stop_short(struct trials *trials, const struct trial *trial)
     return 0;
 }
 
-static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets)
+static bool is_enough(const struct trials *trials, struct sampling *sampling, double budgets,
+                      const struct processor_use *before)
 {
+    const struct child *child = trials->candidate;
+    struct processor_use use = budgets > 1 ? processor_time_threads(child->process.pid) : *before;
     const struct timing_settings *timing = timing_settings(trials->job->settings);
     struct timing_progress progress = {.sampling = sampling,
                                        .settings = timing,
                                        .target = trials->gpu ? timing->gpu_target : timing->target,
-                                       .budgets = budgets};
+                                       .budgets = budgets,
+                                       .used_ms = (double)(use.used_ns - before->used_ns) * 1e-6,
+                                       .delayed_ms = (double)(use.delayed_ns - before->delayed_ns) *
+                                                     1e-6,
+                                       .processors = child_processors(child)};
     const double *reference;
     const double *candidate;
     sampling_take_off(sampling, &reference, &candidate);
@@ -163,6 +171,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
     size_t fewest = (size_t)timing_settings(trials->job->settings)->min_samples;
     bool shortens = trials->job->problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
+    struct processor_use before = processor_time_threads(trials->candidate->process.pid);
     int64_t start_ns = clock_now_ns();
     bool enough = false;
     while (!enough && sampling->count < sampling->capacity) {
@@ -174,7 +183,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
                 return -1;
         }
         clocks_look(clocks);
-        enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms);
+        enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms, &before);
         if (!enough && let_others_in(trials, trial, &start_ns) < 0)
             return -1;
     }

@@ -8,6 +8,7 @@
 
 #define BUDGETS_MAX 30     /* that may be spent on an interval that stays wide */
 #define SLOWER_SAMPLES 3   /* with which an interval may say that a candidate is far slower */
+#define STARVED_PART 0.25  /* of its calls' time, that a candidate wanted processors and had none */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 #define BUSY_PART 0.02     /* of a call's time, that it is as well */
 #define LEAST_PART 0.5     /* of the shortest overhead that was seen: less takes no call */
@@ -47,10 +48,22 @@ static bool is_spent(const struct timing_progress *progress)
     return are_fewest(progress) && progress->budgets > BUDGETS_MAX;
 }
 
+/* Others kept processors from it for a good part of its calls: it did not take most of them. */
+static bool is_starved(const struct timing_progress *progress)
+{
+    const struct sampling *sampling = progress->sampling;
+    double calls_ms = 0;
+    for (size_t i = 0; i < sampling->count; i++)
+        calls_ms += sampling->candidate[i];
+    return progress->delayed_ms > calls_ms * STARVED_PART &&
+           progress->used_ms * 2 < calls_ms * progress->processors;
+}
+
 static bool is_far_slower(const struct timing_progress *progress)
 {
     return (are_fewest(progress) || progress->sampling->count >= SLOWER_SAMPLES) &&
-           progress->budgets > 1 && progress->speedup.high * progress->settings->stop_slower < 1;
+           progress->budgets > 1 && progress->speedup.high * progress->settings->stop_slower < 1 &&
+           !is_starved(progress);
 }
 
 enum timing_end timing_trust_end(const struct timing_progress *progress)

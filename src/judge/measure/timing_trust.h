@@ -18,6 +18,9 @@ struct timing_progress {
     struct interval speedup;
     double target;  /* timing.target or timing.gpu_target */
     double budgets; /* of time that were spent */
+    /* of all the candidate's threads meanwhile: processor time that they had, and wanted; in ms */
+    double used_ms, delayed_ms;
+    int processors;
 };
 
 enum timing_end { TIMING_GOES_ON, TIMING_ENOUGH, TIMING_SLOWER /* timing.stop_slower */ };

@@ -120,7 +120,6 @@ static int run_on_clock(struct child *child, const struct child_call *call, stru
                         struct err *err)
 {
     child->away_ns = 0;
-    child->resumed_ns = watch->start_ns;
     child->yields_from_ns = isfinite(call->yield_after_ms)
                                 ? watch->start_ns + (int64_t)(call->yield_after_ms * 1e6)
                                 : INT64_MAX;

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "judge/numeric/oracle.h"
 #include "judge/process/external_program.h"
+#include "sandbox/processor_time.h"
 #include "sandbox/program.h"
 
 #include <errno.h>
@@ -29,8 +30,8 @@ int child_wait_ms(const struct child *child, int64_t deadline_ns)
 
 void child_expect_answer(struct child *child)
 {
-    child->delay.used_ns = sandboxed_used_ns(&child->process);
-    child->delay.delayed_ns = sandboxed_delayed_ns(&child->process);
+    child->delay.used_ns = processor_time_ns(child->process.pid);
+    child->delay.delayed_ns = processor_time_first(child->process.pid).delayed_ns;
 }
 
 bool child_late(struct child *child, int64_t *deadline_ns)
@@ -39,8 +40,8 @@ bool child_late(struct child *child, int64_t *deadline_ns)
     int64_t now_ns = clock_now_ns();
     if (now_ns < *deadline_ns)
         return false;
-    int64_t used_ns = sandboxed_used_ns(&child->process);
-    int64_t delayed_ns = sandboxed_delayed_ns(&child->process);
+    int64_t used_ns = processor_time_ns(child->process.pid);
+    int64_t delayed_ns = processor_time_first(child->process.pid).delayed_ns;
     int64_t more_ns = delayed_ns - delay->delayed_ns;
     if (more_ns > delay->left_ns)
         more_ns = delay->left_ns;
@@ -55,15 +56,30 @@ bool child_late(struct child *child, int64_t *deadline_ns)
  * to pass does not. On a busy machine what computes may have had little of a processor. */
 static bool is_computing(const struct child *child, int64_t now_ns)
 {
-    return 10 * sandboxed_ran_ns(&child->process) > now_ns - child->resumed_ns;
+    return 10 * sandboxed_ran_ns(&child->process) > now_ns - child->process.runs_since_ns;
 }
 
-/* A candidate whose session has had the device for long gets what processor time others leave,
- * until its answer is here: what they do without the device (start processes, read results) needs
- * processors, too, and a candidate may run hundreds of threads. */
-static void stand_back(struct child *child)
+int child_processors(const struct child *child)
 {
-    if (!child->trusted && !child->process.stands_back && device_turn_long(&child->lease->turn))
+    return child->affinity ? CPU_COUNT(&child->affinity->usable)
+                           : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Its threads have had half of all processors, or more. */
+static bool takes_most(const struct child *child, int64_t now_ns)
+{
+    return 2 * sandboxed_ran_ns(&child->process) >
+           child_processors(child) * (now_ns - child->process.runs_since_ns);
+}
+
+/* A candidate that takes most of the machine, and whose session has had the device for long, gets
+ * what processor time others leave, until its answer is here: what they do without the device
+ * (start processes, read results) needs processors, too, and a candidate may run hundreds of
+ * threads. One that gets little of a busy machine would only be slower than it is. */
+static void stand_back(struct child *child, bool takes_most)
+{
+    if (takes_most && !child->trusted && !child->process.stands_back &&
+        device_turn_long(&child->lease->turn))
         sandboxed_stand_back(&child->process);
 }
 
@@ -72,7 +88,8 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
     int64_t start_ns = clock_now_ns();
     if (!child->lease || child->gpu || start_ns < child->yields_from_ns)
         return 0;
-    stand_back(child);
+    bool most = takes_most(child, start_ns);
+    stand_back(child, most);
     if (!device_lease_over(child->lease))
         return 0;
     bool computing = is_computing(child, start_ns);
@@ -83,11 +100,11 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
         result = device_lease_pass(child->lease, err);
     int64_t ran_ns = sandboxed_ran_ns(&child->process);
     if (result == 0)
-        stand_back(child);
-    child->resumed_ns = clock_now_ns();
+        stand_back(child, most);
+    int64_t stood_ns = clock_now_ns() - start_ns;
     sandboxed_thaw(&child->process);
-    child->away_ns += computing ? child->resumed_ns - start_ns - ran_ns : 0;
-    *deadline_ns += child->resumed_ns - start_ns;
+    child->away_ns += computing ? stood_ns - ran_ns : 0;
+    *deadline_ns += stood_ns;
     return result;
 }
 

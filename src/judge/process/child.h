@@ -79,7 +79,6 @@ struct child {
     struct child_requests requests;
     struct child_delay delay;
     int64_t yields_from_ns; /* before that it does not make way */
-    int64_t resumed_ns;     /* since when it runs, in the call at hand */
     int64_t away_ns;        /* for how long it stood still there to make way */
     /* arguments of its calls: child_map */
     struct layout layout, oracle_layout;
@@ -125,6 +124,8 @@ void child_expect_answer(struct child *child);
  * the machine is busy, its deadline moves by that; by CHILD_DELAY_NS at the most, in all.
  * Threads of its own that compete with its first one use processors, and gain it nothing. */
 bool child_late(struct child *child, int64_t *deadline_ns);
+/* How many it may use. */
+int child_processors(const struct child *child);
 /* Where others are to have the device now, it is stopped until they have had their turns, and its
  * deadline moves. */
 NODISCARD int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err);

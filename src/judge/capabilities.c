@@ -64,7 +64,7 @@ static void try_layers(struct judge *judge, struct capabilities *found)
                                 .kind = CHILD_NATIVE,
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
-                                .timeout_ms = SPAWN_TIMEOUT_MS};
+                                .limit = {.ms = SPAWN_TIMEOUT_MS}};
     if (artifact >= 0 && spawner_start(&judge->spawner, NULL, SANDBOX_NATIVE, 0, &child, &start,
                                        NULL, &err) == ERR_INPUT)
         found->layers |= child.failed.layers;

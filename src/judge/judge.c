@@ -44,8 +44,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
                                 .descriptors = &nothing,
                                 .descriptor_count = 1,
                                 .trusted = true,
-                                .timeout_ms =
-                                    run_settings(judge->options.settings)->load_timeout_ms,
+                                .limit = time_limit_load(judge->options.settings),
                                 .cancelled = judge->options.cancelled};
     int result = spawner_start(&judge->spawner, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, err);
     bool worked = result == ERR_INPUT && child.failed.failure == FAILED_LOAD;

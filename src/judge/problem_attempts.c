@@ -240,9 +240,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
     struct err err;
     bool passed = true;
     double error = 0;
-    const struct child_call call = {.mode = mode,
-                                    .noise = noise,
-                                    .timeout_ms = probe->trial.timeout_ms};
+    const struct child_call call = {.mode = mode, .noise = noise, .limit = probe->trial.limit};
     if (child_call(child, &call, &ignored, &err) < 0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
     for (uint32_t i = 0; i < probe->outputs; i++) {
@@ -354,8 +352,8 @@ static int fill_inputs(struct probe *probe, uint64_t seed)
     struct err err;
     if (session->job.problem->format == PROBLEM_NATIVE)
         fill_slot(&probe->trial.layout, seed, session->reference.child.slot.data);
-    else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.timeout_ms,
-                        &err) < 0)
+    else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.limit, &err) <
+             0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
     return 0;
 }

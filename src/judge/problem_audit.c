@@ -30,7 +30,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
                                                             sizes->value);
     }
     if (child_map(&session->reference.child, &probe->trial.layout, &session->job.largest, 1,
-                  session->reference.oracle, 60000, &err) < 0)
+                  session->reference.oracle, probe->trial.limit, &err) < 0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
     return probe_run(probe);
 }
@@ -86,7 +86,7 @@ static int probe_torch(struct probe *probe)
     probe->trial.layout = session->reference.torch_layout;
     if (read_description(probe, &err) < 0 ||
         child_map(&session->reference.child, &probe->trial.layout, &probe->trial.layout, 1, false,
-                  60000, &err) < 0)
+                  probe->trial.limit, &err) < 0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if ((probe_is_settled(probe) ? probe_draw(probe) : probe_run(probe)) < 0)
@@ -101,8 +101,7 @@ static int probe_all(struct session *session, bool brief, struct problem_audit *
         .session = session,
         .audit = audit,
         .trials = session_trials(session),
-        .trial = {.oracle = true,
-                  .timeout_ms = run_settings(session->job.settings)->load_timeout_ms},
+        .trial = {.oracle = true, .limit = time_limit_load(session->job.settings)},
         .brief = brief,
     };
     int result = session->job.problem->format == PROBLEM_NATIVE ? probe_native(&probe)

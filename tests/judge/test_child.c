@@ -24,6 +24,7 @@
 #define BIT(layer) (1U << (layer))
 #define TEXT_BYTES 256
 #define TIMEOUT_MS 20000
+#define TIME_LIMIT ((struct time_limit){.ms = TIMEOUT_MS})
 
 static char *place;
 static char *secret;
@@ -69,7 +70,7 @@ static int compile_source_text(const char *text)
 
 static int call(uint32_t mode, int64_t timeout_ms, struct child_time *time, struct err *err)
 {
-    const struct child_call call = {.mode = mode, .timeout_ms = timeout_ms};
+    const struct child_call call = {.mode = mode, .limit = {.ms = timeout_ms}};
     return child_call(&child, &call, time, err);
 }
 
@@ -81,7 +82,7 @@ static int open_child(int artifact, struct err *err)
                                 .message = &open,
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
-                                .timeout_ms = TIMEOUT_MS};
+                                .limit = {.ms = TIMEOUT_MS}};
     int result = child_open(&child, &start, NULL, err);
     child.kind = CHILD_NATIVE;
     return result;
@@ -101,7 +102,7 @@ static void open_ready(int artifact)
     struct err err = {0};
     struct layout layout = text_layout();
     if (open_child(artifact, &err) < 0 ||
-        child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, &err) < 0)
+        child_map(&child, &layout, &layout, 1, false, TIME_LIMIT, &err) < 0)
         fail_msg("%s %s", err.text, child.failed.text);
 }
 
@@ -343,7 +344,7 @@ TEST(call_and_map)
         struct child_time time;
         struct tensor tensor;
         layout.bytes = 4096 << i;
-        assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, NULL), 0);
+        assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIME_LIMIT, NULL), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(child.process.frozen);
         assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
@@ -596,9 +597,9 @@ TEST(oracle)
                                 .message = &open,
                                 .descriptors = objects,
                                 .descriptor_count = 2,
-                                .timeout_ms = TIMEOUT_MS};
+                                .limit = {.ms = TIMEOUT_MS}};
     assert_ok(child_open(&child, &start, NULL, &err), &err);
-    assert_ok(child_map(&child, &layout, &layout, 1, true, TIMEOUT_MS, &err), &err);
+    assert_ok(child_map(&child, &layout, &layout, 1, true, TIME_LIMIT, &err), &err);
     float *slot = (float *)(void *)child.slot.data;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;
     slot[256] = 3;

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define WAIT_MS 20000
+#define LIMIT(limit) ((struct time_limit){.ms = (limit)})
 #define SHORT_MS 300
 #define UNIT ((uint64_t)2 << 20) /* of the stand-in's memory */
 #define OUTPUT_BYTES 4096
@@ -298,7 +299,7 @@ static int call(int64_t timeout_ms, struct err *err)
 {
     struct child_time time;
     const struct child_call call = {.mode = WIRE_RUN,
-                                    .timeout_ms = timeout_ms,
+                                    .limit = {.ms = timeout_ms},
                                     .stays_on_gpu = outputs_stay};
     return child_call(&child, &call, &time, err);
 }
@@ -357,8 +358,7 @@ static void begin_with(void (*act)(int channel), int options)
 {
     maker.fails = options & FAILS;
     begin(act);
-    if (options & NO_BUILDER)
-        child.requests.builder = NULL;
+    child.requests.builder = options & NO_BUILDER ? NULL : &maker.builder;
     child.gpu = options & (NO_GPU | NATIVE) ? NULL : &gpu;
     child.kind = options & NATIVE ? CHILD_NATIVE : CHILD_TORCH;
 }
@@ -371,7 +371,8 @@ TEST(asked)
         size_t row = i / 2;
         struct err err = {0};
         begin_with(asked[row].act, asked[row].options);
-        int result = i % 2 ? child_fill(&child, 1, false, WAIT_MS, &err) : call(WAIT_MS, &err);
+        int result = i % 2 ? child_fill(&child, 1, false, LIMIT(WAIT_MS), &err)
+                           : call(WAIT_MS, &err);
         if (result != asked[row].result || (result < 0 && !strstr(err.text, asked[row].words)))
             fail_msg("%s: %s %s", asked[row].name, err_name(result), err.text);
         if (asked[row].act == builds && result == 0)
@@ -407,7 +408,7 @@ TEST(deadlines)
     reset(state);
 
     begin(announces_forever);
-    assert_int_equal(child_fill(&child, 1, false, SHORT_MS, &err), ERR_TIMEOUT);
+    assert_int_equal(child_fill(&child, 1, false, LIMIT(SHORT_MS), &err), ERR_TIMEOUT);
 }
 
 static _Atomic int cancelled;
@@ -446,10 +447,10 @@ static int ask(uint32_t type, double yield_after_ms, struct err *err)
 {
     struct child_time time;
     const struct child_call call = {.mode = WIRE_RUN,
-                                    .timeout_ms = isfinite(yield_after_ms) ? WAIT_MS : SHORT_MS,
+                                    .limit = {.ms = isfinite(yield_after_ms) ? WAIT_MS : SHORT_MS},
                                     .yield_after_ms = yield_after_ms};
-    return type == WIRE_FILL   ? child_fill(&child, 1, false, WAIT_MS, err)
-           : type == WIRE_WAKE ? child_wake(&child, 0, WAIT_MS, err)
+    return type == WIRE_FILL   ? child_fill(&child, 1, false, LIMIT(WAIT_MS), err)
+           : type == WIRE_WAKE ? child_wake(&child, 0, LIMIT(WAIT_MS), err)
                                : child_call(&child, &call, &time, err);
 }
 
@@ -479,7 +480,6 @@ TEST(makes_way)
     struct busy_time busy;
     busy_time_init(&busy);
     niceness = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(niceness, MAP_FAILED);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         struct device_lease lease;

@@ -144,7 +144,7 @@ static const struct row ends[] = {
      "__attribute__((constructor)) static void early(void) { *(volatile int *)8 = 0; }\n" RIGHT,
      ANY_OF(STATUS_RUNTIME_ERROR, STATUS_LOAD_ERROR), "SIGSEGV"},
     {"endless loop", HEAD LOOP "for (volatile int i = 0;; i++);}", 1 << STATUS_TIMEOUT,
-     "longer than it may"},
+     "one call took longer than 0.4 s (run.timeout_ms)"},
     {"deadlock",
      "#include <pthread.h>\n" HEAD LOOP "pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n"
      "pthread_mutex_lock(&lock); pthread_mutex_lock(&lock);}",

@@ -7,14 +7,13 @@
 #include <string.h>
 
 #define DRAWN_SIZES 2
-#define TUNING_CALLS 6 /* that the first call of a kernel which tunes itself may take */
 
 /* `rows` trials at these sizes: the problem's own inputs, then (biased) those of input_shift.h. */
 static int check_sizes(struct trials *trials, const struct size_set *sizes, bool shifted)
 {
     struct trial trial = {.oracle = true,
                           .untouched = true,
-                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
+                          .limit = time_limit_call(trials->job->settings)};
     struct err err;
     if (problem_layout(trials->job->problem, sizes, &trial.layout, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
@@ -41,19 +40,13 @@ static int check_native(struct trials *trials)
     return 0;
 }
 
-static int64_t first_call_timeout_ms(const struct trials *trials)
-{
-    const struct run_settings *run = run_settings(trials->job->settings);
-    return run->first_call_timeout_ms ? run->first_call_timeout_ms : TUNING_CALLS * run->timeout_ms;
-}
-
 /* There is one set of cases: nothing can be drawn anew. */
 static int check_simple(struct trials *trials)
 {
     struct verdict *verdict = trials->verdict;
     const struct cases *cases = &trials->reference->cases;
     struct trial trial = {.layout = trials->reference->torch_layout,
-                          .timeout_ms = first_call_timeout_ms(trials)};
+                          .limit = time_limit_first_call(trials->job->settings)};
     verdict->case_total = cases->count;
     verdict->cases_compared = cases->compared;
     if (trial_map(trials, &trial, true) < 0)
@@ -67,20 +60,21 @@ static int check_torch(struct trials *trials)
     const struct check_settings *check = check_settings(settings);
     struct trial trial = {.layout = trials->reference->torch_layout,
                           .oracle = true,
-                          .timeout_ms = first_call_timeout_ms(trials)};
+                          .limit = time_limit_first_call(trials->job->settings)};
     if (trial_map(trials, &trial, true) < 0)
         return -1;
     for (int64_t i = 0; i <= check->trials; i++) {
         trial.shifted = i == check->trials;
         if (trial_run(trials, &trial) == TRIAL_ENDED)
             return -1;
-        trial.timeout_ms = run_settings(settings)->timeout_ms;
+        trial.limit = time_limit_call(settings);
     }
     return 0;
 }
 
 int check_stage(struct trials *trials)
 {
+    trials->state->most_ms = 0;
     memset(trials->state->answer.noise, 0, sizeof trials->state->answer.noise);
     trial_begin(trials);
     int result = trials->job->problem->format == PROBLEM_NATIVE ? check_native(trials)

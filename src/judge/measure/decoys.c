@@ -8,7 +8,7 @@ int decoys_call(struct trials *trials, bool *same)
 {
     const struct settings *settings = trials->job->settings;
     struct trial trial = {.layout = trials->reference->torch_layout,
-                          .timeout_ms = run_settings(settings)->timeout_ms};
+                          .limit = time_limit_call(settings)};
     struct child_time time;
     struct err err = {0};
     *same = false;

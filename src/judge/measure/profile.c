@@ -77,8 +77,7 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 static int trace_call(struct trials *trials, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = trials->verdict;
-    struct trial trial = {.trace = fd,
-                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
+    struct trial trial = {.trace = fd, .limit = time_limit_call(trials->job->settings)};
     struct trace_pass pass = {.gpu = &trials->gpu->facts, .calls = 1, .timed_ms = NAN};
     struct child_time reference;
     struct child_time traced;
@@ -169,7 +168,7 @@ static int trace_interval(struct trials *trials, uint32_t at, int fd,
     struct trial trial = {.slots = trials->verdict->cases[at].calls,
                           .alike = true,
                           .trace = fd,
-                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
+                          .limit = time_limit_call(trials->job->settings)};
     double ignored;
     struct err err;
     if (trial.slots < 2 || sandboxed_ended(&trials->candidate->process))

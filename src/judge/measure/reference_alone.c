@@ -52,7 +52,7 @@ static int call_alone(struct trials *trials, const struct trial *trial,
 static int time_alone(struct trials *trials, uint32_t at)
 {
     struct trial trial = {.slots = trials->verdict->cases[at].calls,
-                          .timeout_ms = run_settings(trials->job->settings)->timeout_ms};
+                          .limit = time_limit_call(trials->job->settings)};
     double ignored;
     struct err err;
     if (trial_layout(trials, at, &trial.layout, &ignored, &err) < 0)

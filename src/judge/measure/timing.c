@@ -363,7 +363,7 @@ static int time_all(struct trials *trials, struct clocks *clocks)
     const struct problem *problem = trials->job->problem;
     const struct settings *settings = trials->job->settings;
     const struct timing_settings *timing = timing_settings(settings);
-    struct trial trial = {.timeout_ms = run_settings(settings)->timeout_ms};
+    struct trial trial = {.limit = time_limit_call(settings)};
     struct err err;
     double budget_ms = (double)(trials->gpu ? timing->gpu_budget_ms : timing->budget_ms);
     if (problem->format == PROBLEM_TORCH) {

@@ -161,18 +161,18 @@ static int wake(const struct trial *trial, struct child *child, struct child_cal
 {
     if (!trial->on_gpu && child->kind != CHILD_TORCH)
         return 0;
-    int result = child_wake(child, trial->warm_ups, call->timeout_ms, err);
+    int result = child_wake(child, trial->warm_ups, call->limit, err);
     call->clock_ns = trial->on_gpu ? clock_now_ns() : 0;
     return result;
 }
 
 static struct child_call describe_call(const struct trials *trials, const struct trial *trial,
-                                       uint32_t mode)
+                                       const struct child *child, uint32_t mode)
 {
     return (struct child_call){.mode = mode,
                                .calls = trial->calls,
                                .noise = trials->state->noise,
-                               .timeout_ms = trial->timeout_ms,
+                               .limit = trial_limit(trials, trial, child),
                                .yield_after_ms = trial->yield_after_ms,
                                .trace = trial->trace,
                                .stays_on_gpu = trial->on_gpu};
@@ -197,7 +197,7 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     struct err err;
     struct child *child = &trials->reference->child;
     struct trial_answer *answer = &trials->state->answer;
-    struct child_call call = describe_call(trials, trial, WIRE_RUN);
+    struct child_call call = describe_call(trials, trial, child, WIRE_RUN);
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
     if (trial->yield_after_ms > 0) /* how long it takes is the problem's doing */
         call.yield_after_ms = INFINITY;
@@ -213,6 +213,7 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     if (child_call(child, &call, time, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
     trials->verdict->reference_ms += time->ms;
+    trials->state->most_ms = fmax(trials->state->most_ms, time->ms);
     answer->count = child_output_count(child);
     for (uint32_t i = 0; i < answer->count; i++)
         if (child_output(child, 0, i, &answer->reference[i], &err) < 0)
@@ -241,7 +242,7 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
 {
     struct err err;
     struct child *child = trials->candidate;
-    struct child_call call = describe_call(trials, trial, WIRE_RUN);
+    struct child_call call = describe_call(trials, trial, child, WIRE_RUN);
     if (wake(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
     if (trial_lay_out(trials, trial, child, &call, &err) < 0)
@@ -261,7 +262,7 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
 int trial_in(struct trials *trials, const struct trial *trial, struct child *child, uint32_t mode,
              struct child_time *time, struct err *err)
 {
-    struct child_call call = describe_call(trials, trial, mode);
+    struct child_call call = describe_call(trials, trial, child, mode);
     int result = trial_lay_out(trials, trial, child, &call, err);
     return result < 0 ? result : child_call(child, &call, time, err);
 }

@@ -7,6 +7,7 @@
 #include "judge/request/judge_settings.h"
 #include "problem/fill.h"
 
+#include <math.h>
 #include <string.h>
 
 int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
@@ -27,13 +28,22 @@ int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout
     return problem_layout(problem, sizes, layout, err);
 }
 
+struct time_limit trial_limit(const struct trials *trials, const struct trial *trial,
+                              const struct child *child)
+{
+    struct time_limit load = time_limit_load(trials->job->settings);
+    if (child == trials->candidate)
+        return time_limit_beside(trial->limit, trials->state->most_ms);
+    return load.ms > trial->limit.ms ? load : trial->limit;
+}
+
 /* Memory for the trial's slots, and the child stopped. */
 static int map_child(struct trials *trials, const struct trial *trial, struct child *child,
                      bool oracle, struct err *err)
 {
     int result = child_map(child, &trial->layout, &trials->job->largest,
                            trial->slots ? trial->slots : 1, oracle,
-                           run_settings(trials->job->settings)->load_timeout_ms, err);
+                           time_limit_load(trials->job->settings), err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 
@@ -118,9 +128,13 @@ static int fill_child(struct trials *trials, const struct trial *trial, struct c
                       uint64_t seed, enum wire_shift shift)
 {
     struct err err;
-    if (child_fill(child, seed, shift, trial->timeout_ms, &err) == 0 &&
-        sandboxed_freeze(&child->process, &err) == 0)
+    int64_t start_ns = clock_now_ns();
+    if (child_fill(child, seed, shift, trial_limit(trials, trial, child), &err) == 0 &&
+        sandboxed_freeze(&child->process, &err) == 0) {
+        if (child != trials->candidate)
+            trials->state->most_ms = fmax(trials->state->most_ms, clock_ms_since(start_ns));
         return 0;
+    }
     return fault_set(trials->fault, child == trials->candidate ? FAULT_CANDIDATE : FAULT_REFERENCE,
                      &err);
 }

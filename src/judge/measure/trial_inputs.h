@@ -11,6 +11,10 @@
  * of the first size that is checked if none is timed. */
 int trial_layout(const struct trials *trials, uint32_t at, struct layout *layout, double *bytes,
                  struct err *err);
+/* Of a step of that child's. How long the reference takes is the problem's doing: it has
+ * run.load_timeout_ms for each, and gives the candidate more time for the same. */
+struct time_limit trial_limit(const struct trials *trials, const struct trial *trial,
+                              const struct child *child);
 /* Prepares both children for the layout; the second function only the reference. */
 int trial_map(struct trials *trials, const struct trial *trial, bool oracle);
 int trial_map_reference(struct trials *trials, const struct trial *trial, bool oracle);

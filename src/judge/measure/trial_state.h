@@ -27,9 +27,9 @@ struct trial {
     bool alike;     /* no slot has shifted inputs: all calls are to take the same time */
     bool oracle;    /* compute the oracle's answer too */
     bool untouched; /* check that `in` arguments are as they were */
-    uint32_t warm_ups; /* struct wire_wake */
-    int trace;         /* WIRE_TRACE: where it records to */
-    int64_t timeout_ms;
+    uint32_t warm_ups;       /* struct wire_wake */
+    int trace;               /* WIRE_TRACE: where it records to */
+    struct time_limit limit; /* of a call of the candidate's, and of what leads to it */
     double
         yield_after_ms; /* of timed calls: the candidate's that takes longer makes way for others;
                            0: either child's does at any time, as nothing is timed */
@@ -64,6 +64,7 @@ struct trial_state {
     struct gpu_staging gpu;
     uint64_t noise;    /* of the trial at hand: seeds what layers draw, in both children alike */
     bool shift_passed; /* shifted inputs gave finite answers, which were right */
+    double most_ms;    /* that a call of the reference's took, or making its inputs */
     struct cpu_affinity affinity;
     int place; /* sessions with other places use other processors, if there are enough */
 };

@@ -168,8 +168,7 @@ static int external_start(struct native_backend *backend, struct opening *openin
                                       .program = &program,
                                       .descriptors = descriptors,
                                       .descriptor_count = backend->built >= 0 ? 2 : 1,
-                                      .timeout_ms =
-                                          run_settings(opening->job->settings)->load_timeout_ms,
+                                      .limit = time_limit_load(opening->job->settings),
                                       .cancelled = opening->job->cancelled,
                                       .lease = opening->lease,
                                       .kind = CHILD_PROGRAM};

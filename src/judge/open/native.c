@@ -87,7 +87,7 @@ static int open_child(struct opening *opening, struct child *child, uint32_t rol
     int descriptors[3] = {-1, -1, -1};
     struct child_start start = {.message = &open,
                                 .descriptors = descriptors,
-                                .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
+                                .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu,
                                 .lease = role == WIRE_CANDIDATE ? opening->lease : NULL,
@@ -130,7 +130,7 @@ static int open_reference(struct native_opening *native)
     if (result == 0)
         result = child_map(&opening->reference->child, &opening->job->largest,
                            &opening->job->largest, 1, oracle,
-                           run_settings(opening->job->settings)->load_timeout_ms, err);
+                           time_limit_load(opening->job->settings), err);
     if (result == 0)
         result = sandboxed_freeze(&opening->reference->child.process, err);
     if (result == 0)

@@ -124,7 +124,7 @@ static int open_child(struct opening *opening, struct child *child,
                                 .descriptors = descriptors,
                                 .descriptor_count = source->count,
                                 .builder = opening->builder,
-                                .timeout_ms = run_settings(opening->job->settings)->load_timeout_ms,
+                                .limit = time_limit_load(opening->job->settings),
                                 .cancelled = opening->job->cancelled,
                                 .gpu = opening->gpu,
                                 .lease = opening->lease};

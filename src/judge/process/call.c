@@ -31,7 +31,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (child_late(child, &deadline_ns))
-            return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
+            return child_timed_out(child, err);
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result == 0)
             result = child_make_way(child, &deadline_ns, err);
@@ -69,15 +69,15 @@ static int receive_done(struct child *child, int64_t deadline_ns, struct err *er
     return result < 0 ? result : read_answer(child, child->answer, err);
 }
 
-static int prepare_call(struct child *child, int64_t timeout_ms, struct err *err)
+static int prepare_call(struct child *child, const struct time_limit *limit, struct err *err)
 {
     int result = sandboxed_freeze(&child->process, err);
     if (result == 0)
         result = child_prepare_samples(child, err);
     if (result < 0)
         return result;
-    child_expect_answer(child);
-    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    child_expect_answer(child, "one call", limit);
+    int64_t deadline_ns = time_limit_deadline_ns(limit, clock_now_ns());
     while (child_pending_request(child) == WIRE_SEGMENT) { /* a thread's, after the last call */
         result = child_serve_request(child, &deadline_ns, err);
         if (result < 0)
@@ -126,7 +126,7 @@ static int run_on_clock(struct child *child, const struct child_call *call, stru
     sandboxed_thaw(&child->process);
     if (child->affinity)
         cpu_affinity_release_main(child->affinity, child->process.pid);
-    int result = receive_done(child, watch->start_ns + call->timeout_ms * 1000000, err);
+    int result = receive_done(child, time_limit_deadline_ns(&call->limit, watch->start_ns), err);
     if (result == 0) {
         child->state = CHILD_READY;
         watch->done_ns = clock_now_ns();
@@ -176,7 +176,7 @@ int child_call(struct child *child, const struct child_call *call, struct child_
                struct err *err)
 {
     struct stopwatch watch;
-    int result = prepare_call(child, call->timeout_ms, err);
+    int result = prepare_call(child, &call->limit, err);
     if (result == 0)
         result = send_call(child, call, &watch, err);
     if (result == 0)

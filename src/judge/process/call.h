@@ -27,6 +27,8 @@
 
 #include "base/err.h"
 
+#include "judge/request/time_limit.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,7 +38,7 @@ struct child_call {
     uint32_t mode;  /* enum wire_mode */
     uint32_t calls; /* native, on a GPU: only the first so many slots; 0: all */
     uint64_t noise; /* seeds what a layer itself draws */
-    int64_t timeout_ms;
+    struct time_limit limit;
     double yield_after_ms; /* before it makes way for others, as no fast call does */
     int64_t clock_ns;      /* when its clock started; 0: it starts when CALL is sent */
     int64_t inputs_ns;     /* with clock_ns: when its inputs were there */

@@ -28,8 +28,10 @@ int child_wait_ms(const struct child *child, int64_t deadline_ns)
     return child->lease && wait_ms > look_ms ? look_ms : wait_ms;
 }
 
-void child_expect_answer(struct child *child)
+void child_expect_answer(struct child *child, const char *step, const struct time_limit *limit)
 {
+    child->delay.step = step;
+    child->delay.limit = *limit;
     child->delay.used_ns = processor_time_ns(child->process.pid);
     child->delay.delayed_ns = processor_time_first(child->process.pid).delayed_ns;
 }
@@ -47,9 +49,16 @@ bool child_late(struct child *child, int64_t *deadline_ns)
         more_ns = delay->left_ns;
     if (used_ns < 0 || used_ns - delay->used_ns >= more_ns)
         return true;
-    *delay = (struct child_delay){used_ns, delayed_ns, delay->left_ns - more_ns};
+    delay->used_ns = used_ns;
+    delay->delayed_ns = delayed_ns;
+    delay->left_ns -= more_ns;
     *deadline_ns = now_ns + more_ns;
     return false;
+}
+
+int child_timed_out(const struct child *child, struct err *err)
+{
+    return time_limit_passed(&child->delay.limit, child->delay.step, err);
 }
 
 /* What computes stands still while it is stopped, and that time is not its own. What waits for time
@@ -124,7 +133,7 @@ static int await_message(struct child *child, int64_t *deadline_ns, struct err *
         if (child->cancelled && *child->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (child_late(child, deadline_ns))
-            return err_set(err, ERR_TIMEOUT, "no answer in time");
+            return child_timed_out(child, err);
         int result = memory_watch_look_again(&child->limit, &child->process, &child->failed, err);
         if (result == 0)
             result = child_make_way(child, deadline_ns, err);
@@ -309,9 +318,9 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     }
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
-    int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    int64_t deadline_ns = time_limit_deadline_ns(&start->limit, clock_now_ns());
     child->delay.left_ns = CHILD_DELAY_NS;
-    child_expect_answer(child);
+    child_expect_answer(child, "loading", &start->limit);
     memory_watch_begin(&child->limit, &child->process, start->memory_bytes);
     if (child->process.output > 0) /* what is printed until now is not the candidate's */
         (void)lseek(child->process.output, 0, SEEK_SET);
@@ -330,12 +339,12 @@ int child_open(struct child *child, const struct child_start *start, struct wire
 /* Thaws the child, says something and waits for the one answer that fits. */
 static int exchange_messages(struct child *child, const void *message, size_t bytes,
                              const int *descriptors, uint32_t count, uint32_t answer,
-                             int64_t timeout_ms, struct err *err)
+                             const char *step, const struct time_limit *limit, struct err *err)
 {
     int ignored[WIRE_DESCRIPTORS];
-    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    int64_t deadline_ns = time_limit_deadline_ns(limit, clock_now_ns());
     child->state = CHILD_BUSY;
-    child_expect_answer(child);
+    child_expect_answer(child, step, limit);
     int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
     sandboxed_thaw(&child->process);
     if (result < 0)
@@ -395,19 +404,20 @@ static bool has_mirror(const struct child *child)
 
 /* MAP, in the words that the child knows. */
 static int send_map(struct child *child, const struct wire_map *map, const int *descriptors,
-                    uint32_t count, int64_t timeout_ms, struct err *err)
+                    uint32_t count, const struct time_limit *limit, struct err *err)
 {
+    static const char step[] = "taking its memory";
     struct warpgym_child_map public;
     if (child->kind != CHILD_PROGRAM)
-        return exchange_messages(child, map, sizeof *map, descriptors, count, WIRE_MAPPED,
-                                 timeout_ms, err);
+        return exchange_messages(child, map, sizeof *map, descriptors, count, WIRE_MAPPED, step,
+                                 limit, err);
     external_program_map(&child->layout, child->slot.bytes, &public);
-    return exchange_messages(child, &public, sizeof public, descriptors, count, WIRE_MAPPED,
-                             timeout_ms, err);
+    return exchange_messages(child, &public, sizeof public, descriptors, count, WIRE_MAPPED, step,
+                             limit, err);
 }
 
 int child_map(struct child *child, const struct layout *layout, const struct layout *largest,
-              uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err)
+              uint32_t slots, bool with_oracle, struct time_limit limit, struct err *err)
 {
     struct wire_map map = {.type = WIRE_MAP, .layout = *layout, .slots = slots};
     uint64_t bytes = slots * layout->bytes;
@@ -442,22 +452,24 @@ int child_map(struct child *child, const struct layout *layout, const struct lay
     if (child->mapped)
         count = 0;
     if (result == 0)
-        result = send_map(child, &map, descriptors, count, timeout_ms, err);
+        result = send_map(child, &map, descriptors, count, &limit, err);
     child->mapped |= result == 0;
     return result;
 }
 
-int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, int64_t timeout_ms,
+int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, struct time_limit limit,
                struct err *err)
 {
     struct wire_fill fill = {.type = WIRE_FILL, .shift = shift, .seed = seed};
-    return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
+    return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, "making inputs",
+                             &limit, err);
 }
 
-int child_wake(struct child *child, uint32_t warm_ups, int64_t timeout_ms, struct err *err)
+int child_wake(struct child *child, uint32_t warm_ups, struct time_limit limit, struct err *err)
 {
     struct wire_wake wake = {.type = WIRE_WAKE, .warm_ups = warm_ups};
-    int result = exchange_messages(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
+    int result = exchange_messages(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE,
+                                   "getting ready for a call", &limit, err);
     return result < 0 ? result : sandboxed_freeze(&child->process, err);
 }
 

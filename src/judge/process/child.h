@@ -25,6 +25,7 @@
 #include "judge/process/output.h"
 #include "judge/process/shared_memory.h"
 #include "judge/process/wire.h"
+#include "judge/request/time_limit.h"
 #include "sandbox/standby.h"
 
 #include <stdbool.h>
@@ -56,6 +57,8 @@ enum child_breach {
 struct child_delay {
     int64_t used_ns, delayed_ns; /* of its process, when it was last asked for one */
     int64_t left_ns;             /* that its deadlines may still move by */
+    const char *step;            /* static */
+    struct time_limit limit;     /* of it */
 };
 
 struct child {
@@ -101,7 +104,7 @@ struct child_start {
     const struct wire_open *message;     /* as wire.h has it, with its descriptors (not consumed) */
     const int *descriptors;
     uint32_t descriptor_count;
-    int64_t timeout_ms;
+    struct time_limit limit;
     struct child_builder *builder; /* NULL: it may not request builds */
     const struct gpu_context *gpu;
     struct device_lease *lease;
@@ -118,12 +121,14 @@ static inline bool child_has_slot_outputs(const struct child *child)
 /* How long to wait for it until it has to be looked at: child_make_way, its memory, its deadline.
  */
 int child_wait_ms(const struct child *child, int64_t deadline_ns);
-/* It begins to work on an answer. */
-void child_expect_answer(struct child *child);
+/* It begins to work on an answer: "loading", say. */
+void child_expect_answer(struct child *child, const char *step, const struct time_limit *limit);
 /* Whether its time is up. Where it has waited for a processor for longer than it had one, because
  * the machine is busy, its deadline moves by that; by CHILD_DELAY_NS at the most, in all.
  * Threads of its own that compete with its first one use processors, and gain it nothing. */
 bool child_late(struct child *child, int64_t *deadline_ns);
+/* ERR_TIMEOUT, with the step and its limit. */
+int child_timed_out(const struct child *child, struct err *err);
 /* How many it may use. */
 int child_processors(const struct child *child);
 /* Where others are to have the device now, it is stopped until they have had their turns, and its
@@ -153,12 +158,12 @@ NODISCARD int child_pull(struct child *child, struct err *err);
  * run over many sizes maps once. */
 NODISCARD int child_map(struct child *child, const struct layout *layout,
                         const struct layout *largest, uint32_t slots, bool with_oracle,
-                        int64_t timeout_ms, struct err *err);
+                        struct time_limit limit, struct err *err);
 NODISCARD int child_fill(struct child *child, uint64_t seed, enum wire_shift shift,
-                         int64_t timeout_ms, struct err *err);
+                         struct time_limit limit, struct err *err);
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other.
  * `warm_ups`: struct wire_wake. */
-NODISCARD int child_wake(struct child *child, uint32_t warm_ups, int64_t timeout_ms,
+NODISCARD int child_wake(struct child *child, uint32_t warm_ups, struct time_limit limit,
                          struct err *err);
 
 /* Stops it and takes back what is its caller's. False: it is busy or gone, and cannot be called

@@ -37,13 +37,16 @@ SETTING_SECTION(compile, compile_rows);
 #undef SECTION
 #define SECTION run
 static const struct setting_row run_rows[] = {
-    SETTING_DURATION(timeout_ms, "10s", 1, DAY_MS, "Time limit of one call of a candidate"),
+    SETTING_DURATION(timeout_ms, "10s", 1, DAY_MS,
+                     "Time limit of one call of a candidate, beside four times what the reference "
+                     "takes"),
     SETTING_DURATION(first_call_timeout_ms, "0", 0, DAY_MS,
                      "Time limit of a Python candidate's first call, in which its kernels may tune "
                      "themselves; 0: six times run.timeout_ms"),
-    SETTING_DURATION(load_timeout_ms, "60s", 1, DAY_MS,
-                     "Time limit of loading a candidate, its imports included; its builds have "
-                     "compile.total_ms"),
+    SETTING_DURATION(
+        load_timeout_ms, "60s", 1, DAY_MS,
+        "Time limit of loading a candidate, its imports included, and of each step of a "
+        "reference; its builds have compile.total_ms"),
     SETTING_BYTES(
         memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
         "Memory of a candidate beyond its program, three times its arguments and weights, "

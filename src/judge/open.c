@@ -62,6 +62,20 @@ static int open_torch(struct session *session, struct opening *opening)
     return result;
 }
 
+/* A native evaluation can do without the judge's kernels. */
+static int use_kernels(struct session *session, struct opening *opening)
+{
+    struct err err = {0};
+    const struct gpu_work *work = judge_kernels_get(opening->build, opening->unit, &err);
+    session->reference.child.work = session->candidate.work = work;
+    if (work || session->job.problem->format != PROBLEM_TORCH)
+        return 0;
+    if (err.code == ERR_LIMIT) /* what the problem takes is not to blame */
+        err.code = ERR_IO;
+    err_prefix(&err, "PyTorch on a GPU needs the judge's own kernels");
+    return fault_set(opening->fault, FAULT_JUDGE, &err);
+}
+
 int open_children(struct session *session)
 {
     const struct language *language = session->job.language;
@@ -71,12 +85,11 @@ int open_children(struct session *session)
     int result = language->format == PROBLEM_TORCH ? open_torch(session, &opening)
                  : language->gpu && !opening.gpu   ? compile_only(session, &opening)
                                                    : open_native(session, &opening, &backend);
+    if (result == 0 && opening.gpu)
+        result = use_kernels(session, &opening);
     (void)fault_verdict(session);
     if (result == 0)
         session->reference.child.lease = session->candidate.lease = &session->lease;
-    if (result == 0 && opening.gpu)
-        session->reference.child.work = session->candidate.work = judge_kernels_get(opening.build,
-                                                                                    opening.unit);
     return result;
 }
 

@@ -416,10 +416,24 @@ def test_precision(warpgym, environment, problem):
     assert verdict["status"] == "passed", verdict
 
 
-def test_without_the_judges_kernels(warpgym, environment, problem):
-    broken = environment | {"FAKE_CUDA_FAIL": "cuModuleLoadData"}
-    verdict = judged(warpgym, broken, problem, candidate())
-    check(verdict, "infrastructure_error", "the judge's own kernels")
+# What is wrong, and the reason that the verdict has.
+NO_KERNELS = [
+    ({"FAKE_CUDA_FAIL": "cuModuleLoadData"}, "own kernels: cannot load the judge's"),
+    ({"WARPGYM_NVCC": "/nowhere/nvcc"}, "own kernels: there is no CUDA compiler: install"),
+    ({"WARPGYM_NVCC": "/bin/false"}, "false: does not work here: it fails on a trivial file"),
+]
+
+
+@pytest.mark.parametrize("row", NO_KERNELS, ids=lambda row: row[1])
+def test_without_the_judges_kernels(warpgym, environment, problem, row):
+    verdict = judged(warpgym, environment | row[0], problem, candidate())
+    check(verdict, "infrastructure_error", row[1])
+
+
+def test_a_limit_for_candidates(warpgym, environment, problem):
+    """The judge's own kernels take more than that, and may."""
+    limits = ["-s", "compile.timeout_ms=1ms", "-s", "cache.max_bytes=0"]
+    check(judged(warpgym, environment, problem, candidate(), *limits), "passed")
 
 
 # --- where there is no GPU, or no PyTorch for one ------------------------------------------------

@@ -5,9 +5,11 @@
 #include "judge/request/judge_settings.h"
 
 #include <stdio.h>
+#include <string.h>
 
-int native_build(const struct build_context *context, enum compile_kind kind, const char *name,
-                 const char *text, size_t bytes, struct artifact *artifact, struct err *err)
+/* `request` lacks what is the same for all sources. */
+static int build_source(const struct build_context *context, struct compile_request request,
+                        struct artifact *artifact, struct err *err)
 {
     char architecture[16] = "90";
     if (context->gpu) /* 90 and later have instructions of their own only under an `a` */
@@ -16,17 +18,11 @@ int native_build(const struct build_context *context, enum compile_kind kind, co
     struct sandbox_runner runner = context->runner; /* one for each thread */
     const struct settings *settings = context->settings;
     const struct cache_settings *values = cache_settings(settings);
-    const struct compile_settings *compile = compile_settings(settings);
-    struct compile_request request = {.kind = kind,
-                                      .name = name,
-                                      .text = text,
-                                      .text_bytes = bytes,
-                                      .architecture = architecture,
-                                      .timeout_ms = compile->timeout_ms,
-                                      .memory_bytes = compile->memory_bytes,
-                                      .cache_max_bytes = values->max_bytes};
+    request.architecture = architecture;
+    request.memory_bytes = compile_settings(settings)->memory_bytes;
+    request.cache_max_bytes = values->max_bytes;
     const char *cache = values->max_bytes ? context->tools->installation->cache : NULL;
-    int result = kind == COMPILE_CUBIN
+    int result = request.kind == COMPILE_CUBIN
                      ? spawner_nvrtc(context->tools->spawner, &runner.resident, err)
                      : 0;
     if (result < 0)
@@ -36,4 +32,27 @@ int native_build(const struct build_context *context, enum compile_kind kind, co
     if (result == 0 && artifact->cache_problem)
         log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
     return result;
+}
+
+int native_build(const struct build_context *context, enum compile_kind kind, const char *name,
+                 const char *text, size_t bytes, struct artifact *artifact, struct err *err)
+{
+    struct compile_request request = {.kind = kind,
+                                      .name = name,
+                                      .text = text,
+                                      .text_bytes = bytes,
+                                      .timeout_ms =
+                                          compile_settings(context->settings)->timeout_ms};
+    return build_source(context, request, artifact, err);
+}
+
+int native_build_own(const struct build_context *context, const char *name, const char *source,
+                     struct artifact *artifact, struct err *err)
+{
+    struct compile_request request = {.kind = COMPILE_CUBIN,
+                                      .name = name,
+                                      .text = source,
+                                      .text_bytes = strlen(source),
+                                      .timeout_ms = NATIVE_OWN_TIMEOUT_MS};
+    return build_source(context, request, artifact, err);
 }

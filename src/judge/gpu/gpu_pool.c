@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "device/gpu_memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,7 +208,7 @@ static int open_context(struct gpu_pool *pool, struct gpu_unit *unit, struct err
     opened->before = unit->opened;
     unit->opened = opened;
     unit->work = (struct gpu_work){0};
-    unit->work_tried = false;
+    unit->no_work.until_ns = 0;
     if (result == 0)
         result = gpu_context_open(&opened->context, pool->options.driver, unit->facts.ordinal, err);
     return result < 0 ? result : use_context(&opened->context, err);
@@ -443,11 +444,9 @@ void gpu_unit_peaks(struct gpu_unit *unit, const char *state_directory)
     struct err err;
     if (unit->have_peaks)
         return;
-    if (!unit->peaks_image)
-        (void)!gpu_peaks_recall(&unit->peaks, gpu, state_directory);
-    else if (gpu_peaks_get(&unit->peaks, gpu, unit->peaks_image, state_directory, &err) < 0)
+    char *image = atomic_exchange(&unit->peaks_image, NULL);
+    if (image && gpu_peaks_get(&unit->peaks, gpu, image, state_directory, &err) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "the GPU's peaks are not measured: %s", err.text);
-    mem_free(unit->peaks_image);
-    unit->peaks_image = NULL;
-    unit->have_peaks = true;
+    unit->have_peaks = image || gpu_peaks_recall(&unit->peaks, gpu, state_directory);
+    mem_free(image);
 }

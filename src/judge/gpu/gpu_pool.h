@@ -39,6 +39,12 @@ struct gpu_opened {
     struct gpu_opened *before; /* given up */
 };
 
+/* What did not work is not tried again until then. */
+struct gpu_unit_failure {
+    struct err err;
+    int64_t until_ns;
+};
+
 struct gpu_unit {
     struct gpu facts;
     struct gpu_sensor sensor;
@@ -55,10 +61,10 @@ struct gpu_unit {
     struct busy_time busy; /* of its lock; has a lock of its own */
     /* of the judge, under its lock */
     struct gpu_work work; /* not open: the host does it */
-    bool work_tried;
-    char *peaks_image; /* gpu_peaks.cu compiled, until they are measured */
-    struct gpu_peaks peaks;
-    bool have_peaks;
+    struct gpu_unit_failure no_work, no_peaks;
+    _Atomic(char *) peaks_image;           /* gpu_peaks.cu compiled, until they are measured */
+    struct gpu_peaks peaks;                /* of the session that has the GPU alone */
+    _Atomic bool have_peaks;               /* they are measured, or will not be */
     struct warm_pool *warm[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none: process/spawner.h */
 };
 
@@ -123,5 +129,5 @@ static inline const struct gpu_context *gpu_unit_context(const struct gpu_unit *
     return &unit->opened->context;
 }
 /* What it can do at the most: measured where that has not been done on this machine, which wants
- * the GPU alone, and `peaks_image`; bounds alone where it cannot be. */
+ * the GPU alone, and `peaks_image`; bounds alone where it cannot be, and until there is one. */
 void gpu_unit_peaks(struct gpu_unit *unit, const char *state_directory);

@@ -25,7 +25,7 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
                   {"compare", &work->compare}, {"doubt", &work->doubt},
                   {"settle", &work->settle},   {"guard", &work->guard},
                   {"gather", &work->gather},   {"copy", &work->copy}};
-    void *module;
+    void *module = NULL;
     memset(work, 0, sizeof *work);
     cuda_result result = cuda->context_use(gpu->context);
     if (result == 0)
@@ -37,6 +37,8 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
         result = cuda->alloc(&work->junk, work->junk_bytes);
     if (result == 0)
         work->gpu = gpu;
+    else if (module)
+        cuda->module_unload(module);
     return cuda_check(cuda, result, "cannot load the judge's kernels", err);
 }
 

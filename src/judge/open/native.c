@@ -269,7 +269,8 @@ int native_opening_load(struct native_opening *native, int result)
     struct err err = {0};
     if (result == 0 && native->backend->open(native->backend, opening, &err) < 0)
         result = fault_set(opening->fault, FAULT_CANDIDATE, &err);
-    (void)judge_kernels_get(opening->build, opening->unit);
+    if (opening->unit)
+        (void)judge_kernels_get(opening->build, opening->unit, &err);
     prepare_slot(native);
     native_opening_wait(native);
     if (native->result < 0 && result == 0)

@@ -5,7 +5,8 @@
 
 The control does the same work as the attacks claim to do. An attack pays where it passes with a
 speedup of more than 1.1 times the upper end of an interval that the control got; the median of
-those ends is taken. Prints what became of each file, and exits with 1 if one paid.
+those ends is taken. Prints what became of each file, and exits with 1 if one paid, with 2 if it was
+stopped (Ctrl-C, SIGTERM) before all was judged and none of what was had paid.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import statistics
 import sys
 import tempfile
 
-from evaluation import busy, evaluate, write_batch
+from evaluation import Cut, busy, evaluate, write_batch
 
 MARGIN = 1.1
 
@@ -60,15 +61,20 @@ def main():
     tasks = [(problem, path.name, path.read_text(encoding="utf-8")) for path in files]
     with busy(options.load), tempfile.TemporaryDirectory(prefix="warpgym-attacks-") as folder:
         batch, _ = write_batch(pathlib.Path(folder), tasks * options.rounds)
-        every = evaluate("--jobs", 1, batch, settings=options.settings)
+        count = len(tasks) * options.rounds
+        try:
+            every, cut = evaluate("--jobs", 1, batch, settings=options.settings, count=count), None
+        except Cut as stopped:
+            every, cut = stopped.verdicts, stopped
+            print(cut)
     verdicts = {path: every[at :: len(files)] for at, path in enumerate(files)}
     timed = [verdict["timing"] for verdict in verdicts[options.control] if is_timed(verdict)]
     if not timed:
         sys.exit(f"{options.control}: the control never passed")
     least = MARGIN * statistics.median(timing["speedup_interval"][1] for timing in timed)
     report(options.control, verdicts[options.control], float("inf"))
-    paid = [report(path, verdicts[path], least) for path in options.attacks]
-    sys.exit(any(paid))
+    paid = [report(path, verdicts[path], least) for path in options.attacks if verdicts[path]]
+    sys.exit(1 if any(paid) else 2 if cut else 0)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,19 @@
 
 A native reference is judged as its own text, a PyTorch one with Model renamed to ModelNew. With
 --gpu native problems without a CUDA reference are left out. Prints each evaluation whose interval
-misses the truth, and a summary. A reference's second pass finds its data in caches, so --twice
-keeps to problems that compute much for each byte, unless others are named.
+misses the truth, and a summary. Where it is stopped (Ctrl-C, SIGTERM) that is of what was judged so
+far, and it exits with 1. A reference's second pass finds its data in caches, so --twice keeps to
+problems that compute much for each byte, unless others are named.
 """
 
 import argparse
 import pathlib
 import re
 import statistics
+import sys
 import tempfile
 
-from evaluation import ROOT, busy, evaluate, write_batch
+from evaluation import ROOT, Cut, busy, evaluate, write_batch
 
 NATIVE, TORCH = ROOT / "problems" / "native", ROOT / "problems" / "torch"
 NEAR = 0.03
@@ -81,7 +83,7 @@ def judge(folder, names, options):
         for name, path in names
     ]
     batch, _ = write_batch(folder, tasks)
-    return evaluate("--jobs", options.jobs, batch, settings=options.settings)
+    return evaluate("--jobs", options.jobs, batch, settings=options.settings, count=len(tasks))
 
 
 def holds(timing, truth):
@@ -141,7 +143,10 @@ def main():
     known = problems(options.gpu, options.names)
     names = [(name, path) for name, path in known if wanted is None or name in wanted]
     with busy(options.load), tempfile.TemporaryDirectory(prefix="warpgym-itself-") as folder:
-        verdicts = judge(pathlib.Path(folder), names * options.rounds, options)
+        try:
+            verdicts, cut = judge(pathlib.Path(folder), names * options.rounds, options), None
+        except Cut as stopped:
+            verdicts, cut = stopped.verdicts, stopped
     for verdict in sorted(verdicts, key=lambda v: v["problem"]["id"]):
         if options.all or not verdict["timing"] or not holds(verdict["timing"], truth):
             print(" ", line(verdict, truth))
@@ -149,6 +154,9 @@ def main():
     native = [v for v in verdicts if v["problem"]["format"] != "torch"]
     for title, group in (("native", native), ("PyTorch", torch), ("all", verdicts)):
         summary(title, group, truth)
+    if cut:
+        print(cut)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

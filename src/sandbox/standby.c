@@ -24,6 +24,7 @@ struct standby {
     int control;
     pid_t pid;
     _Atomic bool ready;
+    bool ended_early; /* before it was ready */
     int64_t start_timeout_ms;
     int64_t start_deadline_ns;
     char *name;
@@ -86,7 +87,7 @@ static int start_server(struct standby *standby, int theirs, struct err *err)
 static int launch_server(struct standby *standby, struct err *err)
 {
     int theirs = -1;
-    standby->ready = false;
+    standby->ready = standby->ended_early = false;
     standby->start_deadline_ns = clock_now_ns() + standby->start_timeout_ms * 1000000;
     int result = fd_message_pair(&standby->control, &theirs, err);
     if (result == 0)
@@ -168,6 +169,15 @@ static int await_answer(const struct standby *standby, int socket, int64_t deadl
     }
 }
 
+static int say_ended(const struct standby *standby, struct err *err)
+{
+    return err_set(err, ERR_CRASH,
+                   standby->ready ? "%s: the standby server has ended"
+                                  : "%s: the standby server ended before it was ready; run it by "
+                                    "hand to see why",
+                   standby->name);
+}
+
 /* One 32-bit answer of the server. */
 static int take_answer(struct standby *standby, int64_t deadline_ns, const _Atomic int *cancelled,
                        int32_t *code, struct err *err)
@@ -177,17 +187,17 @@ static int take_answer(struct standby *standby, int64_t deadline_ns, const _Atom
         return result;
     if (recv(standby->control, code, sizeof *code, 0) == (ssize_t)sizeof *code)
         return 0;
-    return err_set(err, ERR_CRASH,
-                   standby->ready ? "%s: the standby server has ended"
-                                  : "%s: the standby server ended before it was ready; run it by "
-                                    "hand to see why",
-                   standby->name);
+    return say_ended(standby, err);
 }
 
+/* One that ended while it loaded may have been killed, for its memory, or never will load, and then
+ * not every call is to wait for that again: another is started once its time to load is over. */
 static int await_start_locked(struct standby *standby, struct err *err)
 {
     int32_t code;
     int result = 0;
+    if (standby->ended_early && clock_left_ms(standby->start_deadline_ns) > 0)
+        return say_ended(standby, err);
     if (has_ended(standby)) {
         dismiss_process(standby);
         result = launch_server(standby, err);
@@ -196,6 +206,9 @@ static int await_start_locked(struct standby *standby, struct err *err)
         return result;
     result = take_answer(standby, standby->start_deadline_ns, standby->cancelled, &code, err);
     standby->ready = result == 0;
+    standby->ended_early = result == ERR_CRASH;
+    if (standby->ended_early)
+        dismiss_process(standby);
     return result;
 }
 

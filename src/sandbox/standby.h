@@ -32,7 +32,8 @@ NODISCARD int standby_open(struct standby **standby, const char *const *argv,
                            const _Atomic int *cancelled, struct err *err);
 /* Ends the server. Sandboxed processes that it made live on until sandboxed_close. */
 void standby_close(struct standby *standby);
-/* Waits until the server has loaded what it loads. */
+/* Waits until the server has loaded what it loads. ERR_CRASH: it ended before that; it is started
+ * again when it is needed next, but not before start_timeout_ms have passed since its start. */
 NODISCARD int standby_ready(struct standby *standby, struct err *err);
 
 enum standby_state { STANDBY_LOADING, STANDBY_READY, STANDBY_ENDED };

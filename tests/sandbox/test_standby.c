@@ -5,6 +5,7 @@
 #include "../support/judging.h"
 #include "../support/test.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
@@ -402,6 +403,59 @@ TEST(bad_servers)
     }
     standby_close(NULL);
     assert_int_equal(judging_descriptors(), before);
+    assert_no_zombie();
+}
+
+/* A server that ends as long as `place`/works is not there, and notes each start in `place`/starts.
+ */
+static void open_failing(struct standby **made, const char *place, int64_t start_timeout_ms)
+{
+    struct err err = {0};
+    const char *argv[] = {
+        "/bin/sh",     "-c",  "echo start >>\"$1/starts\"; [ -e \"$1/works\" ] && exec \"$0\"",
+        child_program, place, NULL};
+    const char *const environment[] = {NULL};
+    assert_ok(standby_open(made, argv, environment, start_timeout_ms, NULL, &err), &err);
+    int result = standby_ready(*made, &err);
+    while (result == ERR_TIMEOUT) /* a slow machine takes longer to end it */
+        result = standby_ready(*made, &err);
+    assert_int_equal(result, ERR_CRASH);
+    support_write(place, "works", "");
+}
+
+/* Killed while it loaded, say. Its time to load is over soon; on a slow machine more than once. */
+TEST(started_again)
+{
+    struct standby *own;
+    struct sandboxed process;
+    open_failing(&own, support_directory(), 100);
+    int64_t deadline_ns = clock_now_ns() + WAIT_MS * INT64_C(1000000);
+    while (standby_ready(own, NULL) < 0 && clock_now_ns() < deadline_ns)
+        support_pause(2);
+    spawn(own, &process);
+    sandboxed_close(&process);
+    standby_close(own);
+    assert_no_zombie();
+}
+
+/* What never loads does not cost each call a start. */
+TEST(not_started_at_once)
+{
+    struct standby *own;
+    struct sandboxed process;
+    struct err err = {0};
+    char *place = support_directory();
+    char *starts;
+    size_t bytes;
+    open_failing(&own, place, 3600000);
+    assert_int_equal(standby_ready(own, &err), ERR_CRASH);
+    assert_int_equal(standby_spawn(own, sandbox, WAIT_MS, &process, &err), ERR_CRASH);
+    assert_non_null(strstr(err.text, "ended before it was ready"));
+    assert_int_equal(standby_look(own), STANDBY_ENDED);
+    standby_close(own);
+    assert_ok(file_read(support_text("%s/starts", place), 4096, &starts, &bytes, &err), &err);
+    assert_string_equal(starts, "start\n");
+    mem_free(starts);
     assert_no_zombie();
 }
 

@@ -176,13 +176,16 @@ def _restored(slot):
 # --- what one draw is like -----------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=64)
+def _places(count, device):
+    generator = torch.Generator().manual_seed(0)
+    return torch.randint(count, (SAMPLE,), generator=generator).to(device)
+
+
 def _sample(tensor):
     """The same elements of each draw."""
     flat = tensor.reshape(-1)
-    if len(flat) <= SAMPLE:
-        return flat
-    generator = torch.Generator().manual_seed(0)
-    return flat[torch.randint(len(flat), (SAMPLE,), generator=generator).to(flat.device)]
+    return flat if len(flat) <= SAMPLE else flat[_places(len(flat), flat.device)]
 
 
 def _slices(tensor, axis):
@@ -194,9 +197,32 @@ def _slices(tensor, axis):
     return moved.reshape(-1, moved.shape[-1])
 
 
-def _each_axis(tensor, measure):
-    axes = [axis for axis in range(tensor.dim()) if tensor.shape[axis] > 1]
-    return [measure(_slices(tensor, axis)) for axis in axes]
+class _Parts:
+    """What is looked at of a tensor of real numbers. It is copied to the host at once: each copy
+    waits for a GPU, and for all others that use it."""
+
+    def __init__(self, tensor):
+        axes = [axis for axis in range(tensor.dim()) if tensor.shape[axis] > 1]
+        slices = [_slices(tensor, axis) for axis in axes]
+        parts = [_sample(tensor), *slices, *(one[:, :SAMPLE] for one in slices)]
+        square = tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2] > 1
+        if square:  # the first matrix
+            matrix = tensor[(0,) * (tensor.dim() - 2)]
+            parts += [matrix[:BLOCK, :BLOCK], matrix[:FEW]]
+        self.sample, *parts = _on_host(parts)
+        self.axes, parts = parts[: len(axes)], parts[len(axes) :]
+        self.starts, parts = parts[: len(axes)], parts[len(axes) :]
+        self.block, self.rows = parts or (None, None)
+
+
+def _on_host(parts):
+    """Long ones stay where they are."""
+    short = [part for part in parts if part.numel() <= CHUNK]
+    copied = torch.cat([part.reshape(-1) for part in short]).cpu()
+    pieces = iter(copied.split([part.numel() for part in short]))
+    return [
+        next(pieces).view(part.shape) if part.numel() <= CHUNK else part for part in parts
+    ]
 
 
 def _totals(of):
@@ -215,52 +241,43 @@ def _totals(of):
         sums = max(16, slices.shape[1] ** 0.5 / 8) * 2**-23  # of get_inputs itself, in float32
         return torch.stack((total, 2 * unit * error.sqrt() + sums * size))
 
-    return lambda tensor: _each_axis(tensor, measure)
+    return lambda parts: [measure(slices) for slices in parts.axes]
 
 
-def _exponentials(tensor):
-    if bool((_sample(tensor) > 0).any()):
+def _exponentials(parts):
+    if bool((parts.sample > 0).any()):
         return []
-    return _totals(lambda x: (x.exp(), 1 + x.abs()))(tensor)
+    return _totals(lambda x: (x.exp(), 1 + x.abs()))(parts)
 
 
 def _distinct_whole(slices):
-    ordered = slices[:, :SAMPLE].double().sort(1).values
+    ordered = slices.double().sort(1).values
     return bool((ordered == ordered.floor()).all() and (ordered.diff(dim=1) > 0).all())
 
 
-def _few_values(tensor):
-    sampled = _sample(tensor)
-    return bool(((sampled == sampled.min()) | (sampled == sampled.max())).all())
+def _few_values(parts):
+    sample = parts.sample
+    return bool(((sample == sample.min()) | (sample == sample.max())).all())
 
 
-def _special(tensor):
-    sampled = _sample(tensor)
-    return torch.stack((sampled == 0, ~sampled.isfinite()))
+def _special(parts):
+    return torch.stack((parts.sample == 0, ~parts.sample.isfinite()))
 
 
-def _matrix(tensor):
-    """The first one; None where the last two axes make no square."""
-    square = tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2] > 1
-    return tensor[(0,) * (tensor.dim() - 2)] if square else None
-
-
-def _definite(tensor):
-    matrix = _matrix(tensor)
-    if matrix is None:
+def _definite(parts):
+    if parts.block is None:
         return False
-    block = matrix[:BLOCK, :BLOCK].double().cpu()
-    rounding = torch.finfo(tensor.dtype).eps * block.abs().max() * len(block)
+    block = parts.block.double()
+    rounding = torch.finfo(parts.block.dtype).eps * block.abs().max() * len(block)
     if not block.isfinite().all() or (block - block.T).abs().max() > rounding:
         return False
-    return bool(torch.linalg.eigvalsh(block).min() >= -rounding)
+    return bool(torch.linalg.eigvalsh(block.cpu()).min() >= -rounding)
 
 
-def _dominant(tensor):
-    matrix = _matrix(tensor)
-    if matrix is None:
+def _dominant(parts):
+    if parts.rows is None:
         return False
-    rows = matrix[:FEW].double().abs()
+    rows = parts.rows.double().abs()
     return bool((2 * rows.diagonal() >= rows.sum(1)).all())
 
 
@@ -303,7 +320,7 @@ PROMISES = [
     ("exponentials: log-probabilities", _exponentials, _alike),
     (
         "whole numbers without repetition: permutations",
-        lambda tensor: _each_axis(tensor, _distinct_whole),
+        lambda parts: [_distinct_whole(slices) for slices in parts.starts],
         _any_axis,
     ),
     ("positive definite", _definite, all),
@@ -323,8 +340,9 @@ def _measured(tensor):
     if tensor.numel() == 0:
         return True, [None] * len(PROMISES)
     whole = not _is_real(tensor)
+    parts = _Parts(_real(tensor))
     seen = [
-        None if whole and measure is not _special else measure(_real(tensor))
+        None if whole and measure is not _special else measure(parts)
         for _, measure, _ in PROMISES
     ]
     return whole, seen
@@ -383,7 +401,7 @@ class _Other:
 
     def _samples(self, seed, sources):
         self._drawn(_Fixed(seed, sources))
-        return [_real(_sample(tensor)).clone() for tensor in self.slot]
+        return [_real(_sample(tensor)).to("cpu", copy=True) for tensor in self.slot]
 
     def elsewhere(self, sources):
         """Of each tensor, whether its numbers are random and depend on none of `sources`. Where

@@ -186,6 +186,12 @@ static struct audited *find_kept(struct audits *audits, const char *key)
     return NULL;
 }
 
+static void forget_audit(struct audited *kept)
+{
+    mem_free(kept->text);
+    *kept = (struct audited){0};
+}
+
 /* With the lock: a place for a session that begins; NULL: all are taken by others. */
 static struct audited *take_place(struct audits *audits, const char key[HASH_HEX_BYTES])
 {
@@ -193,8 +199,7 @@ static struct audited *take_place(struct audits *audits, const char key[HASH_HEX
         struct audited *place = &audits->kept[audits->next++ % AUDITED_MOST];
         if (place->key[0] && !place->text)
             continue;
-        mem_free(place->text);
-        *place = (struct audited){0};
+        forget_audit(place);
         memcpy(place->key, key, HASH_HEX_BYTES);
         return place;
     }
@@ -218,6 +223,10 @@ static bool await_audit(struct audits *audits, const char key[HASH_HEX_BYTES],
         cancelled = request->cancelled && *request->cancelled;
         kept = find_kept(audits, key);
     }
+    if (kept && kept->text && kept->until_ns < clock_now_ns()) {
+        forget_audit(kept);
+        kept = NULL;
+    }
     known = cancelled || (kept && take_text(kept->text, verdict));
     if (cancelled)
         verdict->audit = (struct verdict_audit){.outcome = AUDIT_UNKNOWN, .reason = "cancelled"};
@@ -227,9 +236,10 @@ static bool await_audit(struct audits *audits, const char key[HASH_HEX_BYTES],
     return known;
 }
 
-static void give_place(struct audits *audits, struct audited *place, char *text)
+static void give_place(struct audits *audits, struct audited *place, char *text, int64_t until_ns)
 {
     pthread_mutex_lock(&audits->lock);
+    place->until_ns = until_ns;
     if (text)
         place->text = text;
     else
@@ -246,7 +256,8 @@ static bool load_audit(struct judge *judge, const char *key, struct verdict *ver
     return found;
 }
 
-static void find_audit(struct judge *judge, const struct audit_request *request,
+/* False: it failed. */
+static bool find_audit(struct judge *judge, const struct audit_request *request,
                        struct verdict *verdict)
 {
     char whole_key[HASH_HEX_BYTES];
@@ -255,17 +266,20 @@ static void find_audit(struct judge *judge, const struct audit_request *request,
     bool again = true;
     make_key(request->reference_hash, 0, 0, whole_key);
     if (load_audit(judge, whole_key, verdict))
-        return;
+        return true;
     for (int try = 0; try < AUDIT_TRIES && again; try++) {
         make_key(request->reference_hash, audit_settings(request->settings)->budget_ms, try,
                  brief_key);
         again = load_audit(judge, brief_key, verdict);
     }
-    if (again || !make_audit(judge, request, verdict, &whole))
-        return;
+    if (again)
+        return true;
+    if (!make_audit(judge, request, verdict, &whole))
+        return false;
     char *text = audit_text(verdict);
     store_text(judge, whole ? whole_key : brief_key, text);
     mem_free(text);
+    return true;
 }
 
 void audits_get(struct judge *judge, const struct audit_request *request, struct verdict *verdict)
@@ -283,10 +297,12 @@ void audits_get(struct judge *judge, const struct audit_request *request, struct
     make_key(request->reference_hash, budget_ms, 0, key);
     if (await_audit(&judge->audits, key, request, verdict, &place))
         return;
-    find_audit(judge, request, verdict);
+    int64_t until_ns = INT64_MAX;
+    if (!find_audit(judge, request, verdict))
+        until_ns = clock_now_ns() + AUDIT_AGAIN_MS * INT64_C(1000000);
     bool cancelled = request->cancelled && *request->cancelled;
     if (place)
-        give_place(&judge->audits, place, cancelled ? NULL : audit_text(verdict));
+        give_place(&judge->audits, place, cancelled ? NULL : audit_text(verdict), until_ns);
 }
 
 void audits_keep(struct judge *judge, const struct problem *problem,

@@ -6,8 +6,9 @@
  * An audit that was made to its end is kept under the problem's hash, its precision and the version
  * of the audit; `warpgym problem check` leaves it there, too. One that audit.budget_ms cut short is
  * kept under that bound, and made again by other processes, AUDIT_TRIES times in all: the machine
- * may have been busy. One that failed is kept by this judge alone. Sessions that want the same
- * audit wait for the first one's.
+ * may have been busy. One that failed is kept by this judge alone, and made again after
+ * AUDIT_AGAIN_MS: the machine may have lacked memory. Sessions that want the same audit wait for
+ * the first one's.
  *
  * Ownership: the judge's. Threads: any.
  */
@@ -19,10 +20,12 @@
 
 #define AUDITED_MOST 1024 /* that a judge keeps in memory */
 #define AUDIT_TRIES 3
+#define AUDIT_AGAIN_MS 60000
 
 struct audited {
     char key[HASH_HEX_BYTES]; /* "": none */
     char *text;               /* JSON; NULL: a session is at it */
+    int64_t until_ns;         /* when it is made again */
 };
 
 struct audits {

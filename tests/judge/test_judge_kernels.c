@@ -78,6 +78,8 @@ FIXTURE(setup)
 
 FIXTURE(teardown)
 {
+    if (unit && unit->work.junk) /* a real driver frees it with the context */
+        context.gpu->cuda.free(unit->work.junk);
     if (unit)
         gpu_pool_give_back(&judging.judge->gpus, unit);
     unsetenv("WARPGYM_NVCC");

@@ -64,7 +64,7 @@ def test_honest(warpgym, language):
         ("scribble", "wrong", "x"),
         ("refuse", "compile_error", "cannot be refused more"),
         ("hang", "timeout", "longer"),
-        ("silent at open", "timeout", "in time"),
+        ("silent at open", "timeout", "loading took longer"),
         ("exit", "runtime_error", "status 3"),
         ("exit at open", "runtime_error", "status 3"),
         ("crash", "runtime_error", "SIGSEGV"),

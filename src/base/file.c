@@ -55,6 +55,20 @@ int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_
     return 0;
 }
 
+void file_read_text(const char *path, char *text, size_t text_bytes)
+{
+    size_t count = 0;
+    ssize_t got = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && got > 0 && count < text_bytes - 1) {
+        got = read(fd, text + count, text_bytes - 1 - count);
+        count += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    text[count] = '\0';
+}
+
 int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

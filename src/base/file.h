@@ -18,6 +18,10 @@ NODISCARD int file_read(const char *path, size_t max_bytes, char **bytes, size_t
 NODISCARD int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_t *count,
                            struct err *err);
 
+/* As much of it as there is room for, with a NUL; "" where it cannot be read. For files that the
+ * kernel makes up. */
+void file_read_text(const char *path, char *text, size_t text_bytes);
+
 /* A file that replaces `path` once it is complete. */
 struct file_new {
     const char *path; /* borrowed */

@@ -1,9 +1,9 @@
 #include "device/cpu.h"
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/hash.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,19 +16,10 @@
 /* A small text file of the kernel into `text`; "" when it cannot be read. */
 static void read_text(const char *path, char *text, size_t text_bytes)
 {
-    size_t used = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && used + 1 < text_bytes) {
-        ssize_t got = read(fd, text + used, text_bytes - 1 - used);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    if (fd >= 0)
-        close(fd);
+    file_read_text(path, text, text_bytes);
+    size_t used = strlen(text);
     if (used > 0 && text[used - 1] == '\n')
-        used--;
-    text[used] = '\0';
+        text[used - 1] = '\0';
 }
 
 /* The number that the text begins with, 0 where there is none. */

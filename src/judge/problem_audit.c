@@ -6,7 +6,6 @@
 #include "judge/fault_verdict.h"
 #include "judge/open.h"
 #include "judge/problem_attempts.h"
-#include "judge/request/judge_settings.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,13 +1,12 @@
 #include "sandbox/memory_use.h"
 
 #include "base/array.h"
+#include "base/file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define STATUS_BYTES 8192
 #define FAMILY 1024 /* processes; a sandbox allows fewer */
@@ -29,26 +28,11 @@ uint64_t memory_use_of_status(const char *status)
     return bytes;
 }
 
-/* A file of /proc as a text; "" where it cannot be read. */
-static void read_text(const char *path, char *text, size_t text_bytes)
-{
-    size_t count = 0;
-    ssize_t got = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && got > 0 && count < text_bytes - 1) {
-        got = read(fd, text + count, text_bytes - 1 - count);
-        count += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    text[count] = '\0';
-}
-
 static void read_status(pid_t pid, char text[STATUS_BYTES])
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    read_text(path, text, STATUS_BYTES);
+    file_read_text(path, text, STATUS_BYTES);
 }
 
 static uint64_t bytes_of(pid_t pid)
@@ -72,7 +56,7 @@ static size_t add_children(pid_t pid, long thread, pid_t *family, size_t count)
     char text[STATUS_BYTES];
     char *at = text;
     snprintf(path, sizeof path, "/proc/%d/task/%ld/children", (int)pid, thread);
-    read_text(path, text, sizeof text);
+    file_read_text(path, text, sizeof text);
     while (count < FAMILY) {
         char *end;
         long child = strtol(at, &end, 10);

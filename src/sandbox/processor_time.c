@@ -1,11 +1,11 @@
 #include "sandbox/processor_time.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { OF_PROCESS = 2, OF_THREAD = 6 }; /* CPUCLOCK_SCHED, and that with CPUCLOCK_PERTHREAD_MASK */
 
@@ -55,11 +55,7 @@ static void add_use(const char *path, struct processor_use *use)
 {
     char text[128];
     char *end = text;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    file_read_text(path, text, sizeof text);
     use->used_ns += strtoll(text, &end, 10);
     use->delayed_ns += strtoll(end, NULL, 10);
 }

@@ -1,11 +1,11 @@
 #include "sandbox/sandboxed.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "sandbox/processor_time.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -164,11 +164,7 @@ long sandboxed_stat(pid_t pid, int field)
     char path[64];
     char text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    file_read_text(path, text, sizeof text);
     char *at = strrchr(text, ')'); /* the name before it is the process's to choose */
     for (int passed = 2; at && passed < field; passed++)
         at = strchr(at + 1, ' ');

@@ -9,6 +9,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+TEST(beginning_as_text)
+{
+    char *directory = support_directory();
+    char *path = mem_printf("%s/text", directory);
+    char text[4] = "???";
+    assert_int_equal(file_write_atomic(path, "ab\n", 3, 0600, NULL), 0);
+    file_read_text(path, text, sizeof text);
+    assert_string_equal(text, "ab\n");
+    file_read_text(path, text, 3);
+    assert_string_equal(text, "ab");
+    file_read_text(directory, text, sizeof text);
+    assert_string_equal(text, "");
+    file_read_text("/nowhere/at/all", text, sizeof text);
+    assert_string_equal(text, "");
+    mem_free(path);
+}
+
 TEST(parent)
 {
     static const struct {

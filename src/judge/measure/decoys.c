@@ -2,7 +2,6 @@
 
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/request/judge_settings.h"
 
 int decoys_call(struct trials *trials, bool *same)
 {

@@ -7,7 +7,6 @@
 #include "judge/measure/trial_compare.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/request/judge_settings.h"
 
 #include <errno.h>
 #include <math.h>

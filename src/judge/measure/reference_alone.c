@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
-#include "judge/request/judge_settings.h"
 
 #include <math.h>
 

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/numeric/input_shift.h"
-#include "judge/request/judge_settings.h"
 #include "problem/fill.h"
 
 #include <math.h>

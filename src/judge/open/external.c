@@ -4,7 +4,6 @@
 #include "judge/open/native.h"
 #include "judge/process/external_program.h"
 #include "judge/request/external_language.h"
-#include "judge/request/judge_settings.h"
 
 #include "base/file.h"
 #include "compile/diagnostics.h"

@@ -6,7 +6,6 @@
 #include "judge/build/judge_kernels.h"
 #include "judge/build/native_build.h"
 #include "judge/process/memory_budget.h"
-#include "judge/request/judge_settings.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -13,10 +13,10 @@ import sys
 import types
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from . import extension
+from .operations import OperationMode
 
 
 def _tensors(value):
@@ -27,7 +27,7 @@ def _copies(value):
     return tree_map_only(torch.Tensor, torch.clone, value)
 
 
-class _Operators(TorchDispatchMode):
+class _Operators(OperationMode):
     """Knows which tensors are arguments or made of them by PyTorch's operators alone."""
 
     def __init__(self, arguments):

@@ -12,9 +12,9 @@ reference computed they may differ by what rounding does to them.
 import math
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import rounding, structure
+from .operations import OperationMode
 
 # operation: where its result has the positions, and whether those of a row differ
 OPERATIONS = {
@@ -31,7 +31,7 @@ OPERATIONS = {
 }
 
 
-class Notes(TorchDispatchMode):
+class Notes(OperationMode):
     def __init__(self):
         super().__init__()
         self.made = []

@@ -30,8 +30,8 @@ import random
 import sys
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from .operations import OperationMode
 from .stopwatch import stopwatch
 
 DRAWS = 3  # of two, the largest has the mean square of one
@@ -103,7 +103,7 @@ FILL = {"aten::uniform_", "aten::normal_", "aten::exponential_", "aten::log_norm
 GENERATOR = torch.Generator  # other_seeds puts another in its place
 
 
-class _Sources(TorchDispatchMode):
+class _Sources(OperationMode):
     """Within it, `change` gets the numbers of the `chosen` operations, which are counted in their
     order, and a function that fills memory with more of the kind."""
 

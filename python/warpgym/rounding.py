@@ -14,9 +14,9 @@ import copy
 import math
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import structure
+from .operations import OperationMode
 from .stopwatch import stopwatch
 
 DRAWS = 4
@@ -32,7 +32,7 @@ CANCELLING = {"aten::gelu": 4 / ROUNDINGS}
 WIDE = (torch.float64, torch.complex128)
 
 
-class Rounded(TorchDispatchMode):
+class Rounded(OperationMode):
     """Operations within it take inputs that are off by one rounding of `unit`."""
 
     def __init__(self, unit, seed, device):

@@ -1,0 +1,51 @@
+"""What takes part in PyTorch's operations does not load PyTorch's compiler, and is left alone by it
+where a reference has it loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+LOOKS = """
+import sys, torch
+from warpgym import ablation, choices, promises, rounding
+def draw():
+    slot[0].normal_()
+slot = [torch.empty(8, 8)]
+promises.look(slot, draw)
+rounding.run(torch.sin, slot)
+choices.look(lambda x: x.topk(3)[1], slot)
+with rounding.Rounded(1e-3, 1, "cpu") as mode:
+    mode_sees = torch.sin(slot[0].double())
+with ablation._Operators(()):
+    slot[0].sin()
+assert mode.entered > 0
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+def test_the_compiler_is_not_loaded():
+    done = subprocess.run(
+        [sys.executable, "-c", LOOKS], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_within_what_is_compiled():
+    """Neither the function, as PyTorch has it, nor what the mode does becomes a graph."""
+    from warpgym import rounding
+
+    graphs = []
+
+    def backend(graph, _):
+        graphs.append([node.target for node in graph.graph.nodes if node.op == "call_function"])
+        return graph
+
+    compiled = torch.compile(torch.relu, backend=backend)
+    ones = torch.ones(50, dtype=torch.float64)
+    with torch.no_grad(), rounding.Rounded(1e-3, 1, "cpu") as mode:
+        result = compiled(ones)
+    assert mode.entered == 1.0 and result.allclose(ones, rtol=1e-3) and not result.equal(ones)
+    assert graphs == []

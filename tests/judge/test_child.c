@@ -2,6 +2,7 @@
  * it says. tests/sandbox/probe.c is the candidate; its input and output are texts. */
 #include "judge/process/call.h"
 #include "judge/process/child.h"
+#include "judge/process/cpu_affinity.h"
 
 #include "../support/judging.h"
 #include "../support/test.h"
@@ -11,9 +12,11 @@
 #include "base/paths.h"
 #include "compile/compile.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -392,6 +395,62 @@ TEST(running_ahead_is_on_its_clock)
     assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &ahead, NULL), 0);
     assert_true(ahead.ahead_ms >= AHEAD_MS && ahead.ms >= ahead.ahead_ms);
     assert_true(still.ahead_ms < AHEAD_MS / 2.0);
+    child_close(&child);
+    close(object);
+}
+
+/* The thread that is not its first. */
+static pid_t second_thread(void)
+{
+    char *path = mem_printf("/proc/%d/task", child.process.pid);
+    DIR *threads = opendir(path);
+    pid_t found = 0;
+    assert_non_null(threads);
+    for (struct dirent *entry; (entry = readdir(threads));) {
+        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+        found = thread > 0 && thread != child.process.pid ? thread : found;
+    }
+    closedir(threads);
+    mem_free(path);
+    return found;
+}
+
+static bool is_on(pid_t thread, int processor)
+{
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(thread, sizeof set, &set), 0);
+    return CPU_COUNT(&set) == 1 && CPU_ISSET(processor, &set);
+}
+
+/* Its threads are placed before its inputs come, and not again on its clock. */
+TEST(threads_are_placed_before_a_call)
+{
+    struct cpu_affinity affinity;
+    struct child_time time;
+    int object = compile_source_text("#include <pthread.h>\n#include <unistd.h>\n"
+                                     "static void *rest(void *p) { for (;;) pause(); return p; }\n"
+                                     "void solution(const char *x, char *y)\n"
+                                     "{ static pthread_t t; y[0] = x[0];\n"
+                                     "  if (!t) pthread_create(&t, 0, rest, 0); }\n");
+    open_ready(object);
+    assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
+    cpu_affinity_pin(&affinity, 0);
+    child.affinity = &affinity;
+    if (affinity.processor >= 0 && CPU_COUNT(&affinity.usable) > 1) {
+        pid_t thread = second_thread();
+        cpu_set_t elsewhere;
+        assert_int_equal(child_prepare_call(&child, &TIME_LIMIT, NULL), 0);
+        assert_true(is_on(child.process.pid, affinity.processor));
+        assert_false(is_on(thread, affinity.processor));
+        CPU_ZERO(&elsewhere);
+        CPU_SET(affinity.processor, &elsewhere);
+        assert_int_equal(sched_setaffinity(thread, sizeof elsewhere, &elsewhere), 0);
+        assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
+        assert_true(is_on(thread, affinity.processor));
+        assert_int_equal(call(WIRE_RUN, TIMEOUT_MS, &time, NULL), 0);
+        assert_false(is_on(thread, affinity.processor));
+    }
+    cpu_affinity_unpin(&affinity);
     child_close(&child);
     close(object);
 }

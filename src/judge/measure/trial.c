@@ -156,14 +156,14 @@ static int check_written(struct trials *trials)
 /* Before its inputs come, a PyTorch child does all that a call needs beside them. A stopped
  * process's kernels run on, so on a GPU the clock starts then, too: kernels that work as soon as
  * the inputs are there work on the clock. */
-static int wake(const struct trial *trial, struct child *child, struct child_call *call,
-                struct err *err)
+static int get_ready(const struct trial *trial, struct child *child, struct child_call *call,
+                     struct err *err)
 {
-    if (!trial->on_gpu && child->kind != CHILD_TORCH)
-        return 0;
-    int result = child_wake(child, trial->warm_ups, call->limit, err);
+    int result = 0;
+    if (trial->on_gpu || child->kind == CHILD_TORCH)
+        result = child_wake(child, trial->warm_ups, call->limit, err);
     call->clock_ns = trial->on_gpu ? clock_now_ns() : 0;
-    return result;
+    return result < 0 ? result : child_prepare_call(child, &call->limit, err);
 }
 
 static struct child_call describe_call(const struct trials *trials, const struct trial *trial,
@@ -201,9 +201,9 @@ int trial_reference(struct trials *trials, const struct trial *trial, struct chi
     bool torch = trials->job->problem->format == PROBLEM_TORCH;
     if (trial->yield_after_ms > 0) /* how long it takes is the problem's doing */
         call.yield_after_ms = INFINITY;
-    if (wake(trial, child, &call, &err) < 0)
+    if (get_ready(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_REFERENCE, &err);
-    if (trial_lay_out(trials, trial, child, &call, &err) < 0)
+    if (trial_lay_out(trials, trial, child, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     answer->has_oracle = trial->oracle && trials->reference->oracle;
     if (answer->has_oracle && call_oracle(trials, call) < 0)
@@ -243,9 +243,9 @@ int trial_candidate(struct trials *trials, const struct trial *trial, struct chi
     struct err err;
     struct child *child = trials->candidate;
     struct child_call call = describe_call(trials, trial, child, WIRE_RUN);
-    if (wake(trial, child, &call, &err) < 0)
+    if (get_ready(trial, child, &call, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
-    if (trial_lay_out(trials, trial, child, &call, &err) < 0)
+    if (trial_lay_out(trials, trial, child, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     if (child_call(child, &call, time, &err) < 0)
         return fault_set(trials->fault, FAULT_CANDIDATE, &err);
@@ -263,7 +263,7 @@ int trial_in(struct trials *trials, const struct trial *trial, struct child *chi
              struct child_time *time, struct err *err)
 {
     struct child_call call = describe_call(trials, trial, child, mode);
-    int result = trial_lay_out(trials, trial, child, &call, err);
+    int result = trial_lay_out(trials, trial, child, err);
     return result < 0 ? result : child_call(child, &call, time, err);
 }
 

@@ -94,14 +94,11 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
 }
 
 int trial_lay_out(const struct trials *trials, const struct trial *trial, struct child *child,
-                  struct child_call *call, struct err *err)
+                  struct err *err)
 {
     sandboxed_mark_idle(&child->process);
-    if (trial->on_gpu || trial_is_torch_on_gpu(trials)) {
-        int result = trial_gpu_lay_out(trials, child, err);
-        call->inputs_ns = clock_now_ns();
-        return result;
-    }
+    if (trial->on_gpu || trial_is_torch_on_gpu(trials))
+        return trial_gpu_lay_out(trials, child, err);
     for (uint32_t slot = 0; slot < child->slots; slot++)
         lay_out_slot(&child->layout, trials->state->staging + slot * child->layout.bytes,
                      child->slot.data + slot * child->layout.bytes);

@@ -26,4 +26,4 @@ int trial_prepare(struct trials *trials, const struct trial *trial);
 /* Gives one child the staged inputs, and poisons its outputs. Both children get theirs right before
  * their call, by the same steps, so that the caches hold the same, too. */
 int trial_lay_out(const struct trials *trials, const struct trial *trial, struct child *child,
-                  struct child_call *call, struct err *err);
+                  struct err *err);

@@ -69,7 +69,7 @@ static int receive_done(struct child *child, int64_t deadline_ns, struct err *er
     return result < 0 ? result : read_answer(child, child->answer, err);
 }
 
-static int prepare_call(struct child *child, const struct time_limit *limit, struct err *err)
+int child_prepare_call(struct child *child, const struct time_limit *limit, struct err *err)
 {
     int result = sandboxed_freeze(&child->process, err);
     if (result == 0)
@@ -83,6 +83,14 @@ static int prepare_call(struct child *child, const struct time_limit *limit, str
         if (result < 0)
             return result;
     }
+    if (child->affinity)
+        cpu_affinity_place(child->affinity, child->process.pid);
+    child->prepared = true;
+    return 0;
+}
+
+static int check_silence(struct child *child, struct err *err)
+{
     if (!child_speaks(child))
         return 0;
     child->breach = CHILD_UNREQUESTED;
@@ -91,7 +99,7 @@ static int prepare_call(struct child *child, const struct time_limit *limit, str
 
 struct stopwatch {
     int64_t ahead_ns; /* sandboxed_ran_ns */
-    int64_t start_ns, done_ns, stop_ns;
+    int64_t start_ns, sent_ns, done_ns, stop_ns;
 };
 
 static int send_call(struct child *child, const struct child_call *call, struct stopwatch *watch,
@@ -104,12 +112,11 @@ static int send_call(struct child *child, const struct child_call *call, struct 
         .calls = call->calls,
     };
     child->state = CHILD_BUSY;
-    if (child->affinity) {
-        cpu_affinity_place(child->affinity, child->process.pid);
+    if (child->affinity)
         cpu_affinity_hurry(child->affinity, true);
-    }
     watch->ahead_ns = sandboxed_ran_ns(&child->process);
-    watch->start_ns = call->clock_ns ? call->clock_ns : clock_now_ns();
+    watch->sent_ns = clock_now_ns();
+    watch->start_ns = call->clock_ns ? call->clock_ns : watch->sent_ns;
     int result = wire_send(child->process.channel, &message, sizeof message, &call->trace,
                            call->mode == WIRE_TRACE, err);
     return result == ERR_CRASH ? sandboxed_explain_end(&child->process, err) : result;
@@ -136,8 +143,8 @@ static int run_on_clock(struct child *child, const struct child_call *call, stru
     return result;
 }
 
-static int freeze_again(struct child *child, const struct child_call *call,
-                        const struct stopwatch *watch, struct child_time *time, struct err *err)
+static int freeze_again(struct child *child, const struct stopwatch *watch, struct child_time *time,
+                        struct err *err)
 {
     if (child->affinity)
         cpu_affinity_recall_main(child->affinity, child->process.pid);
@@ -145,11 +152,10 @@ static int freeze_again(struct child *child, const struct child_call *call,
     if (result < 0)
         return result;
     child->yields_from_ns = 0;
-    int64_t inputs_ns = call->clock_ns ? call->inputs_ns - watch->start_ns : 0;
     *time = (struct child_time){
         .ms = (double)(watch->done_ns - watch->start_ns + watch->ahead_ns - child->away_ns) * 1e-6,
         .ahead_ms = (double)watch->ahead_ns * 1e-6,
-        .inputs_ms = (double)inputs_ns * 1e-6,
+        .inputs_ms = (double)(watch->sent_ns - watch->start_ns) * 1e-6,
         .sample_ms = (double)(watch->stop_ns - watch->done_ns) * 1e-6,
         .freeze_us = (double)(clock_now_ns() - watch->stop_ns) * 1e-3,
         .own_ms = (double)child->outputs.done.own_ns * 1e-6,
@@ -176,7 +182,10 @@ int child_call(struct child *child, const struct child_call *call, struct child_
                struct err *err)
 {
     struct stopwatch watch;
-    int result = prepare_call(child, &call->limit, err);
+    int result = child->prepared ? 0 : child_prepare_call(child, &call->limit, err);
+    child->prepared = false;
+    if (result == 0)
+        result = check_silence(child, err);
     if (result == 0)
         result = send_call(child, call, &watch, err);
     if (result == 0)
@@ -184,7 +193,7 @@ int child_call(struct child *child, const struct child_call *call, struct child_
     if (child->affinity)
         cpu_affinity_hurry(child->affinity, false);
     if (result == 0)
-        result = freeze_again(child, call, &watch, time, err);
+        result = freeze_again(child, &watch, time, err);
     if (result == 0)
         result = memory_watch_look(&child->limit, &child->process, &child->failed, err);
     return result == 0 ? check_late_writes(child, call, err) : result;

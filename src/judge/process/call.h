@@ -41,7 +41,6 @@ struct child_call {
     struct time_limit limit;
     double yield_after_ms; /* before it makes way for others, as no fast call does */
     int64_t clock_ns;      /* when its clock started; 0: it starts when CALL is sent */
-    int64_t inputs_ns;     /* with clock_ns: when its inputs were there */
     int trace;             /* WIRE_TRACE: where it records to */
     bool stays_on_gpu;     /* no mirror is wanted: the reader of the outputs looks at the samples */
 };
@@ -49,13 +48,18 @@ struct child_call {
 struct child_time {
     double ms;        /* from the clock's start to DONE, dispatch overhead included; and: */
     double ahead_ms;  /* processor time that it used before, while it was stopped */
-    double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
+    double inputs_ms; /* of that, until CALL was sent; 0: the clock started then */
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the child's own clock: a claim */
     double issue_ms;  /* of that, until its work was issued; 0: not said: a claim */
 };
 
+/* What takes the longer the more threads a child has: before its inputs are laid out. A reference
+ * has the threads that made its inputs, its candidate may have none, and both are timed from then
+ * on. The child is frozen until the call. Without it child_call begins with it. As child_call. */
+NODISCARD int child_prepare_call(struct child *child, const struct time_limit *limit,
+                                 struct err *err);
 /* ERR_INPUT (child->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. Late
  * writes are no error: child->breach is CHILD_LATE. */
 NODISCARD int child_call(struct child *child, const struct child_call *call,

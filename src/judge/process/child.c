@@ -344,6 +344,7 @@ static int exchange_messages(struct child *child, const void *message, size_t by
     int ignored[WIRE_DESCRIPTORS];
     int64_t deadline_ns = time_limit_deadline_ns(limit, clock_now_ns());
     child->state = CHILD_BUSY;
+    child->prepared = false;
     child_expect_answer(child, step, limit);
     int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
     sandboxed_thaw(&child->process);

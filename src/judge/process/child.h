@@ -77,6 +77,7 @@ struct child {
     /* how it fares */
     enum child_state state;
     enum child_breach breach;
+    bool prepared;             /* for its next call: child_prepare_call */
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
     struct memory_watch limit;
     struct child_requests requests;

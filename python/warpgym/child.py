@@ -34,7 +34,7 @@ from . import (
 from .stopwatch import stopwatch
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
-ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
+ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's memory
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
@@ -104,6 +104,7 @@ class Child:
         self.compile_mode = ""
         self.entry_point = "Model"
         self.weight_seed = 0
+        self.again = False  # opened again with all of the GPU's memory, where that is missing now
         self.get_inputs = None
         self.cases = 0  # of a simple problem, that a call takes; 0: all
         self.file_name = "candidate.py"
@@ -303,8 +304,8 @@ class Child:
     def _oracle_elements(self):
         if isinstance(self.device, gpu.Cpu):
             return ORACLE_ELEMENTS
-        free, _ = torch.cuda.mem_get_info()
-        return free // (8 * ORACLE_COPIES)
+        _, total = torch.cuda.mem_get_info()
+        return total // (8 * ORACLE_COPIES)
 
     def _make_oracle(self, example, tensors):
         """A copy of the model at double precision, where the model can be run so."""
@@ -324,8 +325,10 @@ class Child:
             self.noise = torch.tensor(noise, dtype=torch.float64, device=self.device.name)
             if not isinstance(self.device, gpu.Cpu):
                 torch.cuda.empty_cache()
-        except Exception:  # noqa: BLE001 - any failure means: no oracle for this problem
+        except Exception as error:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
+            if self.again and isinstance(error, torch.OutOfMemoryError):
+                raise  # what others have now decides nothing
             return False
         return len(outputs) == len(plain) < wire.OUTPUTS and all(
             wide.dtype == structure.wide(narrow).dtype
@@ -651,9 +654,9 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                         for pipe in descriptors:  # rather another process than this one
                             os.write(pipe, b"!")
                 elif kind == wire.OPEN:
-                    _, role, seed, threads, uuid, queues, _, precision, mode, name, simple = (
-                        wire.OPEN_BODY.unpack_from(message)
-                    )
+                    opened = wire.OPEN_BODY.unpack_from(message)
+                    _, role, seed, threads, uuid, queues, _, precision, mode, name = opened[:10]
+                    simple, child.again = opened[10:]
                     torch.set_num_threads(threads)
                     texts = [_mapped(descriptor) for descriptor in descriptors]
                     child.layers = lock()

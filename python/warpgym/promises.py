@@ -37,7 +37,8 @@ from .stopwatch import stopwatch
 DRAWS = 3  # of two, the largest has the mean square of one
 LOOKS = 3
 FEW = 4  # slices along an axis
-CHUNK = 1 << 15  # elements in double precision at a time
+CHUNK = 1 << 15  # elements in double precision at a time, on the CPU and in a copy from a GPU
+GPU_CHUNK = 1 << 22  # on a GPU, where each step takes as long as many elements
 LONGEST = 1 << 24  # a slice beyond it is not added up: what it promises is unknown
 SAMPLE = 1 << 12  # elements that are compared between draws
 BLOCK = 64  # rows and columns of a matrix of which the eigenvalues are looked at
@@ -233,7 +234,8 @@ def _totals(of):
             return torch.zeros(2, len(slices))
         unit = torch.finfo(slices.dtype).eps
         total, size, error = torch.zeros(3, len(slices), device=slices.device).double()
-        for part in slices.split(max(1, CHUNK // len(slices)), 1):
+        chunk = GPU_CHUNK if slices.is_cuda else CHUNK
+        for part in slices.split(max(1, chunk // len(slices)), 1):
             values, relative = of(part.double())
             total += values.sum(1)
             size += values.abs().sum(1)

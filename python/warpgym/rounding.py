@@ -52,7 +52,7 @@ class Rounded(OperationMode):
         if value.numel() == 0 or value.device != self.generator.device:
             return value
         self.entered = max(self.entered, _size(value))
-        return value + value * self._error(value)
+        return value * self._error(value).add_(1)
 
     def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
         schema = operation._schema

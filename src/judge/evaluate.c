@@ -358,8 +358,11 @@ void session_evaluate(struct session *session, const struct problem *problem,
     verdict_init(&audited);
     audit_problem(session, &audited);
     if (!refuse_gameable(session, &audited))
-        for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++)
+        for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++) {
+            log_write(LOG_LEVEL_INFO, "judge", "judged once more: %s",
+                      verdict->error_message ? verdict->error_message : "");
             verdict_deinit(verdict);
+        }
     explain_signature(session);
     verdict->audit = audited.audit;
     arena_take(&verdict->arena, &audited.arena);

@@ -137,8 +137,9 @@ static void blame_reference(struct session *session, const struct err *err, stru
     blame_judge(session, err, ending);
     if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    if (failed->failure == FAILED_MEMORY)
-        session->lease.retry_alone = memory_was_crowded(session);
+    if (failed->failure == FAILED_MEMORY) /* alone it may do without an oracle (wire_open.again) */
+        session->lease.retry_alone = memory_was_crowded(session) ||
+                                     (session->lease.gpu && session->lease.wanted != LEASE_ALONE);
     if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
     else if (failed->failure == FAILED_PROBLEM)

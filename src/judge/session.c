@@ -178,6 +178,8 @@ bool session_outgrew_slots(struct session *session)
         return false;
     learn_memory(session, memory_plan_least(session->job.largest.bytes,
                                             reference_weight_bytes(&session->reference)));
+    learn_memory(session, memory_plan_opened(session->job.largest.bytes,
+                                             session->reference.child.requests.segment_peak_bytes));
     return session->lease.slots < slots_for(&session->lease, planned_bytes(session));
 }
 

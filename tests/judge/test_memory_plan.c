@@ -38,6 +38,12 @@ TEST(least)
     assert_int_equal(memory_plan_least(0, 0), 0);
 }
 
+TEST(opened)
+{
+    assert_int_equal(memory_plan_opened(6, 0), 24);
+    assert_int_equal(memory_plan_opened(6, 100), 124);
+}
+
 /* A problem's most counts; another problem with the same place takes it over. */
 TEST(noted)
 {

@@ -68,8 +68,9 @@ def scratch(tmp_path, monkeypatch):
         yield
 
 
-def opened(precision=None, source=PROBLEM, device=None):
+def opened(precision=None, source=PROBLEM, device=None, again=False):
     made = child.Child(Channel())
+    made.again = again
     made.layers = 0
     made.precision = precision
     if device:
@@ -170,6 +171,23 @@ def test_shift_of_inputs_with_a_seed_of_their_own(made):
     made._draw(slot)
     assert torch.equal(slot[0], torch.randn(200, 4, generator=torch.Generator().manual_seed(3)))
     assert before == (torch.manual_seed, torch.Generator) and before[1].__module__ == "torch._C"
+
+
+# --- oracles -------------------------------------------------------------------------------------
+
+
+def test_memory_for_an_oracle():
+    """What others have of a GPU's memory does not decide whether there is one."""
+    wants = PROBLEM.replace(
+        "return self.scale",
+        "if x.dtype == torch.float64:\n"
+        "            raise torch.OutOfMemoryError('none left')\n"
+        "        return self.scale",
+    )
+    alone = opened(source=wants)
+    assert alone.wide_model is None and alone.channel.kinds == [wire.OPENED]
+    with pytest.raises(torch.OutOfMemoryError):
+        opened(source=wants, again=True)
 
 
 # --- models --------------------------------------------------------------------------------------
@@ -536,7 +554,7 @@ UUID = b"GPU-00112233-4455-6677-8899-aabbccddeeff"
 
 
 def open_message():
-    return wire.OPEN_BODY.pack(wire.OPEN, wire.REFERENCE, 7, 1, UUID, 3, 0, 0, b"", b"Model", 0)
+    return wire.OPEN_BODY.pack(wire.OPEN, wire.REFERENCE, 7, 1, UUID, 3, 0, 0, b"", b"Model", 0, 0)
 
 
 def warm_message():

@@ -270,8 +270,20 @@ int trial_in(struct trials *trials, const struct trial *trial, struct child *chi
 enum trial_result trial_run(struct trials *trials, const struct trial *trial)
 {
     struct child_time ignored;
-    if (trial_prepare(trials, trial) < 0 || trial_reference(trials, trial, &ignored) < 0 ||
-        trial_candidate(trials, trial, &ignored) < 0)
+    int64_t start_ns = clock_now_ns();
+    if (trial_prepare(trials, trial) < 0)
         return TRIAL_ENDED;
-    return trial_judge(trials, trial);
+    int64_t prepared_ns = clock_now_ns();
+    if (trial_reference(trials, trial, &ignored) < 0)
+        return TRIAL_ENDED;
+    int64_t answered_ns = clock_now_ns();
+    if (trial_candidate(trials, trial, &ignored) < 0)
+        return TRIAL_ENDED;
+    int64_t called_ns = clock_now_ns();
+    enum trial_result result = trial_judge(trials, trial);
+    log_write(LOG_LEVEL_DEBUG, "check",
+              "ms: prepare %.1f, reference %.1f, candidate %.1f, judge %.1f",
+              (double)(prepared_ns - start_ns) * 1e-6, (double)(answered_ns - prepared_ns) * 1e-6,
+              (double)(called_ns - answered_ns) * 1e-6, clock_ms_since(called_ns));
+    return result;
 }

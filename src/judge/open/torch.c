@@ -104,6 +104,7 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
         .simple = !simple            ? WIRE_NOT_SIMPLE
                   : problem->compare ? WIRE_COMPARED
                                      : WIRE_NOT_COMPARED,
+        .again = opening->gpu && opening->lease->wanted != LEASE_ALONE,
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_REFERENCE || simple ? "" : "New");

@@ -54,6 +54,11 @@ uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes)
     return MEMORY_BUDGET_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * weight_bytes;
 }
 
+uint64_t memory_plan_opened(uint64_t argument_bytes, uint64_t peak_bytes)
+{
+    return peak_bytes + (MEMORY_BUDGET_COPIES - 1) * argument_bytes;
+}
+
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)
 {
     double spare = MEMORY_BUDGET_PART * (double)gpu_bytes - (double)planned_bytes;

@@ -2,6 +2,7 @@
  * gets several of the GPU's slots, and waits until they are free.
  *
  *   not judged yet   what its arguments and weights take at the least: memory_plan_least
+ *   opened           what that took, too, above all for an oracle: memory_plan_opened
  *   judged before    what it took: memory_plans_note
  *
  * A plan is no limit: where memory was missing among others, the candidate is judged again with all
@@ -38,6 +39,9 @@ uint64_t memory_plans_find(struct memory_plans *plans, const char *hash);
 
 /* Of a problem whose calls have so many bytes of arguments, and whose models have such weights. */
 uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes);
+/* The same, of a reference that took `peak_bytes` while it was opened. An oracle's answer takes as
+ * much again, while both children, the image and the candidate's answer have theirs. */
+uint64_t memory_plan_opened(uint64_t argument_bytes, uint64_t peak_bytes);
 /* How many of a GPU's slots that is: 1 to `slots`. */
 int memory_plan_slots(uint64_t bytes, uint64_t gpu_bytes, int slots);
 /* What cached references may have of a GPU's memory where that much of it is planned. */

@@ -106,6 +106,8 @@ struct wire_open {
     char compile[32];   /* reference: mode of torch.compile; "": eager */
     char entry_point[LIMIT_NAME_BYTES]; /* the class that is called */
     uint32_t simple;                    /* enum wire_simple: there are cases, and no reference */
+    uint32_t again; /* reference: if it lacks memory, it is opened again with all that there is.
+                     * Then only it does without an oracle for that reason */
 };
 
 /* Sent ahead of OPEN to a process of a warm pool: the work that takes long and is the same for all

@@ -41,21 +41,29 @@ static int record_untraced(struct trials *trials, const char *why)
     return 0;
 }
 
-/* Finds out, once for each judge, with a child that has nothing to hide. */
-static void try_tracing(struct trials *trials, const struct trial *trial)
+/* Finds out, once for each judge, with a child that has nothing to hide. A call that was cancelled,
+ * or that a busy machine made too slow, says nothing of others. */
+static int try_tracing(struct trials *trials, const struct trial *trial, struct err *err)
 {
     int fd = trial->trace;
     struct child_time ignored;
-    struct err err;
     struct stat facts = {0};
     if (*trials->tracing != 0)
-        return;
-    bool traced = trial_in(trials, trial, &trials->reference->child, WIRE_TRACE, &ignored, &err) ==
-                      0 &&
-                  fstat(fd, &facts) == 0 && facts.st_size > 0;
+        return 0;
+    int result = trial_in(trials, trial, &trials->reference->child, WIRE_TRACE, &ignored, err);
+    if (result == ERR_CANCELLED || result == ERR_TIMEOUT)
+        return result;
+    bool traced = result == 0 && fstat(fd, &facts) == 0 && facts.st_size > 0;
     *trials->tracing = traced ? 1 : -1;
     if (traced && ftruncate(fd, 0) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "a trace cannot be emptied");
+    return 0;
+}
+
+static int give_up_trace(struct trials *trials, const struct err *err)
+{
+    return err->code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, err)
+                                      : record_untraced(trials, err->text);
 }
 
 /* Kernels that take longer when they are traced are not those that were timed. */
@@ -86,14 +94,14 @@ static int trace_call(struct trials *trials, int fd, struct trace_interval *alon
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     if (trial_map(trials, &trial, false) < 0 || trial_prepare(trials, &trial) < 0)
         return -1;
-    try_tracing(trials, &trial);
+    if (try_tracing(trials, &trial, &err) < 0)
+        return give_up_trace(trials, &err);
     if (*trials->tracing < 0)
         return record_untraced(trials, "this machine has no CUPTI that works");
     if (trial_reference(trials, &trial, &reference) < 0)
         return -1;
     if (trial_in(trials, &trial, trials->candidate, WIRE_TRACE, &traced, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
-                                         : record_untraced(trials, err.text);
+        return give_up_trace(trials, &err);
     if (trial_judge(trials, &trial) != TRIAL_GOOD)
         return -1;
     pass.wall_ms = traced.ms;
@@ -131,8 +139,7 @@ static int trace_calls(struct trials *trials, const struct trial *trial,
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     }
     if (trial_in(trials, trial, trials->candidate, WIRE_TRACE, &ignored, &err) < 0)
-        return err.code == ERR_CANCELLED ? fault_set(trials->fault, FAULT_JUDGE, &err)
-                                         : record_untraced(trials, err.text);
+        return give_up_trace(trials, &err);
     if (trial_judge(trials, trial) != TRIAL_GOOD)
         return -1;
     if (trace_interval_read(fd, interval, &err) < 0)

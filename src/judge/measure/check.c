@@ -8,7 +8,19 @@
 
 #define DRAWN_SIZES 2
 
-/* `rows` trials at these sizes: the problem's own inputs, then (biased) those of input_shift.h. */
+/* Both children stand still between two trials: a session that waits to time has the device then,
+ * and not only after the whole check, which takes seconds where inputs are large. */
+static enum trial_result run_trial(struct trials *trials, const struct trial *trial)
+{
+    struct err err;
+    if (device_lease_over(trials->lease) && device_lease_pass(trials->lease, &err) < 0) {
+        (void)fault_set(trials->fault, FAULT_JUDGE, &err);
+        return TRIAL_ENDED;
+    }
+    return trial_run(trials, trial);
+}
+
+/* Trials at these sizes: the problem's own inputs, then (biased) those of input_shift.h. */
 static int check_sizes(struct trials *trials, const struct size_set *sizes, bool shifted)
 {
     struct trial trial = {.oracle = true,
@@ -19,10 +31,10 @@ static int check_sizes(struct trials *trials, const struct size_set *sizes, bool
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     if (trial_map(trials, &trial, true) < 0)
         return -1;
-    if (trial_run(trials, &trial) == TRIAL_ENDED)
+    if (run_trial(trials, &trial) == TRIAL_ENDED)
         return -1;
     trial.shifted = true;
-    return shifted && trial_run(trials, &trial) == TRIAL_ENDED ? -1 : 0;
+    return shifted && run_trial(trials, &trial) == TRIAL_ENDED ? -1 : 0;
 }
 
 static int check_native(struct trials *trials)
@@ -65,7 +77,7 @@ static int check_torch(struct trials *trials)
         return -1;
     for (int64_t i = 0; i <= check->trials; i++) {
         trial.shifted = i == check->trials;
-        if (trial_run(trials, &trial) == TRIAL_ENDED)
+        if (run_trial(trials, &trial) == TRIAL_ENDED)
             return -1;
         trial.limit = time_limit_call(settings);
     }

@@ -1,6 +1,9 @@
 """Memory of PyTorch problems on a CPU: what a problem takes is the machine's, and what a candidate
 takes beyond that is run.memory_bytes."""
 
+import json
+import os
+
 import pytest
 from support import kernelbench_module, write
 
@@ -90,3 +93,17 @@ def test_problem_that_lies_about_its_inputs(warpgym, tmp_path):
     verdict = judged(warpgym, tmp_path, kernelbench_module() + LIES)
     assert verdict["status"] == "infrastructure_error", verdict
     assert "inputs that cannot be" in verdict["error"]["message"]
+
+
+def test_outputs_that_are_not_the_references_are_not_read(warpgym, tmp_path):
+    """One tensor a hundred times: the judge would have a copy of each, 1.6 GB."""
+    problem = write(tmp_path / "problem.py", kernelbench_module())
+    answer = write(tmp_path / "answer.py", CANDIDATE % "return (torch.zeros(1 << 22),) * 100")
+    process = warpgym.start(
+        *("eval", "--json", "--quiet", "--no-timing", "--problem", problem, answer),
+        environment={"WARPGYM_TORCH_DEVICE": "cpu"},
+    )
+    verdict = json.loads(process.stdout.read())
+    _, _, used = os.wait4(process.pid, 0)
+    assert "it returned 100 tensors" in verdict["error"]["message"], verdict
+    assert used.ru_maxrss < 1_000_000  # kB, of the judge or of its largest child

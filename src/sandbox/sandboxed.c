@@ -21,6 +21,8 @@
 #define FREEZE_TIMEOUT_NS INT64_C(2000000000)
 #define YIELD_NS INT64_C(10000)
 #define LATE_NS INT64_C(1000000)
+#define LONG_NS INT64_C(20000000)
+#define RESISTED_NS INT64_C(1000000000)
 #define FIRST_NICE (-20)
 #define BACK_NICE 19
 #define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
@@ -65,6 +67,15 @@ static void set_niceness(const struct sandboxed *process, int niceness)
     (void)setpriority(PRIO_PGRP, (id_t)process->pid, niceness);
 }
 
+/* What one that is late to stop has computed since. A thread stops when it leaves the kernel: a
+ * candidate that keeps many threads in long system calls has the device and the processors
+ * meanwhile. An honest one's threads may be in such a call, but seldom. */
+static int64_t resisted_ns(const struct sandboxed *process, int64_t used_ns)
+{
+    int64_t more_ns = processor_time_ns(process->pid) - used_ns - LONG_NS;
+    return process->resisted_ns + (more_ns > 0 ? more_ns : 0);
+}
+
 int sandboxed_freeze(struct sandboxed *process, struct err *err)
 {
     if (process->frozen)
@@ -72,6 +83,7 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
     if (process->pid <= 0 || process->reaped || kill(process->pid, SIGSTOP) < 0)
         return err_set(err, ERR_CRASH, "the process is gone");
     int64_t start_ns = clock_now_ns();
+    int64_t used_ns = 0;
     int niceness = 0;
     bool late = false;
     for (;;) {
@@ -88,7 +100,8 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
             return err_set(err, ERR_CRASH, "the process ended");
         }
         int64_t waited_ns = clock_now_ns() - start_ns;
-        if (waited_ns > FREEZE_TIMEOUT_NS) {
+        if (waited_ns > FREEZE_TIMEOUT_NS ||
+            (late && resisted_ns(process, used_ns) > RESISTED_NS)) {
             kill(process->pid, SIGKILL);
             reap_process(process, 0);
             return err_set(err, ERR_TIMEOUT, "the process resisted being stopped");
@@ -101,11 +114,14 @@ int sandboxed_freeze(struct sandboxed *process, struct err *err)
             nanosleep(&(struct timespec){.tv_nsec = waited_ns / 8}, NULL);
         if (waited_ns > LATE_NS && !late) { /* its threads stop as they get to run */
             late = true;
+            used_ns = processor_time_ns(process->pid);
             niceness = getpriority(PRIO_PGRP, (id_t)process->pid);
             set_niceness(process, FIRST_NICE);
         }
     }
     process->frozen = true;
+    if (late)
+        process->resisted_ns = resisted_ns(process, used_ns);
     if (process->stands_back)
         niceness = getpriority(PRIO_PROCESS, 0);
     if (late || process->stands_back)

@@ -20,6 +20,7 @@ struct sandboxed {
     bool frozen;
     bool stands_back;      /* sandboxed_stand_back */
     int64_t idle_since_ns; /* the processor time that it had used then: sandboxed_mark_idle */
+    int64_t resisted_ns;   /* processor time that it used while it was to stop, and did not */
     int64_t runs_since_ns; /* when it was started or thawed last, by clock_now_ns */
     bool reaped;
     int status; /* as waitpid gives it, once reaped */
@@ -27,7 +28,8 @@ struct sandboxed {
 
 /* Stops every thread; returns when all have stopped. If they wait for a processor to stop on, they
  * go ahead of others, where the judge may arrange that (CAP_SYS_NICE). ERR_CRASH: it is dead (and
- * reaped); ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
+ * reaped); ERR_TIMEOUT: it has been killed, because it did not stop in two seconds, or has computed
+ * for a second, in all its stops, when it was to stop. */
 NODISCARD int sandboxed_freeze(struct sandboxed *process, struct err *err);
 void sandboxed_thaw(struct sandboxed *process);
 /* Until it is stopped the next time it gets what processor time others leave, however many threads

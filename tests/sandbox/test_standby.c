@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -196,6 +197,46 @@ TEST(freeze_in_vfork)
     assert_int_equal(sandboxed_freeze(&process, NULL), ERR_TIMEOUT);
     assert_true(process.reaped && WTERMSIG(process.status) == SIGKILL);
     sandboxed_close(&process); /* and its session with it, because it has no process namespace */
+    close(ends[0]);
+    close(ends[1]);
+    assert_no_zombie();
+}
+
+/* In system calls that no stop interrupts, of some 0.1 s each. */
+static void stay_in_the_kernel(int ready)
+{
+    const size_t bytes = (size_t)4 << 30;
+    void *memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    for (;;) {
+        char answer = madvise(memory, bytes, MADV_POPULATE_READ) == 0 ? 'y' : 'n';
+        if (ready >= 0)
+            (void)!write(ready, &answer, 1);
+        ready = -1;
+    }
+}
+
+/* Each stop is soon enough, and all of them together are too late. */
+TEST(freeze_what_computes_in_the_kernel)
+{
+    int ends[2];
+    char answer;
+    int result = 0;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct sandboxed process = {.channel = -1, .pid_fd = -1, .pid = fork()};
+    if (process.pid == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        stay_in_the_kernel(ends[1]);
+    }
+    assert_int_equal(read(ends[0], &answer, 1), 1);
+    for (int i = 0; answer == 'y' && result == 0 && i < 200; i++) {
+        result = sandboxed_freeze(&process, NULL);
+        sandboxed_thaw(&process);
+        support_pause(2);
+    }
+    assert_int_equal(result, answer == 'y' ? ERR_TIMEOUT : 0); /* n: not before Linux 5.14 */
+    sandboxed_close(&process);
     close(ends[0]);
     close(ends[1]);
     assert_no_zombie();

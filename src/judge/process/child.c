@@ -103,6 +103,7 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
         return 0;
     bool computing = is_computing(child, start_ns);
     int result = sandboxed_freeze(&child->process, err);
+    int64_t stopped_ns = clock_now_ns(); /* until then it may have computed */
     if (result == ERR_CRASH)
         return sandboxed_explain_end(&child->process, err);
     if (result == 0)
@@ -110,7 +111,7 @@ int child_make_way(struct child *child, int64_t *deadline_ns, struct err *err)
     int64_t ran_ns = sandboxed_ran_ns(&child->process);
     if (result == 0)
         stand_back(child, most);
-    int64_t stood_ns = clock_now_ns() - start_ns;
+    int64_t stood_ns = clock_now_ns() - stopped_ns;
     sandboxed_thaw(&child->process);
     child->away_ns += computing ? stood_ns - ran_ns : 0;
     *deadline_ns += stood_ns;

@@ -194,7 +194,8 @@ test-units: setup ## build and run the unit tests only
 	+@$(SUBMAKE) all tests
 	@scripts/test --units $(ROOT) $(TESTS)
 
-$(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(OBJ)/tests/support/gpu_checks.o $(LIBRARY)
+$(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(OBJ)/tests/support/gpu_checks.o \
+	$(OBJ)/tests/support/tensor_checks.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -431,5 +431,6 @@ const struct gpu_check gpu_checks[] = {
     {"comparisons of extreme values do", check_extremes},
     {"times samples were gathered", check_gather},
     {"guards were counted", check_guard},
+    {"operations on tensors give the host's", check_tensors},
 };
 const size_t gpu_check_count = COUNT(gpu_checks);

@@ -18,5 +18,8 @@ struct gpu_check {
     int (*run)(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT]);
 };
 
+/* Every operation of measure/tensor_work.h on a GPU against the host's: tensor_checks.c. */
+int check_tensors(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT]);
+
 extern const struct gpu_check gpu_checks[];
 extern const size_t gpu_check_count;

@@ -24,7 +24,10 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
     } wanted[] = {{"fill", &work->fill},       {"magnitude", &work->magnitude},
                   {"compare", &work->compare}, {"doubt", &work->doubt},
                   {"settle", &work->settle},   {"guard", &work->guard},
-                  {"gather", &work->gather},   {"copy", &work->copy}};
+                  {"gather", &work->gather},   {"copy", &work->copy},
+                  {"total", &work->total},     {"digest", &work->digest},
+                  {"pick", &work->pick},       {"trim", &work->trim},
+                  {"coarsen", &work->coarsen}, {"clear", &work->clear}};
     void *module = NULL;
     memset(work, 0, sizeof *work);
     cuda_result result = cuda->context_use(gpu->context);
@@ -205,6 +208,56 @@ int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t stride, uin
     cuda_result result = cuda->launch(work->guard, places, 1, 1, THREADS, 1, 1, 0, NULL, parameters,
                                       NULL);
     return cuda_check(cuda, result, "cannot start a kernel of the judge's", err);
+}
+
+int gpu_work_total(const struct gpu_work *work, const struct gpu_elements *of, cuda_at into,
+                   struct err *err)
+{
+    struct gpu_elements copy = *of;
+    void *parameters[] = {&copy.dtype, &copy.at, &copy.count, &into};
+    return copy.count ? launch_row(work, work->total, copy.count, parameters, err) : 0;
+}
+
+int gpu_work_digest(const struct gpu_work *work, cuda_at at, uint64_t bytes, cuda_at into,
+                    struct err *err)
+{
+    void *parameters[] = {&at, &bytes, &into};
+    return bytes ? launch_row(work, work->digest, (bytes + 7) / 8, parameters, err) : 0;
+}
+
+int gpu_work_pick(const struct gpu_work *work, const struct gpu_elements *of, uint64_t every,
+                  uint64_t count, cuda_at into, struct err *err)
+{
+    struct gpu_elements copy = *of;
+    void *parameters[] = {&copy.dtype, &copy.at, &every, &count, &into};
+    return count ? launch_row(work, work->pick, count, parameters, err) : 0;
+}
+
+int gpu_work_trim(const struct gpu_work *work, const struct gpu_elements *of, double size,
+                  cuda_at into, struct err *err)
+{
+    struct gpu_elements copy = *of;
+    void *parameters[] = {&copy.dtype, &copy.at, &copy.count, &size, &into};
+    return copy.count ? launch_row(work, work->trim, copy.count, parameters, err) : 0;
+}
+
+int gpu_work_coarsen(const struct gpu_work *work, const struct gpu_elements *of, int bits,
+                     struct err *err)
+{
+    struct gpu_elements copy = *of;
+    void *parameters[] = {&copy.dtype, &copy.at, &copy.count, &bits};
+    return copy.count ? launch_row(work, work->coarsen, copy.count, parameters, err) : 0;
+}
+
+int gpu_work_clear(const struct gpu_work *work, cuda_at at, uint64_t rows, uint64_t stride,
+                   uint64_t bytes, struct err *err)
+{
+    uint32_t unit = 8;
+    while ((at | stride | bytes) % unit)
+        unit /= 2;
+    uint64_t units = bytes / unit;
+    void *parameters[] = {&at, &rows, &stride, &unit, &units};
+    return rows > 0 && units > 0 ? launch_row(work, work->clear, rows * units, parameters, err) : 0;
 }
 
 int gpu_work_wait(const struct gpu_work *work, struct err *err)

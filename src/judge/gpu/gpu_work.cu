@@ -448,3 +448,104 @@ extern "C" __global__ void gather(places from, unsigned char *to)
     if (threadIdx.x < from.bytes[blockIdx.x])
         to[blockIdx.x * BYTES_EACH + threadIdx.x] = from.at[blockIdx.x][threadIdx.x];
 }
+
+// What an audit does to a tensor (judge/measure/tensor_work.h says what each gives).
+__device__ static u64 first_index()
+{
+    return (u64)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+__device__ static u64 index_step()
+{
+    return (u64)gridDim.x * blockDim.x;
+}
+
+extern "C" __global__ void total(u32 dtype, const void *from, u64 count, double *sum)
+{
+    double seen = 0;
+    for (u64 i = first_index(); i < count; i += index_step())
+        seen += load(dtype, from, i);
+    for (int lane = 16; lane > 0; lane /= 2)
+        seen += __shfl_down_sync(0xFFFFFFFFu, seen, lane);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(sum, seen);
+}
+
+// Words of 8 bytes; the last may be shorter.
+extern "C" __global__ void digest(const unsigned char *from, u64 bytes, u64 *sum)
+{
+    u64 words = bytes / 8, seen = 0;
+    for (u64 i = first_index(); i < words + (bytes % 8 > 0); i += index_step()) {
+        u64 word = 0;
+        if (i < words)
+            word = ((const u64 *)from)[i];
+        for (u64 k = 0; i == words && k < bytes % 8; k++)
+            word |= (u64)from[i * 8 + k] << 8 * k;
+        seen += mix(word + mix(i + 0x9E3779B97F4A7C15ull));
+    }
+    for (int lane = 16; lane > 0; lane /= 2)
+        seen += __shfl_down_sync(0xFFFFFFFFu, seen, lane);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(sum, seen);
+}
+
+extern "C" __global__ void pick(u32 dtype, const void *from, u64 every, u64 count, double *to)
+{
+    for (u64 i = first_index(); i < count; i += index_step())
+        to[i] = load(dtype, from, i * every);
+}
+
+__device__ static void store_zero(u32 bytes, void *to, u64 i)
+{
+    switch (bytes) {
+    case 1: ((unsigned char *)to)[i] = 0; break;
+    case 2: ((u16 *)to)[i] = 0; break;
+    case 4: ((u32 *)to)[i] = 0; break;
+    default: ((u64 *)to)[i] = 0;
+    }
+}
+
+extern "C" __global__ void trim(u32 dtype, void *data, u64 count, double size, u64 *seen)
+{
+    u64 kept = 0, lost = 0;
+    for (u64 i = first_index(); i < count; i += index_step()) {
+        double value = fabs(load(dtype, data, i));
+        kept += !(value < size);
+        lost += value < size && value > 0;
+        if (value < size)
+            store_zero(bytes_of(dtype), data, i);
+    }
+    for (int lane = 16; lane > 0; lane /= 2) {
+        kept += __shfl_down_sync(0xFFFFFFFFu, kept, lane);
+        lost += __shfl_down_sync(0xFFFFFFFFu, lost, lane);
+    }
+    if (threadIdx.x % 32)
+        return;
+    atomicAdd(&seen[0], kept);
+    atomicAdd(&seen[1], lost);
+}
+
+extern "C" __global__ void coarsen(u32 dtype, void *data, u64 count, int bits)
+{
+    for (u64 i = first_index(); i < count; i += index_step()) {
+        double value = load(dtype, data, i);
+        int exponent;
+        if (!isfinite(value))
+            continue;
+        double part = frexp(value, &exponent);
+        value = ldexp(nearbyint(ldexp(part, bits + 1)), exponent - bits - 1);
+        switch (dtype) {
+        case F16: ((u16 *)data)[i] = half_of((float)value); break;
+        case BF16: ((u16 *)data)[i] = bfloat_of((float)value); break;
+        case F32: ((float *)data)[i] = (float)value; break;
+        case F64: ((double *)data)[i] = value; break;
+        }
+    }
+}
+
+// `rows` of so many units each.
+extern "C" __global__ void clear(char *first, u64 rows, u64 stride, u32 unit, u64 units)
+{
+    for (u64 i = first_index(); i < rows * units; i += index_step())
+        store_zero(unit, first + i / units * stride, i % units);
+}

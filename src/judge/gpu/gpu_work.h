@@ -19,7 +19,8 @@ extern const char gpu_work_source[]; /* gpu_work.cu */
 struct gpu_work {
     const struct gpu_context *gpu; /* NULL: not open */
     void *fill, *magnitude, *compare, *doubt, *settle, *guard, *gather, *copy;
-    cuda_at junk; /* its contents mean nothing */
+    void *total, *digest, *pick, *trim, *coarsen, *clear; /* of audits */
+    cuda_at junk;                                         /* its contents mean nothing */
     uint64_t junk_bytes;
 };
 
@@ -52,6 +53,13 @@ struct gpu_pair {
 struct gpu_addresses {
     cuda_at at[GPU_ADDRESSES];
     uint32_t bytes[GPU_ADDRESSES]; /* at most GPU_ADDRESS_BYTES each; 0: nothing */
+};
+
+/* A tensor's elements, one behind the other. */
+struct gpu_elements {
+    cuda_at at;
+    uint64_t count;
+    uint32_t dtype;
 };
 
 /* `image`: the compiled kernels. ERR_IO: the driver does not take them. */
@@ -91,4 +99,20 @@ NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t s
                              struct err *err);
 /* The smallest kernel that there is, from its start to its end; `into` as above, left alone. */
 NODISCARD int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err);
+/* What measure/tensor_work.h says of them; numbers are added to what lies at `into`, or written
+ * there. */
+NODISCARD int gpu_work_total(const struct gpu_work *work, const struct gpu_elements *of,
+                             cuda_at into, struct err *err);
+NODISCARD int gpu_work_digest(const struct gpu_work *work, cuda_at at, uint64_t bytes, cuda_at into,
+                              struct err *err);
+/* `count` doubles: of every `every`-th element. */
+NODISCARD int gpu_work_pick(const struct gpu_work *work, const struct gpu_elements *of,
+                            uint64_t every, uint64_t count, cuda_at into, struct err *err);
+/* Adds to two numbers: how many elements are kept, and how many that are not zero become it. */
+NODISCARD int gpu_work_trim(const struct gpu_work *work, const struct gpu_elements *of, double size,
+                            cuda_at into, struct err *err);
+NODISCARD int gpu_work_coarsen(const struct gpu_work *work, const struct gpu_elements *of, int bits,
+                               struct err *err);
+NODISCARD int gpu_work_clear(const struct gpu_work *work, cuda_at at, uint64_t rows,
+                             uint64_t stride, uint64_t bytes, struct err *err);
 NODISCARD int gpu_work_wait(const struct gpu_work *work, struct err *err);

@@ -502,7 +502,7 @@ class Child:
         if mode == wire.CHOICES:
             return lambda *inputs: choices.look(self.eager, inputs)
         if mode == wire.WITHOUT:
-            model = copy.deepcopy(self.model)
+            model = copy.deepcopy(self.eager)  # one that is compiled has no copies
             self._parameters(model)[noise].zero_()
             return model
         return self.model

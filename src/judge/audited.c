@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUDIT_VERSION 2 /* of what is attempted, and of the text that is kept */
+#define AUDIT_VERSION 3 /* of what is attempted, and of the text that is kept */
 #define TICK_MS 50
 
 void audits_init(struct audits *audits)
@@ -28,10 +28,10 @@ void audits_deinit(struct audits *audits)
 }
 
 /* budget_ms 0: of an audit that was made to its end. */
-static void make_key(const char *reference_hash, int64_t budget_ms, int try,
+static void make_key(const char *reference_hash, bool on_gpu, int64_t budget_ms, int try,
                      char key[HASH_HEX_BYTES])
 {
-    uint64_t numbers[] = {AUDIT_VERSION, (uint64_t)budget_ms, (uint64_t)try};
+    uint64_t numbers[] = {AUDIT_VERSION, on_gpu, (uint64_t)budget_ms, (uint64_t)try};
     struct hash *hash = hash_new();
     hash_update_string(hash, "problem audit");
     hash_update(hash, numbers, sizeof numbers);
@@ -97,6 +97,7 @@ static void store_text(const struct judge *judge, const char key[HASH_HEX_BYTES]
 struct bound {
     _Atomic int stop;
     int64_t left_ms;
+    _Atomic int64_t end_ns; /* INT64_MAX: its time has not begun */
     const _Atomic int *cancelled;
     pthread_t thread;
     bool begun, over, ended;
@@ -107,12 +108,11 @@ struct bound {
 static void *watch_bound(void *argument)
 {
     struct bound *bound = argument;
-    int64_t end_ns = clock_now_ns() + bound->left_ms * 1000000;
     pthread_mutex_lock(&bound->lock);
     while (!bound->ended && !bound->stop) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&bound->wake, &bound->lock, &until);
-        bound->over = clock_now_ns() >= end_ns;
+        bound->over = clock_now_ns() >= bound->end_ns;
         if (bound->over || (bound->cancelled && *bound->cancelled))
             bound->stop = 1;
     }
@@ -120,10 +120,18 @@ static void *watch_bound(void *argument)
     return NULL;
 }
 
-static void begin_bound(void *context)
+static void begin_bound(struct bound *bound)
+{
+    pthread_mutex_init(&bound->lock, NULL);
+    pthread_cond_init(&bound->wake, NULL);
+    bound->begun = pthread_create(&bound->thread, NULL, watch_bound, bound) == 0;
+}
+
+/* What came before is not lost: the evaluation takes the reference over. */
+static void begin_time(void *context)
 {
     struct bound *bound = context;
-    bound->begun = bound->begun || pthread_create(&bound->thread, NULL, watch_bound, bound) == 0;
+    bound->end_ns = clock_now_ns() + bound->left_ms * 1000000;
 }
 
 static void end_bound(struct bound *bound)
@@ -146,17 +154,16 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
     struct err err;
     int64_t start_ns = clock_now_ns();
     struct bound bound = {.left_ms = audit_settings(request->settings)->budget_ms,
+                          .end_ns = INT64_MAX,
                           .cancelled = request->cancelled};
     struct problem_audit_terms terms = {.settings = request->settings,
                                         .cancelled = &bound.stop,
                                         .brief = true,
-                                        .keep_reference = !request->on_gpu,
-                                        .ready = begin_bound,
+                                        .keep_reference = true,
+                                        .unit = request->unit,
+                                        .ready = begin_time,
                                         .context = &bound};
-    pthread_mutex_init(&bound.lock, NULL);
-    pthread_cond_init(&bound.wake, NULL);
-    if (request->on_gpu) /* else loading the reference is not lost: the evaluation takes it over */
-        begin_bound(&bound);
+    begin_bound(&bound);
     int result = problem_audit_run(judge, request->problem, &terms, &audit, &err);
     end_bound(&bound);
     *whole = result == 0;
@@ -257,18 +264,18 @@ static bool load_audit(struct judge *judge, const char *key, struct verdict *ver
 }
 
 /* False: it failed. */
-static bool find_audit(struct judge *judge, const struct audit_request *request,
+static bool find_audit(struct judge *judge, const struct audit_request *request, bool on_gpu,
                        struct verdict *verdict)
 {
     char whole_key[HASH_HEX_BYTES];
     char brief_key[HASH_HEX_BYTES];
     bool whole;
     bool again = true;
-    make_key(request->reference_hash, 0, 0, whole_key);
+    make_key(request->reference_hash, on_gpu, 0, 0, whole_key);
     if (load_audit(judge, whole_key, verdict))
         return true;
     for (int try = 0; try < AUDIT_TRIES && again; try++) {
-        make_key(request->reference_hash, audit_settings(request->settings)->budget_ms, try,
+        make_key(request->reference_hash, on_gpu, audit_settings(request->settings)->budget_ms, try,
                  brief_key);
         again = load_audit(judge, brief_key, verdict);
     }
@@ -294,11 +301,12 @@ void audits_get(struct judge *judge, const struct audit_request *request, struct
         verdict->audit.reason = "audit.budget_ms is 0";
     if (verdict->audit.reason)
         return;
-    make_key(request->reference_hash, budget_ms, 0, key);
+    bool on_gpu = problem_audit_on_gpu(judge, request->problem, request->settings);
+    make_key(request->reference_hash, on_gpu, budget_ms, 0, key);
     if (await_audit(&judge->audits, key, request, verdict, &place))
         return;
     int64_t until_ns = INT64_MAX;
-    if (!find_audit(judge, request, verdict))
+    if (!find_audit(judge, request, on_gpu, verdict))
         until_ns = clock_now_ns() + AUDIT_AGAIN_MS * INT64_C(1000000);
     bool cancelled = request->cancelled && *request->cancelled;
     if (place)
@@ -316,7 +324,7 @@ void audits_keep(struct judge *judge, const struct problem *problem,
     verdict.audit.took_ms = took_ms;
     char *text = audit_text(&verdict);
     reference_key(problem, judge->options.settings, hash);
-    make_key(hash, 0, 0, key);
+    make_key(hash, problem_audit_on_gpu(judge, problem, judge->options.settings), 0, 0, key);
     store_text(judge, key, text);
     mem_free(text);
     verdict_deinit(&verdict);

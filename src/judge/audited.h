@@ -3,12 +3,12 @@
  *
  *   verdict ◄── this judge's memory ◄── the build cache, by problem ◄── problem_audit_run
  *
- * An audit that was made to its end is kept under the problem's hash, its precision and the version
- * of the audit; `warpgym problem check` leaves it there, too. One that audit.budget_ms cut short is
- * kept under that bound, and made again by other processes, AUDIT_TRIES times in all: the machine
- * may have been busy. One that failed is kept by this judge alone, and made again after
- * AUDIT_AGAIN_MS: the machine may have lacked memory. Sessions that want the same audit wait for
- * the first one's.
+ * An audit that was made to its end is kept under the problem's hash, its precision, whether it was
+ * made on a GPU, and the version of the audit; `warpgym problem check` leaves it there, too. One
+ * that audit.budget_ms cut short is kept under that bound, and made again by other processes,
+ * AUDIT_TRIES times in all: the machine may have been busy. One that failed is kept by this judge
+ * alone, and made again after AUDIT_AGAIN_MS: the machine may have lacked memory. Sessions that
+ * want the same audit wait for the first one's.
  *
  * Ownership: the judge's. Threads: any.
  */
@@ -44,7 +44,7 @@ struct audit_request {
     const char *reference_hash;      /* of the problem as it is judged */
     const struct settings *settings; /* of the evaluation */
     const _Atomic int *cancelled;    /* NULL: it cannot be cancelled */
-    bool on_gpu;                     /* its reference is not the one that the audit loads */
+    const struct gpu_unit **unit;    /* the evaluation's last GPU; then the audit's */
 };
 
 /* Puts the outcome into the verdict, and makes the audit if there is none. */

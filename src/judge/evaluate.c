@@ -284,14 +284,11 @@ static bool attempt_evaluation(struct session *session)
 static void audit_problem(struct session *session, struct verdict *audited)
 {
     const struct evaluation_job *job = &session->job;
-    struct err ignored;
     const struct audit_request request = {.problem = job->problem,
                                           .reference_hash = job->reference_hash,
                                           .settings = job->settings,
                                           .cancelled = job->cancelled,
-                                          .on_gpu = job->problem->format == PROBLEM_TORCH &&
-                                                    judge_torch_on_gpu(session->judge,
-                                                                       job->settings, &ignored)};
+                                          .unit = &session->lease.before};
     audits_get(session->judge, &request, audited);
 }
 

@@ -18,7 +18,7 @@ static int open_native(struct session *session, struct opening *opening,
     session->lease.waited_ms += waited_ms;
     session->verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns) - waited_ms;
     native_opening_wait(&native);
-    result = result == 0 ? session_enter_device(session, SANDBOX_CUDA) : result;
+    result = result == 0 ? session_enter_device(session, SANDBOX_CUDA, true) : result;
     if (result == 0)
         native_opening_make_reference(&native);
     session_begin_stage(session);
@@ -38,22 +38,27 @@ static int compile_only(struct session *session, struct opening *opening)
 
 /* How much a new problem takes shows only now. The session lets go of what it has, so that nothing
  * is held while it waits for more. */
-static int lease_more(struct session *session, struct opening *opening)
+static int lease_more(struct session *session, struct opening *opening, bool candidate)
 {
     session_cache_reference(session);
     session_release_device(session);
-    int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
+    int result = session_enter_device(session, SANDBOX_TORCH_CUDA, candidate);
     return result < 0 ? result : torch_open_reference(opening);
+}
+
+static int open_torch_reference(struct session *session, struct opening *opening, bool candidate)
+{
+    int result = torch_open_reference(opening);
+    return result == 0 && session_outgrew_slots(session) ? lease_more(session, opening, candidate)
+                                                         : result;
 }
 
 static int open_torch(struct session *session, struct opening *opening)
 {
-    int result = session_enter_device(session, SANDBOX_TORCH_CUDA);
+    int result = session_enter_device(session, SANDBOX_TORCH_CUDA, true);
     session_begin_stage(session);
     if (result == 0)
-        result = torch_open_reference(opening);
-    if (result == 0 && session_outgrew_slots(session))
-        result = lease_more(session, opening);
+        result = open_torch_reference(session, opening, true);
     if (result == 0)
         result = torch_open_candidate(opening);
     if (result == 0) /* if it compiled something, another session may have taken the reference */
@@ -93,12 +98,24 @@ int open_children(struct session *session)
     return result;
 }
 
+/* A GPU is entered before it is opened there; on the CPU it is opened beside other sessions. */
+static int open_on_device(struct session *session, struct opening *opening)
+{
+    if (session->job.problem->format == PROBLEM_NATIVE)
+        return native_open_reference(opening);
+    int result = opening->gpu ? session_enter_device(session, SANDBOX_TORCH_CUDA, false) : 0;
+    if (result == 0)
+        result = open_torch_reference(session, opening, false);
+    return result == 0 && opening->gpu ? use_kernels(session, opening) : result;
+}
+
 int open_only_reference(struct session *session)
 {
     struct opening opening = session_opening(session);
-    int result = session->job.problem->format == PROBLEM_NATIVE ? native_open_reference(&opening)
-                                                                : torch_open_reference(&opening);
+    int result = open_on_device(session, &opening);
     (void)fault_verdict(session);
+    if (result == 0 && session->lease.held == LEASE_NONE)
+        result = session_lock_device(session);
     if (result == 0)
         session->reference.child.lease = &session->lease;
     return result;

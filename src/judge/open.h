@@ -8,5 +8,5 @@ struct session;
 
 /* 0 or -1 (the verdict says why). */
 int open_children(struct session *session);
-/* The reference alone; nothing to do if the session has it. Likewise. */
+/* The reference alone, on the session's device, which is entered. Likewise. */
 int open_only_reference(struct session *session);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "judge/measure/trial_compare.h"
+#include "judge/measure/trial_gpu.h"
 #include "judge/measure/trial_inputs.h"
 #include "judge/numeric/compare.h"
 #include "problem/fill.h"
@@ -13,8 +14,77 @@
 
 #define SLICE_PART 16   /* of an axis, that is dropped */
 #define LARGEST_PART 16 /* of an output, that is kept */
-#define SAMPLE 4096     /* elements that stand for all of an output */
 #define DRAWS 8         /* of a trial's inputs, where the reference errs by more than it may */
+#define TRUTH_ALIGNMENT 256
+
+enum { DRAWN, OTHER }; /* digests */
+
+/* --- where tensors lie ------------------------------------------------------------------------ */
+
+static const struct tensor_operations *operations(const struct probe *probe)
+{
+    return probe->work.operations;
+}
+
+/* What the reference is called with. */
+static struct tensor_place slot_of(const struct probe *probe)
+{
+    const struct child *child = &probe->session->reference.child;
+    return (struct tensor_place){child->slot.data, child->arrays.address};
+}
+
+/* The same as it was drawn. */
+static struct tensor_place staged(const struct probe *probe)
+{
+    const struct trial_state *state = &probe->session->trials;
+    if (probe->work.gpu)
+        return (struct tensor_place){.at = state->gpu.image.address};
+    return (struct tensor_place){.data = state->staging};
+}
+
+static struct tensor_place address_of(const struct tensor *tensor)
+{
+    return (struct tensor_place){(char *)(uintptr_t)tensor->data, tensor->at};
+}
+
+static struct tensor_elements elements_at(struct tensor_place place, const struct tensor *form)
+{
+    return (struct tensor_elements){.place = place, .count = form->count, .dtype = form->dtype};
+}
+
+static int fail(struct probe *probe, const struct err *err)
+{
+    return fault_set(&probe->session->fault, FAULT_JUDGE, err);
+}
+
+static int check(struct probe *probe, int result, const struct err *err)
+{
+    return result < 0 ? fail(probe, err) : 0;
+}
+
+/* Room for a false answer to an output. */
+static int reserve_attempt(struct probe *probe, uint32_t output)
+{
+    struct err err;
+    return check(probe,
+                 operations(probe)->reserve(&probe->work, &probe->attempt,
+                                            probe->truth[output].bytes + 1, &err),
+                 &err);
+}
+
+static int copy_bytes(struct probe *probe, struct tensor_place from, struct tensor_place to,
+                      uint64_t bytes)
+{
+    struct err err;
+    return check(probe, operations(probe)->copy(&probe->work, from, to, bytes, &err), &err);
+}
+
+static int restore_inputs(struct probe *probe)
+{
+    return copy_bytes(probe, staged(probe), slot_of(probe), probe->trial.layout.bytes);
+}
+
+/* --- what is recorded ------------------------------------------------------------------------- */
 
 static struct attempt *find_attempt(const struct problem_audit *audit, const char *name)
 {
@@ -51,24 +121,32 @@ static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
     return trial_tolerance(&probe->trials, output, probe->truth[output].dtype);
 }
 
-/* Whether `data` would pass as this output; *error: the largest error in tolerances. */
-static bool output_passes(const struct probe *probe, uint32_t output, const void *data,
-                          double *error)
+/* *passed: whether it was true, and what lies there would pass as this output; *error: the largest
+ * error in tolerances. */
+static int judge_output(struct probe *probe, uint32_t output, struct tensor_place place,
+                        bool *passed, double *error)
 {
+    const struct tensor *truth = &probe->truth[output];
+    struct tensor got = *truth;
     struct comparison spec = {
-        .dtype = probe->truth[output].dtype,
-        .expected_dtype = probe->truth[output].dtype,
-        .count = probe->truth[output].count,
+        .dtype = truth->dtype,
+        .expected_dtype = truth->dtype,
+        .count = truth->count,
         .tolerance = tolerance_of(probe, output),
         .slack = probe->session->trials.answer.own_error[output],
         .noise = probe->session->trials.answer.noise[output],
     };
     struct difference difference;
-    bool good = compare_tensor(&spec, probe->truth[output].data, data, &difference);
+    struct err err;
+    got.data = place.data;
+    got.at = place.at;
+    if (trial_compare(&probe->trials, &spec, truth, &got, &difference, &err) < 0)
+        return fail(probe, &err);
     double allowed = spec.tolerance.relative > 0 ? spec.tolerance.relative : 1;
+    *passed &= difference.mismatches == 0;
     *error = fmax(*error, spec.tolerance.exact ? (double)difference.mismatches
                                                : difference.max_relative / allowed);
-    return good;
+    return 0;
 }
 
 static struct attempt *record_attempt(struct probe *probe, const char *code, const char *name,
@@ -88,26 +166,40 @@ static void record_gain(const struct probe *probe, struct attempt *attempt, doub
     attempt->gain = isnan(attempt->gain) ? gain : fmin(attempt->gain, gain);
 }
 
-static double mean_of(const struct tensor *tensor)
+/* --- attempts --------------------------------------------------------------------------------- */
+
+/* The mean of one number is that number, which is what was asked for: there it is the number of
+ * another draw. */
+static int find_mean(struct probe *probe, uint32_t output, double *mean)
 {
+    const struct tensor *truth = &probe->truth[output];
+    const struct tensor_elements elements = elements_at(address_of(truth), truth);
+    struct err err;
     double sum = 0;
-    for (uint64_t i = 0; i < tensor->count; i++)
-        sum += dtype_load(tensor->dtype, tensor->data, i);
-    return tensor->count ? sum / (double)tensor->count : 0;
+    int result = operations(probe)->sum(&probe->work, &elements, &sum, &err);
+    *mean = truth->count == 1  ? probe->other_value[output]
+            : truth->count > 0 ? sum / (double)truth->count
+                               : 0;
+    return check(probe, result, &err);
 }
 
-static void *attempt_data(struct probe *probe, size_t bytes)
+static int try_constant(struct probe *probe, uint32_t output, double value, bool *passed,
+                        double *error, double *ms)
 {
-    if (probe->attempt_bytes < bytes) {
-        probe->attempt = mem_resize(probe->attempt, bytes);
-        probe->attempt_bytes = bytes;
-    }
-    return probe->attempt;
+    struct err err;
+    if (reserve_attempt(probe, output) < 0)
+        return -1;
+    const struct tensor_elements elements = elements_at(probe->attempt.place,
+                                                        &probe->truth[output]);
+    int64_t start_ns = clock_now_ns();
+    int result = operations(probe)->set(&probe->work, &elements, value, &err);
+    *ms += clock_ms_since(start_ns);
+    return result < 0 ? fail(probe, &err)
+                      : judge_output(probe, output, elements.place, passed, error);
 }
 
-/* All outputs at one value each: zero, or their own mean. The mean of one number is that number,
- * which is what was asked for: there it is the number of another draw. */
-static void try_constants(struct probe *probe, bool mean)
+/* All outputs at one value each: zero, or their own mean. */
+static int try_constants(struct probe *probe, bool mean)
 {
     const char *name = mean ? "a constant (the answer's mean)" : "zeros";
     const char *code = mean ? "H10" : "H07";
@@ -115,18 +207,15 @@ static void try_constants(struct probe *probe, bool mean)
     double error = 0;
     double ms = 0;
     if (!is_open(probe, name))
-        return;
+        return 0;
     for (uint32_t i = 0; i < probe->outputs; i++) {
-        const struct tensor *truth = &probe->truth[i];
-        double value = !mean ? 0 : truth->count == 1 ? probe->other_value[i] : mean_of(truth);
-        void *data = attempt_data(probe, truth->bytes + 1);
-        int64_t start_ns = clock_now_ns();
-        for (uint64_t at = 0; at < truth->count; at++)
-            dtype_store(truth->dtype, data, at, value);
-        ms += clock_ms_since(start_ns);
-        passed = output_passes(probe, i, data, &error) && passed;
+        double value = 0;
+        if ((mean && find_mean(probe, i, &value) < 0) ||
+            try_constant(probe, i, value, &passed, &error, &ms) < 0)
+            return -1;
     }
     record_gain(probe, record_attempt(probe, code, name, passed, error), ms);
+    return 0;
 }
 
 static int by_size(const void *left, const void *right)
@@ -137,46 +226,56 @@ static int by_size(const void *left, const void *right)
 }
 
 /* The magnitude that one in LARGEST_PART of its elements reaches, judged by some of them. */
-static double large_size(const struct tensor *tensor)
+static int find_large_size(struct probe *probe, const struct tensor *tensor, double *size)
 {
-    double sizes[SAMPLE];
-    uint64_t step = tensor->count / SAMPLE + 1;
-    size_t count = 0;
-    for (uint64_t at = 0; at < tensor->count; at += step)
-        sizes[count++] = fabs(dtype_load(tensor->dtype, tensor->data, at));
+    const struct tensor_elements elements = elements_at(address_of(tensor), tensor);
+    double sizes[TENSOR_SAMPLE];
+    uint64_t every = tensor->count / TENSOR_SAMPLE + 1;
+    size_t count = tensor_picked(tensor->count, every);
+    struct err err;
+    if (operations(probe)->pick(&probe->work, &elements, every, sizes, &err) < 0)
+        return fail(probe, &err);
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = fabs(sizes[i]);
     qsort(sizes, count, sizeof *sizes, by_size);
-    return sizes[count / LARGEST_PART];
+    *size = sizes[count / LARGEST_PART];
+    return 0;
 }
 
 /* Only the largest elements of an output are right, where others are not zero anyway: they decide
  * alone if a tolerance is relative to something that they dominate. */
-static void try_largest(struct probe *probe)
+static int try_largest_of(struct probe *probe, uint32_t output, const char *name)
+{
+    const struct tensor *truth = &probe->truth[output];
+    struct tensor_trimmed trimmed;
+    struct err err;
+    double size = 0;
+    double error = 0;
+    bool passed = true;
+    if (find_large_size(probe, truth, &size) < 0 || reserve_attempt(probe, output) < 0 ||
+        copy_bytes(probe, address_of(truth), probe->attempt.place, truth->bytes) < 0)
+        return -1;
+    const struct tensor_elements elements = elements_at(probe->attempt.place, truth);
+    if (operations(probe)->trim(&probe->work, &elements, size, &trimmed, &err) < 0)
+        return fail(probe, &err);
+    if (judge_output(probe, output, elements.place, &passed, &error) < 0)
+        return -1;
+    if (trimmed.lost > 0 && trimmed.lost * 2 >= truth->count - trimmed.kept)
+        record_attempt(probe, "H14", name, passed, error);
+    return 0;
+}
+
+static int try_largest(struct probe *probe)
 {
     char name[64];
-    for (uint32_t i = 0; i < probe->outputs; i++) {
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < probe->outputs; i++) {
         const struct tensor *truth = &probe->truth[i];
-        uint64_t kept = 0;
-        uint64_t lost = 0;
-        double error = 0;
         snprintf(name, sizeof name, "output %u zero but for its largest sixteenth", i);
-        if (truth->count < 2 || !dtype_facts(truth->dtype)->floating || !is_open(probe, name))
-            continue;
-        double size = large_size(truth);
-        char *data = attempt_data(probe, truth->bytes);
-        memcpy(data, truth->data, truth->bytes);
-        for (uint64_t at = 0; at < truth->count; at++) {
-            double value = fabs(dtype_load(truth->dtype, truth->data, at));
-            if (!(value < size)) {
-                kept++;
-                continue;
-            }
-            lost += value > 0;
-            dtype_store(truth->dtype, data, at, 0);
-        }
-        bool passed = output_passes(probe, i, data, &error);
-        if (lost > 0 && lost * 2 >= truth->count - kept)
-            record_attempt(probe, "H14", name, passed, error);
+        if (truth->count >= 2 && dtype_facts(truth->dtype)->floating && is_open(probe, name))
+            result = try_largest_of(probe, i, name);
     }
+    return result;
 }
 
 static const char *input_name(const struct probe *probe, uint32_t argument, char *name,
@@ -195,9 +294,41 @@ static bool is_input(const struct layout_argument *argument)
     return argument->role == ROLE_IN || argument->role == ROLE_INOUT;
 }
 
+static struct tensor_place past(struct tensor_place place, const struct layout_argument *argument)
+{
+    return tensor_place_past(place, argument->offset);
+}
+
+/* How long a copy takes, where it is all that is to be answered. */
+static int time_copy(struct probe *probe, struct attempt *attempt, struct tensor_place from)
+{
+    if (probe->outputs > 1)
+        return 0;
+    if (reserve_attempt(probe, 0) < 0)
+        return -1;
+    int64_t start_ns = clock_now_ns();
+    int result = copy_bytes(probe, from, probe->attempt.place, probe->truth[0].bytes);
+    record_gain(probe, attempt, clock_ms_since(start_ns));
+    return result;
+}
+
+/* At sizes where their forms differ it is refused. */
+static int try_copy(struct probe *probe, uint32_t output, const struct layout_argument *argument,
+                    const char *name)
+{
+    struct tensor_place from = past(staged(probe), argument);
+    bool fits = probe->truth[output].count == argument->count;
+    bool passed = fits;
+    double error = fits ? 0 : INFINITY;
+    if (fits && judge_output(probe, output, from, &passed, &error) < 0)
+        return -1;
+    struct attempt *attempt = record_attempt(probe, "H07", name, passed, error);
+    return fits ? time_copy(probe, attempt, from) : 0;
+}
+
 /* One output copied from an input of the same form, the others right: enough to be let through only
- * if that output is worth nothing. At sizes where their forms differ it is refused. */
-static void try_copies(struct probe *probe)
+ * if that output is worth nothing. */
+static int try_copies(struct probe *probe)
 {
     const struct layout *layout = &probe->trial.layout;
     bool torch = probe->session->job.problem->format == PROBLEM_TORCH; /* with one form */
@@ -207,27 +338,29 @@ static void try_copies(struct probe *probe)
         const struct layout_argument *argument = &layout->arguments[i];
         for (uint32_t output = 0; is_input(argument) && output < probe->outputs; output++) {
             const struct tensor *truth = &probe->truth[output];
-            double error = 0;
-            bool fits = truth->count == argument->count;
-            if (truth->dtype != argument->dtype || (!fits && torch))
+            if (truth->dtype != argument->dtype || (truth->count != argument->count && torch))
                 continue;
             snprintf(text, sizeof text, "output %u a copy of %s", output,
                      input_name(probe, i, name, sizeof name));
-            if (!is_open(probe, text))
-                continue;
-            bool passed = fits &&
-                          output_passes(probe, output, probe->inputs + argument->offset, &error);
-            struct attempt *attempt = record_attempt(probe, "H07", text, passed,
-                                                     fits ? error : INFINITY);
-            if (!fits)
-                continue;
-            void *data = attempt_data(probe, truth->bytes + 1);
-            int64_t start_ns = clock_now_ns();
-            memcpy(data, probe->inputs + argument->offset, truth->bytes);
-            if (probe->outputs == 1)
-                record_gain(probe, attempt, clock_ms_since(start_ns));
+            if (is_open(probe, text) && try_copy(probe, output, argument, text) < 0)
+                return -1;
         }
     }
+    return 0;
+}
+
+/* Where an output is one number: which. */
+static int keep_other_value(struct probe *probe, uint32_t output, const struct tensor *tensor)
+{
+    const struct tensor_elements elements = elements_at(address_of(tensor), tensor);
+    double values[TENSOR_SAMPLE];
+    struct err err;
+    if (tensor->count != 1)
+        return 0;
+    int result = operations(probe)->pick(&probe->work, &elements, 1, values, &err);
+    if (result == 0)
+        probe->other_value[output] = values[0];
+    return check(probe, result, &err);
 }
 
 /* Runs the reference on the inputs as they are now in its slot, and compares with the truth. */
@@ -247,18 +380,14 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
         struct tensor tensor;
         if (child_output(child, 0, i, &tensor, &err) < 0)
             return fault_set(&session->fault, FAULT_REFERENCE, &err);
-        passed = tensor.bytes == probe->truth[i].bytes &&
-                 output_passes(probe, i, tensor.data, &error) && passed;
-        if (tensor.count == 1)
-            probe->other_value[i] = dtype_load(tensor.dtype, tensor.data, 0);
+        bool fits = tensor.bytes == probe->truth[i].bytes;
+        passed &= fits;
+        if ((fits && judge_output(probe, i, address_of(&tensor), &passed, &error) < 0) ||
+            keep_other_value(probe, i, &tensor) < 0)
+            return -1;
     }
     record_attempt(probe, code, name, passed, error);
     return 0;
-}
-
-static void restore_inputs(struct probe *probe)
-{
-    memcpy(probe->session->reference.child.slot.data, probe->inputs, probe->trial.layout.bytes);
 }
 
 /* Every element of an output may forgive what is lost in the single inputs; an average over all of
@@ -271,56 +400,50 @@ static bool is_average(const struct probe *probe)
     return largest <= 1;
 }
 
-/* Round to nearest at `bits` of mantissa, through the double that holds every narrower type. */
-static double coarsen_value(double value, int bits)
-{
-    int exponent;
-    double mantissa = frexp(value, &exponent);
-    return ldexp(nearbyint(ldexp(mantissa, bits + 1)), exponent - bits - 1);
-}
-
 static int try_precision(struct probe *probe)
 {
     static const char name[] = "lower precision (inputs rounded)";
     const struct layout *layout = &probe->trial.layout;
+    struct err err;
     bool any = false;
     if (is_average(probe) || !is_open(probe, name))
         return 0;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         const struct dtype_facts *facts = dtype_facts(argument->dtype);
-        char *data = probe->session->reference.child.slot.data + argument->offset;
+        const struct tensor_elements elements = {.place = past(slot_of(probe), argument),
+                                                 .count = argument->count,
+                                                 .dtype = argument->dtype};
         if (!is_input(argument) || !facts->floating || argument->dtype == DTYPE_BF16)
             continue;
-        int bits = facts->bytes == 2 ? 7 : 10;
         any = true;
-        for (uint64_t at = 0; at < argument->count; at++)
-            dtype_store(argument->dtype, data, at,
-                        coarsen_value(dtype_load(argument->dtype, data, at), bits));
+        if (operations(probe)->coarsen(&probe->work, &elements, facts->bytes == 2 ? 7 : 10, &err) <
+            0)
+            return fail(probe, &err);
     }
     int result = any ? try_reference(probe, "H13", WIRE_RUN, probe->session->trials.noise, name)
                      : 0;
-    restore_inputs(probe);
-    return result;
+    return result < 0 ? result : restore_inputs(probe);
 }
 
-/* Sets the last part of one axis to zero; false where the axis is too short to have one. */
-static bool drop_slice(struct probe *probe, uint32_t index, uint32_t axis)
+/* Sets the last part of one axis to zero. */
+static int drop_slice(struct probe *probe, uint32_t index, uint32_t axis)
 {
     const struct layout_argument *argument = &probe->trial.layout.arguments[index];
     const int64_t *shape = probe->shapes[index];
-    char *data = probe->session->reference.child.slot.data + argument->offset;
+    struct err err;
     uint64_t outer = 1;
     uint64_t size = (uint64_t)shape[axis];
-    if (shape[axis] < 2)
-        return false;
     for (uint32_t d = 0; d < axis; d++)
         outer *= (uint64_t)shape[d];
     uint64_t inner = layout_argument_bytes(argument) / outer / size;
     uint64_t dropped = size / SLICE_PART ? size / SLICE_PART : 1;
-    for (uint64_t at = 0; at < outer; at++)
-        memset(data + (at * size + size - dropped) * inner, 0, dropped * inner);
-    return true;
+    struct tensor_place first = tensor_place_past(past(slot_of(probe), argument),
+                                                  (size - dropped) * inner);
+    return check(probe,
+                 operations(probe)->clear(&probe->work, first, outer, size * inner, dropped * inner,
+                                          &err),
+                 &err);
 }
 
 static int try_slices(struct probe *probe)
@@ -335,12 +458,12 @@ static int try_slices(struct probe *probe)
         for (uint32_t axis = 0; axis < probe->dimensions[i]; axis++) {
             snprintf(text, sizeof text, "without the last slice of %s along axis %u",
                      input_name(probe, i, name, sizeof name), axis);
-            if (probe->shapes[i][axis] < 2 || !is_open(probe, text) || !drop_slice(probe, i, axis))
+            if (probe->shapes[i][axis] < 2 || !is_open(probe, text))
                 continue;
-            int result = try_reference(probe, "H14", WIRE_RUN, probe->session->trials.noise, text);
-            restore_inputs(probe);
-            if (result < 0)
-                return result;
+            if (drop_slice(probe, i, axis) < 0 ||
+                try_reference(probe, "H14", WIRE_RUN, probe->session->trials.noise, text) < 0 ||
+                restore_inputs(probe) < 0)
+                return -1;
         }
     }
     return 0;
@@ -358,25 +481,33 @@ static int fill_inputs(struct probe *probe, uint64_t seed)
     return 0;
 }
 
-/* Counts a draw, and whether an earlier one had the same inputs. */
-static void count_draw(struct probe *probe, const char *inputs)
+/* Counts what lies in the slot as a draw, and whether an earlier one had the same inputs. */
+static int count_draw(struct probe *probe, uint64_t digests[LIMIT_ARGUMENTS])
 {
     const struct layout *layout = &probe->trial.layout;
     struct hash *hash = hash_new();
+    struct err err;
     bool any = false;
+    int result = 0;
     probe->draws = mem_resize(probe->draws, (probe->draw_count + 1) * sizeof *probe->draws);
-    for (uint32_t i = 0; i < layout->count; i++) {
+    for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
-        hash_update(hash, &bytes, sizeof bytes);
+        digests[i] = 0;
         if (is_input(argument) || argument->role == ROLE_SCALAR)
-            hash_update(hash, inputs + argument->offset, bytes);
+            result = operations(probe)->digest(&probe->work, past(slot_of(probe), argument), bytes,
+                                               &digests[i], &err);
+        hash_update(hash, &bytes, sizeof bytes);
+        hash_update(hash, &digests[i], sizeof digests[i]);
     }
     hash_finish(hash, probe->draws[probe->draw_count]);
+    if (result < 0)
+        return fail(probe, &err);
     for (uint32_t i = 0; i < probe->draw_count; i++)
         any |= strcmp(probe->draws[i], probe->draws[probe->draw_count]) == 0;
     probe->draw_count++;
     probe->draws_repeated += any;
+    return 0;
 }
 
 /* Other inputs, and their answer as an answer to these: one that was kept, or a constant for each
@@ -385,22 +516,28 @@ static int try_other_answer(struct probe *probe)
 {
     static const char name[] = "the answer to other inputs";
     struct session *session = probe->session;
-    char *slot = session->reference.child.slot.data;
-    if (fill_inputs(probe, clock_secret()) < 0)
+    uint64_t bytes = probe->trial.layout.bytes;
+    struct err err;
+    if (fill_inputs(probe, clock_secret()) < 0 || count_draw(probe, probe->digests[OTHER]) < 0)
         return -1;
-    probe->other = mem_resize(probe->other, probe->trial.layout.bytes);
-    memcpy(probe->other, slot, probe->trial.layout.bytes);
-    count_draw(probe, probe->other);
-    int64_t start_ns = clock_now_ns();
-    for (uint32_t i = 0; i < probe->outputs; i++)
-        memcpy(attempt_data(probe, probe->truth[i].bytes + 1), probe->truth[i].data,
-               probe->truth[i].bytes);
-    double ms = clock_ms_since(start_ns);
-    int result = try_reference(probe, "H04", WIRE_RUN, session->trials.noise, name);
-    if (result == 0)
-        record_gain(probe, attempt_of(probe->audit, "H04", name), ms);
-    restore_inputs(probe);
-    return result;
+    if (operations(probe)->reserve(&probe->work, &probe->other, bytes, &err) < 0)
+        return fail(probe, &err);
+    if (copy_bytes(probe, slot_of(probe), probe->other.place, bytes) < 0)
+        return -1;
+    double ms = 0;
+    for (uint32_t i = 0; i < probe->outputs; i++) {
+        if (reserve_attempt(probe, i) < 0)
+            return -1;
+        int64_t start_ns = clock_now_ns();
+        if (copy_bytes(probe, address_of(&probe->truth[i]), probe->attempt.place,
+                       probe->truth[i].bytes) < 0)
+            return -1;
+        ms += clock_ms_since(start_ns);
+    }
+    if (try_reference(probe, "H04", WIRE_RUN, session->trials.noise, name) < 0)
+        return -1;
+    record_gain(probe, attempt_of(probe->audit, "H04", name), ms);
+    return restore_inputs(probe);
 }
 
 /* One input at a time from another draw. */
@@ -413,16 +550,15 @@ static int try_ignored(struct probe *probe)
     int result = 0;
     for (uint32_t i = 0; i < layout->count && result == 0; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        uint64_t bytes = layout_argument_bytes(argument);
         snprintf(text, sizeof text, "ignoring %s", input_name(probe, i, name, sizeof name));
-        if ((!is_input(argument) && argument->role != ROLE_SCALAR) ||
-            memcmp(probe->other + argument->offset, probe->inputs + argument->offset, bytes) == 0 ||
-            !is_open(probe, text))
-            continue;
-        memcpy(session->reference.child.slot.data + argument->offset,
-               probe->other + argument->offset, bytes);
-        result = try_reference(probe, "H14", WIRE_RUN, session->trials.noise, text);
-        restore_inputs(probe);
+        if (probe->digests[OTHER][i] == probe->digests[DRAWN][i] || !is_open(probe, text))
+            continue; /* outputs have none */
+        result = copy_bytes(probe, past(probe->other.place, argument),
+                            past(slot_of(probe), argument), layout_argument_bytes(argument));
+        if (result == 0)
+            result = try_reference(probe, "H14", WIRE_RUN, session->trials.noise, text);
+        if (result == 0)
+            result = restore_inputs(probe);
     }
     for (uint32_t i = 0; i < probe->parameters && result == 0; i++) {
         snprintf(text, sizeof text, "without parameter %u", i);
@@ -432,10 +568,36 @@ static int try_ignored(struct probe *probe)
     return result;
 }
 
+/* Copies the reference's outputs, behind each other. */
+static int keep_truth(struct probe *probe)
+{
+    const struct trial_answer *answer = &probe->session->trials.answer;
+    struct err err;
+    uint64_t bytes = 0;
+    probe->outputs = answer->count;
+    for (uint32_t i = 0; i < answer->count; i++)
+        bytes += answer->reference[i].bytes + TRUTH_ALIGNMENT;
+    if (operations(probe)->reserve(&probe->work, &probe->truths, bytes, &err) < 0)
+        return fail(probe, &err);
+    bytes = 0;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        const struct tensor *tensor = &answer->reference[i];
+        struct tensor_place place = tensor_place_past(probe->truths.place, bytes);
+        if (copy_bytes(probe, address_of(tensor), place, tensor->bytes) < 0)
+            return -1;
+        probe->truth[i] = *tensor;
+        probe->truth[i].data = place.data;
+        probe->truth[i].at = place.at;
+        bytes += (tensor->bytes / TRUTH_ALIGNMENT + 1) * TRUTH_ALIGNMENT;
+    }
+    return 0;
+}
+
 /* The true answer, copied; *own_error: how far it is from its oracle, in tolerances. */
 static int learn_truth(struct probe *probe, double *own_error)
 {
     struct session *session = probe->session;
+    const struct trial_answer *answer = &session->trials.answer;
     struct child_time time;
     *own_error = NAN;
     if (trial_reference(&probe->trials, &probe->trial, &time) < 0)
@@ -445,31 +607,30 @@ static int learn_truth(struct probe *probe, double *own_error)
     if (trial_take_noise(&probe->trials, &probe->trial, &err) < 0)
         return fault_set(probe->trials.fault, FAULT_REFERENCE, &err);
     probe->reference_ms = time.own_ms;
-    probe->outputs = session->trials.answer.count;
+    if (keep_truth(probe) < 0)
+        return -1;
     for (uint32_t i = 0; i < probe->outputs; i++) {
-        struct tensor copy = session->trials.answer.reference[i];
-        char *data = mem_alloc(copy.bytes + 1);
-        if (copy.bytes)
-            memcpy(data, copy.data, copy.bytes);
-        copy.data = data;
-        mem_free((void *)(uintptr_t)probe->truth[i].data);
-        probe->truth[i] = copy;
         double allowed = tolerance_of(probe, i).relative;
-        if (session->trials.answer.has_oracle && allowed > 0)
-            *own_error = fmax(*own_error, session->trials.answer.own_error[i] / allowed);
+        if (answer->has_oracle && allowed > 0)
+            *own_error = fmax(*own_error, answer->own_error[i] / allowed);
     }
-    restore_inputs(probe); /* an inout argument holds the answer now */
+    return restore_inputs(probe); /* an inout argument holds the answer now */
+}
+
+static int stage_inputs(struct probe *probe)
+{
+    struct err err;
+    if (probe->work.gpu)
+        return check(probe, trial_gpu_stage(&probe->trials, &err), &err);
+    trial_stage(&probe->trials);
     return 0;
 }
 
 static int draw_inputs(struct probe *probe)
 {
-    if (fill_inputs(probe, clock_secret()) < 0)
+    if (fill_inputs(probe, clock_secret()) < 0 || stage_inputs(probe) < 0)
         return -1;
-    memcpy(probe->inputs, probe->session->reference.child.slot.data, probe->trial.layout.bytes);
-    trial_stage(&probe->trials);
-    count_draw(probe, probe->inputs);
-    return 0;
+    return count_draw(probe, probe->digests[DRAWN]);
 }
 
 /* Inputs and their answer. A sum that happens to be near zero is less precise than its tolerance
@@ -481,7 +642,6 @@ static int draw_truth(struct probe *probe)
     int draws = audit->own_error > 1 ? 1 : DRAWS; /* one trial says enough */
     double least = NAN;
     double own_error = INFINITY;
-    probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
     for (int i = 0; i < draws && own_error > 1; i++) {
         if (draw_inputs(probe) < 0 || learn_truth(probe, &own_error) < 0)
             return -1;
@@ -497,13 +657,12 @@ static int run_again(struct probe *probe)
     struct child_time ignored;
     if (trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
         return -1;
-    for (uint32_t i = 0; i < probe->outputs; i++) {
-        double error = 0;
-        if (!output_passes(probe, i, probe->session->trials.answer.reference[i].data, &error))
-            probe->audit->deterministic = false;
-    }
-    restore_inputs(probe);
-    return 0;
+    double error = 0;
+    for (uint32_t i = 0; i < probe->outputs; i++)
+        if (judge_output(probe, i, address_of(&probe->session->trials.answer.reference[i]),
+                         &probe->audit->deterministic, &error) < 0)
+            return -1;
+    return restore_inputs(probe);
 }
 
 bool probe_is_settled(const struct probe *probe)
@@ -516,11 +675,9 @@ bool probe_is_settled(const struct probe *probe)
 
 int probe_draw(struct probe *probe)
 {
-    for (int i = 0; i < 2; i++) {
-        if (fill_inputs(probe, clock_secret()) < 0)
+    for (int i = 0; i < 2; i++)
+        if (fill_inputs(probe, clock_secret()) < 0 || count_draw(probe, probe->digests[OTHER]) < 0)
             return -1;
-        count_draw(probe, probe->session->reference.child.slot.data);
-    }
     return 0;
 }
 
@@ -530,11 +687,9 @@ int probe_run(struct probe *probe)
     if (draw_truth(probe) < 0 || run_again(probe) < 0 || try_other_answer(probe) < 0)
         return -1;
     probe->audit->trials++;
-    try_constants(probe, false);
-    try_constants(probe, true);
-    try_copies(probe);
-    try_largest(probe);
-    if (try_precision(probe) < 0 || try_slices(probe) < 0 || try_ignored(probe) < 0)
+    if (try_constants(probe, false) < 0 || try_constants(probe, true) < 0 ||
+        try_copies(probe) < 0 || try_largest(probe) < 0 || try_precision(probe) < 0 ||
+        try_slices(probe) < 0 || try_ignored(probe) < 0)
         return -1;
     return 0;
 }
@@ -549,10 +704,9 @@ void probe_finish(struct probe *probe)
 
 void probe_deinit(struct probe *probe)
 {
-    for (uint32_t i = 0; i < WIRE_OUTPUTS; i++)
-        mem_free((void *)(uintptr_t)probe->truth[i].data);
     mem_free(probe->draws);
-    mem_free(probe->inputs);
-    mem_free(probe->other);
-    mem_free(probe->attempt);
+    tensor_memory_free(&probe->other);
+    tensor_memory_free(&probe->attempt);
+    tensor_memory_free(&probe->truths);
+    tensor_work_close(&probe->work);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "judge/measure/tensor_work.h"
 #include "judge/problem_audit.h"
 #include "judge/session_internal.h"
 
@@ -19,16 +20,17 @@ struct probe {
     struct trial trial;
     int64_t shapes[LIMIT_ARGUMENTS][LIMIT_DIMENSIONS];
     uint32_t dimensions[LIMIT_ARGUMENTS];
-    uint32_t parameters; /* torch */
-    bool brief;          /* an attempt that was refused once is not made again */
-    /* of the trial at hand */
-    char *inputs;  /* the slot as it was filled */
-    char *other;   /* the same of another draw */
-    char *attempt; /* a false answer to one output */
-    size_t attempt_bytes;
-    struct tensor truth[WIRE_OUTPUTS]; /* owned copies */
+    uint32_t parameters;     /* torch */
+    bool brief;              /* an attempt that was refused once is not made again */
+    struct tensor_work work; /* in the memory of the device that the reference computes on */
+    /* of the trial at hand, whose inputs are staged (trial.h) */
+    struct tensor_memory other;        /* the slot with those of another draw */
+    struct tensor_memory attempt;      /* a false answer to one output */
+    struct tensor_memory truths;       /* behind `truth` */
+    struct tensor truth[WIRE_OUTPUTS]; /* copies */
     double other_value[WIRE_OUTPUTS];  /* the other draw's answer, where it is one number */
     uint32_t outputs;
+    uint64_t digests[2][LIMIT_ARGUMENTS]; /* of the inputs, and of the other draw's */
     double reference_ms;
     /* of all trials */
     char (*draws)[HASH_HEX_BYTES]; /* of the inputs of each draw */

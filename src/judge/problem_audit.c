@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "judge/fault_verdict.h"
+#include "judge/measure/trial_inputs.h"
 #include "judge/open.h"
 #include "judge/problem_attempts.h"
 
@@ -78,15 +79,29 @@ static int read_description(struct probe *probe, struct err *err)
     return result;
 }
 
+/* Memory for its inputs; on a GPU for their image, too. */
+static int map_torch(struct probe *probe)
+{
+    struct session *session = probe->session;
+    struct err err;
+    if (trial_map_reference(&probe->trials, &probe->trial, false) < 0)
+        return -1;
+    if (!session->trials.gpu.image_on_host)
+        return 0;
+    (void)!err_set(&err, ERR_LIMIT, "%llu bytes of inputs are too many to be there several times",
+                   (unsigned long long)probe->trial.layout.bytes);
+    return fault_set(&session->fault, FAULT_JUDGE, &err);
+}
+
 static int probe_torch(struct probe *probe)
 {
     struct session *session = probe->session;
     struct err err;
     probe->trial.layout = session->reference.torch_layout;
-    if (read_description(probe, &err) < 0 ||
-        child_map(&session->reference.child, &probe->trial.layout, &probe->trial.layout, 1, false,
-                  probe->trial.limit, &err) < 0)
+    if (read_description(probe, &err) < 0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
+    if (map_torch(probe) < 0)
+        return -1;
     for (int i = 0; i < TORCH_TRIALS; i++)
         if ((probe_is_settled(probe) ? probe_draw(probe) : probe_run(probe)) < 0)
             return -1;
@@ -103,11 +118,69 @@ static int probe_all(struct session *session, bool brief, struct problem_audit *
         .trial = {.oracle = true, .limit = time_limit_load(session->job.settings)},
         .brief = brief,
     };
-    int result = session->job.problem->format == PROBLEM_NATIVE ? probe_native(&probe)
+    struct err err;
+    const struct gpu_work *work = session->lease.gpu ? session->reference.child.work : NULL;
+    int result = tensor_work_open(&probe.work, work, &err);
+    if (result < 0)
+        (void)fault_set(&session->fault, FAULT_JUDGE, &err);
+    else
+        result = session->job.problem->format == PROBLEM_NATIVE ? probe_native(&probe)
                                                                 : probe_torch(&probe);
     if (result == 0)
         probe_finish(&probe);
     probe_deinit(&probe);
+    return result;
+}
+
+bool problem_audit_on_gpu(struct judge *judge, const struct problem *problem,
+                          const struct settings *settings)
+{
+    struct err ignored;
+    return problem->format == PROBLEM_TORCH && judge_torch_on_gpu(judge, settings, &ignored);
+}
+
+static int take_device(struct session *session)
+{
+    struct err err;
+    if (!problem_audit_on_gpu(session->judge, session->job.problem, session->job.settings) ||
+        device_lease_take_gpu(&session->lease, &err) == 0)
+        return 0;
+    return fault_verdict_of_judge(session, &err);
+}
+
+/* What the audit lacks there says nothing of the problem, and ends no cached reference. */
+static void explain_memory(struct session *session)
+{
+    struct fault *fault = &session->fault;
+    if (!session->lease.gpu || fault->source == FAULT_NONE || fault->err.code != ERR_LIMIT)
+        return;
+    err_prefix(&fault->err, "too little GPU memory for the audit");
+    fault->err.code = ERR_IO;
+    fault->source = FAULT_JUDGE;
+}
+
+/* On the session's device, which nothing is left on but a cached reference. */
+static int audit_on_device(struct session *session, const struct problem_audit_terms *terms,
+                           struct problem_audit *audit)
+{
+    struct device_lease *lease = &session->lease;
+    int result = open_only_reference(session);
+    if (result == 0 && terms->ready)
+        terms->ready(terms->context);
+    if (result == 0)
+        result = probe_all(session, terms->brief, audit);
+    explain_memory(session);
+    (void)fault_verdict(session);
+    if (session->reference.child.state == CHILD_READY)
+        session_learn_memory(session);
+    trial_state_rest(&session->trials);
+    if (terms->keep_reference)
+        session_cache_reference(session);
+    else
+        reference_close(&session->reference);
+    session_release_device(session);
+    if (lease->unit)
+        device_lease_return_gpu(lease);
     return result;
 }
 
@@ -126,28 +199,23 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     session->job.cancelled = terms->cancelled ? terms->cancelled : session->job.cancelled;
     session->lease.cancelled = session->job.cancelled;
     session->lease.wanted = LEASE_SHARED;
+    session->lease.before = terms->unit ? *terms->unit : NULL;
     session_take_problem(session, problem);
     session->verdict = &verdict;
     int result = spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, err);
     if (result == 0)
         result = spawner_probe(&judge->spawner, standby, err);
     if (result == 0) {
+        result = take_device(session);
         session_prepare_builds(session, standby);
-        result = open_only_reference(session);
         if (result == 0)
-            result = session_lock_device(session);
-        if (result == 0 && terms->ready)
-            terms->ready(terms->context);
-        if (result == 0)
-            result = probe_all(session, terms->brief, audit);
-        (void)fault_verdict(session);
-        if (result == 0 && terms->keep_reference)
-            session_cache_reference(session);
-        session_release_device(session);
+            result = audit_on_device(session, terms, audit);
         if (result < 0)
             result = err_set(err, verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
                              "%.700s", verdict.error_message ? verdict.error_message : "failed");
     }
+    if (terms->unit)
+        *terms->unit = session->lease.before;
     verdict_deinit(&verdict);
     session_free(session);
     return result;

@@ -3,7 +3,10 @@
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
  * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
  * Trials are those of an evaluation: every check row and the first time row (native), three draws
- * of inputs (torch). It runs on the CPU.
+ * of inputs (torch). It is made where candidates are judged: native problems on the CPU, PyTorch
+ * problems on a GPU if there is one (setting torch.device), where no tensor passes through the host
+ * (measure/tensor_work.h). What only machines lack (the GPU's memory, the judge's kernels) is an
+ * error of the audit's.
  *
  *   the answer to other inputs: one that was kept, or a constant for each element
  *   answers kept for inputs that come again: at least half of the draws repeat an earlier one
@@ -51,11 +54,15 @@ struct problem_audit_terms {
     const struct settings *settings; /* NULL: the judge's */
     const _Atomic int *cancelled;    /* NULL: the judge's */
     bool brief;                      /* once an attempt was refused, it is not made again */
-    bool keep_reference;             /* for the evaluation that follows, which is on the CPU, too */
+    bool keep_reference;             /* for the evaluation that follows */
+    const struct gpu_unit **unit;    /* the caller's last GPU; then the one that it was made on */
     void (*ready)(void *context);    /* called when the first trial begins; NULL */
     void *context;
 };
 
+/* Whether it is made on a GPU. */
+bool problem_audit_on_gpu(struct judge *judge, const struct problem *problem,
+                          const struct settings *settings);
 /* 0: read the result; negative: the reference itself fails, or ERR_CANCELLED. `terms` may be
  * NULL. */
 NODISCARD int problem_audit_run(struct judge *judge, const struct problem *problem,

@@ -215,13 +215,13 @@ static int lock_device(struct session *session, enum lease_mode mode)
                : 0;
 }
 
-int session_enter_device(struct session *session, enum sandbox_kind kind)
+int session_enter_device(struct session *session, enum sandbox_kind kind, bool candidate)
 {
     if (session->lease.gpu) {
         session->reserve.kind = kind;
         if (take_slots(session) < 0)
             return -1;
-        reserve_processes(session, 1);
+        reserve_processes(session, candidate);
     }
     return session_lock_device(session);
 }

@@ -51,9 +51,9 @@ void session_take_problem(struct session *session, const struct problem *problem
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
 void session_cache_reference(struct session *session);
 
-/* The lease; on a GPU that begins with its slots, and with processes of that kind for candidate and
- * reference. 0 or -1 (the verdict says why). */
-int session_enter_device(struct session *session, enum sandbox_kind kind);
+/* The lease; on a GPU that begins with its slots, and with processes of that kind: one for a
+ * candidate if there is to be one, and one for the reference. 0 or -1 (the verdict says why). */
+int session_enter_device(struct session *session, enum sandbox_kind kind, bool candidate);
 /* The device's lock: shared, or exclusive where the lease is wanted alone. 0 or -1, likewise. */
 int session_lock_device(struct session *session);
 /* The lock for timing: exclusive. 0 or -1, likewise. */

@@ -2,6 +2,7 @@
 test of its own, and what was unexpected stands in a table at the end."""
 
 import json
+import os
 import subprocess
 
 import corpus
@@ -110,3 +111,57 @@ def test_compiled_reference(mode):
     verdict = corpus.judge([eager], {"torch.compile": mode}).get(eager.path)
     assert verdict, "no verdict"
     assert verdict["status"] == "passed", json.dumps(verdict, indent=1)
+
+
+OWN = sorted((corpus.ROOT / "problems" / "torch").glob("*.py"))
+NEAR = (0.25, 4)  # tolerances: rounding decides what passes there, and it is the device's
+
+
+def audited(device):
+    """What `problem check` finds there, by problem."""
+    done = subprocess.run(
+        [corpus.WARPGYM, "problem", "check", "--json", *OWN],
+        env=os.environ | {"WARPGYM_TORCH_DEVICE": device},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    found = {one["problem"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert len(found) == len(OWN), done.stderr
+    assert [one["error"] for one in found.values() if one["error"]] == []
+    return found
+
+
+def test_audits_find_the_same_on_both_devices():
+    on_cpu, on_gpu = audited("cpu"), audited("cuda")
+    compared = 0
+    for problem, one in on_cpu.items():
+        other = {attempt["attempt"]: attempt for attempt in on_gpu[problem]["attempts"]}
+        assert other.keys() == {attempt["attempt"] for attempt in one["attempts"]}, problem
+        for here in one["attempts"]:
+            there = other[here["attempt"]]
+            errors = [here["error_in_tolerances"], there["error_in_tolerances"]]
+            if any(error is not None and NEAR[0] < error < NEAR[1] for error in errors):
+                continue
+            passed = [row["let_through"] == row["trials"] for row in (here, there)]
+            assert passed[0] == passed[1], (problem, here, there)
+            compared += 1
+    assert compared > len(OWN)
+
+
+def test_a_large_problem_is_audited(tmp_path):
+    """Two matrices of 4096 by 4096: within the time that an audit has."""
+    problem = tmp_path / "square.py"
+    text = (corpus.ROOT / "tests/gpu/problems/matmul_large.py").read_text(encoding="utf-8")
+    assert "2048" in text
+    text = text.replace("2048", "4096")
+    problem.write_text(text, encoding="utf-8")
+    answer = tmp_path / "answer.py"
+    answer.write_text(text.replace("Model", "ModelNew"), encoding="utf-8")
+    command = [corpus.WARPGYM, "eval", "--json", "--quiet", "--no-timing"]
+    command += ["-s", "torch.device=cuda", "-s", "cache.max_bytes=0", "--problem", problem, answer]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    verdict = json.loads(done.stdout)
+    assert verdict["status"] == "passed", verdict
+    assert verdict["problem_audit"]["outcome"] != "unknown", verdict["problem_audit"]

@@ -1,11 +1,27 @@
 """The stand-ins of tests/fake for the parts of a machine with GPUs."""
 
-from support import CHECKOUT, PASSED, ROOT, SOME_FAILED, write
+from support import CHECKOUT, PASSED, PYTHON, ROOT, SOME_FAILED, write
 
 SOURCES = ROOT / "tests" / "fake"
 BUILT = CHECKOUT / "build" / "tests" / "fake"
 DRIVEN = {"WARPGYM_GPU_DRIVER": str(BUILT / "cuda.so"), "WARPGYM_GPU_NVML": str(BUILT / "nvml.so")}
 COMPILED = DRIVEN | {"WARPGYM_NVCC": str(SOURCES / "nvcc")}
+
+
+def torch_on_gpu(folder):
+    """The environment of a warpgym whose PyTorch has a GPU: its Python, which is put into that
+    folder, starts the stand-in's standby server. No test's folder: candidates could see it."""
+    python = write(
+        folder / "python3",
+        f"""#!/bin/sh
+case "$*" in
+*warpgym.standby*) exec {PYTHON} -s -W ignore {ROOT}/tests/fake/torch_gpu.py ;;
+esac
+exec {PYTHON} "$@"
+""",
+    )
+    python.chmod(0o755)
+    return COMPILED | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
 
 
 def judged(warpgym, problem, candidate, *arguments, environment, expect=None):

@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from fake_gpu import torch_on_gpu
 from support import PASSED, SOME_FAILED, fast, write
 
 torch = pytest.importorskip("torch")
@@ -62,10 +63,23 @@ def put(folder, name):
     return write(folder / f"{name}_answer.py", module("ModelNew", inputs, body))
 
 
+@pytest.fixture(scope="module")
+def on_gpu(tmp_path_factory):
+    return torch_on_gpu(tmp_path_factory.mktemp("python"))
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_outcome_is_in_the_verdict(warpgym, tmp_path, name):
+def test_outcome_is_in_the_verdict(warpgym, tmp_path, name, device, on_gpu):
+    """The same on a GPU (tests/fake), where the judge's kernels try the answers."""
     answer = put(tmp_path, name)
-    verdict = warpgym.eval("--no-timing", "-p", f"{name}.py", answer, expect=PASSED).verdict
+    run = warpgym.eval(
+        *("--no-timing", "-p", f"{name}.py", answer),
+        environment=on_gpu if device == "gpu" else {},
+        expect=PASSED,
+    )
+    verdict = run.verdict
+    assert ("cuda" in verdict["device"]) == (device == "gpu")
     audit = verdict["problem_audit"]
     *_, attempt, code = PROBLEMS[name]
     worthless = [one for one in audit["attempts"] if one["code"] != "H13"]

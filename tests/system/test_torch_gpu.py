@@ -6,12 +6,11 @@ import re
 import subprocess
 
 import pytest
-from fake_gpu import COMPILED, check
+from fake_gpu import check, torch_on_gpu
 from support import (
     INFRASTRUCTURE,
     PASSED,
     PYTHON,
-    ROOT,
     SOME_FAILED,
     kernelbench_module,
     write,
@@ -26,6 +25,8 @@ QUICK = [
     "-s",
     "timing.budget_ms=50",
 ]
+
+NO_CACHE = ["-s", "cache.max_bytes=0"]  # nor an audit of another test's
 
 CANDIDATE = """import torch
 import torch.nn as nn
@@ -64,18 +65,7 @@ def candidate(line="pass"):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A Python for warpgym whose standby server is the stand-in's; its folder is not the test's."""
-    python = write(
-        tmp_path_factory.mktemp("python") / "python3",
-        f"""#!/bin/sh
-case "$*" in
-*warpgym.standby*) exec {PYTHON} -s -W ignore {ROOT}/tests/fake/torch_gpu.py ;;
-esac
-exec {PYTHON} "$@"
-""",
-    )
-    python.chmod(0o755)
-    return COMPILED | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
+    return torch_on_gpu(tmp_path_factory.mktemp("python"))
 
 
 @pytest.fixture
@@ -175,14 +165,21 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
     tight = environment | {"FAKE_CUDA_MEMORY": "90"}
     for name, line, status in [("right", "", "passed"), ("wrong", " * 1.5", "wrong")]:
         text = ROWS.replace("Model", "ModelNew").replace("x.sum(1)", "x.sum(1)" + line)
-        verdict = judged(warpgym, tight, problem, text, timed=True, name=f"{name}.py")
+        verdict = judged(
+            warpgym, tight, problem, text, *NO_CACHE, timed=True, name=f"{name}.py"
+        )
         assert verdict["status"] == status, verdict
+        audit = verdict["problem_audit"]
+        assert audit["outcome"] == "unknown", audit
+        assert "too little GPU memory for the audit" in audit["reason"], audit
     none = environment | {"FAKE_CUDA_MEMORY": "60"}
     check(judged(warpgym, none, problem, text), "unsupported", "needs 671")
 
 
-def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path):
-    """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known."""
+@pytest.mark.parametrize(("budget", "large"), [("0", {1, 3}), ("20s", {3})])
+def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, budget, large):
+    """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known. An
+    audit has found out before the first one is judged."""
     pairs = {"large": ROWS, "small": kernelbench_module()}
     tasks = [
         {
@@ -196,7 +193,7 @@ def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path):
     ]
     run = warpgym(
         *("eval", "--json", "--no-timing", "--jobs", "3", "-s", "gpu.devices=0"),
-        *("-s", "log.level=debug", "-s", "gpu.slots=4"),
+        *("-s", "log.level=debug", "-s", "gpu.slots=4", "-s", f"audit.budget_ms={budget}"),
         write_lines(tmp_path / "batch.jsonl", tasks),
         environment=environment | {"FAKE_CUDA_MEMORY": "300"},
         expect=PASSED,
@@ -207,7 +204,7 @@ def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path):
     for job, slots in re.findall(r'job=(\w+) msg="GPU 0: (\d) of 4 slots', run.err):
         taken[problems[job]].append(int(slots))
     assert taken["small"] == [1] * 3
-    assert set(taken["large"]) == {1, 3}, taken
+    assert set(taken["large"]) == large, taken
 
 
 # Each takes a few GiB of this machine's memory, and no more than that if no limit stops it.
@@ -426,8 +423,39 @@ NO_KERNELS = [
 
 @pytest.mark.parametrize("row", NO_KERNELS, ids=lambda row: row[1])
 def test_without_the_judges_kernels(warpgym, environment, problem, row):
-    verdict = judged(warpgym, environment | row[0], problem, candidate())
+    verdict = judged(warpgym, environment | row[0], problem, candidate(), *NO_CACHE)
     check(verdict, "infrastructure_error", row[1])
+    audit = verdict["problem_audit"]
+    assert audit["outcome"] == "unknown" and row[1] in audit["reason"], audit
+
+
+def test_audit_opens_the_reference_for_all(warpgym, environment, problem):
+    """The first candidate's evaluation goes on with it, on its GPU."""
+    answer = write(problem.parent / "candidate.py", candidate())
+    run = warpgym(
+        *("eval", "--json", "--no-timing", "-s", "log.level=debug", *NO_CACHE),
+        *("--problem", problem, answer),
+        environment=environment,
+        expect=PASSED,
+    )
+    assert run.verdict["problem_audit"]["outcome"] == "sound", run
+    assert run.err.count("its reference is open already") == 1, run.err
+    assert len(re.findall(r"GPU 0: \d of \d slots", run.err)) == 2, run.err
+
+
+@pytest.mark.parametrize("made", [4, 5, 6, 7])
+def test_audit_finds_no_memory(warpgym, environment, problem, made):
+    """Whichever piece of the GPU's memory the judge cannot make: only the audit is without."""
+    broken = {
+        "FAKE_CUDA_FAIL": "cuMemCreate",
+        "FAKE_CUDA_ERROR": "2",
+        "FAKE_CUDA_FAIL_AFTER": str(made),
+        "FAKE_CUDA_FAIL_TIMES": "2",  # it looks twice
+    }
+    verdict = judged(warpgym, environment | broken, problem, candidate(), *NO_CACHE)
+    assert verdict["status"] == "passed", verdict
+    audit = verdict["problem_audit"]
+    assert "too little GPU memory for the audit" in audit["reason"], audit
 
 
 def test_a_limit_for_candidates(warpgym, environment, problem):

@@ -1,5 +1,7 @@
 #include "judge/open/opening.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 bool opening_has_reference(struct opening *opening)
@@ -12,6 +14,7 @@ bool opening_has_reference(struct opening *opening)
         return true;
     if (!reference_cache_take(opening->references, hash, opening->gpu, &found))
         return false;
+    log_write(LOG_LEVEL_DEBUG, "judge", "its reference is open already");
     reference_close(reference);
     *reference = found;
     reference->child.cancelled = opening->job->cancelled;

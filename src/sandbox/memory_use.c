@@ -20,7 +20,7 @@ static uint64_t read_field(const char *status, const char *name)
 
 uint64_t memory_use_of_status(const char *status)
 {
-    static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:"};
+    static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:", "\nVmPTE:"};
     uint64_t files = read_field(status, "\nRssFile:");
     uint64_t bytes = files > MEMORY_USE_FILE_BYTES ? files - MEMORY_USE_FILE_BYTES : 0;
     for (size_t i = 0; i < COUNT(kept); i++)

@@ -2,8 +2,9 @@
  *
  * For a process whose address space cannot be bounded, because a driver reserves more of that than
  * any limit would allow. Memory counts that is not freed while the process lives: anonymous and
- * shared pages and what of them was swapped out. Pages of files can be dropped and do not count, up
- * to MEMORY_USE_FILE_BYTES: beyond what libraries need they are memory that a driver made.
+ * shared pages, what of them was swapped out, and page tables: 4 KiB for 2 MiB of addresses,
+ * however little lies there. Pages of files can be dropped and do not count, up to
+ * MEMORY_USE_FILE_BYTES: beyond what libraries need they are memory that a driver made.
  */
 #pragma once
 

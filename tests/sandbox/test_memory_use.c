@@ -21,6 +21,7 @@ TEST(texts)
         {"Name:\tsolution\nState:\tR\nVmHWM:\t  900 kB\nVmRSS:\t  800 kB\n", 0},
         {"Name:\tx\nRssAnon:\t  10 kB\nRssFile:\t  20 kB\nRssShmem:\t  30 kB\nVmSwap:\t 5 kB\n",
          45 * KIB},
+        {"Name:\tx\nVmPTE:\t  7 kB\nRssAnon:\t  1 kB\n", 8 * KIB},
         {"Name:\tRssAnon: 7\\nRssAnon: 7\nRssAnon:\t 1 kB\n", 1 * KIB},
         {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388608 kB\n", 1 * KIB},
         {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388610 kB\n", 3 * KIB},
@@ -34,6 +35,24 @@ __attribute__((no_sanitize("thread", "address"))) static void touch(volatile cha
 {
     for (size_t at = 0; at < HELD; at += 4096)
         memory[at] = 1;
+}
+
+/* One page of zeros, and as many page tables as take HELD. */
+__attribute__((no_sanitize("thread", "address"))) static void look_far(int ready)
+{
+    const size_t step = (size_t)2 << 20;
+    const size_t bytes = HELD / 4096 * step;
+    const volatile char *memory = mmap(NULL, bytes, PROT_READ,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        _exit(1);
+    (void)madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
+    for (size_t at = 0; at < bytes; at += step)
+        (void)memory[at];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (write(ready, "x", 1) == 1)
+        pause();
+    _exit(0);
 }
 
 /* Touches memory, has `generations` of descendants do so, too, and reports when all have. */
@@ -68,6 +87,24 @@ static uint64_t measure(int flags, int generations, bool family)
     close(ready[0]);
     close(ready[1]);
     return bytes;
+}
+
+/* Page tables are the kernel's memory for a process, and none of its pages. */
+TEST(page_tables)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        look_far(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    uint64_t held = memory_use_bytes(pid, false);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_in_range(held, HELD, 2 * HELD - 1);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 TEST(processes)

@@ -80,5 +80,7 @@ struct processor_use processor_time_threads(pid_t pid)
 {
     struct processor_use use = {0};
     for_each_thread(pid, add_thread, &use);
+    int64_t used_ns = processor_time_ns(pid);
+    use.used_ns = used_ns < 0 ? 0 : used_ns;
     return use;
 }

@@ -18,6 +18,7 @@ int64_t processor_time_exact_ns(pid_t pid);
 struct processor_use {
     int64_t used_ns, delayed_ns;
 };
-/* Of the first thread, and of all that there are now. Zeros if the kernel does not say. */
+/* Of the first thread; of all, where those that have ended count for what they used and not for
+ * their delays. Zeros if the kernel does not say. */
 struct processor_use processor_time_first(pid_t pid);
 struct processor_use processor_time_threads(pid_t pid);

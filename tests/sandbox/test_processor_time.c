@@ -21,6 +21,14 @@ static void *spin(void *data)
     return data;
 }
 
+static void *spin_briefly(void *data)
+{
+    for (volatile int turns = 0; turns < 5000000; turns++) {
+    }
+    return data;
+}
+
+/* One more of its threads has ended when the others begin. */
 static pid_t start(int threads)
 {
     pid_t pid = fork();
@@ -28,6 +36,8 @@ static pid_t start(int threads)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     pthread_t thread;
+    pthread_create(&thread, NULL, spin_briefly, NULL);
+    pthread_join(thread, NULL);
     for (int i = 1; i < threads; i++)
         pthread_create(&thread, NULL, spin, NULL);
     spin(NULL);
@@ -74,7 +84,7 @@ TEST(nothing_is_left_for_later)
 TEST(threads)
 {
     pid_t pid = start(3);
-    usleep(10 * RUN_US);
+    usleep(20 * RUN_US);
     stop(pid);
     usleep(SETTLE_US);
     struct processor_use first = processor_time_first(pid);

@@ -93,14 +93,15 @@ static void store_text(const struct judge *judge, const char key[HASH_HEX_BYTES]
 
 /* --- making one --------------------------------------------------------------------------------*/
 
-/* Ends an audit when its time is over: children look at `stop`, as they do for a cancellation. */
+/* Ends an audit when its time is over: before its next call, so that its reference can be kept; a
+ * call that takes as much time again is stopped, as for a cancellation. */
 struct bound {
-    _Atomic int stop;
+    _Atomic int over, stop;
     int64_t left_ms;
     _Atomic int64_t end_ns; /* INT64_MAX: its time has not begun */
     const _Atomic int *cancelled;
     pthread_t thread;
-    bool begun, over, ended;
+    bool begun, ended;
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -112,8 +113,9 @@ static void *watch_bound(void *argument)
     while (!bound->ended && !bound->stop) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&bound->wake, &bound->lock, &until);
-        bound->over = clock_now_ns() >= bound->end_ns;
-        if (bound->over || (bound->cancelled && *bound->cancelled))
+        int64_t late_ns = clock_now_ns() - bound->end_ns;
+        bound->over = late_ns >= 0;
+        if (late_ns >= bound->left_ms * 1000000 || (bound->cancelled && *bound->cancelled))
             bound->stop = 1;
     }
     pthread_mutex_unlock(&bound->lock);
@@ -158,6 +160,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
                           .cancelled = request->cancelled};
     struct problem_audit_terms terms = {.settings = request->settings,
                                         .cancelled = &bound.stop,
+                                        .over = &bound.over,
                                         .brief = true,
                                         .keep_reference = true,
                                         .unit = request->unit,

@@ -62,6 +62,16 @@ static int check(struct probe *probe, int result, const struct err *err)
     return result < 0 ? fail(probe, err) : 0;
 }
 
+/* Before a call: between two of them its process can be kept. */
+static int go_on(struct probe *probe)
+{
+    struct err err;
+    if (!probe->over || !*probe->over)
+        return 0;
+    (void)!err_set(&err, ERR_CANCELLED, "its time is over");
+    return fail(probe, &err);
+}
+
 /* Room for a false answer to an output. */
 static int reserve_attempt(struct probe *probe, uint32_t output)
 {
@@ -374,6 +384,8 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
     bool passed = true;
     double error = 0;
     const struct child_call call = {.mode = mode, .noise = noise, .limit = probe->trial.limit};
+    if (go_on(probe) < 0)
+        return -1;
     if (child_call(child, &call, &ignored, &err) < 0)
         return fault_set(&session->fault, FAULT_REFERENCE, &err);
     for (uint32_t i = 0; i < probe->outputs; i++) {
@@ -473,6 +485,8 @@ static int fill_inputs(struct probe *probe, uint64_t seed)
 {
     struct session *session = probe->session;
     struct err err;
+    if (go_on(probe) < 0)
+        return -1;
     if (session->job.problem->format == PROBLEM_NATIVE)
         fill_slot(&probe->trial.layout, seed, session->reference.child.slot.data);
     else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.limit, &err) <
@@ -600,7 +614,7 @@ static int learn_truth(struct probe *probe, double *own_error)
     const struct trial_answer *answer = &session->trials.answer;
     struct child_time time;
     *own_error = NAN;
-    if (trial_reference(&probe->trials, &probe->trial, &time) < 0)
+    if (go_on(probe) < 0 || trial_reference(&probe->trials, &probe->trial, &time) < 0)
         return -1;
     struct err err;
     memset(session->trials.answer.noise, 0, sizeof session->trials.answer.noise);
@@ -655,7 +669,7 @@ static int draw_truth(struct probe *probe)
 static int run_again(struct probe *probe)
 {
     struct child_time ignored;
-    if (trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
+    if (go_on(probe) < 0 || trial_reference(&probe->trials, &probe->trial, &ignored) < 0)
         return -1;
     double error = 0;
     for (uint32_t i = 0; i < probe->outputs; i++)

@@ -22,6 +22,7 @@ struct probe {
     uint32_t dimensions[LIMIT_ARGUMENTS];
     uint32_t parameters;     /* torch */
     bool brief;              /* an attempt that was refused once is not made again */
+    const _Atomic int *over; /* it ends before its next call; NULL */
     struct tensor_work work; /* in the memory of the device that the reference computes on */
     /* of the trial at hand, whose inputs are staged (trial.h) */
     struct tensor_memory other;        /* the slot with those of another draw */

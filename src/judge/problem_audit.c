@@ -109,14 +109,16 @@ static int probe_torch(struct probe *probe)
 }
 
 /* With a reference that is open, and others kept from being timed. */
-static int probe_all(struct session *session, bool brief, struct problem_audit *audit)
+static int probe_all(struct session *session, const struct problem_audit_terms *terms,
+                     struct problem_audit *audit)
 {
     struct probe probe = {
         .session = session,
         .audit = audit,
         .trials = session_trials(session),
         .trial = {.oracle = true, .limit = time_limit_load(session->job.settings)},
-        .brief = brief,
+        .brief = terms->brief,
+        .over = terms->over,
     };
     struct err err;
     const struct gpu_work *work = session->lease.gpu ? session->reference.child.work : NULL;
@@ -168,7 +170,7 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
     if (result == 0 && terms->ready)
         terms->ready(terms->context);
     if (result == 0)
-        result = probe_all(session, terms->brief, audit);
+        result = probe_all(session, terms, audit);
     explain_memory(session);
     (void)fault_verdict(session);
     if (session->reference.child.state == CHILD_READY)

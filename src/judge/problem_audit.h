@@ -53,6 +53,7 @@ struct problem_audit {
 struct problem_audit_terms {
     const struct settings *settings; /* NULL: the judge's */
     const _Atomic int *cancelled;    /* NULL: the judge's */
+    const _Atomic int *over;         /* it ends before its next call, as if cancelled; NULL */
     bool brief;                      /* once an attempt was refused, it is not made again */
     bool keep_reference;             /* for the evaluation that follows */
     const struct gpu_unit **unit;    /* the caller's last GPU; then the one that it was made on */

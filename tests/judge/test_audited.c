@@ -12,6 +12,9 @@
 #define KILLED                                                                                     \
     "#!/bin/sh\ncase \"$1\" in --version) exec /usr/bin/gcc \"$1\";; esac\n"                       \
     "echo 'gcc: fatal error: Killed signal terminated program cc1' >&2\nexit 1\n"
+#define SLOW_S 60
+#define SLOW                                                                                       \
+    "#!/bin/sh\ncase \"$1\" in --version) exec /usr/bin/gcc \"$1\";; esac\nexec /bin/sleep 60\n"
 #define TEXT JUDGING_HEAD "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i] + 1;\n}\n"
 
 static struct problem problem;
@@ -52,6 +55,15 @@ static void assert_audited(enum verdict_status status, enum audit_outcome outcom
     verdict_deinit(&verdict);
 }
 
+static _Atomic int stopped;
+
+static void *stop_soon(void *nothing)
+{
+    (void)usleep(300000);
+    stopped = 1;
+    return nothing;
+}
+
 /* As if AUDIT_AGAIN_MS had passed; how many audits that concerns. */
 static int let_time_pass(void)
 {
@@ -82,4 +94,25 @@ TEST(made_again)
     assert_audited(STATUS_PASSED, AUDIT_SOUND);
     assert_int_equal(let_time_pass(), 0);
     assert_audited(STATUS_PASSED, AUDIT_SOUND);
+}
+
+/* Before its time has begun, too: the compiler is at work then. */
+TEST(cancelled)
+{
+    struct verdict verdict;
+    struct candidate candidate = judging_candidate("twice.c", TEXT);
+    const struct evaluation_terms terms = {.stopped = &stopped};
+    pthread_t thread;
+    if (access("/usr/bin/gcc", X_OK) != 0)
+        skip();
+    install_compiler(SLOW);
+    stopped = 0;
+    int64_t start_ns = clock_now_ns();
+    assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
+    session_evaluate(judging.session, &problem, &candidate, &terms, &verdict);
+    pthread_join(thread, NULL);
+    assert_int_equal(verdict.status, STATUS_CANCELLED);
+    assert_int_equal(verdict.audit.outcome, AUDIT_UNKNOWN);
+    assert_true(clock_ms_since(start_ns) < SLOW_S * 1000);
+    verdict_deinit(&verdict);
 }

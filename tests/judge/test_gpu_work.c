@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
+#include "judge/measure/tensor_work.h"
 
 #include <stdlib.h>
 
@@ -105,4 +106,37 @@ TEST(refusals)
     setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);
     assert_int_equal(gpu_work_gather(&work, &none, into, NULL), ERR_IO);
     assert_int_equal(gpu_work_wait(&work, NULL), ERR_IO);
+}
+
+/* Nothing that an audit asks for is taken to be done where the driver refused it. */
+TEST(refused_tensors)
+{
+    struct tensor_work tensors;
+    struct tensor_memory memory = {0};
+    struct tensor_trimmed trimmed;
+    double *values = mem_alloc(TENSOR_SAMPLE * sizeof *values);
+    uint64_t digest;
+    assert_int_equal(tensor_work_open(&tensors, &work, NULL), 0);
+    const struct tensor_operations *operations = tensors.operations;
+    assert_int_equal(operations->reserve(&tensors, &memory, 64, NULL), 0);
+    const struct tensor_elements all = {memory.place, 8, DTYPE_F64};
+    static const char *const functions[] = {"cuLaunchKernel", "cuCtxSynchronize"};
+    for (size_t i = 0; i < COUNT(functions); i++) {
+        setenv("FAKE_CUDA_FAIL", functions[i], 1);
+        assert_int_equal(operations->sum(&tensors, &all, values, NULL), ERR_IO);
+        assert_int_equal(operations->digest(&tensors, memory.place, 64, &digest, NULL), ERR_IO);
+        assert_int_equal(operations->pick(&tensors, &all, 1, values, NULL), ERR_IO);
+        assert_int_equal(operations->trim(&tensors, &all, 1, &trimmed, NULL), ERR_IO);
+        assert_int_equal(operations->coarsen(&tensors, &all, 7, NULL), ERR_IO);
+        assert_int_equal(operations->clear(&tensors, memory.place, 2, 32, 8, NULL), ERR_IO);
+    }
+    assert_int_equal(operations->set(&tensors, &all, 1, NULL), ERR_IO);
+    assert_int_equal(operations->copy(&tensors, memory.place, memory.place, 8, NULL), ERR_IO);
+    setenv("FAKE_CUDA_FAIL", "cuMemCreate", 1);
+    setenv("FAKE_CUDA_ERROR", "2", 1);
+    assert_int_equal(operations->reserve(&tensors, &memory, 128, NULL), ERR_LIMIT);
+    fake_cuda_clean(state);
+    tensor_memory_free(&memory);
+    tensor_work_close(&tensors);
+    mem_free(values);
 }

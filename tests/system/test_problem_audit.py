@@ -142,8 +142,10 @@ def test_budget(warpgym, tmp_path):
     write(tmp_path / "slow.py", HEAD.format(name="Model", body=SLOW) + inputs)
     answer = write(tmp_path / "answer.py", module("ModelNew", "return []", "x * 2"))
     options = ("--no-timing", "--set", "audit.budget_ms=400ms", "-p", "slow.py", answer)
-    audit = warpgym.eval(*options, expect=PASSED).verdict["problem_audit"]
+    run = warpgym.eval("--set", "log.level=debug", *options, expect=PASSED)
+    audit = run.verdict["problem_audit"]
     assert audit["outcome"] == "unknown" and "longer than 400 ms" in audit["reason"]
+    assert "its reference is open already" in run.err, "the call at hand ends, and not the process"
     start = time.monotonic()
     assert warpgym("problem", "check", "slow.py").status in (PASSED, SOME_FAILED)
     whole_s = time.monotonic() - start

@@ -134,9 +134,9 @@ static bool leave_device(struct session *session, bool alone)
     struct err err;
     bool doubt = verdict->status == STATUS_INFRASTRUCTURE_ERROR ||
                  verdict->status == STATUS_RUNTIME_ERROR;
-    if (!session->lease.unit)
-        return false;
     session->lease.wanted = alone ? LEASE_ALONE : LEASE_SHARED;
+    if (!session->lease.unit)
+        return alone;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->lease.unit, &err);
     if (bad)
         (void)reference_cache_clear(&session->judge->references, session->lease.gpu);

@@ -51,14 +51,15 @@ static void end_with(struct ending *ending, enum verdict_status status, const ch
     va_end(args);
 }
 
-/* Whether memory of the GPU that others had was missing, or cached references, which it closes:
- * then another attempt, alone, is worth it. */
+/* Whether memory that others had was missing, or cached references, which it closes: then another
+ * attempt, alone, is worth it. */
 static bool memory_was_crowded(struct session *session)
 {
     struct device_lease *lease = &session->lease;
-    if (!lease->gpu || lease->wanted == LEASE_ALONE)
+    if (lease->wanted == LEASE_ALONE)
         return false;
-    bool shared = gpu_pool_shared(lease->gpus, lease->unit);
+    bool shared = lease->gpu ? gpu_pool_shared(lease->gpus, lease->unit)
+                             : memory_gate_was_shared(lease->memory, &lease->pass);
     return reference_cache_clear(&session->judge->references, lease->gpu) > 0 || shared;
 }
 
@@ -140,6 +141,8 @@ static void blame_reference(struct session *session, const struct err *err, stru
     if (failed->failure == FAILED_MEMORY) /* alone it may do without an oracle (wire_open.again) */
         session->lease.retry_alone = memory_was_crowded(session) ||
                                      (session->lease.gpu && session->lease.wanted != LEASE_ALONE);
+    else if (ending->killed && !session->lease.gpu)
+        session->lease.retry_alone = memory_was_crowded(session);
     if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
     else if (failed->failure == FAILED_PROBLEM)
@@ -166,6 +169,8 @@ static void blame_candidate(struct session *session, const struct err *err,
             name_limit(session, ending);
         break;
     case ERR_CRASH:
+        if (ending->killed && !session->lease.gpu)
+            session->lease.retry_alone = memory_was_crowded(session);
         end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
                  err->text);
         break;
@@ -226,6 +231,7 @@ static void find_ending(struct session *session, const struct fault *fault, stru
         blame_cases(session, err, &fault->failed, ending);
         break;
     case FAULT_MEMORY:
+        session->lease.retry_alone = !session->lease.gpu && memory_was_crowded(session);
         if (err->code == ERR_UNSUPPORTED)
             end_with(ending, STATUS_UNSUPPORTED, session->lease.gpu ? "gpu_memory" : "memory", "%s",
                      err->text);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "device/awake.h"
+#include "device/machine_load.h"
 #include "judge/request/external_language.h"
 #include "judge/request/judge_settings.h"
 
@@ -93,6 +94,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     busy_time_init(&made->cpu_busy);
     reference_cache_init(&made->references);
     memory_plans_init(&made->plans);
+    memory_gate_init(&made->memory, load_available_bytes);
     audits_init(&made->audits);
     made->weight_secret = clock_secret();
     result = external_load(&made->languages, &made->languages_arena,
@@ -119,6 +121,7 @@ void judge_close(struct judge *judge)
     awake_end(judge->awake);
     reference_cache_deinit(&judge->references);
     memory_plans_deinit(&judge->plans);
+    memory_gate_deinit(&judge->memory);
     audits_deinit(&judge->audits);
     for (int i = 0; i < judge->gpus.count; i++)
         for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)

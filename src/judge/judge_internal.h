@@ -41,7 +41,8 @@ struct judge {
     struct gpu_pool gpus;
     struct busy_time cpu_busy;
     struct reference_cache references;
-    struct memory_plans plans; /* of torch problems, on GPUs */
+    struct memory_plans plans; /* of torch problems */
+    struct memory_gate memory; /* of this machine, for evaluations on the CPU */
     struct audits audits;
     /* found out on the way */
     _Atomic int tracing;  /* 1: launches can be traced here; -1: they cannot; 0: unknown */

@@ -37,10 +37,13 @@ static int compile_only(struct session *session, struct opening *opening)
 }
 
 /* How much a new problem takes shows only now. The session lets go of what it has, so that nothing
- * is held while it waits for more. */
+ * is held while it waits for more; on the CPU that is the reference's memory, too. */
 static int lease_more(struct session *session, struct opening *opening, bool candidate)
 {
-    session_cache_reference(session);
+    if (session->lease.gpu)
+        session_cache_reference(session);
+    else
+        reference_close(&session->reference);
     session_release_device(session);
     int result = session_enter_device(session, SANDBOX_TORCH_CUDA, candidate);
     return result < 0 ? result : torch_open_reference(opening);
@@ -103,7 +106,8 @@ static int open_on_device(struct session *session, struct opening *opening)
 {
     if (session->job.problem->format == PROBLEM_NATIVE)
         return native_open_reference(opening);
-    int result = opening->gpu ? session_enter_device(session, SANDBOX_TORCH_CUDA, false) : 0;
+    int result = opening->gpu ? session_enter_device(session, SANDBOX_TORCH_CUDA, false)
+                              : session_take_share(session);
     if (result == 0)
         result = open_torch_reference(session, opening, false);
     return result == 0 && opening->gpu ? use_kernels(session, opening) : result;

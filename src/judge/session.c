@@ -8,6 +8,7 @@
 #include "judge/fault_verdict.h"
 #include "judge/measure/trial_gpu.h"
 #include "judge/request/judge_settings.h"
+#include "sandbox/memory_use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ struct session *session_new(struct judge *judge)
     session->reference = REFERENCE_NONE;
     session->builder = (struct child_builder){.build = build_for_child, .context = session};
     session->trials.place = judge->sessions++;
-    device_lease_init(&session->lease, &judge->gpus, &judge->cpu_busy, judge->installation.locks);
+    device_lease_init(&session->lease, &judge->gpus, &judge->memory, &judge->cpu_busy,
+                      judge->installation.locks);
     return session;
 }
 
@@ -172,10 +174,20 @@ static void learn_memory(struct session *session, uint64_t bytes)
     memory_plans_note(&session->judge->plans, session->job.reference_hash, bytes);
 }
 
+static bool outgrew_memory(struct session *session)
+{
+    struct device_lease *lease = &session->lease;
+    pid_t pid = session->reference.child.process.pid;
+    learn_memory(session,
+                 memory_plan_machine(session->job.largest.bytes, memory_use_peak_bytes(pid)));
+    return lease->wanted != LEASE_ALONE &&
+           !memory_gate_grow(lease->memory, planned_bytes(session), &lease->pass);
+}
+
 bool session_outgrew_slots(struct session *session)
 {
     if (!session->lease.gpu)
-        return false;
+        return outgrew_memory(session);
     learn_memory(session, memory_plan_least(session->job.largest.bytes,
                                             reference_weight_bytes(&session->reference)));
     learn_memory(session, memory_plan_opened(session->job.largest.bytes,
@@ -189,20 +201,20 @@ void session_learn_memory(struct session *session)
         learn_memory(session, reference_evaluation_bytes(&session->reference));
 }
 
-static int take_slots(struct session *session)
+int session_take_share(struct session *session)
 {
     struct device_lease *lease = &session->lease;
     struct err err;
-    bool had_some = lease->slots > 0;
-    if (lease->gpu && !had_some) {
+    bool had_some = lease->slots > 0 || lease->pass.inside;
+    if (!had_some)
         lease->bytes = planned_bytes(session);
+    if (lease->gpu && !had_some)
         lease->share = slots_for(lease, lease->bytes);
-    }
     if (device_lease_take_slots(lease, &err) < 0)
         return fault_verdict_of_judge(session, &err);
     if (!had_some)
         wake_warm_pools(lease->unit);
-    if (lease->unit && !had_some)
+    if (!had_some && (lease->unit || lease->wanted == LEASE_ALONE))
         evict_references(session);
     return 0;
 }
@@ -217,10 +229,10 @@ static int lock_device(struct session *session, enum lease_mode mode)
 
 int session_enter_device(struct session *session, enum sandbox_kind kind, bool candidate)
 {
+    if (session_take_share(session) < 0)
+        return -1;
     if (session->lease.gpu) {
         session->reserve.kind = kind;
-        if (take_slots(session) < 0)
-            return -1;
         reserve_processes(session, candidate);
     }
     return session_lock_device(session);
@@ -228,7 +240,7 @@ int session_enter_device(struct session *session, enum sandbox_kind kind, bool c
 
 int session_lock_device(struct session *session)
 {
-    return lock_device(session, session->lease.wanted);
+    return lock_device(session, session->lease.gpu ? session->lease.wanted : LEASE_SHARED);
 }
 
 int session_lock_device_for_timing(struct session *session)
@@ -278,7 +290,7 @@ static void resume_device(struct session *session, enum lease_mode mode)
     if (mode == LEASE_NONE)
         return;
     if (session->lease.gpu) {
-        result = take_slots(session);
+        result = session_take_share(session);
         if (result == 0)
             reserve_processes(session, 0);
     }

@@ -51,15 +51,19 @@ void session_take_problem(struct session *session, const struct problem *problem
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
 void session_cache_reference(struct session *session);
 
-/* The lease; on a GPU that begins with its slots, and with processes of that kind: one for a
+/* The lease's share of the device's memory: a GPU's slots, or this machine's. 0 or -1 (the verdict
+ * says why). */
+int session_take_share(struct session *session);
+/* The lease; that begins with its share, and on a GPU with processes of that kind: one for a
  * candidate if there is to be one, and one for the reference. 0 or -1 (the verdict says why). */
 int session_enter_device(struct session *session, enum sandbox_kind kind, bool candidate);
-/* The device's lock: shared, or exclusive where the lease is wanted alone. 0 or -1, likewise. */
+/* The device's lock: shared, or on a GPU exclusive where the lease is wanted alone. 0 or -1,
+ * likewise. */
 int session_lock_device(struct session *session);
 /* The lock for timing: exclusive. 0 or -1, likewise. */
 int session_lock_device_for_timing(struct session *session);
-/* Once the reference is open: whether the problem takes more of the GPU's memory than the slots
- * that the session has are worth. It asks for as many as it needs the next time. */
+/* Once the reference is open: whether the problem takes more of the device's memory than what the
+ * session has. It asks for as much as it needs the next time. */
 bool session_outgrew_slots(struct session *session);
 /* Once the reference has been called: what the problem takes is known from now on. */
 void session_learn_memory(struct session *session);

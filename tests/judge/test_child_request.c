@@ -486,7 +486,7 @@ TEST(makes_way)
         pthread_t other;
         assert_int_equal(pipe(others), 0);
         begin_with(waits_for_another_user, NO_GPU);
-        device_lease_init(&lease, NULL, &busy, directory);
+        device_lease_init(&lease, NULL, NULL, &busy, directory);
         lease.turn.held_ms = rows[i].longs ? 1e6 : -1e6; /* whatever this machine does */
         child.lease = &lease;
         child.trusted = rows[i].trusted;

@@ -66,7 +66,7 @@ TEST(a_deadline_moves_by_what_it_was_stopped)
     pthread_t others, timer;
     directory = support_directory();
     busy_time_init(&busy);
-    device_lease_init(&lease, NULL, &busy, directory);
+    device_lease_init(&lease, NULL, NULL, &busy, directory);
     assert_ok(device_lease_lock(&lease, LEASE_ALONE, &err), &err);
     struct child child = {.lease = &lease,
                           .trusted = true,

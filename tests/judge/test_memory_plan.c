@@ -38,6 +38,13 @@ TEST(least)
     assert_int_equal(memory_plan_least(0, 0), 0);
 }
 
+TEST(machine)
+{
+    assert_int_equal(memory_plan_machine(6, 0), 48);
+    assert_int_equal(memory_plan_machine(6, GIB / 2), 48);
+    assert_int_equal(memory_plan_machine(6, GIB + 6), 48 + GIB / 2);
+}
+
 TEST(opened)
 {
     assert_int_equal(memory_plan_opened(6, 0), 24);

@@ -4,9 +4,10 @@
 #include "base/log.h"
 
 void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
-                       struct busy_time *cpu_busy, const char *locks)
+                       struct memory_gate *memory, struct busy_time *cpu_busy, const char *locks)
 {
     *lease = (struct device_lease){.gpus = gpus,
+                                   .memory = memory,
                                    .cpu_busy = cpu_busy,
                                    .locks = locks,
                                    .wanted = LEASE_SHARED,
@@ -34,9 +35,20 @@ const char *device_lease_name(const struct device_lease *lease)
     return lease->gpu ? lease->gpu->facts.uuid : "cpu";
 }
 
+static int take_memory(struct device_lease *lease, struct err *err)
+{
+    uint64_t bytes = lease->wanted == LEASE_ALONE ? MEMORY_GATE_ALL : lease->bytes;
+    int64_t start_ns = clock_now_ns();
+    int result = memory_gate_take(lease->memory, bytes, &lease->pass, lease->cancelled, err);
+    lease->waited_ms += clock_ms_since(start_ns);
+    return result;
+}
+
 int device_lease_take_slots(struct device_lease *lease, struct err *err)
 {
-    if (!lease->unit || lease->slots > 0)
+    if (!lease->unit)
+        return take_memory(lease, err);
+    if (lease->slots > 0)
         return 0;
     int all = lease->gpus->options.slots;
     int share = lease->share > 0 ? lease->share : 1;
@@ -55,6 +67,7 @@ int device_lease_take_slots(struct device_lease *lease, struct err *err)
 
 void device_lease_free_slots(struct device_lease *lease)
 {
+    memory_gate_give(lease->memory, &lease->pass);
     if (lease->slots == 0)
         return;
     atomic_fetch_sub(&lease->unit->planned_bytes, lease->bytes);

@@ -1,7 +1,7 @@
 /* device_lease: the device that one session's evaluation runs on.
  *
  *   a GPU    take_gpu ─► slots (gpu.slots) ─► processes with a context ─► its lock
- *   the CPU  its lock
+ *   the CPU  memory (memory_gate.h) ─► its lock
  *
  * The processes are the spawner's (process/spawner.h).
  *
@@ -18,16 +18,18 @@
 
 #include "device/turn.h"
 #include "judge/gpu/gpu_pool.h"
+#include "judge/gpu/memory_gate.h"
 
 enum lease_mode {
     LEASE_NONE,
     LEASE_SHARED, /* with other sessions */
-    LEASE_ALONE,  /* without others, with all of the GPU's memory */
+    LEASE_ALONE,  /* on a GPU without others; with all of the device's memory */
     LEASE_TIMED,  /* without others */
 };
 
 struct device_lease {
-    struct gpu_pool *gpus;         /* the caller's, like the next two */
+    struct gpu_pool *gpus;         /* the caller's, like the next three */
+    struct memory_gate *memory;    /* of this machine */
     struct busy_time *cpu_busy;    /* how long the CPU was leased */
     const char *locks;             /* directory */
     const _Atomic int *cancelled;  /* of the evaluation */
@@ -37,22 +39,24 @@ struct device_lease {
     enum lease_mode wanted;        /* of this attempt: LEASE_SHARED or LEASE_ALONE */
     enum lease_mode held;
     bool retry_alone;        /* memory or quiet was missing: another attempt is worth it, alone */
-    uint64_t bytes;          /* of the GPU's memory that are planned for the evaluation, */
-    int share;               /* and how many of its slots that is; 0: one */
+    uint64_t bytes;          /* of the device's memory that are planned for the evaluation, */
+    int share;               /* and how many of a GPU's slots that is; 0: one */
     int slots;               /* held of them */
+    struct memory_pass pass; /* the CPU's memory */
     struct device_turn turn; /* the device's lock */
     double waited_ms;        /* for slots, processes and the lock, in this attempt */
 };
 
 void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
-                       struct busy_time *cpu_busy, const char *locks);
+                       struct memory_gate *memory, struct busy_time *cpu_busy, const char *locks);
 /* The least loaded GPU. */
 NODISCARD int device_lease_take_gpu(struct device_lease *lease, struct err *err);
 void device_lease_return_gpu(struct device_lease *lease);
 /* Its name in locks: "cpu", or a GPU's UUID, which is the same for processes that see different
  * ones of a machine's GPUs. */
 const char *device_lease_name(const struct device_lease *lease);
-/* Its share of the slots, or all of them if it is wanted alone, unless it has some. */
+/* Its share of the slots, or of the CPU's memory; all of it if it is wanted alone. Nothing happens
+ * if it has some. */
 NODISCARD int device_lease_take_slots(struct device_lease *lease, struct err *err);
 void device_lease_free_slots(struct device_lease *lease);
 /* The device's lock; exclusive but for LEASE_SHARED. */

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MACHINE_COPIES 8                    /* slots, staging, answers, draws: measured */
+#define PROCESS_BYTES ((uint64_t)768 << 20) /* of PyTorch, most of it shared */
+
 void memory_plans_init(struct memory_plans *plans)
 {
     plans->entries = mem_alloc(MEMORY_PLANS * sizeof *plans->entries);
@@ -57,6 +60,13 @@ uint64_t memory_plan_least(uint64_t argument_bytes, uint64_t weight_bytes)
 uint64_t memory_plan_opened(uint64_t argument_bytes, uint64_t peak_bytes)
 {
     return peak_bytes + (MEMORY_BUDGET_COPIES - 1) * argument_bytes;
+}
+
+uint64_t memory_plan_machine(uint64_t argument_bytes, uint64_t peak_bytes)
+{
+    uint64_t known = PROCESS_BYTES + argument_bytes;
+    uint64_t own = peak_bytes > known ? peak_bytes - known : 0;
+    return MACHINE_COPIES * argument_bytes + MEMORY_BUDGET_CHILDREN * own;
 }
 
 uint64_t memory_plan_spare(uint64_t planned_bytes, uint64_t gpu_bytes)

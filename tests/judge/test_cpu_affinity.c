@@ -1,5 +1,6 @@
 #include "../support/test.h"
 #include "judge/process/cpu_affinity.h"
+#include "sandbox/processor_time.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -50,7 +51,14 @@ static void *idle(void *ready)
         pause();
 }
 
-/* A process with some threads, which sends their ids. */
+static void *compute(void *ready)
+{
+    for (volatile int turns = 0; turns < 5000000; turns++) {
+    }
+    return idle(ready);
+}
+
+/* A process with some threads, which sends their ids; the second of them has computed. */
 static pid_t crowd(pid_t workers[WORKERS])
 {
     int ends[2];
@@ -60,7 +68,7 @@ static pid_t crowd(pid_t workers[WORKERS])
         pthread_t thread;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (int i = 0; i < WORKERS; i++)
-            if (pthread_create(&thread, NULL, idle, &ends[1]) != 0)
+            if (pthread_create(&thread, NULL, i == 1 ? compute : idle, &ends[1]) != 0)
                 _exit(1);
         for (;;)
             pause();
@@ -117,6 +125,32 @@ TEST(threads_are_spread_and_main_is_let_go)
     set = allowed(pid);
     assert_int_equal(only(&set), affinity.processor);
     cpu_affinity_unpin(&affinity);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Of two processors: a thread that waits, and was made before, takes neither from it. */
+TEST(what_computes_is_not_placed_with_main)
+{
+    pid_t workers[WORKERS];
+    cpu_set_t all = allowed(0);
+    cpu_set_t two;
+    CPU_ZERO(&two);
+    CPU_SET(nth(&all, 0), &two);
+    CPU_SET(nth(&all, 1 % CPU_COUNT(&all)), &two);
+    assert_int_equal(sched_setaffinity(0, sizeof two, &two), 0);
+    pid_t pid = crowd(workers);
+    pid_t busy = workers[0];
+    for (int i = 1; i < WORKERS; i++)
+        if (processor_time_first(workers[i]).used_ns > processor_time_first(busy).used_ns)
+            busy = workers[i];
+    struct cpu_affinity affinity;
+    cpu_affinity_pin(&affinity, 0);
+    cpu_affinity_place(&affinity, pid);
+    cpu_set_t set = allowed(busy);
+    assert_int_equal(only(&set), nth(&two, 1 % CPU_COUNT(&two)));
+    cpu_affinity_unpin(&affinity);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }

@@ -1,5 +1,8 @@
 #include "judge/process/cpu_affinity.h"
 
+#include "base/mem.h"
+#include "sandbox/processor_time.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,26 +58,65 @@ void cpu_affinity_unpin(const struct cpu_affinity *affinity)
     prctl(PR_SET_TIMERSLACK, 0UL); /* back to the default */
 }
 
-void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
+struct worker {
+    pid_t thread;
+    int64_t used_ns; /* processor time */
+};
+
+/* All threads but the first. */
+static size_t list_workers(pid_t pid, struct worker **workers)
 {
     char path[64];
-    int processor = affinity->processor;
-    if (processor < 0)
-        return;
-    pin_thread(pid, processor);
+    size_t count = 0, capacity = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *threads = opendir(path);
     if (!threads)
-        return;
+        return 0;
     for (struct dirent *entry; (entry = readdir(threads));) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: `.` and `..` */
         if (thread <= 0 || thread == pid)
             continue;
-        processor = next_processor(affinity, processor);
-        pin_thread(thread, processor);
-        sched_setscheduler(thread, SCHED_OTHER, &(struct sched_param){0});
+        if (count == capacity)
+            *workers = mem_resize(*workers, (capacity = 2 * capacity + 16) * sizeof **workers);
+        (*workers)[count++] = (struct worker){.thread = thread};
     }
     closedir(threads);
+    return count;
+}
+
+static int busier_first(const void *left, const void *right)
+{
+    const struct worker *a = left;
+    const struct worker *b = right;
+    return a->used_ns != b->used_ns ? (a->used_ns < b->used_ns) - (a->used_ns > b->used_ns)
+                                    : (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+/* Where not all get a processor of their own, threads that have computed go first: one that only
+ * waits would take a processor from one that computes, which then shares the main thread's. */
+static void order_workers(struct worker *workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        workers[i].used_ns = processor_time_first(workers[i].thread).used_ns;
+    qsort(workers, count, sizeof *workers, busier_first);
+}
+
+void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
+{
+    struct worker *workers = NULL;
+    int processor = affinity->processor;
+    if (processor < 0)
+        return;
+    pin_thread(pid, processor);
+    size_t count = list_workers(pid, &workers);
+    if (count >= (size_t)CPU_COUNT(&affinity->usable))
+        order_workers(workers, count);
+    for (size_t i = 0; i < count; i++) {
+        processor = next_processor(affinity, processor);
+        pin_thread(workers[i].thread, processor);
+        sched_setscheduler(workers[i].thread, SCHED_OTHER, &(struct sched_param){0});
+    }
+    mem_free(workers);
 }
 
 void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid)

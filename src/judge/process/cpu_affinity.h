@@ -5,9 +5,9 @@
  * No idle processor has to be woken, no thread spins or migrates, and what the judge has just
  * written lies in the caches that the child will use. The child's other threads get the other
  * processors, one each, as far as there are any: threads that were stopped together would otherwise
- * start on the processor they were stopped on, and a scheduler needs milliseconds to part them. The
- * main thread is a batch process, so that it does not preempt its judge when it is thawed
- * (sandbox/server.c).
+ * start on the processor they were stopped on, and a scheduler needs milliseconds to part them.
+ * Those that have computed most come first. The main thread is a batch process, so that it does not
+ * preempt its judge when it is thawed (sandbox/server.c).
  *
  *   pin ─┬► place ─ hurry ─ thaw ─ release_main ─ … DONE … ─ recall_main ─ freeze ─┬► unpin
  *        └──────────────────────────── for every call ◄────────────────────────────┘

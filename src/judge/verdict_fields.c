@@ -60,7 +60,7 @@ static const struct verdict_field attempt_fields[] = {
     ROW("code", FIELD_TEXT, 0, A(code), "of the [catalogue](../design/hacks.md): `H07`"),
     ROW("attempt", FIELD_TEXT, 0, A(name), "what it does: `zeros`"),
     ROW("gain", FIELD_REAL, 0, A(gain),
-        "about how many times as fast as the reference it is on a CPU; null if it is not known"),
+        "about how many times as fast as the reference it was; null if it is not known"),
 };
 SHAPE(attempt, "VerdictAttempt", NULL);
 

@@ -1,9 +1,11 @@
-/* gpu_work: what the judge itself computes on a GPU: inputs, and whether two outputs agree.
+/* gpu_work: what the judge itself computes on a GPU: inputs, whether two outputs agree, and what an
+ * audit does to tensors.
  *
- * The fast path of timed calls: nothing of them passes through the host. fill.c and compare.c stay
- * the reference: fills give the same bytes, and a mismatch that is found here is looked at again
- * there before anything is said of it. The kernels (gpu_work.cu) are compiled for the GPU at hand
- * when they are first needed, like a candidate, and kept in the build cache.
+ * The fast path of timed calls: nothing of them passes through the host. fill.c, compare.c and
+ * measure/tensor_work.c stay the reference: fills give the same bytes, and a mismatch that is found
+ * here is looked at again there before anything is said of it. The kernels (gpu_work.cu) are
+ * compiled for the GPU at hand when they are first needed, like a candidate, and kept in the build
+ * cache.
  *
  * Threads: any that made the GPU's context its own (gpu_context_use). Kernels run one after the
  * other; what a function starts has ended when gpu_work_wait returns.

@@ -109,7 +109,9 @@ void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
         return;
     pin_thread(pid, processor);
     size_t count = list_workers(pid, &workers);
-    if (workers && count >= (size_t)CPU_COUNT(&affinity->usable))
+    if (!workers)
+        return;
+    if (count >= (size_t)CPU_COUNT(&affinity->usable))
         order_workers(workers, count);
     for (size_t i = 0; i < count; i++) {
         processor = next_processor(affinity, processor);

@@ -14,6 +14,8 @@
 
 #define SLICE_PART 16   /* of an axis, that is dropped */
 #define LARGEST_PART 16 /* of an output, that is kept */
+#define DRAWS_SEEN 32   /* whether inputs come again */
+#define DRAWS_MS 500    /* more are not drawn after that time */
 #define DRAWS 8         /* of a trial's inputs, where the reference errs by more than it may */
 #define TRUTH_ALIGNMENT 256
 
@@ -62,11 +64,16 @@ static int check(struct probe *probe, int result, const struct err *err)
     return result < 0 ? fail(probe, err) : 0;
 }
 
+static bool is_over(const struct probe *probe)
+{
+    return probe->over && *probe->over;
+}
+
 /* Before a call: between two of them its process can be kept. */
 static int go_on(struct probe *probe)
 {
     struct err err;
-    if (!probe->over || !*probe->over)
+    if (!is_over(probe))
         return 0;
     (void)!err_set(&err, ERR_CANCELLED, "its time is over");
     return fail(probe, &err);
@@ -687,12 +694,16 @@ bool probe_is_settled(const struct probe *probe)
     return settled;
 }
 
+static int draw_once(struct probe *probe)
+{
+    if (fill_inputs(probe, clock_secret()) < 0)
+        return -1;
+    return count_draw(probe, probe->digests[OTHER]);
+}
+
 int probe_draw(struct probe *probe)
 {
-    for (int i = 0; i < 2; i++)
-        if (fill_inputs(probe, clock_secret()) < 0 || count_draw(probe, probe->digests[OTHER]) < 0)
-            return -1;
-    return 0;
+    return draw_once(probe) < 0 ? -1 : draw_once(probe);
 }
 
 int probe_run(struct probe *probe)
@@ -708,9 +719,18 @@ int probe_run(struct probe *probe)
     return 0;
 }
 
+int probe_draw_many(struct probe *probe)
+{
+    int64_t start_ns = clock_now_ns();
+    while (probe->draw_count < DRAWS_SEEN && clock_ms_since(start_ns) < DRAWS_MS && !is_over(probe))
+        if (draw_once(probe) < 0)
+            return -1;
+    return 0;
+}
+
 void probe_finish(struct probe *probe)
 {
-    /* The second draw of three at the most, where there are few different ones. */
+    /* Of so many draws few are new where there are up to half as many different ones. */
     bool passed = probe->draws_repeated * 2 >= probe->draw_count;
     record_attempt(probe, "H04", "answers kept for inputs that come again", passed,
                    passed ? 0 : INFINITY);

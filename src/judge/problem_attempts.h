@@ -44,6 +44,8 @@ NODISCARD int probe_run(struct probe *probe);
 bool probe_is_settled(const struct probe *probe);
 /* Draws as many inputs as a trial does, and only looks whether they are new. */
 NODISCARD int probe_draw(struct probe *probe);
+/* After all trials: more of them, as time allows. */
+NODISCARD int probe_draw_many(struct probe *probe);
 /* What only all trials together show. */
 void probe_finish(struct probe *probe);
 void probe_deinit(struct probe *probe);

@@ -105,7 +105,7 @@ static int probe_torch(struct probe *probe)
     for (int i = 0; i < TORCH_TRIALS; i++)
         if ((probe_is_settled(probe) ? probe_draw(probe) : probe_run(probe)) < 0)
             return -1;
-    return 0;
+    return probe_draw_many(probe);
 }
 
 /* With a reference that is open, and others kept from being timed. */

@@ -3,10 +3,10 @@
  * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
  * problem is sound if every attempt fails in at least one trial, as a candidate that made it would.
  * Trials are those of an evaluation: every check row and the first time row (native), three draws
- * of inputs (torch). It is made where candidates are judged: native problems on the CPU, PyTorch
- * problems on a GPU if there is one (setting torch.device), where no tensor passes through the host
- * (measure/tensor_work.h). What only machines lack (the GPU's memory, the judge's kernels) is an
- * error of the audit's.
+ * of inputs (torch), and up to 32 of which only the inputs are looked at. An audit is made where
+ * candidates are judged: native problems on the CPU, PyTorch problems on a GPU if there is one
+ * (setting torch.device), where no tensor passes through the host (measure/tensor_work.h). What
+ * only machines lack (the GPU's memory, the judge's kernels) is an error of the audit's.
  *
  *   the answer to other inputs: one that was kept, or a constant for each element
  *   answers kept for inputs that come again: at least half of the draws repeat an earlier one

@@ -41,6 +41,9 @@ PROBLEMS = {
     "two_in_turn": (
         FIXED.format(factor="(1 + torch.randint(2, (1,)))"), "torch.tanh(x) * 2", AGAIN, "H04",
     ),
+    "eight_in_turn": (
+        FIXED.format(factor="(1 + torch.randint(8, (1,)))"), "torch.tanh(x) * 2", AGAIN, "H04",
+    ),
     "seeded": (SEEDED, "torch.tanh(x) * 2", None, None),
     "seeded_numpy": (BY_NUMPY, "torch.tanh(x) * 2", None, None),
     "positive_relu": (POSITIVE, "torch.relu(x)", COPY, "H07"),

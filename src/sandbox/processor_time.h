@@ -10,9 +10,9 @@
 
 /* Without what threads that are running now have used since the last tick: 4 ms and more, each. */
 int64_t processor_time_ns(pid_t pid);
-/* With that. A process that has just been reported as stopped may have threads on a processor that
- * have yet to leave it. A microsecond a thread. */
-int64_t processor_time_exact_ns(pid_t pid);
+/* All of it, of a process that has been reported as stopped: its last threads may have yet to leave
+ * their processors, for which this waits. Some 10 us a thread. */
+int64_t processor_time_stopped_ns(pid_t pid);
 
 /* What a thread has had of processors, and for how long it wanted one and had none. */
 struct processor_use {

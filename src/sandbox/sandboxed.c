@@ -20,6 +20,7 @@
 
 #define FREEZE_TIMEOUT_NS INT64_C(2000000000)
 #define YIELD_NS INT64_C(10000)
+#define AGAIN_NS 100000000 /* that one which was stopped before has to stop again */
 #define LATE_NS INT64_C(1000000)
 #define LONG_NS INT64_C(20000000)
 #define RESISTED_NS INT64_C(1000000000)
@@ -51,12 +52,34 @@ static bool reap_process(struct sandboxed *process, int options)
 
 void sandboxed_mark_idle(struct sandboxed *process)
 {
-    process->idle_since_ns = processor_time_exact_ns(process->pid);
+    process->idle_since_ns = processor_time_stopped_ns(process->pid);
+}
+
+/* Nothing but SIGCONT continues a stopped process, and its parent learns of it, once. */
+static bool was_continued(const struct sandboxed *process)
+{
+    siginfo_t info = {0};
+    return process->frozen && !process->reaped &&
+           waitid(P_PID, (id_t)process->pid, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid != 0;
+}
+
+/* What a running thread has used since the last tick is not counted. So one that runs although it
+ * should not is stopped before that is asked. */
+static int64_t stop_again(const struct sandboxed *process)
+{
+    int64_t start_ns = clock_now_ns();
+    siginfo_t info = {0};
+    kill(process->pid, SIGSTOP);
+    while (info.si_pid == 0 && clock_now_ns() - start_ns < AGAIN_NS &&
+           waitid(P_PID, (id_t)process->pid, &info, WSTOPPED | WNOHANG) == 0)
+        sched_yield();
+    return processor_time_stopped_ns(process->pid);
 }
 
 int64_t sandboxed_ran_ns(const struct sandboxed *process)
 {
-    int64_t used_ns = processor_time_exact_ns(process->pid);
+    int64_t used_ns = was_continued(process) ? stop_again(process)
+                                             : processor_time_ns(process->pid);
     bool known = used_ns >= 0 && process->idle_since_ns >= 0;
     return known ? used_ns - process->idle_since_ns : 0;
 }

@@ -37,9 +37,9 @@ void sandboxed_thaw(struct sandboxed *process);
 void sandboxed_stand_back(struct sandboxed *process);
 /* From here on a frozen process has no reason to run; freezing it says so, too. */
 void sandboxed_mark_idle(struct sandboxed *process);
-/* Processor time that its threads have used since, all together. If it is not 0, something has
- * continued it; or a thread had yet to take its last steps when the kernel reported that it had
- * stopped: some microseconds. 0 also if the kernel does not say. */
+/* Processor time that its threads have used since, all together. If that is not 0 of a frozen
+ * process, something has continued it, and it is stopped once more. 0 also if the kernel does not
+ * say. */
 int64_t sandboxed_ran_ns(const struct sandboxed *process);
 
 /* A copy of the process's memory; the address is the process's own word and may be a lie, which

@@ -330,35 +330,13 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
     return shared;
 }
 
-/* One that wants slots: those of a unit get them in the order in which they came. One that wants
- * several would never get them if new ones could overtake it. */
-struct slot_queue {
-    struct slot_queue *next;
-};
-
-static void join_queue(struct gpu_unit *unit, struct slot_queue *self)
-{
-    struct slot_queue **end = &unit->queue;
-    while (*end)
-        end = &(*end)->next;
-    *end = self;
-}
-
-static void leave_queue(struct gpu_unit *unit, const struct slot_queue *self)
-{
-    struct slot_queue **place = &unit->queue;
-    while (*place != self)
-        place = &(*place)->next;
-    *place = self->next;
-}
-
 int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
                         const _Atomic int *cancelled, struct err *err)
 {
-    struct slot_queue self = {0};
+    struct waiter self;
     int result = 0;
     pthread_mutex_lock(&pool->lock);
-    join_queue(unit, &self);
+    waiters_join(&unit->queue, &self);
     while ((unit->queue != &self || unit->slots_used + slots > pool->options.slots) &&
            !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
@@ -368,7 +346,7 @@ int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int slots,
         unit->slots_used += slots;
     else
         result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a slot of the GPU");
-    leave_queue(unit, &self);
+    waiters_leave(&unit->queue, &self);
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
     return result;

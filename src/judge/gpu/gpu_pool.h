@@ -21,6 +21,7 @@
  */
 #pragma once
 
+#include "base/waiters.h"
 #include "device/gpu_peaks.h"
 #include "device/gpu_state.h"
 #include "judge/gpu/busy_time.h"
@@ -29,7 +30,6 @@
 
 #include <pthread.h>
 
-struct slot_queue;
 struct warm_pool;
 
 enum gpu_unit_state { GPU_CLOSED, GPU_BUSY /* opening, trying */, GPU_GOOD, GPU_QUARANTINED };
@@ -53,7 +53,7 @@ struct gpu_unit {
     struct gpu_opened *opened;
     int evaluations;                /* that have taken it */
     _Atomic int slots_used;         /* by those that are on it now; read by any thread */
-    struct slot_queue *queue;       /* that wait for slots */
+    struct waiter *queue;           /* that wait for slots */
     _Atomic uint64_t planned_bytes; /* of its memory, by those that have slots */
     struct err why;                 /* in quarantine */
     int64_t until_ns, pause_ms;

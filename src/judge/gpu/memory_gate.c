@@ -4,10 +4,6 @@
 
 #define TICK_MS 50
 
-struct gate_waiter {
-    struct gate_waiter *next;
-};
-
 void memory_gate_init(struct memory_gate *gate, uint64_t (*available)(void))
 {
     *gate = (struct memory_gate){.available = available};
@@ -19,23 +15,6 @@ void memory_gate_deinit(struct memory_gate *gate)
 {
     pthread_cond_destroy(&gate->changed);
     pthread_mutex_destroy(&gate->lock);
-}
-
-static void join_queue(struct memory_gate *gate, struct gate_waiter *self)
-{
-    struct gate_waiter **end = &gate->first;
-    while (*end)
-        end = &(*end)->next;
-    *end = self;
-}
-
-static void leave_queue(struct memory_gate *gate, const struct gate_waiter *self)
-{
-    struct gate_waiter **at = &gate->first;
-    while (*at != self)
-        at = &(*at)->next;
-    *at = self->next;
-    pthread_cond_broadcast(&gate->changed);
 }
 
 /* With the lock. */
@@ -65,12 +44,12 @@ static void enter(struct memory_gate *gate, uint64_t bytes, struct memory_pass *
 int memory_gate_take(struct memory_gate *gate, uint64_t bytes, struct memory_pass *pass,
                      const _Atomic int *cancelled, struct err *err)
 {
-    struct gate_waiter self = {0};
+    struct waiter self;
     int result = 0;
     if (pass->inside)
         return 0;
     pthread_mutex_lock(&gate->lock);
-    join_queue(gate, &self);
+    waiters_join(&gate->first, &self);
     while (result == 0 && bytes >= MEMORY_GATE_LARGE &&
            (gate->first != &self || !fits(gate, bytes))) {
         struct timespec until = clock_in_ms(TICK_MS);
@@ -80,7 +59,8 @@ int memory_gate_take(struct memory_gate *gate, uint64_t bytes, struct memory_pas
     }
     if (result == 0)
         enter(gate, bytes, pass);
-    leave_queue(gate, &self);
+    waiters_leave(&gate->first, &self);
+    pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
     return result;
 }

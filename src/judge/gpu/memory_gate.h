@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/waiters.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,13 +25,11 @@
 #define MEMORY_GATE_ALL UINT64_MAX            /* no other large one beside it */
 #define MEMORY_GATE_LARGE ((uint64_t)1 << 30) /* what takes less is small */
 
-struct gate_waiter;
-
 struct memory_gate {
     uint64_t (*available)(void); /* bytes; 0: not known */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct gate_waiter *first;
+    struct waiter *first;
     uint64_t capacity, promised;
     uint64_t inside, entered; /* evaluations: now, and ever */
 };

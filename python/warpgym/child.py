@@ -274,7 +274,7 @@ class Child:
     def _send_opened(self, layout, oracle, description, values):
         self.opened = torch.frombuffer(bytearray(description), dtype=torch.uint8), values
         places = [place for data in self.opened for place in (data.data_ptr(), data.numel())]
-        self.channel.send(wire.opened(self.layers, layout, oracle, places))
+        self.channel.send(wire.opened(layout, oracle, places))
 
     def _compile(self, example):
         """In a mode with CUDA graphs the next call would overwrite this one's outputs: an answer
@@ -367,7 +367,7 @@ class Child:
                     tensor.copy_(value)
         if "cases" in self.description:
             self.model = cases.Runner(self.model, self.description["cases"], self.device.name)
-        self.channel.send(wire.opened(self.layers, wire.layout([], 0)))
+        self.channel.send(wire.opened(wire.layout([], 0)))
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -618,11 +618,10 @@ class Child:
         return described
 
 
-def serve(channel, layers, lock, open_gpu=None, library=None):
-    """Serves one judge until the channel closes. `lock` closes the sandbox, once, and returns its
-    layers; `open_gpu` opens a GPU behind it; `library` is build/libwarpgym_child.so."""
+def serve(channel, lock, open_gpu=None, library=None):
+    """Serves one judge until the channel closes. `lock` locks the sandbox and says so to the judge,
+    once; `open_gpu` opens a GPU behind it; `library` is build/libwarpgym_child.so."""
     child = Child(channel, open_gpu, library)
-    child.layers = layers
     unready = None
     stage = wire.FAILED_LOAD
     with torch.no_grad():
@@ -645,7 +644,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                 elif kind == wire.MAP:
                     child.map(message, descriptors)
                 elif kind == wire.WARM:
-                    child.layers = lock()
+                    lock()
                     try:
                         child.warm(*wire.GPU.unpack_from(message, wire.TYPE.size))
                         triton_build.ready()
@@ -659,7 +658,7 @@ def serve(channel, layers, lock, open_gpu=None, library=None):
                     simple, child.again = opened[10:]
                     torch.set_num_threads(threads)
                     texts = [_mapped(descriptor) for descriptor in descriptors]
-                    child.layers = lock()
+                    lock()
                     if unready:
                         raise unready
                     child.set_precision(precision)

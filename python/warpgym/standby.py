@@ -106,24 +106,24 @@ def become_child(library, sandbox, channel, layers, serve):
     sys.path[:] = [path for path in sys.path if path]
 
     start_nothing()
-    locked = False
+    from warpgym import printing, wire
+
+    judge = wire.Channel(channel)
+    is_locked = False
 
     def lock():
-        nonlocal locked
+        nonlocal is_locked
         error = ctypes.create_string_buffer(ERR_BYTES)
-        if locked:
-            return layers.value
-        locked = True
+        if is_locked:
+            return
+        is_locked = True
         if library.sandbox_lock(sandbox, ctypes.byref(layers), error) != 0:
             raise RuntimeError(error.raw[4:].split(b"\0", 1)[0].decode())
-        return layers.value
-
-    from warpgym import printing
-    from warpgym.wire import Channel
+        judge.send(wire.locked(layers.value))
 
     printing.install()
     try:
-        serve(Channel(channel), layers.value, lock)
+        serve(judge, lock)
     finally:
         os._exit(0)
 

@@ -12,6 +12,7 @@ DIMENSIONS = 8
 
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT, WARM, SEGMENT,
  WAKE, AWAKE) = range(1, 16)
+LOCKED = 20
 REFERENCE, CANDIDATE, CASES = 1, 2, 3
 COMPARED = 1
 RUN, DOUBLE, ABLATE, TRACE, WITHOUT, CHOICES = 1, 2, 3, 4, 5, 6
@@ -68,9 +69,14 @@ def failed(failure, text):
     return HEAD.pack(FAILED, failure) + bytes(8) + data.ljust(TEXT_BYTES, b"\0")
 
 
-def opened(layers, inputs, oracle=False, places=(0, 0, 0, 0)):
+def locked(layers):
+    """`layers`: bits of enum sandbox_layer that hold."""
+    return HEAD.pack(LOCKED, layers)
+
+
+def opened(inputs, oracle=False, places=(0, 0, 0, 0)):
     """`places`: address and bytes of the description and of the values."""
-    return HEAD.pack(OPENED, layers) + inputs + HEAD.pack(int(oracle), 0) + PLACES.pack(*places)
+    return HEAD.pack(OPENED, int(oracle)) + inputs + PLACES.pack(*places)
 
 
 def layout(arguments, slot_bytes):

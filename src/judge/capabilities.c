@@ -20,8 +20,8 @@ static void copy_text(char *into, size_t bytes, const char *text)
     snprintf(into, bytes, "%s", text ? text : "");
 }
 
-/* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are
- * complete only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
+/* Starts sandboxed processes and leaves them; a child locks its sandbox itself, so layers are
+ * complete only after an OPEN: try_layers. */
 static int try_spawns(struct standby *standby, enum sandbox_kind kind,
                       const struct settings *settings, struct capabilities *found, double *start_ms,
                       struct err *err)
@@ -53,7 +53,8 @@ static int try_spawns(struct standby *standby, enum sandbox_kind kind,
     return result;
 }
 
-/* With a scratch of its own where sandboxes cannot mount one: spawner_start sees to that. */
+/* An artifact that is none: the child locks its sandbox, says so, and fails to load. With a scratch
+ * of its own where sandboxes cannot mount one: spawner_start sees to that. */
 static void try_layers(struct judge *judge, struct capabilities *found)
 {
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
@@ -67,7 +68,7 @@ static void try_layers(struct judge *judge, struct capabilities *found)
                                 .limit = {.ms = SPAWN_TIMEOUT_MS}};
     if (artifact >= 0 && spawner_start(&judge->spawner, NULL, SANDBOX_NATIVE, 0, &child, &start,
                                        NULL, &err) == ERR_INPUT)
-        found->layers |= child.failed.layers;
+        found->layers |= child.process.layers;
     if (artifact >= 0)
         child_close(&child);
 }

@@ -333,6 +333,7 @@ TEST(bad_artifacts)
         assert_int_equal(open_child(fd, &err), ERR_INPUT);
         assert_int_equal(child.failed.failure, FAILED_LOAD);
         assert_non_null(strstr(err.text, "cannot load the shared object"));
+        assert_int_equal(child.process.layers, layers);
         close(fd);
         child_close(&child);
     }
@@ -572,6 +573,35 @@ TEST(forged_messages)
         child_close(&child);
     }
     close(object);
+}
+
+/* Says, while it is loaded, that every layer holds: as that word of a message may say it. */
+static const struct {
+    uint32_t type;
+    int result;
+} claims[] = {{WIRE_OPENED, 0}, {WIRE_LOCKED, ERR_PROTOCOL}, {WIRE_FAILED, ERR_INPUT}};
+
+TEST(claimed_layers)
+{
+    for (size_t i = 0; i < COUNT(claims); i++) {
+        char *text = mem_printf("#include \"judge/process/wire.h\"\n#include <sys/socket.h>\n"
+                                "__attribute__((constructor)) static void claim(void)\n{\n"
+                                "    static unsigned words[WIRE_BYTES / 4];\n"
+                                "    for (int i = 0; i < WIRE_BYTES / 4; i++)\n"
+                                "        words[i] = ~0U;\n"
+                                "    words[0] = %u;\n"
+                                "    for (int fd = 3; fd < 32; fd++)\n"
+                                "        send(fd, words, sizeof words, MSG_NOSIGNAL);\n}\n"
+                                "void solution(const char *x, char *y) { y[0] = x[0]; }\n",
+                                claims[i].type);
+        int object = compile_source_text(text);
+        sandbox->forbid = BIT(LAYER_LANDLOCK) | BIT(LAYER_IPC);
+        assert_int_equal(open_child(object, NULL), claims[i].result);
+        assert_int_equal(child.process.layers, layers & ~sandbox->forbid);
+        child_close(&child);
+        close(object);
+        mem_free(text);
+    }
 }
 
 static const struct {

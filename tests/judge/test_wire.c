@@ -39,11 +39,11 @@ static int count_descriptors(void)
     return count;
 }
 
-static const uint32_t types[] = {WIRE_OPEN,          WIRE_OPENED, WIRE_MAP,   WIRE_MAPPED,
-                                 WIRE_FILL,          WIRE_FILLED, WIRE_CALL,  WIRE_DONE,
-                                 WIRE_FAILED,        WIRE_BUILD,  WIRE_BUILT, WIRE_WARM,
-                                 WIRE_SEGMENT,       WIRE_WAKE,   WIRE_AWAKE, WIRE_HELLO,
-                                 WIRE_PROGRAM_OPENED};
+static const uint32_t types[] = {WIRE_OPEN,           WIRE_OPENED, WIRE_MAP,   WIRE_MAPPED,
+                                 WIRE_FILL,           WIRE_FILLED, WIRE_CALL,  WIRE_DONE,
+                                 WIRE_FAILED,         WIRE_BUILD,  WIRE_BUILT, WIRE_WARM,
+                                 WIRE_SEGMENT,        WIRE_WAKE,   WIRE_AWAKE, WIRE_HELLO,
+                                 WIRE_PROGRAM_OPENED, WIRE_LOCKED};
 
 /* A message of this type in which no byte behind the type is the same as its neighbour. */
 static void make(uint32_t type, size_t bytes)
@@ -154,7 +154,7 @@ static const struct {
     {"too short for FAILED", WIRE_FAILED, 16, 2, ERR_PROTOCOL},
     {"too short for OPENED", WIRE_OPENED, sizeof(struct wire_opened) - 8, 0, ERR_PROTOCOL},
     {"type 0", 0, 64, 0, ERR_PROTOCOL},
-    {"an unknown type", WIRE_PROGRAM_MAP + 1, 64, 1, ERR_PROTOCOL},
+    {"an unknown type", WIRE_LOCKED + 1, 64, 1, ERR_PROTOCOL},
     {"what only the judge says", WIRE_PROGRAM_OPEN, WIRE_BYTES, 1, ERR_PROTOCOL},
     {"too short for HELLO", WIRE_HELLO, 4, 0, ERR_PROTOCOL},
     {"a wild type", UINT32_MAX, sizeof(struct wire_done), 0, ERR_PROTOCOL},

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from fake_gpu import BUILT, DRIVEN
 from support import CHECKOUT, PYTHON, ROOT, SOME_FAILED, fast
 
@@ -39,9 +40,25 @@ def test_json(warpgym):
         assert found["python"].startswith(str(CHECKOUT))
 
 
-def test_verdicts_name_the_same_layers(warpgym):
+UNLOADABLE = {
+    "native": ("relu", "unloadable.c", "int other_than_solution;"),
+    "torch": ("torch/relu_bias", "unloadable.py", "raise ValueError"),
+}
+
+
+@pytest.mark.parametrize("name", ["passes", *UNLOADABLE])
+def test_verdicts_name_the_same_layers(warpgym, tmp_path, name):
+    """Also of a candidate that never gets as far as OPENED."""
+    problem, file_name, text = UNLOADABLE.get(name, ("relu", "", ""))
+    if name == "torch" and not PYTHON.exists():
+        pytest.skip("no PyTorch")
+    candidate = tmp_path / file_name if text else fast("relu")
+    if text:
+        candidate.write_text(text)
     held = json.loads(warpgym("doctor", "--json").out)["sandbox"]
-    sandbox = warpgym.eval("-p", "relu", fast("relu")).verdict["environment"]["sandbox"]
+    verdict = warpgym.eval("-p", problem, candidate).verdict
+    assert verdict["status"] == ("load_error" if text else "passed"), verdict["error"]
+    sandbox = verdict["environment"]["sandbox"]
     assert sandbox["layers"] == [name for name, there in held.items() if there]
     assert sandbox["missing"] == [name for name, there in held.items() if not there]
 

@@ -71,7 +71,6 @@ def scratch(tmp_path, monkeypatch):
 def opened(precision=None, source=PROBLEM, device=None, again=False):
     made = child.Child(Channel())
     made.again = again
-    made.layers = 0
     made.precision = precision
     if device:
         made.device = device
@@ -89,7 +88,7 @@ def handed_over(made):
 def as_candidate(reference, source, device=None):
     """Opened with what the reference handed over."""
     made = child.Child(Channel())
-    made.layers, made.weight_seed, made.entry_point = 0, reference.weight_seed, "ModelNew"
+    made.weight_seed, made.entry_point = reference.weight_seed, "ModelNew"
     made.precision = reference.precision
     if device:
         made.device = device
@@ -565,7 +564,7 @@ def served(incoming, open_gpu):
     """What is said in answer, and how often the sandbox was locked."""
     locked = []
     channel = Channel(incoming)
-    child.serve(channel, 0, lambda: locked.append(1) or 5, open_gpu)
+    child.serve(channel, lambda: locked.append(1), open_gpu)
     return channel, len(locked)
 
 

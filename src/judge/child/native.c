@@ -64,9 +64,7 @@ static void say_type(struct native *native, uint32_t type)
 
 static void say_failed(struct native *native, enum wire_failure failure, const char *text)
 {
-    struct wire_failed message = {.type = WIRE_FAILED,
-                                  .failure = failure,
-                                  .layers = native->layers};
+    struct wire_failed message = {.type = WIRE_FAILED, .failure = failure};
     snprintf(message.text, sizeof message.text, "%s", text);
     send_message(native, &message, sizeof message);
 }
@@ -191,8 +189,11 @@ static void warm_gpu(struct native *native, const struct wire_gpu *wanted)
     native->warm = true;
     signal(SIGABRT, on_abort);
     native->warmed = sandbox_lock(native->sandbox, &native->layers, err);
-    if (native->warmed == 0)
-        native->warmed = open_gpu(native, wanted, err);
+    if (native->warmed < 0)
+        return;
+    struct wire_locked locked = {.type = WIRE_LOCKED, .layers = native->layers};
+    send_message(native, &locked, sizeof locked);
+    native->warmed = open_gpu(native, wanted, err);
 }
 
 /* Ahead, and the judge waits for the end of the pipe: a byte says that it did not work. */
@@ -217,7 +218,7 @@ static int open_candidate(struct native *native, const struct wire_open *open,
                    native->unready.text);
         return -1;
     }
-    struct wire_opened opened = {.type = WIRE_OPENED, .layers = native->layers};
+    struct wire_opened opened = {.type = WIRE_OPENED};
     if (native->gpu.open)
         tracing_snapshot(&native->tracing);
     enum wire_failure failure = load_parts(native, open, descriptors, why, sizeof why);

@@ -250,16 +250,31 @@ static int run_program(struct child *child, const struct child_program *program,
     return result < 0 ? blame_program(program->argv[0], err) : 0;
 }
 
+/* The channel keeps messages in their order, and the child sends LOCKED before a candidate's code
+ * runs; a later LOCKED breaks the protocol. A program's layers: program_start. */
+static int take_layers(struct child *child, int64_t deadline_ns, union wire_message *message,
+                       struct err *err)
+{
+    int descriptors[WIRE_DESCRIPTORS];
+    int result = child_expect(child, WIRE_LOCKED, deadline_ns, message, descriptors, err);
+    if (result == 0) {
+        child->process.layers |= message->locked.layers;
+        wire_close(descriptors);
+    }
+    return result;
+}
+
 static int finish_open(struct child *child, int64_t deadline_ns, struct wire_opened *opened,
                        struct err *err)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
-    int result = child_expect(child,
-                              child->kind == CHILD_PROGRAM ? WIRE_PROGRAM_OPENED : WIRE_OPENED,
-                              deadline_ns, message, descriptors, err);
+    bool program = child->kind == CHILD_PROGRAM;
+    int result = program ? 0 : take_layers(child, deadline_ns, message, err);
+    if (result == 0)
+        result = child_expect(child, program ? WIRE_PROGRAM_OPENED : WIRE_OPENED, deadline_ns,
+                              message, descriptors, err);
     if (result == 0) {
-        child->process.layers |= child->kind == CHILD_PROGRAM ? 0 : message->opened.layers;
         if (opened)
             *opened = message->opened;
         wire_close(descriptors);

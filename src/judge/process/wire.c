@@ -25,6 +25,7 @@ size_t wire_length(uint32_t type)
         [WIRE_AWAKE] = sizeof(struct wire_word),
         [WIRE_HELLO] = sizeof(struct wire_word),
         [WIRE_PROGRAM_OPENED] = sizeof(struct wire_word),
+        [WIRE_LOCKED] = sizeof(struct wire_locked),
     };
     return type < COUNT(lengths) ? lengths[type] : 0;
 }

@@ -4,6 +4,8 @@
  *   WARM   {gpu, pipe}                   ─► lock the sandbox, open the GPU ─► the pipe's end, after
  *                                           a byte if that did not work          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
+ *                             LOCKED {layers} ─► as soon as the sandbox is locked, behind WARM or
+ *                             OPEN: the child's first message, sent before a candidate's code runs
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED                  (torch only)
  *   WAKE   {warm_ups}                    ─► warm up       ─► AWAKE   (before a timed call)
@@ -63,6 +65,7 @@ enum wire_type {
     WIRE_PROGRAM_OPEN,
     WIRE_PROGRAM_OPENED,
     WIRE_PROGRAM_MAP,
+    WIRE_LOCKED,
 };
 
 enum wire_role {
@@ -123,11 +126,13 @@ struct wire_memory {
     uint64_t address, bytes; /* 0 bytes: none */
 };
 
+struct wire_locked {
+    uint32_t type, layers; /* layers: bits of enum sandbox_layer that hold from here on */
+};
+
 struct wire_opened {
-    uint32_t type, layers; /* layers: bits of enum sandbox_layer that sandbox_lock added */
+    uint32_t type, oracle; /* torch reference: 1 when WIRE_DOUBLE works */
     struct layout layout;  /* torch reference: of its inputs; else empty */
-    uint32_t oracle;       /* torch reference: 1 when WIRE_DOUBLE works */
-    uint32_t reserved;
     /* torch reference: JSON, and its weights; maker of cases: JSON, and the values of tensors */
     struct wire_memory description, values;
 };
@@ -216,7 +221,7 @@ enum wire_failure {
 
 struct wire_failed {
     uint32_t type, failure;
-    uint32_t layers, reserved;  /* as in wire_opened; only `doctor` looks at them */
+    uint64_t reserved;
     char text[WIRE_TEXT_BYTES]; /* NUL-terminated */
 };
 
@@ -239,6 +244,7 @@ struct wire_word {
 union wire_message {
     uint32_t type;
     struct wire_open open;
+    struct wire_locked locked;
     struct wire_opened opened;
     struct wire_map map;
     struct wire_fill fill;

@@ -88,7 +88,7 @@ int check_stage(struct trials *trials)
 {
     trials->state->most_ms = 0;
     memset(trials->state->answer.noise, 0, sizeof trials->state->answer.noise);
-    trial_begin(trials);
+    trial_begin(trials, false);
     int result = trials->job->problem->format == PROBLEM_NATIVE ? check_native(trials)
                  : trials->job->problem->cases_from             ? check_simple(trials)
                                                                 : check_torch(trials);

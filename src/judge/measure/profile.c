@@ -209,7 +209,7 @@ static int profile_on_gpu(struct trials *trials)
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
         return fault_set(trials->fault, FAULT_JUDGE, &err);
     }
-    trial_begin(trials);
+    trial_begin(trials, true);
     struct trace_interval alone = {.calls = 0};
     int result = trace_call(trials, fd, &alone);
     if (result == 0)

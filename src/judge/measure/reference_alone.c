@@ -100,7 +100,7 @@ int reference_alone_stage(struct trials *trials)
     if (!trials->gpu || trials->job->problem->cases_from || is_confirmed(trials))
         return 0;
     trial_end_candidate(trials);
-    trial_begin(trials);
+    trial_begin(trials, true);
     int result = confirm_cases(trials);
     trial_end(trials);
     return result;

@@ -384,7 +384,7 @@ static int time_all(struct trials *trials, struct clocks *clocks)
 int timing_stage(struct trials *trials)
 {
     struct clocks clocks;
-    trial_begin(trials);
+    trial_begin(trials, true);
     clocks_begin(&clocks, trials->unit, trials->verdict);
     int result = time_all(trials, &clocks);
     clocks_end(&clocks, trials->verdict);

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void trial_begin(struct trials *trials)
+void trial_begin(struct trials *trials, bool alone)
 {
-    int own = trials->unit ? gpu_cores_of(trials->cores, trials->unit->facts.ordinal) : -1;
+    bool has_own = alone && trials->unit;
+    int own = has_own ? gpu_cores_of(trials->cores, trials->unit->facts.ordinal) : -1;
     if (own >= 0)
         cpu_affinity_pin_to(&trials->state->affinity, own);
     else

@@ -15,8 +15,9 @@
 #include "judge/measure/trial_state.h"
 #include "judge/process/call.h"
 
-/* Between these the children are called on the session's processors (cpu_affinity.h). */
-void trial_begin(struct trials *trials);
+/* Between these the children are called on the session's processors (cpu_affinity.h); `alone`: on
+ * the GPU's own, of which there is one, whatever number of evaluations are checked at a time. */
+void trial_begin(struct trials *trials, bool alone);
 void trial_end(struct trials *trials);
 
 /* Each lays out its child's inputs and poisoned outputs, and calls it. */

@@ -478,8 +478,13 @@ int child_fill(struct child *child, uint64_t seed, enum wire_shift shift, struct
                struct err *err)
 {
     struct wire_fill fill = {.type = WIRE_FILL, .shift = shift, .seed = seed};
-    return exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, "making inputs",
-                             &limit, err);
+    if (child->affinity)
+        cpu_affinity_release_main(child->affinity, child->process.pid);
+    int result = exchange_messages(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, "making inputs",
+                                   &limit, err);
+    if (child->affinity)
+        cpu_affinity_recall_main(child->affinity, child->process.pid);
+    return result;
 }
 
 int child_wake(struct child *child, uint32_t warm_ups, struct time_limit limit, struct err *err)

@@ -125,10 +125,13 @@ static int fill_child(struct trials *trials, const struct trial *trial, struct c
 {
     struct err err;
     int64_t start_ns = clock_now_ns();
+    double waited_ms = trials->lease->waited_ms; /* while others had their turns */
     if (child_fill(child, seed, shift, trial_limit(trials, trial, child), &err) == 0 &&
         sandboxed_freeze(&child->process, &err) == 0) {
         if (child != trials->candidate)
-            trials->state->most_ms = fmax(trials->state->most_ms, clock_ms_since(start_ns));
+            trials->state->most_ms = fmax(trials->state->most_ms,
+                                          clock_ms_since(start_ns) -
+                                              (trials->lease->waited_ms - waited_ms));
         return 0;
     }
     return fault_set(trials->fault, child == trials->candidate ? FAULT_CANDIDATE : FAULT_REFERENCE,

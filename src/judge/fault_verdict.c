@@ -51,16 +51,41 @@ static void end_with(struct ending *ending, enum verdict_status status, const ch
     va_end(args);
 }
 
-/* Whether memory that others had was missing, or cached references, which it closes: then another
- * attempt, alone, is worth it. */
+/* Whether it was the memory of a GPU, or of this machine, that was missing: the process at fault, or
+ * the judge, was refused some, or the kernel killed the process. */
+static bool lacked_memory(const struct session *session, const struct fault *fault, bool killed)
+{
+    const struct child *child = fault->source == FAULT_REFERENCE ? &session->reference.child
+                                                                 : &session->candidate;
+    const struct wire_failed *failed = fault->source == FAULT_CASES ? &fault->failed
+                                                                    : &child->failed;
+    switch (fault->source) {
+    case FAULT_REFERENCE:
+    case FAULT_CASES:
+    case FAULT_CANDIDATE:
+        if (failed->failure == FAILED_MEMORY || (killed && !session->lease.gpu))
+            return true;
+        __attribute__((fallthrough));
+    case FAULT_JUDGE:
+        return session->lease.gpu && fault->err.code == ERR_LIMIT;
+    case FAULT_MEMORY:
+        return !session->lease.gpu;
+    case FAULT_NONE:
+    case FAULT_LEFT_WORK:
+        break;
+    }
+    return false;
+}
+
+/* Whether others may have had it, or cached references, which it closes: then another attempt,
+ * alone, is worth it. On a GPU the others may be of another process. */
 static bool memory_was_crowded(struct session *session)
 {
     struct device_lease *lease = &session->lease;
     if (lease->wanted == LEASE_ALONE)
         return false;
-    bool shared = lease->gpu ? gpu_pool_shared(lease->gpus, lease->unit)
-                             : memory_gate_was_shared(lease->memory, &lease->pass);
-    return reference_cache_clear(&session->judge->references, lease->gpu) > 0 || shared;
+    bool closed = reference_cache_clear(&session->judge->references, lease->gpu) > 0;
+    return closed || lease->gpu || memory_gate_was_shared(lease->memory, &lease->pass);
 }
 
 /* It lacked memory although it had the GPU to itself, or all that this machine has available. */
@@ -98,7 +123,6 @@ static bool candidate_hogs(struct session *session, const struct err *err, struc
     size_t total = 0;
     if (err->code != ERR_LIMIT || !session->lease.gpu)
         return false;
-    session->lease.retry_alone = memory_was_crowded(session);
     if (session->candidate.process.pid <= 0)
         return false;
     const struct cuda *cuda = &session->lease.gpu->cuda;
@@ -138,11 +162,6 @@ static void blame_reference(struct session *session, const struct err *err, stru
     blame_judge(session, err, ending);
     if (ending->status != STATUS_INFRASTRUCTURE_ERROR)
         return;
-    if (failed->failure == FAILED_MEMORY) /* alone it may do without an oracle (wire_open.again) */
-        session->lease.retry_alone = memory_was_crowded(session) ||
-                                     (session->lease.gpu && session->lease.wanted != LEASE_ALONE);
-    else if (ending->killed && !session->lease.gpu)
-        session->lease.retry_alone = memory_was_crowded(session);
     if (failed->failure == FAILED_MEMORY && !session->lease.retry_alone)
         end_as_too_large(session, failed->text, ending);
     else if (failed->failure == FAILED_PROBLEM)
@@ -160,8 +179,6 @@ static void blame_candidate(struct session *session, const struct err *err,
     size_t line = strcspn(failed->text, "\n");
     switch (err->code) {
     case ERR_INPUT:
-        session->lease.retry_alone = failed->failure == FAILED_MEMORY &&
-                                     memory_was_crowded(session);
         end_with(ending, failures[failed->failure].status, failures[failed->failure].name, "%.*s",
                  (int)(line < LINE_SHOWN ? line : LINE_SHOWN), failed->text);
         ending->excerpt = failed->text;
@@ -169,8 +186,6 @@ static void blame_candidate(struct session *session, const struct err *err,
             name_limit(session, ending);
         break;
     case ERR_CRASH:
-        if (ending->killed && !session->lease.gpu)
-            session->lease.retry_alone = memory_was_crowded(session);
         end_with(ending, STATUS_RUNTIME_ERROR, ending->killed ? VERDICT_KILLED : "crash", "%s",
                  err->text);
         break;
@@ -231,7 +246,6 @@ static void find_ending(struct session *session, const struct fault *fault, stru
         blame_cases(session, err, &fault->failed, ending);
         break;
     case FAULT_MEMORY:
-        session->lease.retry_alone = !session->lease.gpu && memory_was_crowded(session);
         if (err->code == ERR_UNSUPPORTED)
             end_with(ending, STATUS_UNSUPPORTED, session->lease.gpu ? "gpu_memory" : "memory", "%s",
                      err->text);
@@ -264,6 +278,9 @@ int fault_verdict(struct session *session)
         return 0;
     if (fault->err.code == ERR_CRASH)
         ending.killed = was_killed(session, fault->source);
+    if (lacked_memory(session, fault,
+                      ending.killed)) /* alone, a reference may do without an oracle */
+        session->lease.retry_alone = memory_was_crowded(session);
     find_ending(session, fault, &ending);
     if (ending.status == STATUS_VIOLATION)
         verdict_violation(session->verdict, ending.name, "%s", ending.text);

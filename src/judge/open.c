@@ -7,6 +7,20 @@
 #include "judge/open/torch.h"
 #include "judge/session_internal.h"
 
+/* The judge's own kernels, before a candidate can have taken the GPU's memory. A native evaluation
+ * can do without them. */
+static int load_kernels(struct session *session, struct opening *opening)
+{
+    struct err err = {0};
+    opening->work = opening->gpu ? judge_kernels_get(opening->build, opening->unit, &err) : NULL;
+    if (opening->work || !opening->gpu || session->job.problem->format != PROBLEM_TORCH)
+        return 0;
+    if (err.code == ERR_LIMIT && session->lease.wanted == LEASE_ALONE)
+        err.code = ERR_IO; /* what the problem takes is not to blame, but another process */
+    err_prefix(&err, "PyTorch on a GPU needs the judge's own kernels");
+    return fault_set(opening->fault, FAULT_JUDGE, &err);
+}
+
 /* While something compiles no device is held. */
 static int open_native(struct session *session, struct opening *opening,
                        struct native_backend *backend)
@@ -19,6 +33,7 @@ static int open_native(struct session *session, struct opening *opening,
     session->verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns) - waited_ms;
     native_opening_wait(&native);
     result = result == 0 ? session_enter_device(session, SANDBOX_CUDA, true) : result;
+    result = result == 0 ? load_kernels(session, opening) : result;
     if (result == 0)
         native_opening_make_reference(&native);
     session_begin_stage(session);
@@ -63,25 +78,13 @@ static int open_torch(struct session *session, struct opening *opening)
     if (result == 0)
         result = open_torch_reference(session, opening, true);
     if (result == 0)
+        result = load_kernels(session, opening);
+    if (result == 0)
         result = torch_open_candidate(opening);
     if (result == 0) /* if it compiled something, another session may have taken the reference */
         result = torch_open_reference(opening);
     session_end_stage(session, STAGE_LOAD);
     return result;
-}
-
-/* A native evaluation can do without the judge's kernels. */
-static int use_kernels(struct session *session, struct opening *opening)
-{
-    struct err err = {0};
-    const struct gpu_work *work = judge_kernels_get(opening->build, opening->unit, &err);
-    session->reference.child.work = session->candidate.work = work;
-    if (work || session->job.problem->format != PROBLEM_TORCH)
-        return 0;
-    if (err.code == ERR_LIMIT) /* what the problem takes is not to blame */
-        err.code = ERR_IO;
-    err_prefix(&err, "PyTorch on a GPU needs the judge's own kernels");
-    return fault_set(opening->fault, FAULT_JUDGE, &err);
 }
 
 int open_children(struct session *session)
@@ -93,8 +96,7 @@ int open_children(struct session *session)
     int result = language->format == PROBLEM_TORCH ? open_torch(session, &opening)
                  : language->gpu && !opening.gpu   ? compile_only(session, &opening)
                                                    : open_native(session, &opening, &backend);
-    if (result == 0 && opening.gpu)
-        result = use_kernels(session, &opening);
+    session->reference.child.work = session->candidate.work = opening.work;
     (void)fault_verdict(session);
     if (result == 0)
         session->reference.child.lease = session->candidate.lease = &session->lease;
@@ -110,7 +112,10 @@ static int open_on_device(struct session *session, struct opening *opening)
                               : session_take_share(session);
     if (result == 0)
         result = open_torch_reference(session, opening, false);
-    return result == 0 && opening->gpu ? use_kernels(session, opening) : result;
+    if (result == 0)
+        result = load_kernels(session, opening);
+    session->reference.child.work = opening->work;
+    return result;
 }
 
 int open_only_reference(struct session *session)

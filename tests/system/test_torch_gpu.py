@@ -416,6 +416,10 @@ def test_precision(warpgym, environment, problem):
 # What is wrong, and the reason that the verdict has.
 NO_KERNELS = [
     ({"FAKE_CUDA_FAIL": "cuModuleLoadData"}, "own kernels: cannot load the judge's"),
+    (
+        {"FAKE_CUDA_FAIL": "cuModuleLoadData", "FAKE_CUDA_ERROR": "2"},
+        "(CUDA_ERROR_FAKE, 2)",
+    ),
     ({"WARPGYM_NVCC": "/nowhere/nvcc"}, "own kernels: there is no CUDA compiler: install"),
     ({"WARPGYM_NVCC": "/bin/false"}, "false: does not work here: it fails on a trivial file"),
 ]
@@ -427,6 +431,23 @@ def test_without_the_judges_kernels(warpgym, environment, problem, row):
     check(verdict, "infrastructure_error", row[1])
     audit = verdict["problem_audit"]
     assert audit["outcome"] == "unknown" and row[1] in audit["reason"], audit
+
+
+def test_the_judges_kernels_lack_memory_once(warpgym, environment, problem):
+    """A moment later it is there: judged once more, alone."""
+    once = {"FAKE_CUDA_ERROR": "2", "FAKE_CUDA_FAIL_TIMES": "1"}
+    once["FAKE_CUDA_FAIL"] = "cuModuleLoadData"
+    limits = [*NO_CACHE, "-s", "audit.budget_ms=0"]
+    check(judged(warpgym, environment | once, problem, candidate(), *limits), "passed")
+
+
+def test_the_judges_kernels_come_before_a_candidate(warpgym, environment, problem):
+    """One that takes all memory when it is loaded leaves some for them."""
+    broken = {"FAKE_CUDA_FAIL": "cuModuleLoadData"}
+    text = "print('the candidate is loaded')\n" + candidate()
+    for more, loaded in ({}, True), (broken, False):
+        verdict = judged(warpgym, environment | more, problem, text, *NO_CACHE)
+        assert ("is loaded" in str(verdict.get("output"))) == loaded, verdict
 
 
 def test_audit_opens_the_reference_for_all(warpgym, environment, problem):

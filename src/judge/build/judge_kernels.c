@@ -26,10 +26,11 @@ static char *compile_kernels(const struct build_context *context, const char *na
     return image;
 }
 
-/* Another session is not cancelled with this one: it tries at once. */
+/* Another session is not cancelled with this one, and finds the memory that this one lacked: it
+ * tries at once. */
 static void keep_failure(struct gpu_unit_failure *kept, const char *effect, const struct err *err)
 {
-    if (err->code == ERR_CANCELLED)
+    if (err->code == ERR_CANCELLED || err->code == ERR_LIMIT)
         return;
     if (strcmp(kept->err.text, err->text) != 0)
         log_write(LOG_LEVEL_WARN, "judge", "%s: %s", effect, err->text);

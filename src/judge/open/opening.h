@@ -22,6 +22,7 @@ struct opening {
     struct spawner_reserve *reserve; /* processes with a GPU context for both */
     struct gpu_unit *unit;           /* that both compute on; NULL: the CPU */
     const struct gpu_context *gpu;   /* the same */
+    const struct gpu_work *work;     /* the judge's kernels there; NULL: none, or not yet */
     struct device_lease *lease;      /* the device, for children while they are loaded */
     const struct err *no_gpu;        /* why a CUDA candidate has none */
     const struct build_context *build;

@@ -51,8 +51,8 @@ static void end_with(struct ending *ending, enum verdict_status status, const ch
     va_end(args);
 }
 
-/* Whether it was the memory of a GPU, or of this machine, that was missing: the process at fault, or
- * the judge, was refused some, or the kernel killed the process. */
+/* Whether memory was missing, a GPU's or this machine's: the process at fault, or the judge, was
+ * refused some, or the kernel killed the process. */
 static bool lacked_memory(const struct session *session, const struct fault *fault, bool killed)
 {
     const struct child *child = fault->source == FAULT_REFERENCE ? &session->reference.child

@@ -14,8 +14,8 @@
  *
  * From release_main to recall_main the main thread may run on any processor, and so may threads
  * that it starts; on a processor of its own it stays. While it makes inputs it is released, too: a
- * library starts its threads then, which would spin on the main thread's processor. What a child does to its own affinity is not
- * undone.
+ * library starts its threads then, which would spin on the main thread's processor. What a child
+ * does to its own affinity is not undone.
  *
  * Of all this only release_main's one system call is on the clock; it is part of the dispatch
  * overhead that timing.c takes off. Ownership: the caller's storage. Threads: the judging one.

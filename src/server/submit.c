@@ -138,7 +138,7 @@ static bool submission_init(struct service *service, const json_t *object, const
 {
     struct err err;
     *out = (struct submission){0};
-    if ((options->strict_ids && check_id(object, &err) < 0) ||
+    if ((options->path_ids && check_id(object, &err) < 0) ||
         submission_prepare(service, object, out, &err) < 0) {
         refuse_request(response, where, &err);
         return false;
@@ -377,11 +377,10 @@ bool submit_all(struct service *service, const json_t *requests,
                                                    : NULL,
                                options, &submissions[prepared], response);
     }
-    if (fine && options->strict_ids && count > 1)
+    if (fine && count > 1)
         fine = check_batch(service, submissions, count, response);
-    fine = fine && put_all(service, submissions, count, options->batch, puts, response);
-    if (fine && options->strict_ids)
-        fine = check_put(service, submissions, puts, count, response);
+    fine = fine && put_all(service, submissions, count, options->batch, puts, response) &&
+           check_put(service, submissions, puts, count, response);
     if (fine) {
         *out = (struct submitted){.count = count,
                                   .ids = mem_alloc((count + 1) * sizeof *out->ids),

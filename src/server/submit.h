@@ -1,8 +1,9 @@
 /* submit: turns evaluation requests into jobs.
  *
  * Each request is read, its needs decided and a known result looked up; then all of them are put in
- * one commit, if the queue has capacity. With strict ids, one that is there already must have the
- * same problem, candidate and settings. Threads: handlers that may block. */
+ * one commit, if the queue has capacity. An id that is there already answers for the same problem,
+ * candidate and settings alone: 409 for others, unless that job has ended and the request is fresh.
+ * Threads: handlers that may block. */
 #pragma once
 
 #include "server/internal.h"
@@ -10,7 +11,7 @@
 struct submit_options {
     const char *const *names; /* what errors call the requests; NULL: nothing */
     bool numbered;            /* errors call them "evaluations[3]" */
-    bool strict_ids;          /* an id must not contain '/', nor be that of another request */
+    bool path_ids;            /* an id must not contain '/' */
     bool doubts;              /* server.remembered_speedup holds for known results */
     const char *batch;        /* NULL: none */
 };
@@ -23,7 +24,7 @@ struct submitted {
 };
 
 /* `requests`: an array. False: the response is a refusal, and nothing was put; except that, if
- * another client puts a strict id for another request at the same moment, the rest may have been
+ * another client puts one of the ids for another request at the same moment, the rest may have been
  * put. *out is the caller's (submitted_deinit) if true. */
 bool submit_all(struct service *service, const json_t *requests,
                 const struct submit_options *options, struct submitted *out,

@@ -96,11 +96,60 @@ def test_the_same_task_in_flight_and_ended(idle):
     worker = Worker(idle.queue)
     answers = [future.result(support.TIMEOUT_S).json for future in waiting]
     assert all(answer == answers[0] for answer in answers)
-    again = idle.post("/evaluate", request("vector=correct")).json
+    again = idle.post("/evaluate", request("vector=wrong")).json
     assert again == answers[0]
     fresh = idle.post("/evaluate", request("vector=correct", force_refresh=True)).json
     assert fresh["correctness"] is True
     assert len(worker.stop()) == 2
+
+
+OTHERS = {
+    "kernel": {"kernel_code": request("vector=correct")["kernel_code"]},
+    "reference": {"reference_code": request()["reference_code"] + "# another\n"},
+    "trials": {"num_correct_trials": 3},
+    "workflow": {
+        "workflow": "kernel_simple",
+        "cases_code": "def get_cases():\n    return []\n",
+        "entry_point": "ModelNew",
+    },
+}
+
+
+def assert_id_refused(server, body):
+    tasks = [request("vector=correct", task_id="new"), body]
+    workflow = {"workflow": body.get("workflow", "kernelbench"), "payload": body}
+    for answer in (
+        server.post("/evaluate", body),
+        server.post("/evaluate/batch", {"batch_id": "b", "tasks": tasks}),
+        server.post("/workflow/submit", workflow),
+    ):
+        assert answer.status == 409 and body["task_id"] in answer.json["detail"], answer
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_used_id_with_another_body(idle, name):
+    """It gets neither the result that is there nor that of the task in flight."""
+    body = request("vector=wrong")
+    other = body | OTHERS[name]
+    fresh = {"force_refresh": True}
+    worker = Worker(idle.queue)
+    first = idle.post("/evaluate", body).json
+    assert first["correctness"] is False
+    assert_id_refused(idle, other)
+    result = f"/results/{body['task_id']}"
+    assert idle.post("/evaluate", body).json == idle.get(result).json == first
+    replaced = idle.post("/evaluate", other | fresh).json
+    assert idle.get(result).json == replaced != first
+    assert_id_refused(idle, body)
+    assert len(worker.stop()) == 2
+    flight = {"task_id": "in flight"}
+    waiting = idle.later("POST", "/evaluate", body | flight)
+    support.wait_until(lambda: idle.waiters() == 1, "a waiter")
+    assert_id_refused(idle, other | flight)
+    assert_id_refused(idle, other | flight | fresh)
+    assert idle.get("/status/new").status == 404
+    idle.delete("/tasks/in%20flight")
+    waiting.result(support.TIMEOUT_S)
 
 
 @pytest.mark.parametrize(("most", "measured"), [("1.5", 2), ("3", 1)])

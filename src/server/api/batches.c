@@ -150,7 +150,7 @@ static void batches_post(void *context, struct http_request *request,
         return;
     snprintf(drawn, sizeof drawn, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
     const struct submit_options options = {.numbered = true,
-                                           .strict_ids = true,
+                                           .path_ids = true,
                                            .batch = id ? id : drawn};
     struct members *members = mem_alloc(sizeof *members);
     bool put = submit_all(service, items, &options, &members->jobs, response);

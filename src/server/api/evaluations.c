@@ -88,7 +88,7 @@ static void evaluations_post(void *context, struct http_request *request,
                              struct http_response *response)
 {
     struct service *service = context;
-    const struct submit_options options = {.strict_ids = true};
+    const struct submit_options options = {.path_ids = true};
     struct submitted submitted;
     int64_t wait_ms;
     if (!service_wait_ms(request, 0, response, &wait_ms))

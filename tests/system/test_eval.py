@@ -112,6 +112,22 @@ def test_verdict_of_a_compile_error_shows_the_place(warpgym, tmp_path):
     assert "return 1 +;" in verdict["error"]["excerpt"]
 
 
+def test_a_limit_for_candidates_is_none_for_a_reference(warpgym, tmp_path):
+    """The candidate is in the build cache by then, the reference is new."""
+    problem = shutil.copytree(problem_folder("relu"), tmp_path / "relu")
+    cache = ("-s", f"cache.directory={tmp_path / 'cache'}")
+    tight = ("-s", "compile.timeout_ms=1ms")
+    candidate = fast("relu")
+    warpgym.eval(*cache, "--problem", problem, candidate, expect=PASSED)
+    with (problem / "reference.c").open("a") as file:
+        file.write("/* as new */\n")
+    run = warpgym.eval(*cache, *tight, "--problem", problem, candidate, expect=PASSED)
+    assert run.verdict["environment"]["build_cached"]
+    other = write(tmp_path / "other.c", candidate.read_text() + "/* as new */\n")
+    run = warpgym.eval(*cache, *tight, "--problem", problem, other, expect=SOME_FAILED)
+    assert run.verdict["error"]["class"] == "compile_timeout"
+
+
 RELU = "for (size_t i = 0; i < (size_t)n; i++) y[i] = x[i] > 0 ? x[i] : 0;"
 
 

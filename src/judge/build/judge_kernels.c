@@ -16,7 +16,8 @@ static char *compile_kernels(const struct build_context *context, const char *na
     struct artifact artifact = {0};
     char *image = NULL;
     size_t bytes;
-    int result = native_build_own(context, name, source, &artifact, err);
+    int result = native_build(context, NATIVE_TRUSTED, COMPILE_CUBIN, name, source, strlen(source),
+                              &artifact, err);
     if (result == 0 && !artifact.ok)
         result = err_set(err, artifact.timed_out ? ERR_TIMEOUT : ERR_INTERNAL, "%.*s",
                          (int)strcspn(artifact.diagnostics, "\n"), artifact.diagnostics);

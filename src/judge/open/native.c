@@ -35,7 +35,8 @@ static int compile_part(struct native_opening *native, enum compile_kind kind,
     if (result < 0)
         return result;
     native->whose = FAULT_JUDGE;
-    result = native_build(native->opening->build, kind, cuda ? "reference.cu" : "reference.c",
+    result = native_build(native->opening->build, NATIVE_TRUSTED, kind,
+                          cuda ? "reference.cu" : "reference.c",
                           cuda ? problem->cuda_text : problem->reference_text,
                           cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
     if (result < 0 || artifact->ok)
@@ -195,7 +196,8 @@ static int compile_candidate(struct opening *opening, struct artifact *artifact)
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
         return -1;
     }
-    if (native_build(opening->build, kind, name, text->text, text->bytes, artifact, &err) < 0) {
+    if (native_build(opening->build, NATIVE_CANDIDATE, kind, name, text->text, text->bytes,
+                     artifact, &err) < 0) {
         if (compile_needs_cc(kind) || err.code != ERR_MISSING)
             return fault_set(opening->fault, FAULT_JUDGE, &err);
         verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);

@@ -22,7 +22,9 @@ SETTING_SECTION(cache, cache_rows);
 #undef SECTION
 #define SECTION compile
 static const struct setting_row compile_rows[] = {
-    SETTING_DURATION(timeout_ms, "30s", 1, DAY_MS, "Time limit of one compilation"),
+    SETTING_DURATION(timeout_ms, "30s", 1, DAY_MS,
+                     "Time limit of one compilation of a candidate; a problem's reference has ten "
+                     "minutes, or this if it is more"),
     SETTING_BYTES(memory_bytes, "2GiB", 1 << 20, MOST_BYTES,
                   "Address space of each compiler process"),
     SETTING_DURATION(total_ms, "90s", 1, DAY_MS,

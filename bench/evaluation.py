@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 BUSY = "while :; do :; done"
 PROGRESS_S = float(os.environ.get("BENCH_PROGRESS_S", "10"))
-LIMIT_S = 3600
+LIMIT_S = float(os.environ.get("BENCH_TIMEOUT_S", "3600"))
 STOP_S = 5
 
 
@@ -24,11 +24,6 @@ class Cut(SystemExit):
     def __init__(self, verdicts, count, why=""):
         super().__init__(f"cut after {len(verdicts)} of {count}{why and ': ' + why}")
         self.verdicts = verdicts
-
-
-def command(*arguments, settings=()):
-    sets = [word for setting in settings for word in ("-s", setting)]
-    return [WARPGYM, "eval", "--json", "--quiet", *sets, *map(str, arguments)]
 
 
 def verdicts_of(text):
@@ -81,11 +76,14 @@ def stop(run):
     run.wait()
 
 
-def evaluate(*arguments, settings=(), env=None, count="all"):
-    """The verdicts, in the order in which they were made; Cut where there are fewer than wanted.
-    `count`: how many are wanted, for people to read."""
-    words = command(*arguments, settings=settings)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as log, interruptible():
+def evaluate(*arguments, settings=(), env=None, count="all", log=None):
+    """The verdicts, in the order in which they were made; Cut where there are fewer than wanted,
+    or the judge itself failed. `count`: how many are wanted, for people to read; `log`: a file for
+    what is logged."""
+    sets = [word for setting in settings for word in ("-s", setting)]
+    words = [WARPGYM, "eval", "--json", "--quiet", *sets, *map(str, arguments)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as own, interruptible():
+        log = log or own
         with subprocess.Popen(words, stdout=out, stderr=log, env=env) as run:
             try:
                 follow(run, out, count)

@@ -149,8 +149,8 @@ def report(verdicts, rounds):
           f"{STEADY_PERCENT} %")
 
 
-def agreement(evaluate):
-    """`evaluate` as in table.py."""
+def agreement(judged):
+    """`judged` as in table.py."""
     start = time.monotonic()
     try:
         program = handwritten()
@@ -158,7 +158,7 @@ def agreement(evaluate):
             folder = pathlib.Path(name)
             build(folder)
             rounds = [benchmarks(program, folder)]
-            verdicts, judge_s, _ = evaluate(folder, tasks())
+            verdicts, judge_s = judged(folder, tasks())
             rounds += [benchmarks(program, folder) for _ in range(REPEATS - 1)]
     except Unable as reason:
         sys.exit(f"agreement: {reason}")

@@ -13,7 +13,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -21,12 +20,11 @@ import tempfile
 import time
 
 from agreement import agreement
-from evaluation import ROOT, command, verdicts_of, write_batch
+from evaluation import ROOT, Cut, evaluate, write_batch, written
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 5
 JOBS = 16  # for each GPU
-TIMEOUT_S = int(os.environ.get("BENCH_TIMEOUT_S", "900"))
 SETTINGS = os.environ.get("BENCH_SETTINGS", "").split()
 
 
@@ -34,30 +32,25 @@ def candidate(name):
     return (HERE / "candidates" / name).read_text(encoding="utf-8")
 
 
-def evaluate(work, tasks, *options):
-    """[(problem, file name, text)] in that order; the verdicts in that order, the wall time, and
-    what was logged."""
+def judged(work, tasks, *options, log=None):
+    """[(problem, file name, text)] in that order; the verdicts in that order, and the wall time.
+    `log`: as `evaluate` has it."""
     places = [HERE / "problems" / name if name.endswith(".py") else name for name, *_ in tasks]
     batch, paths = write_batch(
         work, [(place, *task[1:]) for place, task in zip(places, tasks, strict=True)]
     )
     settings = [f"cache.directory={work / 'cache'}", *SETTINGS]
     start = time.monotonic()
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command(*options, batch, settings=settings), **pipes) as run:
-        try:
-            stdout, stderr = run.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            run.send_signal(signal.SIGINT)
-            stdout, stderr = run.communicate()
-            print(f"    stopped after {TIMEOUT_S} s, unfinished", file=sys.stderr)
+    try:
+        verdicts = evaluate(*options, batch, settings=settings, count=len(tasks), log=log)
+    except Cut as cut:
+        if len(cut.verdicts) < len(tasks):
+            raise
+        verdicts = cut.verdicts  # the judge failed for some, and their verdicts say so
     wall_s = time.monotonic() - start
-    if stderr.strip():
-        print(stderr.strip(), file=sys.stderr)
-    verdicts = verdicts_of(stdout)
     order = {str(path): index for index, path in enumerate(paths)}
     verdicts.sort(key=lambda verdict: order[verdict["candidate"]["path"]])
-    return verdicts, wall_s, stderr
+    return verdicts, wall_s
 
 
 def total_ms(verdict):
@@ -108,13 +101,13 @@ def builds():
             for i in range(ROUNDS):
                 text_i = fresh(text, word, i) + ("// %d\n" if name.endswith("cu") else "# %d\n") % i
                 tasks += [(problem, name, text_i)] * 2
-            verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
+            verdicts, _ = judged(pathlib.Path(folder), tasks)
             report(title + ", first build", verdicts[1::2], cold_bar)
             report(title + ", cached", verdicts[2::2], warm_bar or "-")
     with tempfile.TemporaryDirectory() as folder:
         online = candidate("softmax_online.py")
         tasks = [("softmax_4096x393216.py", "online.py", online)] * 3
-        verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
+        verdicts, _ = judged(pathlib.Path(folder), tasks)
         report("KernelBench 1/23, 4096x393216 (Triton)", verdicts[1:], 5000)
 
 
@@ -157,7 +150,7 @@ def hostile():
         tasks = [("relu", "honest.cu", honest)]
         for task in hostile_tasks():
             tasks += [task, ("relu", "honest.cu", honest)]
-        verdicts, *_ = evaluate(pathlib.Path(folder), tasks, "-s", "run.timeout_ms=2s")
+        verdicts, _ = judged(pathlib.Path(folder), tasks, "-s", "run.timeout_ms=2s")
     for bad, after in zip(verdicts[1::2], verdicts[2::2], strict=True):
         name = pathlib.Path(bad["candidate"]["path"]).name
         message = (bad["error"] or {}).get("message", "")
@@ -225,9 +218,11 @@ def mixed_on(devices, gpus):
     jobs = str(min(JOBS * gpus, os.cpu_count()))
     settings = ("-s", "run.timeout_ms=2s", "-s", f"gpu.devices={devices}")
     os.environ.setdefault("WARPGYM_LOG", "info")
-    with tempfile.TemporaryDirectory() as folder, Utilization() as utilization:
-        verdicts, wall_s, log = evaluate(
-            pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, *settings)
+    with (tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log,
+          Utilization() as utilization):
+        verdicts, wall_s = judged(
+            pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, *settings, log=log)
+        logged = written(log)
     rate = len(verdicts) / wall_s * 3600
     counts = collections.Counter(verdict["status"] for verdict in verdicts)
     print(f"{len(verdicts)} candidates, {jobs} at a time, {gpus} GPU, nothing cached: "
@@ -236,7 +231,7 @@ def mixed_on(devices, gpus):
     unexpected(verdicts)
     total = {name: sum(v["stages_ms"][name] for v in verdicts) for name in verdicts[0]["stages_ms"]}
     print("    stages, s, all together:", {name: round(ms / 1e3, 1) for name, ms in total.items()})
-    used = [float(word) for word in re.findall(r"was in use for ([0-9.]+) s", log)]
+    used = [float(word) for word in re.findall(r"was in use for ([0-9.]+) s", logged)]
     print("    in use (somebody held its lock):",
           ", ".join(f"{used_s:.1f} s, {used_s / wall_s:.0%}" for used_s in used) or "unknown")
     if utilization.samples:
@@ -272,7 +267,7 @@ def own():
 
 def against_events():
     """The judge's times against those of an event benchmark: within 2 % or 1 us."""
-    agreement(evaluate)
+    agreement(judged)
 
 
 PARTS = {

@@ -228,3 +228,37 @@ def test_run_names_missing_parts(part, says):
                    "WARPGYM_PYTHON": sys.executable}
     done = captured([BENCH / "run", part], env=environment)
     assert done.returncode == 1 and says in done.stderr, done
+
+
+# In place of warpgym: verdicts in another order than the batch's, as many as there are to be.
+STAND_IN = """#!/usr/bin/env python3
+import json, os, sys
+count, status = map(int, os.environ["STAND_IN"].split())
+lines = [json.loads(line) for line in open(sys.argv[-1])]
+for line in lines[::-1][:count]:
+    print(json.dumps({"candidate": {"path": line["candidate"]}, "status": "passed", "error": None,
+                      "integrity": {"violations": []}, "stages_ms": {"compile": 1.0}}))
+print("GPU 0 was in use for 1.5 s", file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "returned", "says"),
+    [
+        ("1000 1", 0, "200 candidates, "),
+        ("1000 3", 0, "200 candidates, "),  # all of them judged, if some not as they deserve
+        ("90 2", 1, "cut after 90 of 200: GPU 0 was in use"),
+    ],
+)
+def test_mixed(tmp_path, stand_in, returned, says):
+    """What is not all of it is no figure."""
+    program = write(tmp_path / "warpgym", STAND_IN)
+    program.chmod(0o755)
+    environment = {**os.environ, "TEST_WARPGYM": str(program), "STAND_IN": stand_in,
+                   "WARPGYM_PYTHON": sys.executable}
+    done = captured([BENCH / "run", "mixed"], env=environment)
+    assert done.returncode == returned, done
+    assert says in done.stdout + done.stderr, done
+    assert ("1.5 s, " in done.stdout) == (returned == 0)
+    assert ("not wrong: triton_wrong is passed" in done.stdout) == (returned == 0)

@@ -26,6 +26,11 @@ class Cut(SystemExit):
         self.verdicts = verdicts
 
 
+def command(*arguments, settings=()):
+    sets = [word for setting in settings for word in ("-s", setting)]
+    return [WARPGYM, "eval", "--json", "--quiet", *sets, *map(str, arguments)]
+
+
 def verdicts_of(text):
     return [json.loads(line) for line in text.splitlines()]
 
@@ -80,8 +85,7 @@ def evaluate(*arguments, settings=(), env=None, count="all", log=None):
     """The verdicts, in the order in which they were made; Cut where there are fewer than wanted,
     or the judge itself failed. `count`: how many are wanted, for people to read; `log`: a file for
     what is logged."""
-    sets = [word for setting in settings for word in ("-s", setting)]
-    words = [WARPGYM, "eval", "--json", "--quiet", *sets, *map(str, arguments)]
+    words = command(*arguments, settings=settings)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as own, interruptible():
         log = log or own
         with subprocess.Popen(words, stdout=out, stderr=log, env=env) as run:

@@ -75,3 +75,11 @@ def test_failed(warpgym, tmp_path):
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1, err
     assert "all: 2 times" in out and "cut after 2 of 2: it broke\n" in out
+
+
+def test_scripts_use_what_is_there():
+    """No test runs every part of them."""
+    there = (ROOT / "bench" / "evaluation.py").read_text(encoding="utf-8")
+    text = (ROOT / "bench" / "bench.py").read_text(encoding="utf-8")
+    used = set(re.findall(r"\bevaluation\.(\w+)\(", text))
+    assert used and used == {name for name in used if f"\ndef {name}(" in there}

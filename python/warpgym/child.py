@@ -454,7 +454,9 @@ class Child:
         """What the inputs promise, found out before the seed of a FILL is set."""
         self._draw_anew(slot)
         bears_seeds = self.bears_seeds
-        looked = promises.look(slot, lambda: self._draw_anew(slot))
+        on_cpu = isinstance(self.device, gpu.Cpu)
+        with contextlib.nullcontext() if on_cpu else gpu.one_thread():
+            looked = promises.look(slot, lambda: self._draw_anew(slot))
         self.promised, self.others, self.extended = looked
         self.bears_seeds = bears_seeds
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-from warpgym import promises, rounding, stopwatch  # noqa: E402
+from warpgym import child, gpu, promises, rounding, stopwatch  # noqa: E402
 
 NAMES = {name.split(":")[0]: name for name, *_ in promises.PROMISES}
 TWO, PLACES, AS_MANY, SUMS, SQUARES, EXPONENTIALS, WHOLE, DEFINITE, DOMINANT = NAMES
@@ -334,3 +334,20 @@ def test_extend(dtype, largest):
     place = a.data_ptr()
     promises.extend(a, b.T.contiguous().T, largest)
     assert promises._real(a).flatten().tolist() == expected and a.data_ptr() == place
+
+
+@pytest.mark.parametrize(("device", "most"), [(None, 1), (gpu.Cpu(), 2)])
+def test_a_look_beside_a_gpu_starts_no_threads(device, most):
+    """It works on a few thousand numbers on the CPU."""
+    seen = []
+    one = child.Child.__new__(child.Child)
+    one.device = device
+    one.bears_seeds = True
+    one._draw_anew = lambda slot: seen.append(torch.get_num_threads())
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        one._look([torch.zeros(8)])
+        assert {*seen[1:]} == {most} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)

@@ -136,6 +136,13 @@ static void begin_time(void *context)
     bound->end_ns = clock_now_ns() + bound->left_ms * 1000000;
 }
 
+static void add_time(void *context, double ms)
+{
+    struct bound *bound = context;
+    if (bound->end_ns != INT64_MAX)
+        bound->end_ns += (int64_t)(ms * 1e6);
+}
+
 static void end_bound(struct bound *bound)
 {
     pthread_mutex_lock(&bound->lock);
@@ -165,6 +172,7 @@ static bool make_audit(struct judge *judge, const struct audit_request *request,
                                         .keep_reference = true,
                                         .unit = request->unit,
                                         .ready = begin_time,
+                                        .waited = add_time,
                                         .context = &bound};
     begin_bound(&bound);
     int result = problem_audit_run(judge, request->problem, &terms, &audit, &err);

@@ -66,7 +66,18 @@ static int check(struct probe *probe, int result, const struct err *err)
 
 static bool is_over(const struct probe *probe)
 {
-    return probe->over && *probe->over;
+    return probe->terms->over && *probe->terms->over;
+}
+
+static int make_way(struct probe *probe)
+{
+    const struct problem_audit_terms *terms = probe->terms;
+    const struct device_lease *lease = &probe->session->lease;
+    double before_ms = lease->waited_ms;
+    int result = trial_make_way(&probe->trials);
+    if (terms->waited && lease->waited_ms > before_ms)
+        terms->waited(terms->context, lease->waited_ms - before_ms);
+    return result;
 }
 
 /* Before a call: between two of them its process can be kept. */
@@ -74,7 +85,7 @@ static int go_on(struct probe *probe)
 {
     struct err err;
     if (!is_over(probe))
-        return 0;
+        return make_way(probe);
     (void)!err_set(&err, ERR_CANCELLED, "its time is over");
     return fail(probe, &err);
 }
@@ -130,7 +141,7 @@ static struct attempt *attempt_of(struct problem_audit *audit, const char *code,
 static bool is_open(const struct probe *probe, const char *name)
 {
     const struct attempt *attempt = find_attempt(probe->audit, name);
-    return !probe->brief || !attempt || attempt->passed == attempt->trials;
+    return !probe->terms->brief || !attempt || attempt->passed == attempt->trials;
 }
 
 static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
@@ -649,7 +660,7 @@ static int stage_inputs(struct probe *probe)
 
 static int draw_inputs(struct probe *probe)
 {
-    if (fill_inputs(probe, clock_secret()) < 0 || stage_inputs(probe) < 0)
+    if (make_way(probe) < 0 || fill_inputs(probe, clock_secret()) < 0 || stage_inputs(probe) < 0)
         return -1;
     return count_draw(probe, probe->digests[DRAWN]);
 }
@@ -688,7 +699,7 @@ static int run_again(struct probe *probe)
 
 bool probe_is_settled(const struct probe *probe)
 {
-    bool settled = probe->brief && probe->audit->trials > 0;
+    bool settled = probe->terms->brief && probe->audit->trials > 0;
     for (size_t i = 0; i < probe->audit->count && settled; i++)
         settled = probe->audit->attempts[i].passed < probe->audit->attempts[i].trials;
     return settled;
@@ -696,7 +707,7 @@ bool probe_is_settled(const struct probe *probe)
 
 static int draw_once(struct probe *probe)
 {
-    if (fill_inputs(probe, clock_secret()) < 0)
+    if (make_way(probe) < 0 || fill_inputs(probe, clock_secret()) < 0)
         return -1;
     return count_draw(probe, probe->digests[OTHER]);
 }

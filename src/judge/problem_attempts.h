@@ -20,9 +20,8 @@ struct probe {
     struct trial trial;
     int64_t shapes[LIMIT_ARGUMENTS][LIMIT_DIMENSIONS];
     uint32_t dimensions[LIMIT_ARGUMENTS];
-    uint32_t parameters;     /* torch */
-    bool brief;              /* an attempt that was refused once is not made again */
-    const _Atomic int *over; /* it ends before its next call; NULL */
+    uint32_t parameters; /* torch */
+    const struct problem_audit_terms *terms;
     struct tensor_work work; /* in the memory of the device that the reference computes on */
     /* of the trial at hand, whose inputs are staged (trial.h) */
     struct tensor_memory other;        /* the slot with those of another draw */

@@ -108,7 +108,7 @@ static int probe_torch(struct probe *probe)
     return probe_draw_many(probe);
 }
 
-/* With a reference that is open, and others kept from being timed. */
+/* With a reference that is open. Others are timed between two of its calls only. */
 static int probe_all(struct session *session, const struct problem_audit_terms *terms,
                      struct problem_audit *audit)
 {
@@ -117,8 +117,7 @@ static int probe_all(struct session *session, const struct problem_audit_terms *
         .audit = audit,
         .trials = session_trials(session),
         .trial = {.oracle = true, .limit = time_limit_load(session->job.settings)},
-        .brief = terms->brief,
-        .over = terms->over,
+        .terms = terms,
     };
     struct err err;
     const struct gpu_work *work = session->lease.gpu ? session->reference.child.work : NULL;

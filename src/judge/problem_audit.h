@@ -58,6 +58,8 @@ struct problem_audit_terms {
     bool keep_reference;             /* for the evaluation that follows */
     const struct gpu_unit **unit;    /* the caller's last GPU; then the one that it was made on */
     void (*ready)(void *context);    /* called when the first trial begins; NULL */
+    /* called after others had the device meanwhile; NULL */
+    void (*waited)(void *context, double ms);
     void *context;
 };
 

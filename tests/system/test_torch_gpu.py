@@ -1,6 +1,7 @@
 """PyTorch on a GPU, judged without one: tests/fake/torch_gpu.py puts tensors into the memory of the
 stand-in driver, and the judge's own kernels run there as host code. The rest is the real thing."""
 
+import json
 import random
 import re
 import subprocess
@@ -462,6 +463,27 @@ def test_audit_opens_the_reference_for_all(warpgym, environment, problem):
     assert run.verdict["problem_audit"]["outcome"] == "sound", run
     assert run.err.count("its reference is open already") == 1, run.err
     assert len(re.findall(r"GPU 0: \d of \d slots", run.err)) == 2, run.err
+
+
+def test_an_audit_lets_others_be_timed(warpgym, environment, problem):
+    """Between two calls of its reference, each of which takes 0.3 s."""
+    slow = "    def forward(self, x):\n        import time; time.sleep(0.3)"
+    text = kernelbench_module().replace("    def forward(self, x):", slow)
+    long = write(problem.parent / "slow.py", text)
+    answer = write(problem.parent / "candidate.py", candidate())
+    limits = ["--no-timing", "-s", "audit.budget_ms=60s", "-s", "check.trials=1", *NO_CACHE]
+    audited = warpgym.start(
+        *("eval", "--json", *limits, "-s", "log.level=debug", "--problem", long, answer),
+        environment=environment,
+    )
+    beside = judged(
+        warpgym, environment, problem, candidate(), "-s", "audit.budget_ms=0", timed=True
+    )
+    out, log = (text.decode() for text in audited.communicate())
+    assert beside["status"] == "passed", beside
+    assert json.loads(out)["problem_audit"]["outcome"] == "sound", out
+    # The audit, its evaluation, and some turns of the audit.
+    assert len(re.findall(r"GPU 0 held for \d+ ms, shared", log)) > 4, log
 
 
 @pytest.mark.parametrize("made", [4, 5, 6, 7])

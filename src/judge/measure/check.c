@@ -8,16 +8,9 @@
 
 #define DRAWN_SIZES 2
 
-/* Both children stand still between two trials: a session that waits to time has the device then,
- * and not only after the whole check, which takes seconds where inputs are large. */
 static enum trial_result run_trial(struct trials *trials, const struct trial *trial)
 {
-    struct err err;
-    if (device_lease_over(trials->lease) && device_lease_pass(trials->lease, &err) < 0) {
-        (void)fault_set(trials->fault, FAULT_JUDGE, &err);
-        return TRIAL_ENDED;
-    }
-    return trial_run(trials, trial);
+    return trial_make_way(trials) < 0 ? TRIAL_ENDED : trial_run(trials, trial);
 }
 
 /* Trials at these sizes: the problem's own inputs, then (biased) those of input_shift.h. */

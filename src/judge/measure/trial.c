@@ -29,6 +29,21 @@ void trial_end(struct trials *trials)
     cpu_affinity_unpin(&trials->state->affinity);
 }
 
+int trial_make_way(struct trials *trials)
+{
+    struct sandboxed *reference = &trials->reference->child.process;
+    struct sandboxed *candidate = &trials->candidate->process;
+    struct err err;
+    if (!device_lease_over(trials->lease))
+        return 0;
+    if (reference->pid > 0 && sandboxed_freeze(reference, &err) < 0)
+        return fault_set(trials->fault, FAULT_REFERENCE, &err);
+    if (candidate->pid > 0 && sandboxed_freeze(candidate, &err) < 0)
+        return fault_set(trials->fault, FAULT_CANDIDATE, &err);
+    return device_lease_pass(trials->lease, &err) < 0 ? fault_set(trials->fault, FAULT_JUDGE, &err)
+                                                      : 0;
+}
+
 static void keep_on_host(struct trial_answer *answer, uint32_t output, struct tensor *tensor)
 {
     if (answer->kept_bytes[output] < tensor->bytes) {

@@ -20,6 +20,10 @@
 void trial_begin(struct trials *trials, bool alone);
 void trial_end(struct trials *trials);
 
+/* Between two trials: both children are stopped for a session that waits to time, which otherwise
+ * had the device only after a whole check or audit: seconds where inputs are large. */
+NODISCARD int trial_make_way(struct trials *trials);
+
 /* Each lays out its child's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct trials *trials, const struct trial *trial, struct child_time *time);
 int trial_candidate(struct trials *trials, const struct trial *trial, struct child_time *time);

@@ -28,7 +28,7 @@ int device_turn_begin(struct device_turn *turn, enum device_lock_mode mode, stru
 
 bool device_turn_long(const struct device_turn *turn)
 {
-    return turn->held_ms + turn_ms(turn) > TURN_LONG_MS;
+    return turn->held_ms[turn->lock.mode] + turn_ms(turn) > TURN_LONG_MS;
 }
 
 bool device_turn_over(const struct device_turn *turn)
@@ -40,8 +40,8 @@ bool device_turn_over(const struct device_turn *turn)
 
 int device_turn_pass(struct device_turn *turn, struct err *err)
 {
-    turn->held_ms += turn_ms(turn);
-    double back_ms = turn->held_ms < TURN_BACK_MS ? turn->held_ms : TURN_BACK_MS;
+    double back_ms = device_turn_long(turn) ? TURN_BACK_MS : 0;
+    turn->held_ms[turn->lock.mode] += turn_ms(turn);
     int result = device_lock_pass(&turn->lock, turn->device, back_ms, turn->cancelled, err);
     begin_turn(turn);
     return result;
@@ -49,6 +49,6 @@ int device_turn_pass(struct device_turn *turn, struct err *err)
 
 void device_turn_end(struct device_turn *turn)
 {
-    turn->held_ms += turn_ms(turn);
+    turn->held_ms[turn->lock.mode] += turn_ms(turn);
     device_lock_release(&turn->lock);
 }

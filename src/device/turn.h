@@ -5,9 +5,10 @@
  * and calls device_turn_pass, which lets the others in and returns with the next turn.
  *
  * A turn lasts TURN_MS at the least, and only TURN_SHORT_MS once all turns together have taken
- * TURN_LONG_MS. Before its next turn the holder stands back until the others are done, for as long
- * as it has had the device, and at most TURN_BACK_MS: what has had the device for long gets what
- * the others leave, and a twentieth of it at the least.
+ * TURN_LONG_MS; then, too, the holder stands back before its next turn until the others are done,
+ * and at most for TURN_BACK_MS. So what has had the device for long gets what the others leave, and
+ * a twentieth of it at the least; what needs it briefly waits for a turn of another between two of
+ * its own. Turns alone and shared ones are counted apart: a long check makes no long timing.
  *
  * Ownership: the caller's storage; device_turn_end after each device_turn_begin that returned 0.
  * Threads: one at a time. Errors: those of device/lock.h.
@@ -24,8 +25,8 @@ struct device_turn {
     const _Atomic int *cancelled;
     /* its own, as DEVICE_TURN has them before the first use */
     struct device_lock lock;
-    int64_t since_ns; /* when the turn began */
-    double held_ms;   /* in the turns that have ended */
+    int64_t since_ns;  /* when the turn began */
+    double held_ms[2]; /* in the turns that have ended, by enum device_lock_mode */
 };
 
 #define DEVICE_TURN(where, which, stop)                                                            \
@@ -34,7 +35,7 @@ struct device_turn {
 
 NODISCARD int device_turn_begin(struct device_turn *turn, enum device_lock_mode mode,
                                 struct err *err);
-/* Whether all turns together have taken TURN_LONG_MS. */
+/* Whether all turns of the present mode together have taken TURN_LONG_MS. */
 bool device_turn_long(const struct device_turn *turn);
 /* Whether the turn is over, and another user waits for it. */
 bool device_turn_over(const struct device_turn *turn);

@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define CHARACTER_BYTES 4 /* of one, at most */
 
@@ -254,7 +255,8 @@ static bool attempt_evaluation(struct session *session)
     log_set_job(session->job.name ? session->job.name : verdict->id);
     identify_candidate(session);
     session->lease.retry_alone = false;
-    session->lease.waited_ms = session->lease.turn.held_ms = 0;
+    session->lease.waited_ms = 0;
+    memset(session->lease.turn.held_ms, 0, sizeof session->lease.turn.held_ms);
     int result = admit_candidate(session);
     if (result == 0 &&
         (spawner_standby(&session->judge->spawner, SANDBOX_NATIVE, &standby, &err) < 0 ||

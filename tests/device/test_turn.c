@@ -98,7 +98,7 @@ TEST(a_turn_lasts_a_while_and_then_a_shorter_one)
     for (int i = 0; i < 2; i++) {
         struct device_turn turn = begin(DEVICE_EXCLUSIVE);
         struct other other = {.mode = DEVICE_EXCLUSIVE};
-        turn.held_ms = i == 0 ? 0 : 1e6; /* it has had the device before */
+        turn.held_ms[DEVICE_EXCLUSIVE] = i == 0 ? 0 : 1e6; /* it has had the device before */
         start(&other);
         support_pause(5); /* it waits now */
         while (!device_lock_wanted(&turn.lock))
@@ -120,7 +120,7 @@ TEST(what_has_had_much_is_last)
     struct other others[3] = {{.mode = DEVICE_EXCLUSIVE, .stays_ms = 20},
                               {.mode = DEVICE_EXCLUSIVE, .stays_ms = 20},
                               {.mode = DEVICE_SHARED, .stays_ms = 20}};
-    turn.held_ms = 1e6;
+    turn.held_ms[DEVICE_EXCLUSIVE] = 1e6;
     for (size_t i = 0; i < COUNT(others); i++)
         start(&others[i]);
     wait_over(&turn);
@@ -129,8 +129,55 @@ TEST(what_has_had_much_is_last)
         assert_false(others[i].inside);
         pthread_join(others[i].thread, NULL);
     }
-    assert_true(turn.held_ms >= 1e6 && turn.lock.waited_ms >= 20);
+    assert_true(turn.held_ms[DEVICE_EXCLUSIVE] >= 1e6 && turn.lock.waited_ms >= 20);
     device_turn_end(&turn);
+}
+
+/* What shares the device for long, one piece of work as long as a turn after the other. */
+struct sharing {
+    _Atomic bool ends;
+    _Atomic int pieces;
+    pthread_t thread;
+};
+
+static void *share_device(void *data)
+{
+    struct sharing *sharing = data;
+    struct device_turn turn = DEVICE_TURN(directory, "cpu", NULL);
+    if (device_turn_begin(&turn, DEVICE_SHARED, NULL) < 0)
+        abort();
+    while (!sharing->ends) {
+        support_pause(50);
+        sharing->pieces++;
+        if (device_turn_over(&turn) && device_turn_pass(&turn, NULL) < 0)
+            abort();
+    }
+    device_turn_end(&turn);
+    return NULL;
+}
+
+#define TURNS 5
+
+/* It needs the device briefly, after a long shared use of its own: of another that is never done it
+ * waits for a turn at a time. If it stood back, it would wait for several. */
+TEST(what_has_had_little_alone_does_not_stand_back)
+{
+    struct err err = {0};
+    struct sharing sharing = {0};
+    assert_int_equal(pthread_create(&sharing.thread, NULL, share_device, &sharing), 0);
+    support_pause(20);
+    struct device_turn turn = DEVICE_TURN(directory, "cpu", &cancelled);
+    turn.held_ms[DEVICE_SHARED] = 1e6;
+    assert_ok(device_turn_begin(&turn, DEVICE_EXCLUSIVE, &err), &err);
+    int before = sharing.pieces;
+    for (int i = 0; i < TURNS; i++) {
+        wait_over(&turn);
+        assert_ok(device_turn_pass(&turn, &err), &err);
+    }
+    assert_true(sharing.pieces - before <= 2 * TURNS);
+    device_turn_end(&turn);
+    sharing.ends = true;
+    pthread_join(sharing.thread, NULL);
 }
 
 TEST(waiting_for_the_next_turn_can_be_cancelled)

@@ -487,7 +487,7 @@ TEST(makes_way)
         assert_int_equal(pipe(others), 0);
         begin_with(waits_for_another_user, NO_GPU);
         device_lease_init(&lease, NULL, NULL, &busy, directory);
-        lease.turn.held_ms = rows[i].longs ? 1e6 : -1e6; /* whatever this machine does */
+        lease.turn.held_ms[DEVICE_EXCLUSIVE] = rows[i].longs ? 1e6 : -1e6; /* on any machine */
         child.lease = &lease;
         child.trusted = rows[i].trusted;
         child.affinity = rows[i].crowds ? &none : NULL;

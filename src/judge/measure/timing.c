@@ -19,13 +19,15 @@
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
 #define BATCHES 15.0       /* that the budget should have room for; of native calls: */
 #define NATIVE_BATCHES 40.0
-#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004   /* and what any takes at the least */
-#define FEWER 1.5       /* calls than could be are too few */
-#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9 /* and where they don't */
-#define AHEAD_MS 0.02   /* of processor time before a call: more than a thread takes to stop */
+#define LONG_MS 12.0         /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015       /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004        /* and what any takes at the least */
+#define FEWER 1.5            /* calls than could be are too few */
+#define HOST_BYTES 64e6      /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9      /* and where they don't */
+#define AHEAD_MS 0.02        /* of processor time before a call: more than a thread takes to stop */
+#define RESUME_TIMES 4.0     /* a turn is as long as the pair that resumes it, */
+#define RESUME_MOST_MS 250.0 /* and that part of it is no longer */
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
 static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,
@@ -145,20 +147,36 @@ static bool is_enough(const struct trials *trials, struct sampling *sampling, do
     return end != TIMING_GOES_ON;
 }
 
+/* A turn with the device, and how long the pair took that resumed it. */
+struct timing_turn {
+    int64_t since_ns;
+    double resume_ms;
+};
+
+/* Most of a turn is for pairs that count. */
+static bool is_worth(const struct timing_turn *turn)
+{
+    double least_ms = RESUME_TIMES * turn->resume_ms;
+    return clock_ms_since(turn->since_ns) >= fmin(least_ms, RESUME_MOST_MS);
+}
+
 /* Between two pairs the device may be another session's for a while; what that left in caches, and
  * how fast the clocks go then, is on no clock of ours. *start_ns moves by the time it takes. */
-static int let_others_in(struct trials *trials, const struct trial *trial, int64_t *start_ns)
+static int let_others_in(struct trials *trials, const struct trial *trial, struct timing_turn *turn,
+                         int64_t *start_ns)
 {
     struct err err;
     struct child_time ignored;
     int64_t paused_ns = clock_now_ns();
-    if (!device_lease_over(trials->lease))
+    if (!is_worth(turn) || !device_lease_over(trials->lease))
         return 0;
     if (trial->on_gpu && trial_gpu_idle(trials) < 0)
         return -1;
     if (device_lease_pass(trials->lease, &err) < 0)
         return fault_set(trials->fault, FAULT_JUDGE, &err);
+    turn->since_ns = clock_now_ns();
     int result = call_pair(trials, trial, true, &ignored, &ignored);
+    turn->resume_ms = clock_ms_since(turn->since_ns);
     *start_ns += clock_now_ns() - paused_ns;
     return result;
 }
@@ -173,6 +191,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
     size_t short_at = 1 + clock_secret() % fewest;
     struct processor_use before = processor_time_threads(trials->candidate->process.pid);
     int64_t start_ns = clock_now_ns();
+    struct timing_turn turn = {.since_ns = start_ns};
     bool enough = false;
     while (!enough && sampling->count < sampling->capacity) {
         if (sample_pair(trials, trial, sampling) < 0)
@@ -184,7 +203,7 @@ static int sample_case(struct trials *trials, struct trial *trial, struct sampli
         }
         clocks_look(clocks);
         enough = is_enough(trials, sampling, clock_ms_since(start_ns) / budget_ms, &before);
-        if (!enough && let_others_in(trials, trial, &start_ns) < 0)
+        if (!enough && let_others_in(trials, trial, &turn, &start_ns) < 0)
             return -1;
     }
     return 0;

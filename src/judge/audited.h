@@ -44,7 +44,7 @@ struct audit_request {
     const char *reference_hash;      /* of the problem as it is judged */
     const struct settings *settings; /* of the evaluation */
     const _Atomic int *cancelled;    /* NULL: it cannot be cancelled */
-    const struct gpu_unit **unit;    /* the evaluation's last GPU; then the audit's */
+    struct session *next;            /* the evaluation's: problem_audit.h */
 };
 
 /* Puts the outcome into the verdict, and makes the audit if there is none. */

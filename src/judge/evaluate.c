@@ -76,13 +76,13 @@ static int admit_candidate(struct session *session)
     return -1;
 }
 
-/* The least loaded one. */
+/* The least loaded one, unless an audit has left the session its own. */
 static int use_gpu(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct device_lease *lease = &session->lease;
     struct err err;
-    if (device_lease_take_gpu(lease, &err) < 0)
+    if (!lease->unit && device_lease_take_gpu(lease, &err) < 0)
         return fault_verdict_of_judge(session, &err);
     verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", lease->unit->facts.ordinal,
                                    lease->unit->facts.name);
@@ -126,8 +126,8 @@ static void unlock_early(struct session *session)
         device_lease_unlock(&session->lease);
 }
 
-/* Gives the GPU back. True: judge it again, because the GPU was at fault and another one may do, or
- * because there was too little memory beside other sessions and it is to have the GPU alone. */
+/* Gives the device back. True: judge it again, because the GPU was at fault and another one may do,
+ * or because there was too little memory beside other sessions and it is to have the GPU alone. */
 static bool leave_device(struct session *session, bool alone)
 {
     struct verdict *verdict = session->verdict;
@@ -135,6 +135,8 @@ static bool leave_device(struct session *session, bool alone)
     struct err err;
     bool doubt = verdict->status == STATUS_INFRASTRUCTURE_ERROR ||
                  verdict->status == STATUS_RUNTIME_ERROR;
+    session_cache_reference(session); /* before its slots and its GPU are another session's */
+    session_release_device(session);
     session->lease.wanted = alone ? LEASE_ALONE : LEASE_SHARED;
     if (!session->lease.unit)
         return alone;
@@ -276,8 +278,6 @@ static bool attempt_evaluation(struct session *session)
     trial_end_candidate(&trials);
     trial_state_rest(&session->trials);
     bool alone = session->lease.retry_alone;
-    session_cache_reference(session); /* before its slots and its GPU are another session's */
-    session_release_device(session);
     verdict->stages_ms[STAGE_QUEUE] += session->lease.waited_ms;
     return leave_device(session, alone);
 }
@@ -290,7 +290,7 @@ static void audit_problem(struct session *session, struct verdict *audited)
                                           .reference_hash = job->reference_hash,
                                           .settings = job->settings,
                                           .cancelled = job->cancelled,
-                                          .unit = &session->lease.before};
+                                          .next = session};
     audits_get(session->judge, &request, audited);
 }
 
@@ -309,6 +309,7 @@ static bool refuse_gameable(struct session *session, const struct verdict *audit
              session->job.problem->id, audited->audit.attempts[0].code,
              audited->audit.attempts[0].name);
     verdict_fail(verdict, STATUS_UNSUPPORTED, "gameable", message, NULL);
+    (void)leave_device(session, false); /* the audit's */
     return true;
 }
 

@@ -160,11 +160,40 @@ static void explain_memory(struct session *session)
     fault->source = FAULT_JUDGE;
 }
 
-/* On the session's device, which nothing is left on but a cached reference. */
+/* On a GPU, where memory may not do for another reference meanwhile. */
+static bool hand_over(struct session *session, struct session *next)
+{
+    struct reference *reference = &session->reference;
+    if (!session->lease.gpu || !session_rest_reference(session))
+        return false;
+    reference->child.cancelled = next->job.cancelled;
+    if (reference->child.requests.builder)
+        reference->child.requests.builder = &next->builder;
+    reference_close(&next->reference);
+    next->reference = *reference;
+    *reference = REFERENCE_NONE;
+    device_lease_hand_over(&session->lease, &next->lease);
+    return true;
+}
+
+static void leave_device(struct session *session, struct session *next)
+{
+    if (!next)
+        reference_close(&session->reference);
+    else if (!hand_over(session, next))
+        session_cache_reference(session);
+    session_release_device(session);
+    if (!session->lease.unit)
+        return;
+    device_lease_return_gpu(&session->lease);
+    if (next)
+        next->lease.before = session->lease.before;
+}
+
+/* On the session's device, which nothing is left on but a reference for the next one. */
 static int audit_on_device(struct session *session, const struct problem_audit_terms *terms,
                            struct problem_audit *audit)
 {
-    struct device_lease *lease = &session->lease;
     int result = open_only_reference(session);
     if (result == 0 && terms->ready)
         terms->ready(terms->context);
@@ -175,13 +204,7 @@ static int audit_on_device(struct session *session, const struct problem_audit_t
     if (session->reference.child.state == CHILD_READY)
         session_learn_memory(session);
     trial_state_rest(&session->trials);
-    if (terms->keep_reference)
-        session_cache_reference(session);
-    else
-        reference_close(&session->reference);
-    session_release_device(session);
-    if (lease->unit)
-        device_lease_return_gpu(lease);
+    leave_device(session, terms->next);
     return result;
 }
 
@@ -200,7 +223,7 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
     session->job.cancelled = terms->cancelled ? terms->cancelled : session->job.cancelled;
     session->lease.cancelled = session->job.cancelled;
     session->lease.wanted = LEASE_SHARED;
-    session->lease.before = terms->unit ? *terms->unit : NULL;
+    session->lease.before = terms->next ? terms->next->lease.before : NULL;
     session_take_problem(session, problem);
     session->verdict = &verdict;
     int result = spawner_standby(&judge->spawner, SANDBOX_NATIVE, &standby, err);
@@ -215,8 +238,6 @@ int problem_audit_run(struct judge *judge, const struct problem *problem,
             result = err_set(err, verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
                              "%.700s", verdict.error_message ? verdict.error_message : "failed");
     }
-    if (terms->unit)
-        *terms->unit = session->lease.before;
     verdict_deinit(&verdict);
     session_free(session);
     return result;

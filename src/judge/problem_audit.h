@@ -55,8 +55,8 @@ struct problem_audit_terms {
     const _Atomic int *cancelled;    /* NULL: the judge's */
     const _Atomic int *over;         /* it ends before its next call, as if cancelled; NULL */
     bool brief;                      /* once an attempt was refused, it is not made again */
-    bool keep_reference;             /* for the evaluation that follows */
-    const struct gpu_unit **unit;    /* the caller's last GPU; then the one that it was made on */
+    struct session *next;            /* the evaluation that goes on with the reference, and on a
+                                      * GPU with the device; NULL */
     void (*ready)(void *context);    /* called when the first trial begins; NULL */
     /* called after others had the device meanwhile; NULL */
     void (*waited)(void *context, double ms);

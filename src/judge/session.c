@@ -114,12 +114,18 @@ static uint64_t bytes_for_cache(const struct device_lease *lease)
     return available ? available / CPU_CACHE_PART : REFERENCE_CACHE_ALL;
 }
 
+bool session_rest_reference(struct session *session)
+{
+    struct reference *reference = &session->reference;
+    reference->child.cancelled = session->judge->options.cancelled;
+    reference->child.lease = NULL;
+    return reference->open && reference->hash[0] && child_rest(&reference->child);
+}
+
 void session_cache_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
-    reference->child.cancelled = session->judge->options.cancelled; /* no evaluation's for now */
-    reference->child.lease = NULL;
-    if (reference->open && reference->hash[0] && child_rest(&reference->child))
+    if (session_rest_reference(session))
         reference_cache_put(&session->judge->references, reference,
                             bytes_for_cache(&session->lease));
     else

@@ -48,6 +48,8 @@ struct trials session_trials(struct session *session);
 
 /* What is judged next, by the session's settings. */
 void session_take_problem(struct session *session, const struct problem *problem);
+/* Stops the reference, for no evaluation. False: it cannot be called again. */
+bool session_rest_reference(struct session *session);
 /* Puts the reference into the judge's cache, or ends it if it cannot be called again. */
 void session_cache_reference(struct session *session);
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from fake_gpu import torch_on_gpu
-from support import PASSED, SOME_FAILED, fast, write
+from support import PASSED, SOME_FAILED, fast, write, write_lines
 
 torch = pytest.importorskip("torch")
 
@@ -77,7 +77,7 @@ def test_outcome_is_in_the_verdict(warpgym, tmp_path, name, device, on_gpu):
     """The same on a GPU (tests/fake), where the judge's kernels try the answers."""
     answer = put(tmp_path, name)
     run = warpgym.eval(
-        *("--no-timing", "-p", f"{name}.py", answer),
+        *("--no-timing", "-s", "audit.budget_ms=60s", "-p", f"{name}.py", answer),
         environment=on_gpu if device == "gpu" else {},
         expect=PASSED,
     )
@@ -166,6 +166,21 @@ def test_refused(warpgym, tmp_path):
     assert verdict["problem_audit"]["outcome"] == "gameable"
     answer = put(tmp_path, "loss")
     assert warpgym.eval(*options, "-p", "loss.py", answer).verdict["status"] == "passed"
+
+
+def test_refused_on_a_gpu(warpgym, tmp_path, on_gpu):
+    """What its audit had of the GPU is the next one's."""
+    tasks = [
+        {"problem": str(tmp_path / f"{name}.py"), "candidate": str(put(tmp_path, name))}
+        for name in ("view", "loss")
+    ]
+    one_slot = ("-s", "gpu.slots=1", "-s", "gpu.devices=0")
+    run = warpgym.eval(
+        *("--no-timing", "--jobs", "1", "-s", "audit.gameable=refuse", *one_slot),
+        write_lines(tmp_path / "batch.jsonl", tasks),
+        environment=on_gpu,
+    )
+    assert [one["status"] for one in run.verdicts] == ["unsupported", "passed"]
 
 
 def test_native(warpgym):

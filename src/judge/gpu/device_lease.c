@@ -30,6 +30,19 @@ void device_lease_return_gpu(struct device_lease *lease)
     lease->gpu = NULL;
 }
 
+void device_lease_hand_over(struct device_lease *lease, struct device_lease *to)
+{
+    device_lease_unlock(lease);
+    to->unit = lease->unit;
+    to->gpu = lease->gpu;
+    to->bytes = lease->bytes;
+    to->share = lease->share;
+    to->slots = lease->slots;
+    lease->unit = NULL;
+    lease->gpu = NULL;
+    lease->slots = 0;
+}
+
 const char *device_lease_name(const struct device_lease *lease)
 {
     return lease->gpu ? lease->gpu->facts.uuid : "cpu";

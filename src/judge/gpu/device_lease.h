@@ -52,6 +52,8 @@ void device_lease_init(struct device_lease *lease, struct gpu_pool *gpus,
 /* The least loaded GPU. */
 NODISCARD int device_lease_take_gpu(struct device_lease *lease, struct err *err);
 void device_lease_return_gpu(struct device_lease *lease);
+/* From now on another lease, which has none, has its GPU and slots. It gives up the lock. */
+void device_lease_hand_over(struct device_lease *lease, struct device_lease *to);
 /* Its name in locks: "cpu", or a GPU's UUID, which is the same for processes that see different
  * ones of a machine's GPUs. */
 const char *device_lease_name(const struct device_lease *lease);

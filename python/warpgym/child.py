@@ -104,7 +104,7 @@ class Child:
         self.compile_mode = ""
         self.entry_point = "Model"
         self.weight_seed = 0
-        self.again = False  # opened again with all of the GPU's memory, where that is missing now
+        self.oracle = wire.ORACLE_OR_NONE
         self.get_inputs = None
         self.cases = 0  # of a simple problem, that a call takes; 0: all
         self.file_name = "candidate.py"
@@ -309,7 +309,8 @@ class Child:
 
     def _make_oracle(self, example, tensors):
         """A copy of the model at double precision, where the model can be run so."""
-        if sum(tensor.numel() for tensor in tensors) > self._oracle_elements():
+        elements = sum(tensor.numel() for tensor in tensors)
+        if self.oracle == wire.NO_ORACLE or elements > self._oracle_elements():
             return False
         if not any(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors):
             return False
@@ -327,7 +328,7 @@ class Child:
                 torch.cuda.empty_cache()
         except Exception as error:  # noqa: BLE001 - any failure means: no oracle for this problem
             self.wide_model = None
-            if self.again and isinstance(error, torch.OutOfMemoryError):
+            if self.oracle == wire.ORACLE and isinstance(error, torch.OutOfMemoryError):
                 raise  # what others have now decides nothing
             return False
         return len(outputs) == len(plain) < wire.OUTPUTS and all(
@@ -657,7 +658,7 @@ def serve(channel, lock, open_gpu=None, library=None):
                 elif kind == wire.OPEN:
                     opened = wire.OPEN_BODY.unpack_from(message)
                     _, role, seed, threads, uuid, queues, _, precision, mode, name = opened[:10]
-                    simple, child.again = opened[10:]
+                    simple, child.oracle = opened[10:]
                     torch.set_num_threads(threads)
                     texts = [_mapped(descriptor) for descriptor in descriptors]
                     lock()

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define CHARACTER_BYTES 4 /* of one, at most */
+#define AGAIN_MOST 2      /* alone, and without an oracle */
 
 static void identify_candidate(struct session *session)
 {
@@ -345,6 +346,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
     const struct judge_options *options = &session->judge->options;
     session->job.settings = terms && terms->settings ? terms->settings : options->settings;
     session->job.cancelled = terms && terms->stopped ? terms->stopped : options->cancelled;
+    session->job.without_oracle = false;
     session->job.no_timing = options->no_timing || (terms && terms->no_timing);
     session_take_problem(session, problem);
     session->job.candidate = candidate;
@@ -358,7 +360,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
     verdict_init(&audited);
     audit_problem(session, &audited);
     if (!refuse_gameable(session, &audited))
-        for (int attempts = 0; attempt_evaluation(session) && attempts == 0; attempts++) {
+        for (int again = 0; attempt_evaluation(session) && again < AGAIN_MOST; again++) {
             log_write(LOG_LEVEL_INFO, "judge", "judged once more: %s",
                       verdict->error_message ? verdict->error_message : "");
             verdict_deinit(verdict);

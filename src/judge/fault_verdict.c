@@ -11,7 +11,8 @@
 
 #define LINE_SHOWN 511 /* characters of a message's first line */
 #define GIB ((double)(1 << 30))
-#define HOG_PART 4 /* of a GPU's memory: a candidate that has more caused the lack */
+#define HOG_PART 4  /* of a GPU's memory: a candidate that has more caused the lack */
+#define WIDE_PART 4 /* a problem that takes more may do without an oracle */
 
 static const struct {
     enum verdict_status status;
@@ -230,6 +231,18 @@ static void blame_left_work(struct session *session, const struct err *err, stru
              "something else was busy on this GPU while it was timed: %s", err->text);
 }
 
+/* Alone with most of the GPU planned for it: an oracle takes more than the evaluation itself. True:
+ * it is worth another attempt without one. */
+static bool drop_oracle(struct session *session)
+{
+    struct device_lease *lease = &session->lease;
+    if (lease->wanted != LEASE_ALONE || !lease->gpu || !session->reference.oracle)
+        return false;
+    uint64_t planned = memory_plans_find(&session->judge->plans, session->job.reference_hash);
+    session->job.without_oracle = planned > lease->gpu->facts.memory_bytes / WIDE_PART;
+    return session->job.without_oracle;
+}
+
 static void find_ending(struct session *session, const struct fault *fault, struct ending *ending)
 {
     const struct err *err = &fault->err;
@@ -278,15 +291,17 @@ int fault_verdict(struct session *session)
         return 0;
     if (fault->err.code == ERR_CRASH)
         ending.killed = was_killed(session, fault->source);
-    if (lacked_memory(session, fault,
-                      ending.killed)) /* alone, a reference may do without an oracle */
-        session->lease.retry_alone = memory_was_crowded(session);
+    bool dropped = false;
+    if (lacked_memory(session, fault, ending.killed)) {
+        dropped = drop_oracle(session);
+        session->lease.retry_alone = dropped || memory_was_crowded(session);
+    }
     find_ending(session, fault, &ending);
     if (ending.status == STATUS_VIOLATION)
         verdict_violation(session->verdict, ending.name, "%s", ending.text);
     else
         verdict_fail(session->verdict, ending.status, ending.name, ending.text, ending.excerpt);
-    if (fault->source == FAULT_REFERENCE && fault->err.code != ERR_CANCELLED)
+    if (dropped || (fault->source == FAULT_REFERENCE && fault->err.code != ERR_CANCELLED))
         reference_close(&session->reference);
     fault->source = FAULT_NONE;
     return -1;

@@ -68,9 +68,9 @@ def scratch(tmp_path, monkeypatch):
         yield
 
 
-def opened(precision=None, source=PROBLEM, device=None, again=False):
+def opened(precision=None, source=PROBLEM, device=None, oracle=wire.ORACLE_OR_NONE):
     made = child.Child(Channel())
-    made.again = again
+    made.oracle = oracle
     made.precision = precision
     if device:
         made.device = device
@@ -186,7 +186,8 @@ def test_memory_for_an_oracle():
     alone = opened(source=wants)
     assert alone.wide_model is None and alone.channel.kinds == [wire.OPENED]
     with pytest.raises(torch.OutOfMemoryError):
-        opened(source=wants, again=True)
+        opened(source=wants, oracle=wire.ORACLE)
+    assert opened(oracle=wire.NO_ORACLE).wide_model is None
 
 
 # --- models --------------------------------------------------------------------------------------

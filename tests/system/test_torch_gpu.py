@@ -177,6 +177,22 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
     check(judged(warpgym, none, problem, text), "unsupported", "needs 671")
 
 
+def test_without_an_oracle(warpgym, environment, tmp_path):
+    """Four times 4 MiB for both processes, and twice that for an oracle and its answer: it is
+    judged with one, alone with one, and alone without."""
+    text = ROWS.replace("x.sum(1)", "x.exp()").replace("1 << 17", "1 << 14")
+    problem = write(tmp_path / "wide.py", text)
+    answer = write(tmp_path / "answer.py", text.replace("Model", "ModelNew"))
+    run = warpgym(
+        *("eval", "--json", "--no-timing", "-s", "log.level=info", "-s", "audit.budget_ms=0"),
+        *(*NO_CACHE, "--problem", problem, answer),
+        environment=environment | {"FAKE_CUDA_MEMORY": "25"},
+        expect=PASSED,
+    )
+    assert run.err.count("judged once more") == 2, run.err
+    assert run.verdict["correctness"]["max_relative_error"] == 0  # against itself
+
+
 @pytest.mark.parametrize(("budget", "large"), [("0", {1, 3}), ("20s", {3})])
 def test_memory_decides_how_many_at_a_time(warpgym, environment, tmp_path, budget, large):
     """Five times 32 MiB are two slots of 300 MiB at least; afterwards what it took is known. An

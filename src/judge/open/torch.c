@@ -104,7 +104,9 @@ static void fill_open(const struct opening *opening, uint32_t role, struct wire_
         .simple = !simple            ? WIRE_NOT_SIMPLE
                   : problem->compare ? WIRE_COMPARED
                                      : WIRE_NOT_COMPARED,
-        .again = opening->gpu && opening->lease->wanted != LEASE_ALONE,
+        .oracle = opening->job->without_oracle                            ? WIRE_NO_ORACLE
+                  : opening->gpu && opening->lease->wanted != LEASE_ALONE ? WIRE_ORACLE
+                                                                          : WIRE_ORACLE_OR_NONE,
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_REFERENCE || simple ? "" : "New");

@@ -92,6 +92,13 @@ struct wire_gpu {
     uint32_t queues; /* of its context (setting gpu.queues) */
 };
 
+/* What a reference does that lacks memory for an oracle. */
+enum wire_oracle {
+    WIRE_ORACLE_OR_NONE, /* it does without: it has all of the GPU's, or is on the CPU */
+    WIRE_ORACLE,         /* it fails, and is opened again, with all of it */
+    WIRE_NO_ORACLE,      /* what it took left too little for the evaluation: it makes none */
+};
+
 /* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description,
  * [weights]. description = JSON that the reference child wrote: how inputs and constructor look.
  * The reference of a simple problem runs no text: it gets what the maker of the cases wrote,
@@ -109,8 +116,7 @@ struct wire_open {
     char compile[32];   /* reference: mode of torch.compile; "": eager */
     char entry_point[LIMIT_NAME_BYTES]; /* the class that is called */
     uint32_t simple;                    /* enum wire_simple: there are cases, and no reference */
-    uint32_t again; /* reference: if it lacks memory, it is opened again with all that there is.
-                     * Then only it does without an oracle for that reason */
+    uint32_t oracle;                    /* reference: enum wire_oracle */
 };
 
 /* Sent ahead of OPEN to a process of a warm pool: the work that takes long and is the same for all

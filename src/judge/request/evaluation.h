@@ -39,6 +39,7 @@ struct evaluation_job {
     const struct settings *settings;
     const _Atomic int *cancelled; /* enum evaluation_stop; NULL: it cannot be cancelled */
     bool no_timing;
+    bool without_oracle;                 /* of this attempt: with one the GPU's memory did not do */
     char reference_hash[HASH_HEX_BYTES]; /* of the problem and of the settings of its reference */
     uint64_t weight_seed;  /* from which the weights of all references and candidates follow */
     struct layout largest; /* of all calls of the problem */

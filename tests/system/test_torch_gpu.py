@@ -27,7 +27,8 @@ QUICK = [
     "timing.budget_ms=50",
 ]
 
-NO_CACHE = ["-s", "cache.max_bytes=0"]  # nor an audit of another test's
+# Nor an audit of another test's: one of its own, with time for it on a busy machine.
+NO_CACHE = ["-s", "cache.max_bytes=0", "-s", "audit.budget_ms=60s"]
 
 CANDIDATE = """import torch
 import torch.nn as nn
@@ -184,8 +185,8 @@ def test_without_an_oracle(warpgym, environment, tmp_path):
     problem = write(tmp_path / "wide.py", text)
     answer = write(tmp_path / "answer.py", text.replace("Model", "ModelNew"))
     run = warpgym(
-        *("eval", "--json", "--no-timing", "-s", "log.level=info", "-s", "audit.budget_ms=0"),
-        *(*NO_CACHE, "--problem", problem, answer),
+        *("eval", "--json", "--no-timing", "-s", "log.level=info", *NO_CACHE),
+        *("-s", "audit.budget_ms=0", "--problem", problem, answer),
         environment=environment | {"FAKE_CUDA_MEMORY": "25"},
         expect=PASSED,
     )
@@ -486,7 +487,7 @@ def test_an_audit_lets_others_be_timed(warpgym, environment, problem):
     text = kernelbench_module().replace("    def forward(self, x):", slow)
     long = write(problem.parent / "slow.py", text)
     answer = write(problem.parent / "candidate.py", candidate())
-    limits = ["--no-timing", "-s", "audit.budget_ms=60s", "-s", "check.trials=1", *NO_CACHE]
+    limits = ["--no-timing", "-s", "check.trials=1", *NO_CACHE]
     audited = warpgym.start(
         *("eval", "--json", *limits, "-s", "log.level=debug", "--problem", long, answer),
         environment=environment,

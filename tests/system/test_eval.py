@@ -291,10 +291,11 @@ def test_kernelbench_checkout(warpgym, tmp_path):
 
 
 def test_a_first_call_may_tune_itself(warpgym, tmp_path):
-    """It has six times as long as any other, or what its setting says."""
+    """It has six times as long as any other, or what its setting says. To both the judge adds four
+    times what the reference took, so a busy machine needs the distance."""
     problem = write(tmp_path / "square.py", kernelbench_module())
     text = "import time\n" + kernelbench_module().replace("Model", "ModelNew")
-    sleeps = "        {} and time.sleep(1.5)\n        self.seen = True\n        return "
+    sleeps = "        {} and time.sleep(4)\n        self.seen = True\n        return "
 
     def judged(where, *settings):
         body = sleeps.format(where)

@@ -231,8 +231,8 @@ static void blame_left_work(struct session *session, const struct err *err, stru
              "something else was busy on this GPU while it was timed: %s", err->text);
 }
 
-/* Alone with most of the GPU planned for it: an oracle takes more than the evaluation itself. True:
- * it is worth another attempt without one. */
+/* Of a large problem an oracle takes more than the evaluation itself. True: it was alone, and is
+ * worth another attempt without one. */
 static bool drop_oracle(struct session *session)
 {
     struct device_lease *lease = &session->lease;

@@ -163,15 +163,10 @@ static void explain_memory(struct session *session)
 /* On a GPU, where memory may not do for another reference meanwhile. */
 static bool hand_over(struct session *session, struct session *next)
 {
-    struct reference *reference = &session->reference;
+    struct opening opening = session_opening(next);
     if (!session->lease.gpu || !session_rest_reference(session))
         return false;
-    reference->child.cancelled = next->job.cancelled;
-    if (reference->child.requests.builder)
-        reference->child.requests.builder = &next->builder;
-    reference_close(&next->reference);
-    next->reference = *reference;
-    *reference = REFERENCE_NONE;
+    opening_take_reference(&opening, &session->reference);
     device_lease_hand_over(&session->lease, &next->lease);
     return true;
 }

@@ -26,8 +26,8 @@
 #define HOST_BYTES 64e6      /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9      /* and where they don't */
 #define AHEAD_MS 0.02        /* of processor time before a call: more than a thread takes to stop */
-#define RESUME_TIMES 4.0     /* a turn is as long as the pair that resumes it, */
-#define RESUME_MOST_MS 250.0 /* and that part of it is no longer */
+#define RESUME_TIMES 4.0     /* as long as the pair that resumed it lasts a turn, at the least, */
+#define RESUME_MOST_MS 250.0 /* and no longer than that for the pair's sake */
 
 /* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
 static int call_pair(struct trials *trials, const struct trial *trial, bool candidate_first,

@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+void opening_take_reference(struct opening *opening, struct reference *from)
+{
+    struct reference *reference = opening->reference;
+    reference_close(reference);
+    *reference = *from;
+    *from = REFERENCE_NONE;
+    reference->child.cancelled = opening->job->cancelled;
+    if (reference->child.requests.builder) /* another session's */
+        reference->child.requests.builder = opening->builder;
+}
+
 bool opening_has_reference(struct opening *opening)
 {
     struct reference *reference = opening->reference;
@@ -15,10 +26,6 @@ bool opening_has_reference(struct opening *opening)
     if (!reference_cache_take(opening->references, hash, opening->gpu, &found))
         return false;
     log_write(LOG_LEVEL_DEBUG, "judge", "its reference is open already");
-    reference_close(reference);
-    *reference = found;
-    reference->child.cancelled = opening->job->cancelled;
-    if (reference->child.requests.builder) /* another session's */
-        reference->child.requests.builder = opening->builder;
+    opening_take_reference(opening, &found);
     return true;
 }

@@ -35,6 +35,8 @@ struct opening {
     struct fault *fault;
 };
 
+/* Another session's reference, which is at rest, in place of its own. */
+void opening_take_reference(struct opening *opening, struct reference *from);
 /* Whether opening->reference is the reference of the problem at hand, alive; takes it from the
  * cache if it is there. */
 bool opening_has_reference(struct opening *opening);

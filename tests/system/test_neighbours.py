@@ -19,6 +19,8 @@ JOBS = 2
 MEDIAN_MOST, NEARLY_ALL_MOST = 2.5, 4
 # Where it has many threads, others share the processors with them; it was above 7.
 THREADS_MOST = 2
+# What else runs on the machine slows a few seconds of one round; a hostile one slows each attempt.
+ATTEMPTS = 3
 HEAD = "#include <stddef.h>\n#include <unistd.h>\n"
 SIGNATURE = "void solution(const float *x, float *y, size_t n)\n"
 BODY = "{ for (size_t i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0; "
@@ -50,31 +52,41 @@ def start(warpgym, hostile, folder):
     )
 
 
-@pytest.mark.time_limit(times=2)
+def rounds(warpgym, folder, hostile):
+    """Latencies of the honest without the hostile one, beside it, and without it again."""
+    found = []
+    for name in ("before", "beside", "after"):
+        neighbours.write_honest(folder / name, f"{folder.name} {name}", HONEST)
+        beside = None
+        if name == "beside":
+            beside = start(warpgym, hostile, folder)
+            time.sleep(5)  # it loads first
+        found.append(latencies(warpgym, folder / name))
+        if beside:
+            assert beside.poll() is None, "it was gone before the others were done"
+            os.kill(beside.pid, signal.SIGINT)
+            beside.communicate()
+    return found
+
+
+@pytest.mark.time_limit(times=4)
 @pytest.mark.parametrize("hostile", neighbours.HOSTILE, ids=lambda hostile: hostile.name)
 def test_honest_neighbours_do_not_notice(warpgym, tmp_path, hostile):
     if hostile.file.endswith(".py") and not PYTHON.exists():
         pytest.skip("no PyTorch here")
     if hostile.name == "threads" and not may_give_processors_back():
         pytest.skip("needs CAP_SYS_NICE")
-    rounds = []
-    for name in ("before", "beside", "after"):
-        neighbours.write_honest(tmp_path / name, name, HONEST)
-        beside = None
-        if name == "beside":
-            beside = start(warpgym, hostile, tmp_path)
-            time.sleep(5)  # it loads first
-        rounds.append(latencies(warpgym, tmp_path / name))
-        if beside:
-            assert beside.poll() is None, "it was gone before the others were done"
-            os.kill(beside.pid, signal.SIGINT)
-            beside.communicate()
-    before, beside, after = rounds
-    for share, most in ((0.5, MEDIAN_MOST), (0.9, NEARLY_ALL_MOST)):
-        at = int(share * HONEST)
-        without = max(before[at], after[at])
-        times = most * THREADS_MOST if hostile.name == "threads" else most
-        assert beside[at] <= times * without, (share, beside[at], before[at], after[at])
+    times = THREADS_MOST if hostile.name == "threads" else 1
+    for attempt in range(ATTEMPTS):
+        before, beside, after = rounds(warpgym, tmp_path / str(attempt), hostile)
+        slow = [
+            (share, before[at], beside[at], after[at])
+            for share, most in ((0.5, MEDIAN_MOST), (0.9, NEARLY_ALL_MOST))
+            if beside[at := int(share * HONEST)] > times * most * max(before[at], after[at])
+        ]
+        if not slow:
+            break
+    assert not slow
 
 
 def judge(warpgym, path, *settings, problem="relu"):

@@ -164,7 +164,7 @@ struct verdict {
     const char *candidate_path, *candidate_language;
     char candidate_hash[HASH_HEX_BYTES];
     const char *device;
-    uint32_t layers, layers_wanted; /* sandbox layers that held; those that exist */
+    uint32_t layers; /* of the sandbox, that held; 0: the candidate had no process */
     enum verdict_status status;
     bool compiled, correct;
     /* correctness */

@@ -134,6 +134,8 @@ static json_t *write_layers(const void *at)
 static json_t *write_missing(const void *at)
 {
     uint32_t layers = *(const uint32_t *)at;
+    if (!layers) /* none of it ran */
+        return json_array();
     json_t *array = layers_json(layers, false);
     for (int i = 0; i < SANDBOX_LIMIT_COUNT; i++) {
         const char *name = sandbox_limit_missing(layers, i);
@@ -176,7 +178,7 @@ static const struct verdict_field sandbox_fields[] = {
             "layers of the sandbox that held"),
     SPECIAL("missing", FIELD_TEXTS, write_missing, read_missing, 0, NULL, V(layers),
             "those that did not, with a `resource limit: NAME` for each limit that could not be "
-            "set"),
+            "set; empty, as `layers` is, where no process of the candidate was started"),
 };
 SHAPE(sandbox, "VerdictSandbox", NULL);
 

@@ -125,6 +125,15 @@ TEST(shape)
     json_decref(json);
 }
 
+TEST(nothing_is_missing_around_what_never_ran)
+{
+    fill_verdict();
+    verdict.layers = 0;
+    json_t *json = verdict_json(&verdict);
+    assert_at(json, "environment.sandbox", "{'layers': [], 'missing': []}");
+    json_decref(json);
+}
+
 /* A limit is named only while the layer that it belongs to is missing. */
 TEST(missing_limits)
 {

@@ -108,6 +108,7 @@ def test_verdict_of_a_compile_error_shows_the_place(warpgym, tmp_path):
     run = warpgym.eval("--problem", "softmax", candidate, expect=SOME_FAILED)
     verdict = run.verdict
     assert verdict["status"] == "compile_error" and not verdict["compiled"]
+    assert verdict["environment"]["sandbox"] == {"layers": [], "missing": []}  # it never ran
     assert "broken.c:3" in verdict["error"]["message"]
     assert "return 1 +;" in verdict["error"]["excerpt"]
 

@@ -92,6 +92,8 @@ NODISCARD int settings_set_from(struct settings *settings, const char *path, con
 #define SETTING_JOIN(a, b) SETTING_JOIN2(a, b)
 #define SETTING_STRING2(a) #a
 #define SETTING_STRING(a) SETTING_STRING2(a)
+/* What the paths begin with. A file that has a part of another section ("train") redefines it. */
+#define SETTING_NAME SETTING_STRING(SECTION)
 #define SETTING_STRUCT struct SETTING_JOIN(SECTION, _settings)
 #define SETTING_TYPE(field) __typeof__(((SETTING_STRUCT *)0)->field)
 /* 0, if `holds`. */
@@ -99,8 +101,7 @@ NODISCARD int settings_set_from(struct settings *settings, const char *path, con
 #define SETTING_IS(field, type)                                                                    \
     SETTING_REQUIRE(__builtin_types_compatible_p(SETTING_TYPE(field), type))
 #define SETTING_FIELD(field, is_right)                                                             \
-    .path = SETTING_STRING(SECTION) "." #field,                                                    \
-    .offset = offsetof(SETTING_STRUCT, field) + (is_right)
+    .path = SETTING_NAME "." #field, .offset = offsetof(SETTING_STRUCT, field) + (is_right)
 
 #define SETTING_TEXT(field, initial, meaning, ...)                                                 \
     {                                                                                              \
@@ -172,7 +173,7 @@ NODISCARD int settings_set_from(struct settings *settings, const char *path, con
     }
 
 #define SETTING_SECTION(tag, table, ...)                                                           \
-    const struct setting_section tag##_section = {.name = #tag,                                    \
+    const struct setting_section tag##_section = {.name = SETTING_NAME,                            \
                                                   .size_bytes = sizeof(struct tag##_settings),     \
                                                   .rows = (table),                                 \
                                                   .count = COUNT(table),                           \

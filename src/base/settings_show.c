@@ -187,8 +187,10 @@ static void show_source(const struct setting_state *state, struct buf *out)
 static const char *begin_row(const struct setting_place *place, const char *between,
                              struct buf *out)
 {
+    bool first = place->index == 0 || strcmp(setting_numbered(place->index - 1).section->name,
+                                             place->section->name) != 0;
     buf_puts(out, place->index ? between : "");
-    if (place->row == place->section->rows)
+    if (first)
         buf_printf(out, "%s:\n", place->section->name);
     return place->row->path + strlen(place->section->name) + 1;
 }

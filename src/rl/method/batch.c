@@ -3,6 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *const rl_drop_names[] = {
+#define X(symbol, bit, name) [bit] = (name),
+    RL_DROPS(X)
+#undef X
+        NULL,
+};
+
 void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens)
 {
     *batch = (struct rl_batch){

@@ -26,18 +26,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* X(symbol, bit, name); what each means stands where its method does */
+#define RL_DROPS(X)                                                                                \
+    X(RL_EXCLUDED, 0, "excluded") /* the infrastructure failed: no reward (gym/reward/reward.h) */ \
+    X(RL_VOID, 1, "void")         /* a turn without reward after one with a reward (select.h) */   \
+    X(RL_FAILED, 2, "failed")     /* a turn of a rollout with an excluded turn (select.h) */       \
+    X(RL_MISMATCH, 3, "mismatch") /* outside the ratio bounds (mismatch.h) */                      \
+    X(RL_VETO, 4, "veto")         /* an extreme token (mismatch.h) */                              \
+    X(RL_COVERAGE, 5, "coverage") /* a lazy kernel (coverage_rejection.h) */                       \
+    X(RL_CONSTANT, 6, "constant") /* a prompt whose answers are all alike (select.h) */            \
+    X(RL_SURPLUS, 7, "surplus")   /* more than requested (select.h) */
+
 enum rl_drop {
-    RL_EXCLUDED = 1,  /* the infrastructure failed: no reward (gym/reward/reward.h) */
-    RL_VOID = 2,      /* a turn without reward after one with a reward (rl/method/select.h) */
-    RL_FAILED = 4,    /* a turn of a rollout with an excluded turn (rl/method/select.h) */
-    RL_MISMATCH = 8,  /* outside the ratio bounds (rl/method/mismatch.h) */
-    RL_VETO = 16,     /* an extreme token (rl/method/mismatch.h) */
-    RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage_rejection.h) */
-    RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/method/select.h) */
-    RL_SURPLUS = 128, /* more than requested (rl/method/select.h) */
-    RL_ANY = 255,
+#define X(symbol, bit, name) symbol = 1 << (bit),
+    RL_DROPS(X)
+#undef X
+        RL_ANY = 255,
     RL_REJECTED = RL_MISMATCH | RL_VETO | RL_COVERAGE, /* judged, but not trained on */
 };
+/* By bit; NULL behind the last. */
+extern const char *const rl_drop_names[];
 
 struct rl_batch {
     size_t rows, tokens;

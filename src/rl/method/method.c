@@ -161,6 +161,20 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
     filter_prompts(batch, method, &report->prompts);
 }
 
+void rl_step_report_put(const struct rl_step_report *report, bool compared, rl_put put,
+                        void *context)
+{
+    const struct rl_filter_counts *prompts = &report->prompts;
+    put(context, "batch/num_groups", (double)prompts->prompts);
+    put(context, "batch/usable_groups", (double)prompts->usable);
+    put(context, "batch/constant_groups", (double)prompts->constant);
+    put(context, "batch/few_groups", (double)prompts->few);
+    if (compared)
+        rl_mismatch_put(&report->mismatch, put, context);
+    rl_quality_put(&report->quality, put, context);
+    rl_coverage_put(&report->coverage, put, context);
+}
+
 int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
                     uint64_t seed, uint64_t step, double *advantage, struct err *err)
 {

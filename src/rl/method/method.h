@@ -64,6 +64,11 @@ struct rl_step_report {
     struct rl_filter_counts prompts;
 };
 
+/* All its metrics; `compared` false: without those of mismatch, as where no trainer's
+ * log-probabilities are known. */
+void rl_step_report_put(const struct rl_step_report *report, bool compared, rl_put put,
+                        void *context);
+
 /* `rows` have no bits but RL_EXCLUDED. */
 void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, uint64_t seed,
                       uint64_t step, struct rl_step_report *report);

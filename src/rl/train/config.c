@@ -8,84 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static void take_number(const struct optional_float *from, double *to)
-{
-    if (from->given)
-        *to = from->value;
-}
-
-static void take_count(const struct optional_int *from, size_t *to)
-{
-    if (from->given)
-        *to = (size_t)from->value;
-}
-
-/* Of two words the second sets the flag. */
-static void take_flag(const struct optional_word *from, bool *to)
-{
-    if (from->given)
-        *to = from->value != 0;
-}
-
-/* Words of enums and of tables. */
-static void take_kinds(struct rl_method *method, const struct train_settings *train)
-{
-    if (train->estimator.given)
-        method->estimator = &rl_estimators[train->estimator.value];
-    if (train->returns.given)
-        method->returns.rule = &rl_return_rules[train->returns.value];
-    if (train->shaping.given)
-        method->returns.shaping = (enum rl_shaping)train->shaping.value;
-    if (train->bounds_level.given)
-        method->bounds.level = (enum rl_level)train->bounds_level.value;
-    if (train->filter.given)
-        method->filter.kind = (enum rl_filter_kind)train->filter.value;
-    if (train->importance.given)
-        method->importance = (enum rl_level)train->importance.value;
-    if (train->aggregation.given)
-        method->normalisation.aggregation = (enum rl_aggregation)train->aggregation.value;
-    if (train->coverage.given) {
-        method->coverage.enabled = train->coverage.value != TRAIN_COVERAGE_OFF;
-        method->coverage.rollout = train->coverage.value == TRAIN_COVERAGE_ROLLOUT;
-    }
-}
-
-static void take_flags(struct rl_method *method, const struct train_settings *train)
-{
-    take_flag(&train->void_turns, &method->mask_void);
-    take_flag(&train->failed_turns, &method->mask_failed);
-    take_flag(&train->unjudged, &method->unjudged_zero);
-    take_flag(&train->veto_unit, &method->bounds.veto_rollout);
-    take_flag(&train->coverage_turns, &method->coverage.every_turn);
-    take_flag(&train->coverage_unknown, &method->coverage.unknown_zero);
-    take_flag(&train->coverage_rewards, &method->lazy_paid);
-    take_flag(&train->rejected_turns, &method->rejected_stay);
-    take_flag(&train->filter_values, &method->filter_rewards);
-    take_flag(&train->singleton, &method->advantage.singleton_zero);
-}
-
-static void take_numbers(struct rl_method *method, const struct train_settings *train)
-{
-    struct rl_coverage_options *coverage = &method->coverage;
-    take_number(&train->bounds_lower, &method->bounds.lower);
-    take_number(&train->bounds_upper, &method->bounds.upper);
-    take_number(&train->veto, &method->bounds.veto);
-    take_number(&train->coverage_threshold, &coverage->threshold);
-    take_number(&train->coverage_factor, &coverage->factor);
-    take_number(&train->coverage_speedup, &coverage->speedup_threshold);
-    take_number(&train->filter_deviation, &method->filter.deviation);
-    take_number(&train->importance_upper, &method->importance_upper);
-    take_number(&train->scale, &method->normalisation.scale);
-    take_count(&train->filter_rollouts, &method->filter.rollouts_least);
-    take_count(&train->nominal_rows, &method->normalisation.nominal_rows);
-    take_count(&train->nominal_tokens, &method->normalisation.nominal_tokens);
-    take_count(&train->pad_rows, &method->normalisation.pad_rows);
-    if (train->bounds_lower.given && train->bounds_lower.value == 0)
-        method->bounds.lower = NAN; /* 1 / upper */
-    if (train->coverage_speedup.given && train->coverage_speedup.value == 0)
-        coverage->speedup_threshold = NAN;
-}
-
 static struct rl_plan plan_of(const struct settings *settings)
 {
     const struct train_settings *train = train_settings(settings);
@@ -96,29 +18,11 @@ static struct rl_plan plan_of(const struct settings *settings)
 
 static void take_method(struct rl_method *method, const struct settings *settings)
 {
-    const struct train_settings *train = train_settings(settings);
     const struct rl_plan plan = plan_of(settings);
-    const char *preset = word_at(&rl_method_words, (size_t)train->method);
-    (void)!rl_method_preset(preset, method, NULL); /* one of the words */
-    rl_method_plan(method, &plan);
-    take_number(&gym_settings(settings)->gamma, &method->returns.gamma);
-    take_kinds(method, train);
-    take_flags(method, train);
-    take_numbers(method, train);
-}
-
-static void take_loss(struct train_config *config, const struct train_settings *train)
-{
-    struct loss_config *to = &config->loss_config;
-    config->loss = loss_of_policy(train->loss);
-    *to = loss_config_defaults;
-    take_number(&train->clip_low, &to->clip_low);
-    take_number(&train->clip_high, &to->clip_high);
-    take_number(&train->dro_beta, &to->beta);
-    if (train->dual_clip > 0)
-        to->dual_clip = train->dual_clip;
-    if (train->entropy > 0)
-        to->entropy = train->entropy;
+    const struct optional_float *gamma = &gym_settings(settings)->gamma;
+    method_settings_take(method, method_settings(settings), &plan);
+    if (gamma->given)
+        method->returns.gamma = gamma->value;
 }
 
 static size_t count_or_0(const struct optional_int *count)
@@ -168,7 +72,8 @@ static void take_all(struct train_config *config, const struct settings *setting
 {
     *config = (struct train_config){0};
     take_method(&config->method, settings);
-    take_loss(config, train_settings(settings));
+    config->loss = loss_of_policy(method_settings(settings)->loss);
+    method_settings_loss(&config->loss_config, method_settings(settings));
     take_train_backend(config, settings);
 }
 
@@ -264,14 +169,14 @@ static void check_loss(const struct check *check, const struct train_config *con
 /* What only the engine has. */
 static void check_tinker(const struct check *check, const struct train_config *config)
 {
-    const struct train_settings *train = check->train;
-    if (train->lora_rank == 0)
+    const struct method_settings *method = method_settings(check->settings);
+    if (check->train->lora_rank == 0)
         settings_refuse(check->errors, check->settings, "train.lora_rank",
                         "train.lora_rank: 0 trains all parameters, which only the engine does");
-    if (train->entropy > 0)
+    if (method->entropy > 0)
         settings_refuse(check->errors, check->settings, "train.entropy",
                         "train.entropy: only the engine has it");
-    if (train->dual_clip > 0)
+    if (method->dual_clip > 0)
         settings_refuse(check->errors, check->settings, "train.dual_clip",
                         "train.dual_clip: only the engine has it");
     if (strcmp(config->loss->name, "dro") == 0)

@@ -3,14 +3,11 @@
 #include "base/setting.h"
 #include "client/http_flow.h"
 #include "lm/ops/backend.h"
-#include "rl/method/method.h"
 #include "rl/train/config.h"
 #include "rl/train/stage.h"
 
 #define TOKENS_MOST 16777216
 #define STEPS_MOST 100000000
-/* The words of a flag of struct rl_method: off, on. */
-#define EITHER(off, on) WORDS(((const char *const[]){off, on, NULL}))
 
 static int check_stages(const char *text, struct err *err)
 {
@@ -85,104 +82,12 @@ static const struct setting_row train_rows[] = {
     SETTING_INT(top_k, "0", 0, TOKENS_MOST,
                 "Number of likeliest tokens that they are sampled from; 0: all"),
     SETTING_BOOL(thinking, "false", "Whether Qwen3's template leaves thinking on"),
-    SETTING_WORD(method, "trloo", &rl_method_words,
-                 "Preset of all that follows up to train.singleton (docs/reference/methods.md)"),
-    SETTING_OPTIONAL_WORD(estimator, "auto", WORDS_OF(rl_estimators, name),
-                          "Estimator of advantages; auto: the method's"),
-    SETTING_OPTIONAL_WORD(returns, "auto", WORDS_OF(rl_return_rules, name),
-                          "Rule of returns; auto: the method's"),
-    SETTING_OPTIONAL_WORD(shaping, "auto", WORDS_IN(RL_SHAPINGS),
-                          "Shaping of rewards; auto: the method's"),
-    SETTING_OPTIONAL_WORD(void_turns, "auto", EITHER("keep", "mask"),
-                          "Turns without reward behind one that had some; auto: the method's"),
-    SETTING_OPTIONAL_WORD(failed_turns, "auto", EITHER("keep", "mask"),
-                          "Turns of an episode in which another could not be judged; auto: the "
-                          "method's"),
-    SETTING_OPTIONAL_WORD(unjudged, "auto", EITHER("leave", "zero"),
-                          "Turns that could not be judged: leave (as if they did not exist), zero "
-                          "(their reward is 0); auto: the method's"),
-    SETTING_OPTIONAL_WORD(bounds_level, "auto", WORDS_IN(RL_LEVELS),
-                          "Level at which importance ratios are bounded, to reject mismatch; auto: "
-                          "the method's"),
-    SETTING_OPTIONAL_FLOAT(bounds_lower, "auto", "auto", 0, 1,
-                           "Least ratio; 0: 1 / train.bounds_upper; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(bounds_upper, "auto", "auto", 0, 1000000,
-                           "Greatest ratio; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(veto, "auto", "auto", 0, 1,
-                           "A token's ratio below which its turn is rejected; 0: none; auto: the "
-                           "method's"),
-    SETTING_OPTIONAL_WORD(veto_unit, "auto", EITHER("turn", "rollout"),
-                          "What such a token rejects; auto: the method's"),
-    SETTING_OPTIONAL_WORD(coverage, "auto", WORDS_IN(TRAIN_COVERAGES),
-                          "Rejection of lazy kernels; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(coverage_threshold, "auto", "auto", 0, 1,
-                           "Share of own kernels (gym.coverage) below which a turn is rejected; "
-                           "auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(coverage_factor, "auto", "auto", 0, 1,
-                           "Width above it in which rejection is random; auto: the method's"),
-    SETTING_OPTIONAL_WORD(coverage_turns, "auto", EITHER("correct", "every"),
-                          "Turns whose share counts; auto: the method's"),
-    SETTING_OPTIONAL_WORD(coverage_unknown, "auto", EITHER("keep", "zero"),
-                          "Turns whose share is unknown: keep, zero (as if it were 0); auto: the "
-                          "method's"),
-    SETTING_OPTIONAL_FLOAT(coverage_speedup, "auto", "auto", 0, 1000000,
-                           "Speedup from which on no turn is lazy; 0: none; auto: the method's"),
-    SETTING_OPTIONAL_WORD(coverage_rewards, "auto", EITHER("drop", "pay"),
-                          "Rewards of rejected lazy turns in the returns of earlier turns; auto: "
-                          "the method's"),
-    SETTING_OPTIONAL_WORD(rejected_turns, "auto", EITHER("leave", "stay"),
-                          "Turns rejected for mismatch or coverage, in the groups that others are "
-                          "compared with; auto: the method's"),
-    SETTING_OPTIONAL_WORD(filter, "auto", WORDS_IN(RL_FILTERS),
-                          "When a problem teaches nothing; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(filter_deviation, "auto", "auto", 0, 1000000,
-                           "Deviation below which its values are alike; auto: the method's"),
-    SETTING_OPTIONAL_WORD(filter_values, "auto", EITHER("returns", "rewards"),
-                          "Those values; auto: the method's"),
-    SETTING_OPTIONAL_INT(filter_rollouts, "auto", 0, 65536,
-                         "Usable episodes that it needs; auto: the method's"),
-    SETTING_OPTIONAL_WORD(importance, "auto", WORDS_IN(RL_LEVELS),
-                          "Level of importance weights; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(importance_upper, "auto", "auto", 0, 1000000,
-                           "Their upper bound; 0: none; auto: the method's"),
-    SETTING_OPTIONAL_WORD(aggregation, "auto", WORDS_IN(RL_AGGREGATIONS),
-                          "Normalisation of the loss; auto: the method's"),
-    SETTING_OPTIONAL_FLOAT(scale, "auto", "auto", 0, 1000000000,
-                           "Further divisor of the loss; auto: the method's"),
-    SETTING_OPTIONAL_INT(nominal_rows, "auto", 0, 1000000000,
-                         "Number of turns that a step counts as; 0: those that count; auto: the "
-                         "method's"),
-    SETTING_OPTIONAL_INT(pad_rows, "auto", 0, 1000000000,
-                         "The number of turns is rounded up to a multiple of this, the first ones "
-                         "counting twice; 0: it is not; auto: the method's"),
-    SETTING_OPTIONAL_INT(nominal_tokens, "auto", 0, TOKENS_MOST,
-                         "Number of tokens that a turn counts as; 0: that of the longest; auto: "
-                         "the method's"),
-    SETTING_OPTIONAL_WORD(singleton, "auto", EITHER("return", "zero"),
-                          "Advantage of the only turn of a group; auto: the method's"),
-    SETTING_WORD(loss, "importance_sampling", &loss_policy_words, "Loss of the policy"),
     SETTING_WORD(ratio, "sampled", WORDS_IN(TRAIN_RATIOS),
                  "Denominator of the loss's ratio: sampled (the sampler's log-probabilities), "
                  "trained (the trainer's, before the step)"),
     SETTING_BOOL(rescore, "true",
                  "Whether the trainer's log-probabilities are computed before each step; without, "
                  "the sampler's are used and no mismatch is seen"),
-    SETTING_OPTIONAL_FLOAT(clip_low, "auto", "auto", 0, 1,
-                           "Lower bound of the ratio (ppo, cispo); auto: the loss's own"),
-    SETTING_OPTIONAL_FLOAT(clip_high, "auto", "auto", 0, 1000000,
-                           "Upper bound; auto: the loss's own"),
-    SETTING_FLOAT(dual_clip, "0", 0, 1000000,
-                  "Bound of ppo's ratio where an advantage is negative; 0: none; engine only"),
-    SETTING_OPTIONAL_FLOAT(dro_beta, "auto", "auto", 0, 1000000,
-                           "Weight of dro's squared ratio; auto: the loss's own"),
-    SETTING_FLOAT(entropy, "0", 0, 1000000,
-                  "Weight of a bonus for the entropy of answers, averaged like the loss; engine "
-                  "only"),
-    SETTING_FLOAT(kl, "0", 0, 1000000,
-                  "Weight of a penalty for the distance from the initial model; above 0 that model "
-                  "stays in memory, too"),
-    SETTING_FLOAT(kl_discount, "0", 0, 1,
-                  "Discount of later tokens' penalty in a token's; 0: its own only"),
     SETTING_FLOAT(rate, "0.00001", 0, 1, "Learning rate"),
     SETTING_FLOAT(beta1, "0.9", 0, 0.999999, "AdamW's beta1"),
     SETTING_FLOAT(beta2, "0.95", 0, 0.999999, "AdamW's beta2"),

@@ -1,16 +1,10 @@
-/* train_settings: the section train.*. An optional value that is not given is the method's, or the
- * loss's. */
+/* train_settings: the section train.*, without what rl/method/method_settings.h has of it. */
 #pragma once
 
 #include "base/settings.h"
 #include "lm/train/optimizer.h"
 #include "policy/train_backend.h"
-
-#define TRAIN_COVERAGES(X)                                                                         \
-    X(TRAIN_COVERAGE_OFF, "off")                                                                   \
-    X(TRAIN_COVERAGE_TURN, "turn")                                                                 \
-    X(TRAIN_COVERAGE_ROLLOUT, "rollout")
-enum train_coverage { WORD_SYMBOLS(TRAIN_COVERAGES) };
+#include "rl/method/method_settings.h"
 
 #define TRAIN_RATIOS(X) X(TRAIN_RATIO_SAMPLED, "sampled") X(TRAIN_RATIO_TRAINED, "trained")
 enum train_ratio { WORD_SYMBOLS(TRAIN_RATIOS) };
@@ -40,32 +34,8 @@ struct train_settings {
     int64_t top_k;
     bool thinking;
 
-    int method; /* of rl_method_words */
-    struct optional_word estimator, returns, shaping, void_turns, failed_turns, unjudged;
-    struct optional_word bounds_level;
-    struct optional_float bounds_lower, bounds_upper, veto;
-    struct optional_word veto_unit, coverage;
-    struct optional_float coverage_threshold, coverage_factor;
-    struct optional_word coverage_turns, coverage_unknown;
-    struct optional_float coverage_speedup;
-    struct optional_word coverage_rewards, rejected_turns, filter;
-    struct optional_float filter_deviation;
-    struct optional_word filter_values;
-    struct optional_int filter_rollouts;
-    struct optional_word importance;
-    struct optional_float importance_upper;
-    struct optional_word aggregation;
-    struct optional_float scale;
-    struct optional_int nominal_rows, pad_rows, nominal_tokens;
-    struct optional_word singleton;
-
-    int loss; /* of loss_policy_words */
     enum train_ratio ratio;
     bool rescore;
-    struct optional_float clip_low, clip_high;
-    double dual_clip;
-    struct optional_float dro_beta;
-    double entropy, kl, kl_discount;
 
     double rate, beta1, beta2, epsilon, decay, clip;
     enum lm_schedule schedule;

@@ -209,17 +209,10 @@ static void measure_tokens(const struct train_step *step, json_t *metrics)
 
 void train_step_measure(const struct train_step *step, json_t *metrics)
 {
-    const struct rl_filter_counts *prompts = &step->report.prompts;
     measure_turns(step, metrics);
     measure_parts(step, metrics);
     measure_rollouts(step, metrics);
     measure_tokens(step, metrics);
-    put_metric(metrics, "batch/num_groups", (double)prompts->prompts);
-    put_metric(metrics, "batch/usable_groups", (double)prompts->usable);
-    put_metric(metrics, "batch/constant_groups", (double)prompts->constant);
-    put_metric(metrics, "batch/few_groups", (double)prompts->few);
-    if (step->scored > 0) /* without scores nothing can be compared */
-        rl_mismatch_put(&step->report.mismatch, put_metric, metrics);
-    rl_quality_put(&step->report.quality, put_metric, metrics);
-    rl_coverage_put(&step->report.coverage, put_metric, metrics);
+    /* without scores nothing can be compared */
+    rl_step_report_put(&step->report, step->scored > 0, put_metric, metrics);
 }

@@ -67,6 +67,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     const struct trainer_options *options = trainer->options;
     const struct settings *settings = trainer->settings;
     const struct train_settings *train = train_settings(settings);
+    double kl = method_settings(settings)->kl;
     int result = train_config_read(&trainer->config, settings, err);
     if (result == 0)
         result = stages_open(&trainer->stages, train->stages, (size_t)train->stage_steps, err);
@@ -75,7 +76,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = check_model(&trainer->config.backend, train->backend == TRAIN_ENGINE, err);
     if (result == 0)
-        result = train_backend_memory_check(&trainer->config.backend, train->kl > 0, err);
+        result = train_backend_memory_check(&trainer->config.backend, kl > 0, err);
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
@@ -100,7 +101,7 @@ int trainer_open_backends(struct trainer *trainer, struct err *err)
     options.cancelled = trainer->options->cancelled;
     int result = train_backend_open(&trainer->backend, &options, err);
     options.at_once = 1;
-    if (result == 0 && train_settings(trainer->settings)->kl > 0)
+    if (result == 0 && method_settings(trainer->settings)->kl > 0)
         result = train_backend_open_base(&trainer->base, trainer->backend, &options, err);
     return result;
 }

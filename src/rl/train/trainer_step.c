@@ -110,13 +110,14 @@ static int collect_and_train(struct trainer *trainer, struct train_step *step, s
 int trainer_step(struct trainer *trainer, struct err *err)
 {
     const struct train_settings *train = train_settings(trainer->settings);
+    const struct method_settings *method = method_settings(trainer->settings);
     const struct train_step_options options = {
         .method = &trainer->config.method,
         .loss = trainer->config.loss,
         .config = trainer->config.loss_config,
         .ratio_trained = train->ratio == TRAIN_RATIO_TRAINED,
-        .kl = train->kl,
-        .kl_discount = train->kl_discount,
+        .kl = method->kl,
+        .kl_discount = method->kl_discount,
         .samples = (size_t)train->samples,
         .substeps = (size_t)train->substeps,
         .seed = (uint64_t)train->seed,

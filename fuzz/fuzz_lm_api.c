@@ -30,13 +30,13 @@ static void write_all(const struct lm_api_request *request)
     buf_deinit(&text);
 }
 
-static void read_as(const json_t *body, bool chat)
+static void read_as(const json_t *body, enum lm_api_kind kind)
 {
     char param[LM_API_PARAM_MAX];
     struct lm_api_request request;
     struct arena arena = {0};
     struct err err = {0};
-    int result = lm_api_request_read(body, chat, &arena, &request, param, &err);
+    int result = lm_api_request_read(body, kind, &arena, &request, param, &err);
     check(result == 0 || err.text[0]);
     if (result == 0) {
         const struct lm_sampling *sampling = &request.sampling;
@@ -45,7 +45,7 @@ static void read_as(const json_t *body, bool chat)
         check(sampling->temperature >= 0 && sampling->top_p > 0 && sampling->top_p <= 1);
         check(sampling->top_logprobs <= LM_TOP_LOGPROBS_MAX);
         check(sampling->stop_count <= LM_STOPS_MAX);
-        if (chat)
+        if (kind == LM_API_CHAT)
             write_all(&request);
     }
     arena_deinit(&arena);
@@ -56,8 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *body = NULL;
     if (json_parse("body", (const char *)data, size, &body, NULL) < 0)
         return 0;
-    read_as(body, true);
-    read_as(body, false);
+    read_as(body, LM_API_CHAT);
+    read_as(body, LM_API_COMPLETION);
+    read_as(body, LM_API_EMBEDDINGS);
     json_decref(body);
     return 0;
 }

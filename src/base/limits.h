@@ -84,6 +84,7 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* default of a request */
+#define LIMIT_LM_EMBEDDED_TOKENS 8192                  /* of a text that is embedded */
 #define LIMIT_LM_CHOICES 512                           /* of one request over HTTP */
 #define LIMIT_LM_LISTED (1 << 21) /* log-probabilities that one answer lists: about 1 GB of JSON */
 #define LIMIT_CORPUS_BYTES ((size_t)2 << 30)       /* what one tokenizer is learned from */

@@ -229,7 +229,7 @@ int index_build_main(struct cli_call *call)
         OPTION_PROBLEMS_HELP("search path of the trajectories' problems; may be repeated"),
         OPTION_GROUP("Index"),
         OPTION_FLAG(0, "embeddings", &arguments.embeddings,
-                    "with embeddings of retrieval.embeddings_url"),
+                    "with vectors of retrieval.embeddings_model"),
         OPTION_SET,
         OPTION_GROUP("Output"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "print nothing but errors"),

@@ -1,58 +1,49 @@
 #include "retrieval/embeddings.h"
 
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "client/client_settings.h"
-#include "client/http_client.h"
+#include "retrieval/embeddings_source.h"
 #include "retrieval/retrieval_settings.h"
 
-#include <math.h>
-#include <stdint.h>
 #include <string.h>
 
-#define REQUEST_BYTES ((size_t)8 << 20)
-
 struct embeddings {
-    struct http_client *http;
+    const struct embeddings_source *from;
+    void *source;
     char *model;
 };
+
+bool embeddings_wanted(const struct settings *settings)
+{
+    return retrieval_settings(settings)->embeddings_model[0] != '\0';
+}
 
 int embeddings_open(struct embeddings **out, const struct settings *settings,
                     const _Atomic int *cancelled, struct err *err)
 {
-    const struct client_settings *client = client_settings(settings);
-    const struct retrieval_settings *retrieval = retrieval_settings(settings);
-    struct http_client_options options = {
-        .url = retrieval->embeddings_url,
-        .token = retrieval->embeddings_token,
-        .ca_file = client->ca_file,
-        .connect_timeout_ms = client->connect_timeout_ms,
-        .timeout_ms = client->timeout_ms,
-        .retry_budget_ms = client->retry_budget_ms,
-        .cancelled = cancelled,
-    };
-    struct http_client *http;
     *out = NULL;
-    if (options.url[0] == '\0')
-        return err_set(err, ERR_INPUT, "embeddings need an endpoint: set retrieval.embeddings_url");
-    if (retrieval->embeddings_model[0] == '\0')
-        return err_set(err, ERR_INPUT, "embeddings need a model: set retrieval.embeddings_model");
-    int result = http_client_open(&http, &options, err);
+    if (!embeddings_wanted(settings))
+        return err_set(err, ERR_INPUT,
+                       "embeddings need a model: set retrieval.embeddings_model to a model's "
+                       "directory, or to its name at the endpoint retrieval.embeddings_url");
+    struct embeddings *embeddings = mem_alloc(sizeof *embeddings);
+    embeddings->from = retrieval_settings(settings)->embeddings_url[0] ? &embeddings_endpoint
+                                                                       : &embeddings_engine;
+    int result = embeddings->from->open(&embeddings->source, &embeddings->model, settings,
+                                        cancelled, err);
     if (result < 0)
-        return err_prefix(err, "retrieval.embeddings_url");
-    *out = mem_alloc(sizeof **out);
-    (*out)->http = http;
-    (*out)->model = mem_strdup(retrieval->embeddings_model);
-    return 0;
+        embeddings_close(embeddings);
+    else
+        *out = embeddings;
+    return result;
 }
 
 void embeddings_close(struct embeddings *embeddings)
 {
     if (!embeddings)
         return;
-    http_client_close(embeddings->http);
+    embeddings->from->close(embeddings->source);
     mem_free(embeddings->model);
     mem_free(embeddings);
 }
@@ -62,126 +53,13 @@ const char *embeddings_model(const struct embeddings *embeddings)
     return embeddings->model;
 }
 
-static size_t cut_length(const char *text)
-{
-    return utf8_cut(text, strnlen(text, LIMIT_EMBEDDED_BYTES + 1), LIMIT_EMBEDDED_BYTES);
-}
-
-static int write_request(const struct embeddings *embeddings, const char *const *texts,
-                         size_t count, struct buf *body, struct err *err)
-{
-    json_t *request = json_object();
-    json_t *input = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(input, json_text_bytes(texts[i], cut_length(texts[i])));
-    json_put(request, "model", json_text(embeddings->model));
-    json_put(request, "input", input);
-    json_put(request, "encoding_format", json_text("float"));
-    int result = json_line_write(request, body, err);
-    json_decref(request);
-    return result;
-}
-
-/* One row, normalised to length 1. */
-static int parse_vector(const json_t *numbers, size_t dimension, float *row, struct err *err)
-{
-    double squares = 0;
-    for (size_t i = 0; i < dimension; i++) {
-        const json_t *number = json_array_get(numbers, i);
-        double value = json_number_value(number);
-        if (!json_is_number(number) || !(fabs(value) < 1e30))
-            return err_set(err, ERR_PROTOCOL, "an embedding has an element that is not a number");
-        row[i] = (float)value;
-        squares += value * value;
-    }
-    double length = sqrt(squares);
-    if (!(length > 1e-12))
-        return err_set(err, ERR_PROTOCOL, "an embedding is all zeros");
-    for (size_t i = 0; i < dimension; i++)
-        row[i] = (float)(row[i] / length);
-    return 0;
-}
-
-static int parse_item(const json_t *item, size_t count, size_t *dimension, float **vectors,
-                      bool *seen, struct err *err)
-{
-    int64_t index = 0;
-    json_t *numbers = NULL;
-    int result = json_get_int(item, "index", &index, err);
-    if (result == 0)
-        result = json_get_array(item, "embedding", &numbers, err);
-    if (result < 0)
-        return err_set(err, ERR_PROTOCOL, "an embedding without index or numbers");
-    size_t size = json_array_size(numbers);
-    if (index < 0 || (size_t)index >= count || seen[index])
-        return err_set(err, ERR_PROTOCOL, "an embedding for a text that was not sent (%lld)",
-                       (long long)index);
-    if (size == 0 || size > LIMIT_EMBEDDING_DIMENSION)
-        return err_set(err, ERR_PROTOCOL, "an embedding of %zu numbers", size);
-    if (*dimension != 0 && size != *dimension)
-        return err_set(err, ERR_PROTOCOL, "an embedding has %zu numbers instead of %zu", size,
-                       *dimension);
-    *dimension = size;
-    if (!*vectors)
-        *vectors = mem_alloc(count * size * sizeof **vectors);
-    seen[index] = true;
-    return parse_vector(numbers, size, *vectors + (size_t)index * size, err);
-}
-
-static int parse_answer(const json_t *answer, size_t count, size_t *dimension, float **vectors,
-                        struct err *err)
-{
-    bool seen[EMBEDDINGS_BATCH] = {false};
-    const json_t *data = json_object_get(answer, "data");
-    int result = 0;
-    *vectors = NULL;
-    if (json_array_size(data) != count || count > EMBEDDINGS_BATCH)
-        return err_set(err, ERR_PROTOCOL, "%zu embeddings were requested, %zu received", count,
-                       json_array_size(data));
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = parse_item(json_array_get(data, i), count, dimension, vectors, seen, err);
-    if (result < 0) {
-        mem_free(*vectors);
-        *vectors = NULL;
-    }
-    return result;
-}
-
-static int read_answer(struct embeddings *embeddings, const struct http_client_answer *answer,
-                       size_t count, size_t *dimension, float **vectors, struct err *err)
-{
-    json_t *object = NULL;
-    const char *url = http_client_url(embeddings->http);
-    if (answer->status >= 300)
-        return http_client_refusal(embeddings->http, answer, err);
-    if (json_parse(url, answer->body, answer->bytes, &object, err) < 0)
-        return err_set(err, ERR_PROTOCOL, "%s: the answer is not JSON", url);
-    int result = parse_answer(object, count, dimension, vectors, err);
-    json_decref(object);
-    return result < 0 ? err_prefix(err, "%s", url) : 0;
-}
-
 int embeddings_of(struct embeddings *embeddings, const char *const *texts, size_t count,
                   size_t *dimension, float **vectors, struct err *err)
 {
-    struct http_client_answer answer = {0};
-    struct buf body;
-    *vectors = NULL;
-    buf_init(&body, REQUEST_BYTES);
-    int result = write_request(embeddings, texts, count, &body, err);
-    if (result == 0) {
-        struct http_client_call call = {
-            .method = "POST",
-            .target = "/embeddings",
-            .body = body.data,
-            .body_bytes = body.len,
-            .max_bytes = LIMIT_EMBEDDINGS_BYTES,
-        };
-        result = http_client_send(embeddings->http, &call, &answer, err);
-    }
-    if (result == 0)
-        result = read_answer(embeddings, &answer, count, dimension, vectors, err);
-    http_client_answer_deinit(&answer);
-    buf_deinit(&body);
-    return result;
+    return embeddings->from->embed(embeddings->source, texts, count, dimension, vectors, err);
+}
+
+size_t embeddings_cut(const char *text)
+{
+    return utf8_cut(text, strnlen(text, LIMIT_EMBEDDED_BYTES + 1), LIMIT_EMBEDDED_BYTES);
 }

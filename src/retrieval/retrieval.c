@@ -45,6 +45,7 @@ struct retrieval {
     uint64_t examples;
     struct vectors vectors; /* no data: text search only */
     struct embeddings *embeddings;
+    enum retrieval_ranking ranking;
     struct leak_guard *withheld;
     size_t withheld_count;
 };
@@ -79,8 +80,14 @@ static int open_vectors(struct retrieval *retrieval, const char *directory,
     int result = index_db_fact(&retrieval->db, "embeddings_model", &model, err);
     if (result == 0)
         result = index_db_fact(&retrieval->db, "dimension", &dimension, err);
-    bool wanted = result == 0 && model && dimension &&
-                  retrieval_settings(settings)->embeddings_url[0];
+    retrieval->ranking = retrieval_settings(settings)->ranking;
+    bool wanted = result == 0 && model && dimension && embeddings_wanted(settings) &&
+                  retrieval->ranking != RETRIEVAL_WORDS;
+    if (result == 0 && retrieval->ranking == RETRIEVAL_VECTORS && !(model && dimension))
+        result = err_set(err, ERR_INPUT,
+                         "retrieval.ranking is vectors, and %s has none: build it with "
+                         "--embeddings",
+                         directory);
     if (wanted)
         result = embeddings_open(&retrieval->embeddings, settings, NULL, err);
     if (wanted && result == 0 && strcmp(model, embeddings_model(retrieval->embeddings)) != 0)
@@ -344,7 +351,9 @@ static int search_locked(struct search *search, json_t *examples, struct err *er
                                                query->anywhere};
     const struct rank_statements statements = {&retrieval->db, retrieval->statements[FIND_TERM],
                                                retrieval->statements[RANK]};
-    int result = rank_words(&search->ranking, &statements, &question, err);
+    int result = 0;
+    if (retrieval->ranking != RETRIEVAL_VECTORS)
+        result = rank_words(&search->ranking, &statements, &question, err);
     if (result == 0 && search->vector)
         rank_vectors(&search->ranking, &retrieval->vectors, search->vector);
     if (result == 0)

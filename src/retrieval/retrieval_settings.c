@@ -13,12 +13,15 @@ static const struct setting_row retrieval_rows[] = {
     SETTING_TEXT(directory, "none", "Index of solved examples for prompts (`warpgym index build`)",
                  .absent = "none"),
     SETTING_TEXT(embeddings_url, "none",
-                 "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; none: search by "
-                 "words only",
+                 "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; none: warpgym "
+                 "runs the model itself",
                  .absent = "none", .check = check_url),
     SETTING_TEXT(embeddings_model, "",
-                 "Name of the model at that endpoint; the index must have been built with it"),
+                 "Model for embeddings, which the index was built with: its name at the endpoint, "
+                 "or its directory; none: search by words only"),
     SETTING_SECRET(embeddings_token, "none", "Bearer token for that endpoint", .absent = "none"),
+    SETTING_WORD(ranking, "both", WORDS_IN(RETRIEVAL_RANKINGS),
+                 "What a search ranks by, where index and settings have embeddings"),
 };
 
 static void retrieval_check(const struct settings *settings, struct setting_errors *errors)
@@ -27,5 +30,9 @@ static void retrieval_check(const struct settings *settings, struct setting_erro
     if (*retrieval->embeddings_url && !*retrieval->embeddings_model)
         settings_refuse(errors, settings, "retrieval.embeddings_url",
                         "retrieval.embeddings_url needs a model: set retrieval.embeddings_model");
+    if (retrieval->ranking == RETRIEVAL_VECTORS && !*retrieval->embeddings_model)
+        settings_refuse(errors, settings, "retrieval.ranking",
+                        "retrieval.ranking is vectors, which needs a model: set "
+                        "retrieval.embeddings_model");
 }
 SETTING_SECTION(retrieval, retrieval_rows, .check = retrieval_check);

@@ -70,16 +70,21 @@ class Served:
         return self.process.stderr.read()
 
 
+def make_model(directory, config):
+    """Random weights, and a tokenizer of our own README."""
+    file = directory.parent / "config.json"
+    file.write_text(json.dumps(config))
+    for command in (
+        ["convert", "--fresh", file, "--seed", "3", directory],
+        ["tokenizer", "--vocab", str(VOCAB), "-o", directory, ROOT / "README.md"],
+    ):
+        subprocess.run([WARPGYM, "lm", *command], check=True, capture_output=True, timeout=60)
+
+
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     made = tmp_path_factory.mktemp("served") / "tiny"
-    config = made.parent / "config.json"
-    config.write_text(json.dumps(CONFIG))
-    for command in (
-        ["convert", "--fresh", config, "--seed", "3", made],
-        ["tokenizer", "--vocab", str(VOCAB), "-o", made, ROOT / "README.md"],
-    ):
-        subprocess.run([WARPGYM, "lm", *command], check=True, capture_output=True, timeout=60)
+    make_model(made, CONFIG)
     return made
 
 

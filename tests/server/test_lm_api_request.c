@@ -23,8 +23,8 @@ static void ask(struct asked *asked, bool chat, const char *more)
     snprintf(text, sizeof text, "{%s%s%s}", more, *more ? ", " : "", chat ? CHAT : PROMPT);
     if (json_parse("body", text, strlen(text), &asked->body, &asked->err) < 0)
         fail_msg("%s: %s", more, asked->err.text);
-    asked->result = lm_api_request_read(asked->body, chat, &asked->arena, &asked->request,
-                                        asked->param, &asked->err);
+    asked->result = lm_api_request_read(asked->body, chat ? LM_API_CHAT : LM_API_COMPLETION,
+                                        &asked->arena, &asked->request, asked->param, &asked->err);
 }
 
 static void forget(struct asked *asked)
@@ -121,8 +121,8 @@ TEST(prompts)
         char text[256];
         snprintf(text, sizeof text, "{\"prompt\": %s}", cases[i].prompt);
         assert_int_equal(json_parse("body", text, strlen(text), &asked.body, &asked.err), 0);
-        int result = lm_api_request_read(asked.body, false, &asked.arena, &asked.request,
-                                         asked.param, &asked.err);
+        int result = lm_api_request_read(asked.body, LM_API_COMPLETION, &asked.arena,
+                                         &asked.request, asked.param, &asked.err);
         if (result != cases[i].result)
             fail_msg("%s: %d %s", text, result, asked.err.text);
         if (result == 0) {
@@ -216,9 +216,53 @@ TEST(too_many_choices)
     for (size_t i = 0; i < 100; i++)
         json_array_append_new(prompts, json_string("a"));
     asked.body = json_pack("{s:o, s:i}", "prompt", prompts, "n", 6);
-    assert_int_equal(lm_api_request_read(asked.body, false, &asked.arena, &asked.request,
-                                         asked.param, &asked.err),
+    assert_int_equal(lm_api_request_read(asked.body, LM_API_COMPLETION, &asked.arena,
+                                         &asked.request, asked.param, &asked.err),
                      ERR_INPUT);
     assert_string_equal(asked.param, "n");
+    forget(&asked);
+}
+
+TEST(embeddings)
+{
+    static const struct {
+        const char *body, *param;
+        int result;
+        size_t count;
+    } cases[] = {
+        {"{\"input\": \"a\"}", "", 0, 1},
+        {"{\"input\": [\"a\", \"b\"], \"user\": \"u\", \"encoding_format\": null}", "", 0, 2},
+        {"{\"input\": [1, 2]}", "", 0, 1},
+        {"{\"input\": [[1, 2], [3]]}", "", 0, 2},
+        {"{}", "input", ERR_INPUT, 0},
+        {"{\"input\": []}", "input", ERR_INPUT, 0},
+        {"{\"input\": \"a\", \"dimensions\": 0}", "dimensions", ERR_INPUT, 0},
+        {"{\"input\": \"a\", \"encoding_format\": 1}", "encoding_format", ERR_INPUT, 0},
+        {"{\"input\": \"a\", \"prompt\": \"a\"}", "prompt", ERR_UNSUPPORTED, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct asked asked = {.err = {0}};
+        const char *text = cases[i].body;
+        assert_int_equal(json_parse("body", text, strlen(text), &asked.body, &asked.err), 0);
+        int result = lm_api_request_read(asked.body, LM_API_EMBEDDINGS, &asked.arena,
+                                         &asked.request, asked.param, &asked.err);
+        if (result != cases[i].result || strcmp(asked.param, cases[i].param) != 0)
+            fail_msg("%s: %d '%s' %s", text, result, asked.param, asked.err.text);
+        if (result == 0)
+            assert_int_equal(asked.request.prompt_count, cases[i].count);
+        forget(&asked);
+    }
+}
+
+TEST(encodings)
+{
+    struct asked asked = {.err = {0}};
+    asked.body = json_pack("{s:s, s:s, s:i}", "input", "a", "encoding_format", "base64",
+                           "dimensions", 5);
+    assert_int_equal(lm_api_request_read(asked.body, LM_API_EMBEDDINGS, &asked.arena,
+                                         &asked.request, asked.param, &asked.err),
+                     0);
+    assert_true(asked.request.base64);
+    assert_int_equal(asked.request.dimensions, 5);
     forget(&asked);
 }

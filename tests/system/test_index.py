@@ -171,7 +171,7 @@ def test_refusals(warpgym, own, tmp_path):
         (["build", "x", "none.jsonl"], "no examples in"),
         (["build", "x", "folder"], "holds no examples"),
         (["build", "x", "none.jsonl", "--format", "problems"], "needs a directory"),
-        (["build", "x", "--own", "--embeddings"], "retrieval.embeddings_url"),
+        (["build", "x", "--own", "--embeddings"], "retrieval.embeddings_model"),
         (["search", "x", "relu"], "has no index"),
         (["search", own], "words, a file, or --problem"),
         (["search", own, "relu", "--problem", "relu"], "words, a file, or --problem"),

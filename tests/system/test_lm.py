@@ -10,7 +10,7 @@ import pytest
 
 GROUPS = {
     "tokenizers": ("learn", "openai", "tokenizer"),
-    "transformers": ("chat", "sampler", "transformers", "weights"),
+    "transformers": ("chat", "embedding", "sampler", "transformers", "weights"),
 }
 
 

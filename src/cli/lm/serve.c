@@ -25,6 +25,9 @@ struct arguments {
 struct serve_context {
     struct lm_context lm;
     struct lm_engine *engine;
+    struct lm_backend *embedding; /* beside the engine's thread */
+    struct lm_model *twin;
+    struct lm_embedder *embedder;
     struct lm_api *api;
     size_t positions; /* of the longest sequence that fits both model and cache */
 };
@@ -59,6 +62,18 @@ static int open_engine(const struct arguments *arguments, struct serve_context *
     return lm_engine_open(&serve->engine, serve->lm.model, &sampler, err);
 }
 
+static int open_embedder(const struct arguments *arguments, struct serve_context *serve,
+                         struct err *err)
+{
+    int result = lm_backend_open(&serve->embedding, arguments->where.backend,
+                                 (size_t)arguments->where.threads, err);
+    if (result == 0)
+        result = lm_model_twin(&serve->twin, serve->lm.model, serve->embedding, err);
+    return result < 0 ? result
+                      : lm_embedder_open(&serve->embedder, serve->twin, serve->lm.tokenizer,
+                                         arguments->where.directory, err);
+}
+
 /* The model's name; by default the directory's. */
 static char *name_of(const struct arguments *arguments)
 {
@@ -77,6 +92,7 @@ static int open_api(const struct arguments *arguments, const struct settings *se
 {
     struct lm_api_options options = {.settings = settings,
                                      .engine = serve->engine,
+                                     .embedder = serve->embedder,
                                      .tokenizer = serve->lm.tokenizer,
                                      .positions = serve->positions,
                                      .choices_max = (size_t)arguments->queue};
@@ -109,6 +125,9 @@ static void serve_stop(const struct arguments *arguments, struct serve_context *
     }
     lm_engine_close(serve->engine);
     lm_api_free(serve->api);
+    lm_embedder_close(serve->embedder);
+    lm_model_close(serve->twin);
+    lm_backend_close(serve->embedding);
     lm_context_close(&serve->lm);
 }
 
@@ -119,6 +138,8 @@ static int lm_serve_run(struct cli_call *call, void *context, struct err *err)
     arguments->where.directory = call->words.items[0];
     cli_begin_service(&call->settings);
     int result = open_engine(arguments, &serve, err);
+    if (result == 0)
+        result = open_embedder(arguments, &serve, err);
     if (result == 0)
         result = open_api(arguments, &call->settings, &serve, err);
     if (result == 0)

@@ -345,6 +345,17 @@ int lm_pass_train(struct lm_pass *pass, const struct lm_batch *batch, const stru
     return run(pass, batch, head, true, err);
 }
 
+int lm_pass_hidden(struct lm_pass *pass, const struct lm_batch *batch, float *out, struct err *err)
+{
+    const struct lm_model *model = pass->flow.model;
+    int result = prepare(pass, batch, NULL, err);
+    if (result < 0)
+        return result;
+    forward(pass, batch);
+    lm_value_get(model->backend, pass->flow.all.hidden, 0, out, batch->rows * model->config.width);
+    return lm_backend_wait(model->backend, err);
+}
+
 int lm_pass_logits(struct lm_pass *pass, const struct lm_batch *batch, float *out, struct err *err)
 {
     const struct lm_flow *flow = &pass->flow;

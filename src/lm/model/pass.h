@@ -69,6 +69,9 @@ NODISCARD int lm_pass_score(struct lm_pass *pass, const struct lm_batch *batch,
 /* Adds the gradients of what head->loss says to the model's. */
 NODISCARD int lm_pass_train(struct lm_pass *pass, const struct lm_batch *batch,
                             const struct lm_head *head, struct err *err);
+/* What the head would read of a batch: out is the host's [rows, width]. */
+NODISCARD int lm_pass_hidden(struct lm_pass *pass, const struct lm_batch *batch, float *out,
+                             struct err *err);
 /* All logits of a batch, for tests and small things: out is the host's [rows, vocab]. */
 NODISCARD int lm_pass_logits(struct lm_pass *pass, const struct lm_batch *batch, float *out,
                              struct err *err);

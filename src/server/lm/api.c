@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "server/lm/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,6 +36,36 @@ void lm_api_refuse(struct http_response *response, int status, const char *param
 {
     http_set_status(response, status);
     http_set_json(response, lm_api_error(status, param, code, text));
+}
+
+void lm_api_refuse_request(struct http_response *response, const char *param, const struct err *err)
+{
+    const char *code = err->code == ERR_UNSUPPORTED ? "unsupported_parameter" : "invalid_value";
+    if (err->code == ERR_INTERNAL || err->code == ERR_IO)
+        lm_api_refuse(response, 500, NULL, err_name(err->code), err->text);
+    else
+        lm_api_refuse(response, 400, param,
+                      err->code == ERR_LIMIT && !*param ? "context_length_exceeded" : code,
+                      err->text);
+}
+
+bool lm_api_has_model(const struct lm_api *api, const char *name, struct http_response *response)
+{
+    char text[512];
+    if (!name || strcmp(name, api->model) == 0)
+        return true;
+    snprintf(text, sizeof text, "no model '%.200s'; this server has '%.200s'", name, api->model);
+    lm_api_refuse(response, 404, "model", "model_not_found", text);
+    return false;
+}
+
+json_t *lm_api_body(struct lm_api *api, struct http_request *request,
+                    struct http_response *response)
+{
+    if (!atomic_load(&api->draining))
+        return http_json(request, response);
+    http_refuse_for(response, 503, RETRY_AFTER_S, "stopping", "the server is stopping");
+    return NULL;
 }
 
 static void openai_envelope(void *context, const struct http_error *error,
@@ -105,6 +136,7 @@ static void show_metrics(void *context, struct http_request *request,
 static const struct http_route routes[] = {
     {HTTP_POST, "/v1/chat/completions", answer_chat, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
     {HTTP_POST, "/v1/completions", answer_completions, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
+    {HTTP_POST, "/v1/embeddings", lm_api_embed, HTTP_BLOCKS, HTTP_BODY_STANDARD, NULL},
     {HTTP_GET, "/v1/models", list_models, 0, 0, NULL},
     {HTTP_GET, "/v1/models/*name", show_model, 0, 0, NULL},
     {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0, NULL},
@@ -132,6 +164,7 @@ int lm_api_open(struct lm_api **out, const struct lm_api_options *options, struc
     api->pool = task_pool_new(WRITERS, SIZE_MAX);
     pthread_mutex_init(&api->lock, NULL);
     pthread_cond_init(&api->idle, NULL);
+    pthread_mutex_init(&api->embedding, NULL);
     int result = server_start(api, err);
     if (result < 0) {
         lm_api_free(api);
@@ -183,6 +216,7 @@ void lm_api_free(struct lm_api *api)
     task_pool_free(api->pool);
     http_free(api->http);
     metrics_free(api->metrics);
+    pthread_mutex_destroy(&api->embedding);
     pthread_mutex_destroy(&api->lock);
     pthread_cond_destroy(&api->idle);
     mem_free(api->address);

@@ -1,16 +1,17 @@
 /* lm_api: a model over HTTP, with OpenAI's API.
  *
  *   POST /v1/chat/completions   POST /v1/completions   GET /v1/models   GET /v1/models/NAME
- *   GET /health                 GET /metrics
+ *   POST /v1/embeddings         GET /health                 GET /metrics
  *
  * A request's choices go to the engine; its tokens complete a waiting answer, or are sent as
  * events. A disconnect cancels the request's choices. Refusals are {"error": {message, type,
  * param, code}}.
  *
- * Ownership: engine, tokenizer and settings are the caller's and outlive it. */
+ * Ownership: engine, embedder, tokenizer and settings are the caller's and outlive it. */
 #pragma once
 
 #include "base/settings.h"
+#include "lm/embed/embedder.h"
 #include "lm/sample/engine.h"
 #include "lm/tokenizer/chat.h"
 
@@ -19,6 +20,7 @@ struct lm_api;
 struct lm_api_options {
     const struct settings *settings; /* server.* */
     struct lm_engine *engine;
+    struct lm_embedder *embedder; /* drives another backend than the engine */
     struct tokenizer *tokenizer;
     const char *model; /* its name; copied */
     enum chat_style style;

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define RETRY_AFTER_S 1
 #define LATE_MS ((int64_t)24 * 3600000)
 
 struct part {
@@ -399,29 +398,13 @@ static void call_attach(struct call *call, struct http_request *request)
     end_if_over(call);
 }
 
-static void refuse_request(struct http_response *response, const char *param, const struct err *err)
-{
-    const char *code = err->code == ERR_UNSUPPORTED ? "unsupported_parameter" : "invalid_value";
-    if (err->code == ERR_INTERNAL || err->code == ERR_IO)
-        lm_api_refuse(response, 500, NULL, err_name(err->code), err->text);
-    else
-        lm_api_refuse(response, 400, param,
-                      err->code == ERR_LIMIT && !*param ? "context_length_exceeded" : code,
-                      err->text);
-}
-
 /* Reserves its choices; draws a seed. */
 static bool call_admit(struct call *call, struct http_response *response)
 {
     struct lm_api *api = call->api;
     struct lm_api_request *request = &call->request;
-    if (request->model && strcmp(request->model, api->model) != 0) {
-        char text[512];
-        snprintf(text, sizeof text, "no model '%.200s'; this server has '%.200s'", request->model,
-                 api->model);
-        lm_api_refuse(response, 404, "model", "model_not_found", text);
+    if (!lm_api_has_model(api, request->model, response))
         return false;
-    }
     call->reserved = request->prompt_count * request->samples;
     if (atomic_fetch_add(&api->choices, call->reserved) + call->reserved >
         api->options.choices_max) {
@@ -468,20 +451,17 @@ void lm_api_call(struct lm_api *api, bool chat, struct http_request *request,
 {
     char param[LM_API_PARAM_MAX];
     struct err err;
-    if (atomic_load(&api->draining)) {
-        http_refuse_for(response, 503, RETRY_AFTER_S, "stopping", "the server is stopping");
-        return;
-    }
-    json_t *body = http_json(request, response);
+    json_t *body = lm_api_body(api, request, response);
     if (!body)
         return;
     struct call *call = call_new(api, chat);
-    if (lm_api_request_read(body, chat, &call->arena, &call->request, param, &err) < 0) {
+    if (lm_api_request_read(body, chat ? LM_API_CHAT : LM_API_COMPLETION, &call->arena,
+                            &call->request, param, &err) < 0) {
         call->request.prompt_count = 0;
-        refuse_request(response, param, &err);
+        lm_api_refuse_request(response, param, &err);
     } else if (call_admit(call, response)) {
         if (submit_all(call, &err) < 0)
-            refuse_request(response, "", &err);
+            lm_api_refuse_request(response, "", &err);
         else
             call_attach(call, request);
     }

@@ -10,7 +10,13 @@
 
 #define LOWEST 1e-9 /* above 0 */
 
-enum { CHAT = 1, COMPLETION = 2, BOTH = 3 };
+enum {
+    CHAT = LM_API_CHAT,
+    COMPLETION = LM_API_COMPLETION,
+    EMBEDDINGS = LM_API_EMBEDDINGS,
+    BOTH = CHAT | COMPLETION,
+    ALL = BOTH | EMBEDDINGS,
+};
 
 /* Read beside the result, until all parameters are known. */
 struct reading {
@@ -214,6 +220,15 @@ static int read_template_options(struct reading *reading, const struct row *row,
     return read_flag_of(reading, value, "enable_thinking", &reading->out->thinking);
 }
 
+static int read_encoding(struct reading *reading, const struct row *row, const json_t *value)
+{
+    const char *name = json_is_string(value) ? json_string_value(value) : "";
+    reading->out->base64 = strcmp(name, "base64") == 0;
+    if (!reading->out->base64 && strcmp(name, "float") != 0)
+        return err_set(reading->err, ERR_INPUT, "must be \"float\" or \"base64\"");
+    return 0;
+}
+
 static int read_ignored(struct reading *reading, const struct row *row, const json_t *value)
 {
     (void)reading, (void)row, (void)value;
@@ -244,7 +259,7 @@ static int read_neutral(struct reading *reading, const struct row *row, const js
 #define OWN(member) offsetof(struct reading, member)
 #define IGNORED(n)                                                                                 \
     {                                                                                              \
-        .name = (n), .where = BOTH, .read = read_ignored                                           \
+        .name = (n), .where = ALL, .read = read_ignored                                            \
     }
 #define NEUTRAL(n, w, list)                                                                        \
     {                                                                                              \
@@ -252,9 +267,12 @@ static int read_neutral(struct reading *reading, const struct row *row, const js
     }
 
 static const struct row rows[] = {
-    {"model", BOTH, read_model, 0, 0, 0, NULL},
+    {"model", ALL, read_model, 0, 0, 0, NULL},
     {"messages", CHAT, read_messages, 0, 0, 0, NULL},
     {"prompt", COMPLETION, read_prompt, 0, 0, 0, NULL},
+    {"input", EMBEDDINGS, read_prompt, 0, 0, 0, NULL},
+    {"encoding_format", EMBEDDINGS, read_encoding, 0, 0, 0, NULL},
+    {"dimensions", EMBEDDINGS, read_count, OUT(dimensions), 1, LIMIT_LM_WIDTH, NULL},
     {"max_tokens", CHAT, read_max_tokens, OUT(sampling.max_tokens), 1, LIMIT_LM_POSITIONS, NULL},
     {"max_tokens", COMPLETION, read_max_tokens, OUT(sampling.max_tokens), 0, LIMIT_LM_POSITIONS,
      NULL},
@@ -331,7 +349,11 @@ static int check_combinations(struct reading *reading, unsigned where, char para
         bool wrong;
         const char *name, *why;
     } rules[] = {
-        {out->prompt_count == 0, where == CHAT ? "messages" : "prompt", "is missing"},
+        {out->prompt_count == 0,
+         where == CHAT         ? "messages"
+         : where == COMPLETION ? "prompt"
+                               : "input",
+         "is missing"},
         {reading->stream_options && !out->stream, "stream_options", "requires 'stream'"},
         {where == CHAT && sampling->top_logprobs > 0 && !out->logprobs, "top_logprobs",
          "requires 'logprobs' to be true"},
@@ -358,10 +380,10 @@ static int check_combinations(struct reading *reading, unsigned where, char para
     return 0;
 }
 
-int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
+int lm_api_request_read(const json_t *body, enum lm_api_kind kind, struct arena *arena,
                         struct lm_api_request *out, char param[LM_API_PARAM_MAX], struct err *err)
 {
-    const unsigned where = chat ? CHAT : COMPLETION;
+    const unsigned where = kind;
     struct reading reading = {.out = out, .arena = arena, .err = err};
     const char *name;
     json_t *value;

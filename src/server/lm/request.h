@@ -20,9 +20,12 @@ struct lm_api_prompt {
     size_t count; /* of the ids */
 };
 
+/* What is asked for; a bit each. */
+enum lm_api_kind { LM_API_CHAT = 1, LM_API_COMPLETION = 2, LM_API_EMBEDDINGS = 4 };
+
 struct lm_api_request {
     const char *model; /* NULL: the server's model */
-    /* A chat's conversation, or a completion's prompts. */
+    /* A chat's conversation, or a completion's prompts, or the texts that are to be embedded. */
     struct chat_message *messages;
     size_t message_count;
     bool thinking; /* requested, or unspecified */
@@ -34,10 +37,12 @@ struct lm_api_request {
     bool score_only; /* sample nothing: max_tokens is 0, and the prompt is echoed */
     bool echo, logprobs, token_ids;
     bool stream, usage; /* usage: in a separate chunk at the stream's end */
+    bool base64;        /* embeddings as text, not as numbers */
+    size_t dimensions;  /* the first of an embedding; 0: all */
 };
 
 /* All that `out` points to is in the arena or in `body`. On an error `param` names the parameter
  * ("" if none is at fault); ERR_UNSUPPORTED: the server does not support it. */
-NODISCARD int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
+NODISCARD int lm_api_request_read(const json_t *body, enum lm_api_kind kind, struct arena *arena,
                                   struct lm_api_request *out, char param[LM_API_PARAM_MAX],
                                   struct err *err);

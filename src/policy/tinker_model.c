@@ -31,6 +31,8 @@ int tinker_model_init(struct tinker_model *model, const struct train_backend_opt
     int result = open_links(model, &link, err);
     if (result == 0)
         result = tinker_session_open(&model->session, model->link, &link, model->base, err);
+    if (result == 0)
+        result = tinker_server_recognise(&model->server, model->link, options->reduction, err);
     return result;
 }
 
@@ -136,6 +138,7 @@ void tinker_model_unload(struct tinker_model *model)
     buf_deinit(&body);
     mem_free(model->id);
     model->id = NULL;
+    model->passed = false;
     clear_unresolved(model);
 }
 

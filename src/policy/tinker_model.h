@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "policy/tinker_server.h"
 #include "policy/tinker_session.h"
 #include "policy/train_backend.h"
 
@@ -21,6 +22,7 @@
 struct tinker_model {
     struct tinker_link *link, *shutdown;
     const _Atomic int *cancelled;
+    struct tinker_server server;
     struct tinker_session session;
     char *base;
     size_t rank;
@@ -33,6 +35,7 @@ struct tinker_model {
     uint64_t number; /* of the last request that the server took */
     uint64_t steps;
     bool torn;
+    bool passed; /* gradients of a pass wait for a step */
     struct tinker_unresolved {
         const char *target; /* NULL: none */
         int accepted;

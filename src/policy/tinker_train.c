@@ -43,7 +43,8 @@ static size_t count_chunk(const struct tinker_model *model, const struct lm_datu
 }
 
 static int send_chunk(struct tinker_model *model, const struct tinker_pass *pass,
-                      const struct lm_datum *datums, struct chunk *chunk, struct err *err)
+                      const struct lm_datum *datums, size_t whole, struct chunk *chunk,
+                      struct err *err)
 {
     const struct tinker_request request = request_of(model, pass);
     struct buf body;
@@ -51,7 +52,14 @@ static int send_chunk(struct tinker_model *model, const struct tinker_pass *pass
     if (result < 0)
         return result;
     tinker_add_key(&body, pass->gradients ? "forward_backward_input" : "forward_input");
-    tinker_put_pass(&body, pass->loss, &pass->config, datums, chunk->count);
+    if (pass->gradients && model->server.mean) {
+        struct tinker_mean mean;
+        tinker_mean_init(&mean, pass->loss, &pass->config, datums, chunk->count, whole);
+        tinker_put_pass(&body, mean.loss, &mean.config, mean.datums, chunk->count);
+        tinker_mean_deinit(&mean);
+    } else {
+        tinker_put_pass(&body, pass->loss, &pass->config, datums, chunk->count);
+    }
     return tinker_model_send(model, &request, &body, &chunk->id, NULL, err);
 }
 
@@ -89,6 +97,8 @@ static int await_chunk(struct tinker_model *model, const struct tinker_pass *pas
     const struct tinker_call call = {.target = request.target};
     json_t *result = NULL;
     int code = tinker_await(request.link, chunk->id, &call, &result, err);
+    if (code == 0)
+        code = tinker_server_check(&model->server, result, err);
     for (size_t i = 0; i < chunk->count && code == 0; i++)
         code = read_datum_result(pass, result, i, &datums[i], sums, err);
     json_decref(result);
@@ -102,9 +112,14 @@ int tinker_train_pass(struct tinker_model *model, const struct tinker_pass *pass
     struct chunk *chunks = mem_alloc((count + 1) * sizeof *chunks);
     size_t sent = 0;
     int result = 0;
+    if (pass->gradients && model->passed && model->server.mean)
+        result = err_set(err, ERR_UNSUPPORTED,
+                         "the server averages the gradients of a step over its passes: make one "
+                         "pass a step");
+    model->passed |= pass->gradients;
     for (size_t at = 0; at < count && result == 0; at += chunks[sent++].count) {
         chunks[sent].count = count_chunk(model, datums + at, count - at);
-        result = send_chunk(model, pass, datums + at, &chunks[sent], err);
+        result = send_chunk(model, pass, datums + at, count, &chunks[sent], err);
     }
     for (size_t i = 0, at = 0; i < sent && result == 0; at += chunks[i++].count)
         result = await_chunk(model, pass, &chunks[i], datums + at, sums, err);
@@ -130,7 +145,10 @@ int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, do
                adam->rate, adam->beta1, adam->beta2, adam->epsilon, adam->decay, adam->clip);
     tinker_add_text(&body, "type", "optim_step");
     result = tinker_model_do(model, &request, &body, &found, NULL, err);
+    if (result == 0)
+        result = tinker_server_check(&model->server, found, err);
     if (result == 0) {
+        model->passed = false;
         model->steps++;
         *norm = tinker_read_norm(found);
     }

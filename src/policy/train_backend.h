@@ -39,20 +39,26 @@ struct train_backend;
 #define TRAIN_BACKENDS(X) X(TRAIN_ENGINE, "engine") X(TRAIN_TINKER, "tinker")
 enum train_backend_kind { WORD_SYMBOLS(TRAIN_BACKENDS) };
 
+/* How a service adds up the losses of a pass (policy/tinker_server.h). */
+#define TRAIN_REDUCTIONS(X)                                                                        \
+    X(TRAIN_REDUCTION_AUTO, "auto") X(TRAIN_REDUCTION_SUM, "sum") X(TRAIN_REDUCTION_MEAN, "mean")
+enum train_reduction { WORD_SYMBOLS(TRAIN_REDUCTIONS) };
+
 struct train_backend_options {
     enum train_backend_kind kind;
-    const char *model;     /* engine: a directory; tinker: the base model's name */
-    const char *tokenizer; /* a directory; NULL: the model's */
-    const char *url;       /* tinker; NULL: TINKER_BASE_URL */
-    size_t lora_rank;      /* 0: all parameters (engine only) */
-    double lora_alpha;     /* 0: twice the rank. tinker: not sent, the server has its own */
-    uint64_t seed;         /* of fresh adapters */
-    size_t context;        /* tokens of prompt and answer together */
-    size_t batch_tokens;   /* engine: rows of one training pass */
-    size_t at_once;        /* samples in flight */
-    bool recompute;        /* engine */
-    const char *device;    /* engine: "cpu", "reference" */
-    size_t threads;        /* engine */
+    const char *model;              /* engine: a directory; tinker: the base model's name */
+    const char *tokenizer;          /* a directory; NULL: the model's */
+    const char *url;                /* tinker; NULL: TINKER_BASE_URL */
+    enum train_reduction reduction; /* tinker */
+    size_t lora_rank;               /* 0: all parameters (engine only) */
+    double lora_alpha;   /* 0: twice the rank. tinker: not sent, the server has its own */
+    uint64_t seed;       /* of fresh adapters */
+    size_t context;      /* tokens of prompt and answer together */
+    size_t batch_tokens; /* engine: rows of one training pass */
+    size_t at_once;      /* samples in flight */
+    bool recompute;      /* engine */
+    const char *device;  /* engine: "cpu", "reference" */
+    size_t threads;      /* engine */
     const struct settings *settings; /* policy.*: timeouts of a server; the engine ignores them */
     const _Atomic int *cancelled;
 };
@@ -83,6 +89,8 @@ NODISCARD int train_backend_open_base(struct train_backend **out, const struct t
 /* NULL is fine. */
 void train_backend_close(struct train_backend *backend);
 enum train_backend_kind train_backend_kind(const struct train_backend *backend);
+/* Whether a step clips gradients as struct lm_adam says; a server may not. */
+bool train_backend_clips(const struct train_backend *backend);
 
 /* Appends the ids of [{"role", "content"}, …] up to the start of an answer. */
 NODISCARD int train_backend_prompt(struct train_backend *backend, const json_t *messages,

@@ -31,6 +31,7 @@ struct train_backend_ops {
     /* *norm is 0 on entry. */
     int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
     uint64_t (*steps)(void *state);
+    bool (*clips)(const void *state); /* NULL: it does */
     int (*refresh)(void *state, uint64_t *version, struct err *err);
     int (*save)(void *state, const char *directory, const char *name, char **where,
                 struct err *err);

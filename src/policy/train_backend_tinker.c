@@ -54,11 +54,6 @@ static int check_options(const struct train_backend_options *options, const char
         return err_set(err, ERR_INPUT,
                        "a Tinker server trains adapters only: set a rank (32, say), or train all "
                        "parameters with the engine");
-    if (!options->tokenizer || !options->tokenizer[0])
-        return err_set(err, ERR_INPUT,
-                       "a Tinker server works on tokens: name a directory with the tokenizer of "
-                       "'%.200s'",
-                       options->model);
     return 0;
 }
 
@@ -128,6 +123,12 @@ static int tinker_step(void *state, const struct lm_adam *adam, double *norm, st
     return unlocked(tinker, tinker_train_step(&tinker->model, adam, norm, err), err);
 }
 
+static bool tinker_clips(const void *state)
+{
+    const struct tinker *tinker = state;
+    return tinker->model.server.clips;
+}
+
 static uint64_t tinker_steps(void *state)
 {
     struct tinker *tinker = locked(state);
@@ -183,6 +184,7 @@ const struct train_backend_ops train_backend_tinker = {
     .pass = tinker_pass,
     .step = tinker_step,
     .steps = tinker_steps,
+    .clips = tinker_clips,
     .refresh = tinker_refresh,
     .save = tinker_save,
     .load = tinker_load,

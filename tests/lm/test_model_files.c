@@ -2,6 +2,7 @@
 #include "../support/scratch.h"
 #include "../support/small_model.h"
 #include "../support/test.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "lm/model/pass.h"
 #include "lm/model/value.h"
@@ -173,6 +174,18 @@ TEST(options)
     }
 }
 
+/* What servers of such models need beside the shape. */
+static void check_torch_dtype(const char *directory, const char *expected)
+{
+    char path[512];
+    json_t *config = NULL;
+    struct err err;
+    snprintf(path, sizeof path, "%s/config.json", directory);
+    assert_ok(json_file_read(path, 4096, &config, &err), &err);
+    assert_string_equal(json_text_at(config, "torch_dtype"), expected);
+    json_decref(config);
+}
+
 TEST(round_trip)
 {
     for (int tied = 0; tied < 2; tied++) {
@@ -189,6 +202,7 @@ TEST(round_trip)
         assert_int_equal(back->config.tied, tied);
         assert_int_equal(back->config.head_width, config.head_width);
         lm_model_close(back);
+        check_torch_dtype(directory, "float32");
 
         directory = scratch_path(tied ? "tied16" : "plain16");
         assert_ok(lm_model_save(model, directory, LM_BF16, false, &err), &err);
@@ -201,6 +215,7 @@ TEST(round_trip)
         mem_free(rounded);
         lm_model_close(back);
         lm_model_close(model);
+        check_torch_dtype(directory, "bfloat16");
     }
 }
 

@@ -4,8 +4,8 @@
  *   train_backend_probe fresh DIRECTORY            makes a tiny model with a tokenizer, and no more
  *   train_backend_probe KIND MODEL [KEY=VALUE…]
  *
- * Keys: tokenizer, url, rank, alpha, seed, context, at_once, batch, backend, threads; any other
- * is a setting.
+ * Keys: tokenizer, url, reduction, rank, alpha, seed, context, at_once, batch, backend, threads;
+ * any other is a setting.
  *
  *   {"do": "prompt", "messages": […]}                    {"ids": […]}
  *   {"do": "sample", "prompts": [{"ids", "max_tokens", "temperature", "seed"}, …]}, all at once
@@ -338,6 +338,14 @@ static json_t *obey(struct train_backend *backend, const char *text, size_t coun
     return out ? out : failure(&err);
 }
 
+static int read_reduction(struct train_backend_options *options, const char *word, struct err *err)
+{
+    int kind = 0;
+    int result = word_find(WORDS_IN(TRAIN_REDUCTIONS), "reduction", word, &kind, err);
+    options->reduction = (enum train_reduction)kind;
+    return result;
+}
+
 static int read_option(struct train_backend_options *options, struct settings *settings, char *word,
                        struct err *err)
 {
@@ -365,6 +373,8 @@ static int read_option(struct train_backend_options *options, struct settings *s
         options->seed = strtoul(value + 1, NULL, 10);
     else if (value && strncmp(word, "alpha=", 6) == 0)
         options->lora_alpha = strtod(value + 1, NULL);
+    else if (value && strncmp(word, "reduction=", 10) == 0)
+        return read_reduction(options, value + 1, err);
     else
         return settings_assign(settings, word, err);
     return 0;

@@ -189,7 +189,6 @@ TEST(refused)
          "train.measure: unknown value 'speed'; choose one of correct, fast_1, return"},
         {"train.backend=skyrl",
          "train.backend: unknown value 'skyrl'; choose one of engine, tinker"},
-        {"train.backend=tinker train.lora_rank=0", "only the engine does"},
         {"train.backend=tinker", "train.tokenizer: name the directory"},
         {"train.backend=tinker train.entropy=0.1 train.tokenizer=t", "train.entropy"},
         {"train.model=", "train.model: name the model"},

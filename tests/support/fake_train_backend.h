@@ -57,6 +57,11 @@ enum train_backend_kind train_backend_kind(const struct train_backend *backend)
     return backend->kind;
 }
 
+bool train_backend_clips(const struct train_backend *backend)
+{
+    return true;
+}
+
 int train_backend_prompt(struct train_backend *backend, const json_t *messages, bool thinking,
                          struct tokens *prompt, struct err *err)
 {

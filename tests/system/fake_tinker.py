@@ -21,8 +21,10 @@ by polls for what that path has a future of:
 A server may `leave` its address and `come_back`, and `restart`: then all that it has left are
 checkpoints.
 
-With `skyrl` it does as SkyRL's server does: one model at a time, failures of futures as 400, no
-names twice, no numbers of saves and loads, and neither metrics nor long polls.
+With `skyrl` it does as SkyRL's server on JAX does: a description at its root, at most ADAPTERS
+models of at most MAX_RANK, failures of futures as 400, no names twice, no numbers of saves and
+loads, neither metrics of passes nor long polls. It divides the loss of a datum by the sum of its
+weights and the gradient of a step by its datums, and does not clip.
 """
 
 import json
@@ -38,6 +40,8 @@ PROBE = CHECKOUT / "build" / "tests" / "policy" / "train_backend_probe"
 ALPHA = 32
 KEY = "tml-secret-of-the-tests"
 BASE = "base/tiny"
+ADAPTERS, MAX_RANK = 4, 32  # of SkyRL
+DESCRIPTION = {"name": "Tinker API Mock", "version": "0.0.1", "endpoints": {}}
 NUMBERED_BY_SKYRL = ("forward", "forward_backward", "optim_step")
 
 
@@ -104,6 +108,7 @@ class Model:
     def __init__(self, probe, rank):
         self.probe, self.rank, self.version = probe, rank, 0
         self.requests, self.bodies = 0, {}  # the last number; what each stands for
+        self.pending = []  # SkyRL's passes since the last step
 
 
 class FakeTinker(FakeServer):
@@ -117,6 +122,9 @@ class FakeTinker(FakeServer):
         self.origins = {}  # of futures: the path that made them
         self.made = 0  # models, in all
         self.keeps = False  # what it has
+        self.name = BASE  # of its model
+        self.hidden = False  # no description at SkyRL's root
+        self.metrics = {}  # of SkyRL's passes
         config = json.loads((self.directory / "config.json").read_text())
         self.context = config["max_position_embeddings"]
         self.work = threading.RLock()
@@ -195,9 +203,11 @@ class FakeTinker(FakeServer):
     def create_model(self, body):
         lora = body["lora_config"]
         self.session_of(body)
-        if self.skyrl and self.models:
-            raise Refused(400, "there is a model already")
-        if body["base_model"] != BASE:
+        if self.skyrl and len(self.models) >= ADAPTERS:
+            raise Refused(400, f"Maximum number of LoRA adapters ({ADAPTERS}) reached")
+        if self.skyrl and not 0 < lora["rank"] <= MAX_RANK:
+            raise Refused(400, f"LoRA rank {lora['rank']} must be between 1 and {MAX_RANK}")
+        if body["base_model"] != self.name:
             raise Refused(400, f"no model {body['base_model']}")
         options = [f"rank={lora['rank']}", f"seed={lora['seed']}", f"alpha={ALPHA}", "backend=cpu"]
         self.made += 1
@@ -248,15 +258,11 @@ class FakeTinker(FakeServer):
             datums.append({"tokens": tokens} | {renames.get(k, k): v for k, v in values.items()})
 
         def run(model):
-            answer = self.checked(
-                model.probe.ask(
-                    "pass",
-                    datums=datums,
-                    loss=given["loss_fn"],
-                    config=renamed,
-                    gradients=gradients,
-                )
-            )
+            wanted = {"datums": datums, "loss": given["loss_fn"], "config": renamed}
+            if self.skyrl and gradients:
+                model.pending.append(wanted)
+            now = gradients and not self.skyrl
+            answer = self.checked(model.probe.ask("pass", gradients=now, **wanted))
             outputs = [
                 {"logprobs": {"data": row, "dtype": "float32", "shape": [len(row)]}}
                 for row in answer["logprobs"]
@@ -264,11 +270,27 @@ class FakeTinker(FakeServer):
             if self.skyrl:
                 for output in outputs:
                     output["elementwise_loss"] = output["logprobs"]
-            metrics = {} if self.skyrl else {"loss:sum": answer["loss"]}
+            metrics = self.metrics if self.skyrl else {"loss:sum": answer["loss"]}
             kind = "scalar" if self.skyrl else "array"
             return {"loss_fn_output_type": kind, "loss_fn_outputs": outputs, "metrics": metrics}
 
         return self.numbered("forward_backward" if gradients else "forward", body, run)
+
+    def average(self, model):
+        """What the passes since the last step are to SkyRL: a mean over datums of means."""
+        whole = sum(len(one["datums"]) for one in model.pending)
+        for one in model.pending:
+            for datum in one["datums"]:
+                weights = datum.get("weights", [1.0] * len(datum["tokens"]))
+                share = 1 / (max(sum(weights), 1e-9) * whole)
+                if "advantages" in datum:
+                    pairs = zip(weights, datum.pop("advantages"), strict=True)
+                    datum["advantages"] = [w * a * share for w, a in pairs]
+                    datum.pop("weights", None)
+                else:
+                    datum["weights"] = [w * share for w in weights]
+            self.checked(model.probe.ask("pass", gradients=True, **one))
+        model.pending = []
 
     def optim_step(self, body):
         adam = body["adam_params"]
@@ -282,6 +304,9 @@ class FakeTinker(FakeServer):
         }
 
         def run(model):
+            if self.skyrl:
+                values["clip"] = 0.0
+                self.average(model)
             norm = self.checked(model.probe.ask("step", **values))["norm"]
             return {"metrics": {"skyrl.ai/grad_norm" if self.skyrl else "grad_norm": norm}}
 
@@ -360,7 +385,7 @@ class FakeTinker(FakeServer):
         if body["tinker_path"] not in self.checkpoints:
             raise Refused(404, "there is no such checkpoint")
         rank = self.checkpoints[body["tinker_path"]][1]
-        return {"base_model": BASE, "is_lora": True, "lora_rank": rank}
+        return {"base_model": self.name, "is_lora": True, "lora_rank": rank}
 
     def forget(self, path):
         parts = path.split("/")
@@ -385,7 +410,7 @@ class FakeTinker(FakeServer):
         direct = {
             "client/config": lambda: self.config,
             "get_server_capabilities": lambda: {
-                "supported_models": [{"model_name": BASE, "max_context_length": self.context}]
+                "supported_models": [{"model_name": self.name, "max_context_length": self.context}]
             },
             "create_session": lambda: self.create_session(body),
             "session_heartbeat": lambda: self.heartbeat(body),
@@ -406,6 +431,8 @@ class FakeTinker(FakeServer):
             "load_weights": lambda: self.load_weights(body),
             "asample": lambda: self.asample(body),
         }
+        if self.skyrl and path == "/" and not self.hidden:
+            return DESCRIPTION
         if name not in direct:
             raise Refused(404, "Not Found")
         return direct[name]()

@@ -20,6 +20,7 @@ KILLS = int(os.environ.get("TINKER_KILLS", "4"))
 MANY = 10**6
 EVERYTHING = "train.problems=plus minus twice half"
 SAMPLE, POLL, STEP = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/optim_step"
+CREATE = "/api/v1/create_model"
 PASS, FORWARD = "/api/v1/forward_backward", "/api/v1/forward"
 SAVE, FREEZE = "/api/v1/save_weights", "/api/v1/save_weights_for_sampler"
 
@@ -97,7 +98,11 @@ ALIKE = {
     "SkyRL: cispo, a band of tokens, weights of tokens, masks": (
         "train.method=grpo", "train.loss=cispo", "train.bounds_level=token", "train.ratio=trained",
         "train.importance=token", "gym.turns=2", "train.failed_turns=mask",
-        "train.schedule=linear", "train.clip_high=1.2",
+        "train.schedule=linear", "train.clip_high=1.2", "train.clip=0",
+    ),
+    "SkyRL: fine-tuning, then ppo, two changes a step, a penalty": (
+        "train.sft_data={folder}/sft.jsonl", "train.sft_epochs=1", "train.sft_tokens=1024",
+        "train.loss=ppo", "train.substeps=2", "train.kl=0.01", "train.clip=0",
     ),
 }  # fmt: skip
 
@@ -127,6 +132,33 @@ def test_engine_and_tinker(warpgym, world, service, tmp_path, name):
         assert a | {"advantage": 0} == b | {"advantage": 0}
     assert any(line["optim/grad_norm"] > 0 for line in one if "optim/grad_norm" in line)
     assert (engine / "adapter").exists() and not (tinker / "adapter").exists()
+
+
+def test_what_a_service_does_not_do(warpgym, world, service, tmp_path):
+    """It is said before the first step, once, and the run begins all the same."""
+    service.skyrl = True
+    full = ("train.lora_rank=0", "train.dual_clip=3", "train.steps=1", "train.evaluate_every=0")
+    process = train(warpgym, service, world, tmp_path / "run", *full)
+    run = warpgym.finish(process, expect=support.PASSED)
+    notes = [
+        line["text"]
+        for line in support.read_lines(tmp_path / "run" / "train.log")
+        if line["event"] == "note"
+    ]
+    assert [note.split(":")[0] for note in notes] == [
+        "train.lora_rank", "train.dual_clip", "train.clip",
+    ]  # fmt: skip
+    assert all(note in run.err for note in notes)
+    ranks = [body["lora_config"]["rank"] for path, body in service.calls if path == CREATE]
+    assert ranks == [32]
+
+
+def test_the_tokenizer_of_a_model_that_is_a_directory(warpgym, world, service, tmp_path):
+    """One setting and an address move an engine's run to a service."""
+    here = str(world.parent / "base" / "model")
+    service.name = here
+    pairs = (f"train.model={here}", "train.tokenizer=auto", "train.steps=1")
+    warpgym.finish(train(warpgym, service, world, tmp_path / "run", *pairs), expect=support.PASSED)
 
 
 def test_a_loss_that_a_service_lacks(warpgym, world, service, tmp_path):

@@ -141,11 +141,17 @@ static int save(struct saving *saving, json_t *config, struct err *err)
     return result;
 }
 
+/* As Transformers spells them in config.json; a server may refuse a model without it. */
+static const char *const torch_names[] = {
+    [LM_F32] = "float32", [LM_F16] = "float16", [LM_BF16] = "bfloat16"};
+
 int lm_model_save(struct lm_model *model, const char *directory, enum lm_dtype dtype, bool merge,
                   struct err *err)
 {
     struct saving saving = {.model = model, .merge = merge, .dtype = dtype, .directory = directory};
-    return save(&saving, lm_config_json(&model->config), err);
+    json_t *config = lm_config_json(&model->config);
+    json_put(config, "torch_dtype", json_text(torch_names[dtype]));
+    return save(&saving, config, err);
 }
 
 int lm_model_save_adapter(struct lm_model *model, const char *directory, struct err *err)

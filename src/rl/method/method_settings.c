@@ -92,8 +92,9 @@ static const struct setting_row method_rows[] = {
                            "Lower bound of the ratio (ppo, cispo); auto: the loss's own"),
     SETTING_OPTIONAL_FLOAT(clip_high, "auto", "auto", 0, 1000000,
                            "Upper bound; auto: the loss's own"),
-    SETTING_FLOAT(dual_clip, "0", 0, 1000000,
-                  "Bound of ppo's ratio where an advantage is negative; 0: none; engine only"),
+    SETTING_FLOAT(
+        dual_clip, "0", 0, 1000000,
+        "Bound of ppo's ratio where an advantage is negative; 0: none; a service has none"),
     SETTING_OPTIONAL_FLOAT(dro_beta, "auto", "auto", 0, 1000000,
                            "Weight of dro's squared ratio; auto: the loss's own"),
     SETTING_FLOAT(entropy, "0", 0, 1000000,

@@ -1,6 +1,7 @@
 #include "rl/train/config.h"
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "gym/gym_settings.h"
 #include "lm/ops/backend.h"
@@ -38,6 +39,7 @@ static void take_train_backend(struct train_config *config, const struct setting
         .model = train->model,
         .tokenizer = train->tokenizer[0] ? train->tokenizer : NULL,
         .url = train->url[0] ? train->url : NULL,
+        .reduction = train->reduction,
         .lora_rank = (size_t)train->lora_rank,
         .lora_alpha = train->lora_alpha.given ? train->lora_alpha.value : 0,
         .seed = (uint64_t)train->seed,
@@ -68,6 +70,25 @@ static void take_train_backend(struct train_config *config, const struct setting
     };
 }
 
+#define SERVICE_RANK 32 /* the SDK's default */
+
+/* So that train.backend alone moves a run to a service. */
+static void take_service(struct train_config *config)
+{
+    size_t count = 0;
+    if (config->backend.kind != TRAIN_TINKER)
+        return;
+    if (config->backend.lora_rank == 0) {
+        config->backend.lora_rank = SERVICE_RANK;
+        config->notes[count++] = "train.lora_rank: a service trains no full parameters; it gets an "
+                                 "adapter of rank 32, which may need a greater train.rate";
+    }
+    if (config->loss_config.dual_clip > 0) {
+        config->loss_config.dual_clip = NAN;
+        config->notes[count++] = "train.dual_clip: a service has none; the run goes without it";
+    }
+}
+
 static void take_all(struct train_config *config, const struct settings *settings)
 {
     *config = (struct train_config){0};
@@ -75,6 +96,7 @@ static void take_all(struct train_config *config, const struct settings *setting
     config->loss = loss_of_policy(method_settings(settings)->loss);
     method_settings_loss(&config->loss_config, method_settings(settings));
     take_train_backend(config, settings);
+    take_service(config);
 }
 
 /* The settings that a check looks at. */
@@ -169,16 +191,9 @@ static void check_loss(const struct check *check, const struct train_config *con
 /* What only the engine has. */
 static void check_tinker(const struct check *check, const struct train_config *config)
 {
-    const struct method_settings *method = method_settings(check->settings);
-    if (check->train->lora_rank == 0)
-        settings_refuse(check->errors, check->settings, "train.lora_rank",
-                        "train.lora_rank: 0 trains all parameters, which only the engine does");
-    if (method->entropy > 0)
+    if (method_settings(check->settings)->entropy > 0)
         settings_refuse(check->errors, check->settings, "train.entropy",
                         "train.entropy: only the engine has it");
-    if (method->dual_clip > 0)
-        settings_refuse(check->errors, check->settings, "train.dual_clip",
-                        "train.dual_clip: only the engine has it");
     if (strcmp(config->loss->name, "dro") == 0)
         settings_refuse(check->errors, check->settings, "train.loss",
                         "train.loss: only the engine has dro; a service would pull at the tokens "
@@ -239,7 +254,7 @@ static void check_needed(const struct check *check)
         settings_refuse(check->errors, check->settings, "train.model",
                         "train.model: name the model to train (%s)",
                         tinker ? "as the service calls it" : "a directory");
-    if (tinker && !train->tokenizer[0])
+    if (tinker && !train->tokenizer[0] && train->model[0] && !file_is_directory(train->model))
         settings_refuse(check->errors, check->settings, "train.tokenizer",
                         "train.tokenizer: name the directory of the model's tokenizer; the "
                         "service has none to give");

@@ -8,6 +8,8 @@
 #include "rl/method/method.h"
 #include "rl/train/train_settings.h"
 
+#define TRAIN_NOTES_MAX 2
+
 struct train_config {
     struct rl_method method;
     const struct loss *loss;
@@ -15,6 +17,8 @@ struct train_config {
     struct lm_adam adam;
     struct train_backend_options backend; /* but for `cancelled` */
     struct train_backend_sampling sampling, evaluation;
+    /* What a service cannot do, and what is done instead: static texts, NULL behind the last. */
+    const char *notes[TRAIN_NOTES_MAX + 1];
 };
 
 /* Settings that contradict each other; part of settings_check. */

@@ -109,6 +109,8 @@ void trainer_on_turn(void *context, const struct rl_rollout *rollout, const stru
 /* Checks that need no directory. */
 NODISCARD int trainer_prepare(struct trainer *trainer, struct err *err);
 NODISCARD int trainer_open_backends(struct trainer *trainer, struct err *err);
+/* Says what the settings ask for and the backend does not do. Behind trainer_resume. */
+NODISCARD int trainer_note_differences(const struct trainer *trainer, struct err *err);
 void trainer_close(struct trainer *trainer);
 
 /* Whether at least one problem's own reference passes. ERR_INPUT with the judge's objection to one

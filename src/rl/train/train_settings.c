@@ -35,8 +35,11 @@ static const struct setting_row train_rows[] = {
                  .absent = "auto"),
     SETTING_URL(url, "auto", "Address of the Tinker service; auto: TINKER_BASE_URL",
                 .absent = "auto", .check = check_url),
+    SETTING_WORD(reduction, "auto", WORDS_IN(TRAIN_REDUCTIONS),
+                 "How the service adds up losses: sum (Tinker, SkyRL on GPUs), mean (SkyRL on "
+                 "JAX); auto: as the server is recognised"),
     SETTING_INT(lora_rank, "32", 0, 4096,
-                "Rank of the adapter that is trained; 0: all parameters (engine only)"),
+                "Rank of the adapter that is trained; 0: all parameters (engine; on a service 32)"),
     SETTING_OPTIONAL_FLOAT(lora_alpha, "auto", "auto", 0, 1000000,
                            "The adapter's scale times its rank; auto: twice the rank"),
     SETTING_OPTIONAL_INT(context, "auto", 1, TOKENS_MOST,

@@ -16,6 +16,7 @@ enum train_measure { WORD_SYMBOLS(TRAIN_MEASURES) };
 struct train_settings {
     enum train_backend_kind backend;
     const char *model, *tokenizer, *url; /* "": auto */
+    enum train_reduction reduction;
     int64_t lora_rank;
     struct optional_float lora_alpha;
     struct optional_int context, batch_tokens;

@@ -161,7 +161,7 @@ static int run_one_step(struct trainer *trainer, struct err *err)
 /* The result is written beside the run's files; a service keeps its own. */
 static int export_model(struct trainer *trainer, struct err *err)
 {
-    bool adapter = train_settings(trainer->settings)->lora_rank > 0;
+    bool adapter = trainer->config.backend.lora_rank > 0;
     char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
     int result = train_backend_export(trainer->backend, path, err);
     mem_free(path);
@@ -217,6 +217,8 @@ static int run_trainer(struct trainer *trainer, struct trainer_result *result, s
         status = trainer_open_backends(trainer, err);
     if (status == 0)
         status = trainer_resume(trainer, err);
+    if (status == 0)
+        status = trainer_note_differences(trainer, err);
     if (status < 0)
         return status;
     status = run_steps(trainer, &why, err);

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "client/client_settings.h"
 #include "gym/episode/config.h"
@@ -103,6 +104,25 @@ int trainer_open_backends(struct trainer *trainer, struct err *err)
     options.at_once = 1;
     if (result == 0 && method_settings(trainer->settings)->kl > 0)
         result = train_backend_open_base(&trainer->base, trainer->backend, &options, err);
+    return result;
+}
+
+static int note(const struct trainer *trainer, const char *text, struct err *err)
+{
+    log_event(LOG_LEVEL_WARN, "train", text, NULL);
+    return run_log(trainer->run, "note", json_pack("{s:o}", "text", json_text(text)), err);
+}
+
+int trainer_note_differences(const struct trainer *trainer, struct err *err)
+{
+    int result = 0;
+    for (const char *const *text = trainer->config.notes; *text && result == 0; text++)
+        result = note(trainer, *text, err);
+    if (result == 0 && trainer->config.adam.clip > 0 && !train_backend_clips(trainer->backend))
+        result = note(trainer,
+                      "train.clip: this server (SkyRL's) ignores it and clips no gradient; set it "
+                      "to 0 to say so",
+                      err);
     return result;
 }
 

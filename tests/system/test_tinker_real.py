@@ -1,0 +1,119 @@
+"""A backend of kind tinker against SkyRL's own server, where it is installed (skyrl_server.py)."""
+
+import math
+import subprocess
+
+import fake_tinker
+import pytest
+import skyrl_server
+from fake_tinker import Probe
+from skyrl_server import ALPHA, SkyRL, adapter_of, read_tensors, write_tensors
+from test_tinker_skyrl import LOSSES, datums_of
+
+RANK = 4
+# With this epsilon a step's change is the gradient times a constant, not its sign.
+PLAIN = {"rate": 1e3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e3, "clip": 0.0}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    skyrl_server.need()
+    directory = tmp_path_factory.mktemp("model")
+    subprocess.run([fake_tinker.PROBE, "fresh", directory], check=True)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(model, tmp_path_factory):
+    """It ended with "Unsupported torch dtype: None" on a model of ours."""
+    with SkyRL(model, tmp_path_factory.mktemp("skyrl")) as skyrl:
+        yield skyrl.wait()
+
+
+def client(server, *options):
+    options = (f"tokenizer={server.model}", f"url={server.url}", f"rank={RANK}", *options)
+    return Probe("tinker", server.model, "context=64", *options)
+
+
+def norm_of(values):
+    return math.sqrt(sum(value * value for value in values))
+
+
+def change(before, after):
+    return {
+        name: [b - a for a, b in zip(values, after[name][1], strict=True)]
+        for name, (_, values) in before.items()
+    }
+
+
+def two_steps(backend, loss, weights):
+    """Figures of each step, and all weights before and after it."""
+    figures, kept = [], [weights()]
+    for _ in range(2):
+        options = {"datums": datums_of(loss), "loss": loss, "config": LOSSES[loss]}
+        sums = backend.must("pass", gradients=True, **options)
+        norm = backend.must("step", **PLAIN)["norm"]
+        backend.must("refresh")
+        figures.append((sums["loss"], norm, [p for row in sums["logprobs"] for p in row]))
+        kept.append(weights())
+    return figures, kept
+
+
+def engine_with(model, folder, adapter):
+    """The engine with SkyRL's fresh adapter."""
+    backend = Probe("engine", model, f"rank={RANK}", f"alpha={ALPHA}", "backend=cpu").__enter__()
+    where = backend.must("save", directory=str(folder), name="one")["where"]
+    file = folder / where / "adapter_model.safetensors"
+    assert read_tensors(file.read_bytes()).keys() == adapter.keys()
+    file.write_bytes(write_tensors(adapter))
+    backend.must("load", directory=str(folder), where=where, optimizer=False, steps=0)
+    return backend
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_step_is_that_of_the_engine(server, model, tmp_path, loss):
+    """Norm of the gradient, and what a step does to each matrix. SkyRL has one matrix A for q, k
+    and v, and one for gate and up: it changes by the sum of what the engine's change by."""
+    with client(server) as backend:
+        backend.must("refresh")
+        newest = lambda: adapter_of(server.sampler_archives()[-1])  # noqa: E731
+        adapter = newest()
+        found, theirs = two_steps(backend, loss, newest)
+    count = [0]
+
+    def weights():
+        count[0] += 1
+        where = backend.must("save", directory=str(tmp_path), name=f"at-{count[0]}")["where"]
+        return read_tensors((tmp_path / where / "adapter_model.safetensors").read_bytes())
+
+    backend = engine_with(model, tmp_path, adapter)
+    expected, ours = two_steps(backend, loss, weights)
+    backend.__exit__(None, None, None)
+    assert found[0][:2] == pytest.approx(expected[0][:2], rel=1e-3)
+    assert found[0][2] == pytest.approx(expected[0][2], abs=1e-4)
+    assert expected[0][1] > 1e-3
+    for one, two in zip(change_of(theirs), change_of(ours), strict=True):
+        for name, values in two.items():
+            other = [b - a for a, b in zip(values, one[name], strict=True)]
+            assert norm_of(other) <= 1e-3 * norm_of(values) + 1e-6, name
+
+
+def change_of(kept):
+    """Of each step, the matrices A that SkyRL shares added up."""
+    out = []
+    for before, after in zip(kept, kept[1:], strict=False):
+        steps = change(before, after)
+        for first, *others in (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj")):
+            for name in [n for n in steps if f"{first}.lora_A" in n]:
+                share(before, steps, name, [name.replace(first, other) for other in others])
+        out.append(steps)
+    return out
+
+
+def share(before, steps, name, others):
+    """One change in place of several, where the matrices are one."""
+    parts = [steps[one] for one in (name, *others)]
+    if any(part != parts[0] for part in parts):  # the engine's are apart
+        steps[name] = [sum(values) for values in zip(*parts, strict=True)]
+    for other in others:
+        del steps[other]

@@ -100,6 +100,24 @@ static double score_square(const struct rl_batch *batch, size_t row)
     return sum;
 }
 
+/* Of the rollout's rows that count: up to this one, or all. */
+static double scores_of(const struct asked *asked, size_t row, bool all)
+{
+    const struct rl_batch *batch = asked->batch;
+    double sum = 0;
+    for (size_t i = 0; i < batch->rows; i++)
+        if (batch->rollout[i] == batch->rollout[row] && counts(asked, i) && (all || i <= row))
+            sum += score_square(batch, i);
+    return sum;
+}
+
+static double value_of(const struct rl_batch *batch, size_t row, const char *scope)
+{
+    while (strchr(scope, 'F') && row > 0 && batch->rollout[row - 1] == batch->rollout[row])
+        row--;
+    return strchr(scope, 'R') ? batch->reward[row] : batch->returns[row];
+}
+
 /* Values of those that row is measured by, itself first, and their weights. */
 static size_t peers(const struct asked *asked, size_t row, const char *scope, double *values,
                     double *weights)
@@ -115,8 +133,10 @@ static size_t peers(const struct asked *asked, size_t row, const char *scope, do
             continue;
         weights[count] = strchr(scope, 'N')   ? (double)rl_row_tokens(batch, i)
                          : strchr(scope, 'E') ? score_square(batch, i)
+                         : strchr(scope, 'C') ? scores_of(asked, i, false)
+                         : strchr(scope, 'W') ? scores_of(asked, i, true)
                                               : 1;
-        values[count++] = strchr(scope, 'R') ? batch->reward[i] : batch->returns[i];
+        values[count++] = value_of(batch, i, scope);
     }
     return count;
 }
@@ -144,8 +164,9 @@ static double deviation_of(const double *values, const double *weights, size_t c
     return sqrt(squares / (weight - 1) + more);
 }
 
-/* Scope: T turn, B batch, L last turn, R reward, N by tokens, E by the scores' squares; that of the
- * value, its peers, and the weights of a mean. */
+/* Scope: T turn, B batch, L last turn, R reward, F return of the first turn, N by tokens; E, C and
+ * W by the scores' squares of the turn, of those so far, of the rollout; that of the value, its
+ * peers, and the weights of a mean. NULL: tests/rl/test_token_advantage.c has it. */
 static const struct definition {
     const char *name, *scope;
     enum { MEAN, OTHERS, GIVEN } baseline;
@@ -161,12 +182,19 @@ static const struct definition {
     {"reinforce", "B", MEAN, DEVIATION, 1e-6},
     {"egae", "BN", MEAN, WHITEN, 1e-8},
     {"return", "", GIVEN, NONE, 0},
-    {"turn_optimal_baseline", "TE", MEAN, NONE, 0},
-    {"optimal_baseline", "E", MEAN, NONE, 0},
+    {"turn_optimal_baseline", "TC", MEAN, NONE, 0},
+    {"optimal_baseline", "LFW", MEAN, NONE, 0},
+    {"token_optimal_baseline", NULL, MEAN, NONE, 0},
+    {"optimal_baseline_step", NULL, MEAN, NONE, 0},
+    {"turn_score_baseline", "TE", MEAN, NONE, 0},
+    {"score_baseline", "E", MEAN, NONE, 0},
+    {"remax", "L", GIVEN, NONE, 0},
     {"rloo", "L", OTHERS, NONE, 0},
     {"grpo_last", "L", MEAN, NONE, 0},
     {"grpo_std_last", "L", MEAN, DEVIATION, 1e-6},
     {"reinforce_plus_plus", "BLN", MEAN, WHITEN, 1e-8},
+    {"reinforce_plus_plus_baseline", NULL, MEAN, WHITEN, 1e-8},
+    {"gae", "BLN", MEAN, WHITEN, 1e-8}, /* without a critic */
 };
 
 static const struct definition *definition_of(const char *name)
@@ -237,7 +265,7 @@ TEST(definitions)
         for (const struct rl_estimator *e = rl_estimators; e->name; e++) {
             const struct definition *definition = definition_of(e->name);
             assert_int_equal(rl_advantages(&batch, e, &options, NULL), 0);
-            for (size_t row = 0; row < batch.rows; row++) {
+            for (size_t row = 0; definition->scope && row < batch.rows; row++) {
                 double wanted = defined(&asked, row, definition);
                 double close = 1e-6 * fmax(1, fabs(wanted));
                 bool masked = batch.drop[row] || rl_row_tokens(&batch, row) == 0;
@@ -334,7 +362,7 @@ TEST(equal_rewards_teach_nothing)
     for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
         struct rl_batch batch;
         rl_test_rows(&batch, 5, (const uint32_t[5]){0}, turns, rewards);
-        if (strcmp(estimator->name, "return") != 0) {
+        if (strcmp(estimator->name, "return") != 0 && strcmp(estimator->name, "remax") != 0) {
             compute(&batch, estimator);
             for (size_t i = 0; i < 5; i++)
                 assert_true(batch.advantage[i] == 0);
@@ -408,33 +436,45 @@ TEST(egae)
 /* A new estimator needs its row on the page: v, group, b and s as in the code, then a remark. */
 TEST(page_has_the_table)
 {
-    static const char *const values[] = {
-        [RL_RETURN] = "G", [RL_REWARD] = "R", [RL_LAST_RETURN] = "G of the last turn"};
+    static const char *const values[] = {[RL_RETURN] = "G",
+                                         [RL_REWARD] = "R",
+                                         [RL_LAST_RETURN] = "G of the last turn",
+                                         [RL_FIRST_RETURN] = "G of the first turn"};
+    static const char *const spans[] = {
+        [RL_SPAN_TURN] = "turn", [RL_SPAN_SO_FAR] = "turns so far", [RL_SPAN_ROLLOUT] = "rollout"};
     static const char *const groups[] = {"prompt and turn", "prompt", "batch"};
     static const char *const baselines[] = {
-        [RL_BASELINE_GIVEN] = "given for each row, or 0", [RL_BASELINE_MEAN] = "mean",
-        [RL_BASELINE_OTHERS] = "mean of the others",      [RL_BASELINE_OPTIMAL] = "Σ e v / Σ e",
-        [RL_BASELINE_TOKENS] = "mean over tokens",
+        [RL_BASELINE_GIVEN] = "given for each row, or 0",
+        [RL_BASELINE_MEAN] = "mean",
+        [RL_BASELINE_OTHERS] = "mean of the others",
+        [RL_BASELINE_OPTIMAL] = "Σ e v / Σ e, e of the ",
+        [RL_BASELINE_POSITIONS] = "for each place of a token Σ e v / Σ e, e up to it of the ",
+        [RL_BASELINE_GREEDY] = "of the likeliest answers",
+        [RL_BASELINE_ZERO] = "0",
+        [RL_BASELINE_CRITIC] = "a critic's",
     };
     static const char *const scales[] = {
         [RL_SCALE_NONE] = "1",
         [RL_SCALE_DEVIATION] = "σ + 1e%d",
         [RL_SCALE_OTHERS] = "σ of the others + 1e%d",
-        [RL_SCALE_WHITEN] = "√(variance + 1e%d)",
+        [RL_SCALE_WHITEN] = "then whitened, 1e%d",
     };
     struct err err = {0};
     char *page = NULL;
     size_t count;
     assert_ok(file_read("docs/reference/methods.md", 1 << 20, &page, &count, &err), &err);
     for (const struct rl_estimator *e = rl_estimators; e->name; e++) {
-        char scale[64], row[256];
+        char scale[64], baseline[128], row[320];
+        bool alone = e->baseline == RL_BASELINE_GIVEN || e->baseline == RL_BASELINE_GREEDY ||
+                     e->baseline == RL_BASELINE_ZERO || e->baseline == RL_BASELINE_CRITIC;
         assert_true(e->value < COUNT(values) && e->by < COUNT(groups) &&
                     e->baseline < COUNT(baselines) && e->scale < COUNT(scales));
         snprintf(scale, sizeof scale, scales[e->scale],
                  e->epsilon > 0 ? (int)lround(log10(e->epsilon)) : 0);
+        snprintf(baseline, sizeof baseline, "%s%s", baselines[e->baseline],
+                 rl_estimator_weighs(e) ? spans[e->span] : "");
         snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | ", e->name, values[e->value],
-                 e->baseline == RL_BASELINE_GIVEN ? "–" : groups[e->by], baselines[e->baseline],
-                 scale);
+                 alone ? "–" : groups[e->by], baseline, scale);
         if (!strstr(page, row))
             fail_msg("docs/reference/methods.md lacks the row%s", row);
     }

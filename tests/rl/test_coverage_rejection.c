@@ -69,11 +69,13 @@ TEST(draws)
     one_coverage(&later, 0.33);
     batch.drop[0] = RL_MISMATCH; /* it is not looked at, and no other draw moves */
     rl_coverage_reject(&batch, &options, 5, 17, &metrics);
-    double masked = 0;
+    double masked = 0, rollouts = 0;
     for (size_t row = 1; row < 800; row++)
         masked += batch.drop[row] == RL_COVERAGE;
+    for (size_t row = 0; row < 800; row += 2)
+        rollouts += batch.drop[row] == RL_COVERAGE || batch.drop[row + 1] == RL_COVERAGE;
     assert_int_equal(batch.drop[0], RL_MISMATCH);
-    assert_true(fabs(metrics.coverage_rs_seq_masked_fraction - masked / 799) < CLOSE);
+    assert_true(fabs(metrics.coverage_rs_seq_masked_fraction - rollouts / 400) < CLOSE);
     assert_true(fabs(metrics.coverage_rs_correct_only_masked_fraction - masked / 799) < CLOSE);
     assert_true(fabs(masked / 799 - 0.7) < 0.06); /* four deviations; the draws never change */
     double apart = 0; /* two turns of a rollout are drawn for separately */

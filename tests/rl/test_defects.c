@@ -204,6 +204,11 @@ static const char *const choices[][16] = {
     {"train.nominal_tokens", "auto", "0", "1", "16777216"},
     {"train.pad_rows", "auto", "0", "1", "7", "1000000000"},
     {"train.singleton", "auto", "return", "zero"},
+    {"train.energy", "auto", "scores", "tokens", "rows"},
+    {"train.energy_importance", "auto", "plain", "squared"},
+    {"train.token_lambda", "auto", "0", "0.5"},
+    {"train.reweigh", "auto", "none", "prompts", "batch", "both"},
+    {"train.standardise", "auto", "off", "on"},
     {"train.samples", "1", "4", "65536"},
     {"gym.turns", "1", "3", "256"},
 };
@@ -240,7 +245,7 @@ static void fill_any(struct rl_batch *batch, uint64_t *numbers)
             batch->coverage[row] = NAN;
     }
     for (size_t i = 0; i < batch->tokens; i++)
-        batch->collision[i] = (float)rl_test_number(numbers);
+        batch->collision[i] = 2 * expf(batch->trained[i]) + (float)rl_test_number(numbers);
 }
 
 TEST(any_settings)

@@ -19,7 +19,7 @@
 
 struct world {
     struct train_backend *backend;
-    struct rl_rollout rollouts[ROLLOUTS];
+    struct rl_rollout rollouts[ROLLOUTS + 2]; /* and each problem's greedy one */
     struct rl_turn turns[ROLLOUTS][TURNS];
     json_t *trajectory;
 };
@@ -69,6 +69,11 @@ FIXTURE(begin)
         for (size_t t = 0; t < TURNS && !isnan(rewards[i][t]); t++, rollout->count++)
             rl_turn(world, i, t, rewards[i][t]);
     }
+    for (size_t task = 0; task < 2; task++) {
+        struct rl_rollout *greedy = &world->rollouts[ROLLOUTS + task];
+        *greedy = world->rollouts[3 * task + 1 - task]; /* last rewards of 2 and 0.25 */
+        greedy->greedy = true;
+    }
     *state = world;
     return 0;
 }
@@ -112,7 +117,7 @@ static struct train_step_result train(struct world *world, const char *pair)
                                                .samples = 3,
                                                .substeps = 1};
     train_step_init(&step, &options);
-    assert_ok(train_step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
+    assert_ok(train_step_gather(&step, world->rollouts, ROLLOUTS + 2, &err), &err);
     assert_ok(train_step_score(&step, world->backend, &err), &err);
     train_step_reject(&step);
     assert_ok(train_step_weigh(&step, 0, &err), &err);
@@ -153,6 +158,33 @@ TEST(every_method_and_rule_trains)
         snprintf(pair, sizeof pair, "train.returns=%s", rule->name);
         norm_of(*state, pair);
     }
+}
+
+/* What turns of the first problem get: their last reward without the greedy one's. */
+TEST(remax)
+{
+    const struct world *world = *state;
+    struct rl_method method;
+    struct train_step step;
+    struct err err = {0};
+    assert_ok(rl_method_preset("trloo", &method, &err), &err);
+    method.estimator = rl_estimator("remax");
+    const struct train_step_options options = {.method = &method,
+                                               .loss = loss_find("importance_sampling"),
+                                               .config = loss_config_defaults,
+                                               .samples = 3,
+                                               .substeps = 1};
+    train_step_init(&step, &options);
+    assert_ok(train_step_gather(&step, world->rollouts, ROLLOUTS + 2, &err), &err);
+    assert_int_equal(step.rollout_count, ROLLOUTS);
+    assert_ok(train_step_score(&step, NULL, &err), &err);
+    train_step_reject(&step);
+    assert_ok(train_step_weigh(&step, 0, &err), &err);
+    const double wanted[] = {-1, 0, 0, -2, -2, 0, 0, -0.25, 0.75, 0.75};
+    assert_int_equal(step.batch.rows, COUNT(wanted));
+    for (size_t row = 0; row < step.batch.rows; row++)
+        assert_true(fabs(step.batch.advantage[row] - wanted[row]) < 1e-9);
+    train_step_deinit(&step);
 }
 
 /* Of first turns alone, where all groups have three members: N/(N-1) in the gradient itself. */

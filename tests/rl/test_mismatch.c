@@ -75,7 +75,7 @@ TEST(rows)
         two_turns(&rows[i], &batch);
         if (rl_ratio_bounds_check(&bounds, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
-        rl_mismatch_measure(&batch, &bounds, &metrics);
+        rl_mismatch_measure(&batch, &bounds, RL_NO_LEVEL, 0, &metrics);
         rl_mismatch_reject(&batch, &bounds);
         for (size_t t = 0; t < batch.tokens; t++) {
             uint8_t drop = batch.drop[t >= batch.first[1]];
@@ -87,7 +87,7 @@ TEST(rows)
                                                           : '-';
             if (letter != letter_of(&rows[i], t) || (drop && !batch.mask[t]))
                 fail_msg("%s: token %zu: %c, bits %d", rows[i].what, t, letter, drop);
-            rejected += letter != '+';
+            rejected += letter == 'm' || letter == 'b' || letter == '-';
         }
         if (fabs(metrics.rollout_rs_masked_fraction - rejected / (double)batch.tokens) > CLOSE)
             fail_msg("%s: %g", rows[i].what, metrics.rollout_rs_masked_fraction);
@@ -235,7 +235,7 @@ TEST(monitoring)
         struct rl_mismatch_metrics metrics;
         struct rl_batch batch;
         rl_test_batch(&batch, &seed, 3, 4, 3, true);
-        rl_mismatch_measure(&batch, &rl_ratio_bounds_defaults, &metrics);
+        rl_mismatch_measure(&batch, &rl_ratio_bounds_defaults, RL_NO_LEVEL, 0, &metrics);
         struct row_sums rows_sums = over_rows(&batch);
         close_to("kl", metrics.mismatch_kl, over_tokens(&batch, negative));
         close_to("k3", metrics.mismatch_k3_kl, over_tokens(&batch, k3));
@@ -264,27 +264,40 @@ TEST(rejection_metrics)
     struct rl_mismatch_metrics metrics;
     struct rl_batch batch;
     two_turns(&row, &batch);
-    rl_mismatch_measure(&batch, &bounds, &metrics);
+    rl_mismatch_measure(&batch, &bounds, RL_TURN, 3, &metrics);
     close_to("mean", metrics.rollout_rs_mean, 11.25 / 4);
     close_to("max", metrics.rollout_rs_max, 8);
     close_to("min", metrics.rollout_rs_min, 0.25);
-    close_to("std", metrics.rollout_rs_std,
-             sqrt((0.0625 + 1 + 4 + 64) / 4 - (11.25 / 4) * (11.25 / 4)));
     /* Clamped: 1/2, 1, 2, 4. */
+    close_to("std", metrics.rollout_rs_std, sqrt(21.25 / 4 - (7.5 / 4) * (7.5 / 4)));
     close_to("ess", metrics.rollout_rs_eff_sample_size, 7.5 * 7.5 / (4 * 21.25));
     close_to("high", metrics.rollout_rs_ratio_fraction_high, 0.25);
     close_to("low", metrics.rollout_rs_ratio_fraction_low, 0.25);
     close_to("veto", metrics.rollout_is_veto_fraction, 0.5);
     close_to("catastrophic", metrics.rollout_is_catastrophic_token_fraction, 0.25);
-    close_to("masked", metrics.rollout_rs_masked_fraction, 0.75); /* a vetoed turn, and 8 */
+    close_to("masked", metrics.rollout_rs_masked_fraction, 0.5); /* 1/4 and 8; no veto */
     close_to("rows masked", metrics.rollout_rs_seq_masked_fraction, 1);
     close_to("rows", metrics.rollout_rs_seq_mean, (0.625 + 5) / 2);
-    close_to("rows, std", metrics.rollout_rs_seq_std, (5 - 0.625) / 2);
+    close_to("rows, std", metrics.rollout_rs_seq_std, (5 - 0.625) / sqrt(2));
     close_to("rows, max", metrics.rollout_rs_seq_max, 5);
     close_to("rows, min", metrics.rollout_rs_seq_min, 0.625);
     close_to("rows, deviation", metrics.rollout_rs_seq_max_deviation, 4);
     close_to("rows, high", metrics.rollout_rs_seq_fraction_high, 0.5);
     close_to("rows, low", metrics.rollout_rs_seq_fraction_low, 0);
+    /* Weights of turns: 1/4 and 16 for two tokens each, clamped to 1/3 and 3. */
+    close_to("weights", metrics.rollout_is_mean, 16.25 / 2);
+    close_to("weights, max", metrics.rollout_is_max, 16);
+    close_to("weights, min", metrics.rollout_is_min, 0.25);
+    close_to("weights, std", metrics.rollout_is_std, (3 - 1. / 3) / 2);
+    close_to("weights, ess", metrics.rollout_is_eff_sample_size,
+             pow(10. / 3, 2) / (2 * (9 + 1. / 9)));
+    close_to("weights, high", metrics.rollout_is_ratio_fraction_high, 0.5);
+    close_to("weights, low", metrics.rollout_is_ratio_fraction_low, 0.5);
+    close_to("weights, rows", metrics.rollout_is_seq_mean, 16.25 / 2);
+    close_to("weights, rows, std", metrics.rollout_is_seq_std, 15.75 / sqrt(2));
+    close_to("weights, rows, deviation", metrics.rollout_is_seq_max_deviation, 15);
+    close_to("weights, rows, high", metrics.rollout_is_seq_fraction_high, 0.5);
+    close_to("weights, rows, low", metrics.rollout_is_seq_fraction_low, 0.5);
 }
 
 struct found {

@@ -75,7 +75,9 @@ static const char all_pairs[] =
     "train.nominal_tokens=13 train.singleton=zero train.loss=ppo train.clip_low=0.7 "
     "train.clip_high=1.4 train.dual_clip=3 train.ratio=trained train.schedule=linear "
     "train.sft_schedule=constant train.measure=fast_1 train.lora_rank=8 "
-    "train.evaluate_top_p=0.9 train.entropy=0.01";
+    "train.evaluate_top_p=0.9 train.entropy=0.01 train.energy=tokens "
+    "train.energy_importance=squared train.token_gamma=0.9 train.token_lambda=0.8 "
+    "train.reweigh=both train.standardise=on";
 
 TEST(fields)
 {
@@ -108,6 +110,12 @@ TEST(fields)
     SAME(method->filter.deviation, 0.01);
     SAME(method->filter.rollouts_least, 3);
     SAME(method->importance, RL_SEQUENCE);
+    SAME(method->advantage.energy, RL_ENERGY_TOKENS);
+    SAME(method->advantage.energy_importance, true);
+    SAME(method->advantage.gamma, 0.9);
+    SAME(method->advantage.lambda, 0.8);
+    SAME(method->reweighing, RL_REWEIGH_BOTH);
+    SAME(method->standardise, true);
     SAME(method->importance_upper, 5);
     SAME(method->normalisation.aggregation, RL_TOKEN_MEAN);
     SAME(method->normalisation.scale, 7);
@@ -168,6 +176,10 @@ TEST(refused)
         {"train.estimator=optimal_baseline train.backend=tinker train.tokenizer=t",
          "only the engine has"},
         {"train.estimator=turn_optimal_baseline train.rescore=false", "with train.rescore"},
+        {"train.reweigh=prompts train.rescore=false",
+         "train.reweigh: prompts needs the whole distribution"},
+        {"train.energy=token", "did you mean 'tokens'?"},
+        {"train.token_lambda=1.5", "train.token_lambda: '1.5' is outside 0 to 1"},
         {"train.returns=min",
          "train.returns: unknown value 'min'; choose one of auto, sum, max, final, turn"},
         {"train.bounds_level=tokens", "did you mean 'token'?"},
@@ -246,6 +258,7 @@ TEST(single_samples)
         "train.samples=1 train.estimator=return",
         "train.samples=1 train.estimator=reinforce",
         "train.samples=1 train.estimator=reinforce_plus_plus",
+        "train.samples=1 train.estimator=remax",
         "train.samples=1 train.estimator=erloo gym.turns=4",
         "train.samples=1 train.steps=0 train.sft_data=d.jsonl",
     };

@@ -158,6 +158,8 @@ static int sample_answer(struct session *session, struct rl_turn *turn, struct e
     struct retry_budget retry_budget = {0};
     int result;
     sampling.seed = answer_seed(session);
+    if (session->rollout->greedy)
+        sampling.temperature = 0;
     do
         result = train_backend_sample(options->backend, &turn->prompt, &sampling, &turn->answer,
                                       err);
@@ -288,14 +290,15 @@ static void *run_worker(void *argument)
 
 static void make_rollouts(struct collector *collector)
 {
-    size_t samples = collector->options.samples;
+    size_t samples = collector->options.samples + collector->options.greedy;
     collector->count = json_array_size(collector->tasks) * samples;
     collector->rollouts = mem_alloc((collector->count + 1) * sizeof *collector->rollouts);
     for (size_t i = 0; i < collector->count; i++)
         collector->rollouts[i] = (struct rl_rollout){
             .problem = task_problem(json_array_get(collector->tasks, i / samples)),
             .task = collector->options.first_task + i / samples,
-            .sample = i % samples};
+            .sample = i % samples,
+            .greedy = i % samples == collector->options.samples};
 }
 
 int collector_start(struct collector **out, const struct collector_options *options,

@@ -42,6 +42,7 @@ struct rl_turn {
 struct rl_rollout {
     const char *problem; /* its id */
     size_t task, sample; /* task counts from first_task */
+    bool greedy;         /* the further one of its task: its sample is options.samples */
     struct rl_turn *turns;
     size_t count;
     json_t *trajectory; /* NULL: the episode failed */
@@ -63,6 +64,7 @@ struct collector_options {
     const json_t *tasks; /* [{"problem"}, …] of gym/episode/tasks.h */
     size_t first_task;   /* number of the first, for further rounds of a step */
     size_t samples, jobs;
+    bool greedy; /* one further episode of each task, of the likeliest answers */
     int64_t wait_ms;
     const _Atomic int *cancelled;
     /* Called after each turn, one call at a time, from any thread. May be NULL. */

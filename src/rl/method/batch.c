@@ -30,7 +30,9 @@ void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, si
         .trained = arena_alloc(arena, tokens * sizeof(float)),
         .sampled = arena_alloc(arena, tokens * sizeof(float)),
         .collision = arena_alloc(arena, tokens * sizeof(float)),
+        .value = arena_alloc(arena, tokens * sizeof(float)),
         .weight = arena_alloc(arena, tokens * sizeof(double)),
+        .offset = arena_alloc(arena, tokens * sizeof(double)),
     };
     for (size_t i = 0; i < tokens; i++) {
         batch->mask[i] = true;

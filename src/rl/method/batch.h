@@ -58,13 +58,15 @@ struct rl_batch {
     double *coverage;  /* [rows] 0 to 1; NAN: unknown */
     uint8_t *drop;     /* [rows] bits of enum rl_drop */
     double *returns;   /* [rows] of rl_returns */
-    double *advantage; /* [rows] of rl_advantages; 0 where dropped */
+    double *advantage; /* [rows] of rl_advantages: the mean of the row's tokens; 0 where dropped */
     size_t *first;     /* [rows + 1] */
     bool *mask;        /* [tokens] sampled by the model, and not rejected */
     float *trained;    /* [tokens] log-probability under the weights that are trained */
     float *sampled;    /* [tokens] log-probability when it was sampled */
     float *collision;  /* [tokens] Σ_a π(a)² of the trained weights; NAN: unknown */
+    float *value;      /* [tokens] of a critic, before the token; 0: there is none */
     double *weight;    /* [tokens] importance weight of rl_importance */
+    double *offset;    /* [tokens] of rl_advantages: a token's advantage beyond its row's */
 };
 
 /* Zeroed arrays, masks of true; the caller fills `first`. */

@@ -45,21 +45,22 @@ static double rollout_coverage(const struct rl_batch *batch,
 }
 
 struct tally {
-    double rows, tokens, correct;
-    double masked_rows, masked_tokens, masked_correct;
+    double rollouts, masked_rollouts;
+    double tokens, masked_tokens, correct_tokens, masked_correct_tokens;
     double known, sum, min, max;
 };
 
-static void count_row(struct tally *tally, const struct rl_batch *batch, size_t row, double v,
-                      bool masked)
+static void count_row(struct tally *tally, const struct rl_batch *batch, size_t row, bool masked)
 {
     double tokens = (double)rl_row_tokens(batch, row);
-    tally->rows++;
     tally->tokens += tokens;
-    tally->correct += batch->correct[row];
-    tally->masked_rows += masked;
     tally->masked_tokens += masked ? tokens : 0;
-    tally->masked_correct += masked && batch->correct[row];
+    tally->correct_tokens += batch->correct[row] ? tokens : 0;
+    tally->masked_correct_tokens += masked && batch->correct[row] ? tokens : 0;
+}
+
+static void count_coverage(struct tally *tally, double v)
+{
     if (isnan(v))
         return;
     tally->min = tally->known > 0 ? fmin(tally->min, v) : v;
@@ -77,27 +78,33 @@ void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options
                         uint64_t seed, uint64_t step, struct rl_coverage_metrics *metrics)
 {
     struct tally tally = {0};
-    double whole = NAN;
-    for (size_t row = 0, end = 0; row < batch->rows; row++) {
-        if (row == end) {
-            end = rl_rollout_end(batch, row);
-            whole = rollout_coverage(batch, options, row, end);
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        end = rl_rollout_end(batch, row);
+        double whole = rollout_coverage(batch, options, row, end);
+        bool counts = false, any = false;
+        for (size_t i = row; i < end; i++) {
+            double v = options->rollout ? whole : turn_coverage(batch, options, i);
+            count_coverage(&tally, v);
+            if (batch->drop[i])
+                continue;
+            double keep = rl_keep_probability(options, v, batch->correct[i], batch->speedup[i]);
+            uint64_t index = (uint64_t)batch->rollout[i] << 32 | batch->turn[i];
+            bool masked = options->enabled &&
+                          rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
+            count_row(&tally, batch, i, masked);
+            counts = true;
+            any |= masked;
+            if (masked)
+                batch->drop[i] |= RL_COVERAGE;
         }
-        if (batch->drop[row])
-            continue;
-        double v = turn_coverage(batch, options, row);
-        double keep = rl_keep_probability(options, options->rollout ? whole : v,
-                                          batch->correct[row], batch->speedup[row]);
-        uint64_t index = (uint64_t)batch->rollout[row] << 32 | batch->turn[row];
-        bool masked = options->enabled && rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
-        count_row(&tally, batch, row, v, masked);
-        if (masked)
-            batch->drop[row] |= RL_COVERAGE;
+        tally.rollouts += counts;
+        tally.masked_rollouts += any;
     }
     *metrics = (struct rl_coverage_metrics){
         .coverage_rs_masked_fraction = ratio_of(tally.masked_tokens, tally.tokens),
-        .coverage_rs_seq_masked_fraction = ratio_of(tally.masked_rows, tally.rows),
-        .coverage_rs_correct_only_masked_fraction = ratio_of(tally.masked_correct, tally.correct),
+        .coverage_rs_seq_masked_fraction = ratio_of(tally.masked_rollouts, tally.rollouts),
+        .coverage_rs_correct_only_masked_fraction = ratio_of(tally.masked_correct_tokens,
+                                                             tally.correct_tokens),
         .coverage_rs_mean_coverage = ratio_of(tally.sum, tally.known),
         .coverage_rs_min_coverage = tally.min,
         .coverage_rs_max_coverage = tally.max,

@@ -29,11 +29,12 @@ extern const struct rl_coverage_options rl_coverage_defaults; /* off, 0.3, 0.1, 
 double rl_keep_probability(const struct rl_coverage_options *options, double v, bool correct,
                            double speedup);
 
-/* X(name): "coverage/NAME", over turns that are not dropped and whose coverage is known. */
+/* X(name): "coverage/NAME". Fractions are over turns that are not dropped; mean, least and greatest
+ * v over all turns whose v is known (the original: dropped ones, too). */
 #define RL_COVERAGE_METRICS(X)                                                                     \
-    X(coverage_rs_masked_fraction)     /* of tokens */                                             \
-    X(coverage_rs_seq_masked_fraction) /* of turns */                                              \
-    X(coverage_rs_correct_only_masked_fraction)                                                    \
+    X(coverage_rs_masked_fraction)              /* of tokens */                                    \
+    X(coverage_rs_seq_masked_fraction)          /* of rollouts with a masked turn */               \
+    X(coverage_rs_correct_only_masked_fraction) /* of tokens of correct turns */                   \
     X(coverage_rs_mean_coverage)                                                                   \
     X(coverage_rs_min_coverage)                                                                    \
     X(coverage_rs_max_coverage)

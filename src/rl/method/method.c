@@ -90,6 +90,12 @@ int rl_method_preset(const char *name, struct rl_method *method, struct err *err
     return 0;
 }
 
+bool rl_method_needs_scores(const struct rl_method *method)
+{
+    return method->advantage.energy == RL_ENERGY_SCORES &&
+           (rl_estimator_weighs(method->estimator) || method->reweighing != RL_REWEIGH_NONE);
+}
+
 void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)
 {
     if (!method->planned)
@@ -153,7 +159,8 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
         rl_mask_failed(batch);
     if (method->importance != RL_NO_LEVEL)
         rl_importance(batch, method->importance, method->importance_upper, batch->weight);
-    rl_mismatch_measure(batch, &method->bounds, &report->mismatch);
+    rl_mismatch_measure(batch, &method->bounds, method->importance, method->importance_upper,
+                        &report->mismatch);
     rl_mismatch_reject(batch, &method->bounds);
     rl_quality_measure(batch, &report->quality);
     rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
@@ -180,11 +187,16 @@ int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size
 {
     struct rl_advantage_options options = method->advantage;
     options.out = method->rejected_stay ? RL_ANY & ~(unsigned)RL_REJECTED : RL_ANY;
+    options.energy_importance = options.energy_importance && method->importance != RL_NO_LEVEL;
     if (wanted > 0)
         rl_keep_prompts(batch, wanted, seed, step);
     int result = rl_advantages(batch, method->estimator, &options, err);
+    if (result == 0)
+        result = rl_reweigh(batch, method->reweighing, &options, err);
     if (result < 0)
         return result;
+    if (method->standardise)
+        rl_standardise(batch);
     double *weight = mem_alloc((batch->tokens + 1) * sizeof *weight);
     rl_token_weights(batch, &method->normalisation, weight);
     rl_token_advantages(batch, weight, method->importance != RL_NO_LEVEL ? batch->weight : NULL,

@@ -2,7 +2,8 @@
  *
  *   rl_method_reject  void turns ─► failed rollouts ─► importance weights ─► mismatch ─► coverage
  *                     ─► returns ─► filter
- *   rl_method_weigh   surplus prompts ─► advantages ─► weights of tokens
+ *   rl_method_weigh   surplus prompts ─► advantages ─► reweighing ─► standardising ─► weights of
+ *                     tokens
  *
  * Between the two the trainer sees how many prompts are usable, and may draw more: it puts all rows
  * into a new batch and starts again; the same rows are rejected again (rl/method/counter_random.h).
@@ -23,6 +24,7 @@
 #include "rl/method/returns.h"
 #include "rl/method/select.h"
 #include "rl/method/tokens.h"
+#include "rl/method/variance.h"
 
 struct rl_method {
     const char *name;
@@ -37,11 +39,16 @@ struct rl_method {
     struct rl_filter filter;          /* except `by` and `out`, which follow from the others */
     const struct rl_estimator *estimator;
     struct rl_advantage_options advantage; /* except `out` */
-    enum rl_level importance;              /* weights: none, token, turn or sequence */
-    double importance_upper;               /* 0: not truncated */
+    enum rl_reweighing reweighing;
+    bool standardise;
+    enum rl_level importance; /* weights: none, token, turn or sequence */
+    double importance_upper;  /* 0: not truncated */
     struct rl_normalisation normalisation;
     bool planned; /* filter.rollouts_least and normalisation.nominal_rows follow from a plan */
 };
+
+/* Whether it needs batch->collision. */
+bool rl_method_needs_scores(const struct rl_method *method);
 
 /* The planned size of a step. */
 struct rl_plan {

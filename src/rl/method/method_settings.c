@@ -13,7 +13,7 @@
 #define SETTING_NAME "train"
 static const struct setting_row method_rows[] = {
     SETTING_WORD(method, "trloo", &rl_method_words,
-                 "Preset of all that follows up to train.singleton (docs/reference/methods.md)"),
+                 "Preset of all that follows up to train.standardise (docs/reference/methods.md)"),
     SETTING_OPTIONAL_WORD(estimator, "auto", WORDS_OF(rl_estimators, name),
                           "Estimator of advantages; auto: the method's"),
     SETTING_OPTIONAL_WORD(returns, "auto", WORDS_OF(rl_return_rules, name),
@@ -87,6 +87,25 @@ static const struct setting_row method_rows[] = {
                          "the method's"),
     SETTING_OPTIONAL_WORD(singleton, "auto", EITHER("return", "zero"),
                           "Advantage of the only turn of a group; auto: the method's"),
+    SETTING_OPTIONAL_WORD(energy, "auto", WORDS_IN(RL_ENERGIES),
+                          "Weights of optimal baselines and of train.reweigh: scores (the squared "
+                          "gradients of a turn's tokens; engine only), tokens (their number), rows "
+                          "(1); auto: the method's"),
+    SETTING_OPTIONAL_WORD(energy_importance, "auto", EITHER("plain", "squared"),
+                          "Whether the square of a token's importance weight (train.importance) "
+                          "multiplies them; auto: the method's"),
+    SETTING_OPTIONAL_FLOAT(token_gamma, "auto", "auto", 0, 1,
+                           "Discount from token to token of estimators with a critic; auto: the "
+                           "method's"),
+    SETTING_OPTIONAL_FLOAT(token_lambda, "auto", "auto", 0, 1,
+                           "Their lambda: 1 trusts rewards alone, 0 the critic's next value; auto: "
+                           "the method's"),
+    SETTING_OPTIONAL_WORD(reweigh, "auto", WORDS_IN(RL_REWEIGHINGS),
+                          "Weights of advantages for less variance: prompts (inverse variances of "
+                          "problems), batch (each turn by its energy), both; auto: the method's"),
+    SETTING_OPTIONAL_WORD(standardise, "auto", EITHER("off", "on"),
+                          "Whether a step's advantages get a mean of 0 and a deviation of 1; auto: "
+                          "the method's"),
     SETTING_WORD(loss, "importance_sampling", &loss_policy_words, "Loss of the policy"),
     SETTING_OPTIONAL_FLOAT(clip_low, "auto", "auto", 0, 1,
                            "Lower bound of the ratio (ppo, cispo); auto: the loss's own"),
@@ -143,6 +162,10 @@ static void take_kinds(struct rl_method *method, const struct method_settings *s
         method->filter.kind = (enum rl_filter_kind)settings->filter.value;
     if (settings->importance.given)
         method->importance = (enum rl_level)settings->importance.value;
+    if (settings->energy.given)
+        method->advantage.energy = (enum rl_energy)settings->energy.value;
+    if (settings->reweigh.given)
+        method->reweighing = (enum rl_reweighing)settings->reweigh.value;
     if (settings->aggregation.given)
         method->normalisation.aggregation = (enum rl_aggregation)settings->aggregation.value;
     if (settings->coverage.given) {
@@ -163,6 +186,8 @@ static void take_flags(struct rl_method *method, const struct method_settings *s
     take_flag(&settings->rejected_turns, &method->rejected_stay);
     take_flag(&settings->filter_values, &method->filter_rewards);
     take_flag(&settings->singleton, &method->advantage.singleton_zero);
+    take_flag(&settings->energy_importance, &method->advantage.energy_importance);
+    take_flag(&settings->standardise, &method->standardise);
 }
 
 static void take_numbers(struct rl_method *method, const struct method_settings *settings)
@@ -176,6 +201,8 @@ static void take_numbers(struct rl_method *method, const struct method_settings 
     take_number(&settings->coverage_speedup, &coverage->speedup_threshold);
     take_number(&settings->filter_deviation, &method->filter.deviation);
     take_number(&settings->importance_upper, &method->importance_upper);
+    take_number(&settings->token_gamma, &method->advantage.gamma);
+    take_number(&settings->token_lambda, &method->advantage.lambda);
     take_number(&settings->scale, &method->normalisation.scale);
     take_count(&settings->filter_rollouts, &method->filter.rollouts_least);
     take_count(&settings->nominal_rows, &method->normalisation.nominal_rows);

@@ -31,7 +31,9 @@ struct method_settings {
     struct optional_word aggregation;
     struct optional_float scale;
     struct optional_int nominal_rows, pad_rows, nominal_tokens;
-    struct optional_word singleton;
+    struct optional_word singleton, energy, energy_importance;
+    struct optional_float token_gamma, token_lambda;
+    struct optional_word reweigh, standardise;
 
     int loss; /* of loss_policy_words */
     struct optional_float clip_low, clip_high;

@@ -54,8 +54,25 @@ void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *bo
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
 
 /* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens,
- * or over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a
- * level. */
+ * or over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are of the ratio that is
+ * bounded, those of rollout_is_ up to rollout_is_seq_fraction_low of the importance weights before
+ * they are truncated at `upper`, between 1 / upper and upper (untruncated: no bounds); they are 1,
+ * or 0, without a level. */
+#define RL_RATIO_METRICS(X, of)                                                                    \
+    X(of##_mean) /* of the level's ratio, over tokens */                                           \
+    X(of##_max)                                                                                    \
+    X(of##_min)                                                                                    \
+    X(of##_std)                 /* N; clamped to the bounds */                                     \
+    X(of##_eff_sample_size)     /* 1 / mean((w / mean w)²), w clamped likewise */                 \
+    X(of##_ratio_fraction_high) /* of tokens; of rows at the levels turn and sequence */           \
+    X(of##_ratio_fraction_low)                                                                     \
+    X(of##_seq_mean) /* of the rows' mean ratio */                                                 \
+    X(of##_seq_std)  /* N - 1 */                                                                   \
+    X(of##_seq_max)                                                                                \
+    X(of##_seq_min)                                                                                \
+    X(of##_seq_max_deviation) /* |it - 1| */                                                       \
+    X(of##_seq_fraction_high)                                                                      \
+    X(of##_seq_fraction_low)
 #define RL_MISMATCH_METRICS(X)                                                                     \
     X(mismatch_kl)           /* mean -l: estimator k1 of KL(sampled || trained) */                 \
     X(mismatch_k3_kl)        /* mean e^l - l - 1 */                                                \
@@ -70,22 +87,10 @@ void rl_importance(const struct rl_batch *batch, enum rl_level level, double upp
     X(mismatch_ppl_ratio)  /* mean exp of that */                                                  \
     X(mismatch_chi2_token) /* mean ρ² - 1, ρ = e^l */                                           \
     X(mismatch_chi2_seq)   /* ρ = exp(Σ l) of a row */                                           \
-    X(rollout_rs_mean)     /* of the level's ratio, over tokens */                                 \
-    X(rollout_rs_max)                                                                              \
-    X(rollout_rs_min)                                                                              \
-    X(rollout_rs_std)                                                                              \
-    X(rollout_rs_eff_sample_size) /* 1 / mean((w / mean w)²), w clamped to the band */            \
-    X(rollout_rs_ratio_fraction_high)                                                              \
-    X(rollout_rs_ratio_fraction_low)                                                               \
-    X(rollout_rs_masked_fraction)     /* of tokens */                                              \
-    X(rollout_rs_seq_masked_fraction) /* of rows with a rejected token */                          \
-    X(rollout_rs_seq_mean)            /* of the rows' mean ratio */                                \
-    X(rollout_rs_seq_std)                                                                          \
-    X(rollout_rs_seq_max)                                                                          \
-    X(rollout_rs_seq_min)                                                                          \
-    X(rollout_rs_seq_max_deviation) /* |it - 1| */                                                 \
-    X(rollout_rs_seq_fraction_high)                                                                \
-    X(rollout_rs_seq_fraction_low)                                                                 \
+    RL_RATIO_METRICS(X, rollout_rs)                                                                \
+    X(rollout_rs_masked_fraction)     /* of tokens, outside the bounds: the veto is apart */       \
+    X(rollout_rs_seq_masked_fraction) /* of rows with such a token */                              \
+    RL_RATIO_METRICS(X, rollout_is)                                                                \
     X(rollout_is_veto_fraction)               /* of rows */                                        \
     X(rollout_is_catastrophic_token_fraction) /* of tokens */
 
@@ -96,8 +101,9 @@ struct rl_mismatch_metrics {
 };
 
 /* Call before rl_mismatch_reject on the same batch: rejected tokens no longer count. All 0 if no
- * token counts. */
+ * token counts. importance, upper: of rl_importance; none, 0: no weights. */
 void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
+                         enum rl_level importance, double upper,
                          struct rl_mismatch_metrics *metrics);
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
 

@@ -17,9 +17,9 @@ static void tally_add(struct spread *spread, double value)
     spread->squares += off * (value - spread->mean);
 }
 
-static double tally_deviation(const struct spread *spread)
+static double tally_deviation(const struct spread *spread, double less)
 {
-    return spread->count > 0 ? sqrt(fmax(spread->squares, 0) / spread->count) : 0;
+    return spread->count > less ? sqrt(fmax(spread->squares, 0) / (spread->count - less)) : 0;
 }
 
 static double ratio_of(double part, double whole)
@@ -27,44 +27,33 @@ static double ratio_of(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* All sums over the batch. */
+/* All sums over the batch but those of ratios. */
 struct tally {
-    struct spread token_kl, k3, chi2_token, ratio;
+    struct spread token_kl, k3, chi2_token;
     struct spread training_ppl, training_log, rollout_ppl, rollout_log;
-    struct spread difference, difference_abs, ppl_ratio, chi2_row, row_ratio;
-    double clamped, clamped_squares; /* Σ w, Σ w² of ratios clamped to the bounds */
-    double token_high, token_low, row_high, row_low;
+    struct spread difference, difference_abs, ppl_ratio, chi2_row;
     double rejected_tokens, rejected_rows, vetoed_rows, catastrophic_tokens;
-    double deviation_most;
 };
 
 static void tally_token(struct tally *tally, const struct rl_ratio_bounds *bounds,
-                        double difference, double ratio)
+                        double difference)
 {
     double rho = rl_exp_clamped(difference);
-    double clamped = fmin(fmax(ratio, bounds->lower), bounds->upper);
     tally_add(&tally->token_kl, -difference);
     tally_add(&tally->k3, rho - fmin(fmax(difference, -RL_EXPONENT_MOST), RL_EXPONENT_MOST) - 1);
     tally_add(&tally->chi2_token, rho * rho - 1);
-    tally_add(&tally->ratio, ratio);
-    tally->clamped += clamped;
-    tally->clamped_squares += clamped * clamped;
-    tally->token_high += ratio > bounds->upper;
-    tally->token_low += ratio < bounds->lower;
     tally->catastrophic_tokens += bounds->veto > 0 && difference < log(bounds->veto);
 }
 
 /* Σ over the tokens of one row that count. */
 struct row_sums {
-    double count, trained, sampled, ratio, rejected;
+    double count, trained, sampled, rejected;
 };
 
-static void tally_row(struct tally *tally, const struct rl_ratio_bounds *bounds,
-                      const struct row_sums *sums)
+static void tally_row(struct tally *tally, const struct row_sums *sums)
 {
     double trained = sums->trained / sums->count;
     double sampled = sums->sampled / sums->count;
-    double ratio = sums->ratio / sums->count;
     double rho = rl_exp_clamped(sums->trained - sums->sampled);
     tally_add(&tally->training_ppl, exp(-trained));
     tally_add(&tally->training_log, -trained);
@@ -74,10 +63,6 @@ static void tally_row(struct tally *tally, const struct rl_ratio_bounds *bounds,
     tally_add(&tally->difference_abs, fabs(sampled - trained));
     tally_add(&tally->ppl_ratio, exp(sampled - trained));
     tally_add(&tally->chi2_row, rho * rho - 1);
-    tally_add(&tally->row_ratio, ratio);
-    tally->row_high += ratio > bounds->upper;
-    tally->row_low += ratio < bounds->lower;
-    tally->deviation_most = fmax(tally->deviation_most, fabs(ratio - 1));
     tally->rejected_tokens += sums->rejected;
     tally->rejected_rows += sums->rejected > 0;
 }
@@ -92,48 +77,107 @@ static void tally_batch(struct tally *tally, const struct rl_batch *batch,
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
             if (!rl_token_counts(batch, row, i))
                 continue;
-            bool outside = bounds->level != RL_NO_LEVEL && !rl_within_bounds(bounds, ratio[i]);
-            tally_token(tally, bounds, rl_token_log_ratio(batch, i), ratio[i]);
+            tally_token(tally, bounds, rl_token_log_ratio(batch, i));
             sums.count++;
             sums.trained += (double)batch->trained[i];
             sums.sampled += (double)batch->sampled[i];
-            sums.ratio += ratio[i];
-            sums.rejected += vetoed[row] || outside;
+            sums.rejected += bounds->level != RL_NO_LEVEL && !rl_within_bounds(bounds, ratio[i]);
         }
         if (sums.count == 0)
             continue;
         tally->vetoed_rows += vetoed[row];
-        tally_row(tally, bounds, &sums);
+        tally_row(tally, &sums);
     }
     mem_free(vetoed);
 }
 
-static void write_rejection(const struct tally *tally, struct rl_mismatch_metrics *metrics)
+/* Of one level's ratios. */
+struct ratios {
+    struct spread token, clamped, row;
+    double token_high, token_low, unit_high, unit_low, row_high, row_low, deviation_most;
+};
+
+static void tally_ratios(struct ratios *ratios, const struct rl_batch *batch,
+                         const struct rl_ratio_bounds *bounds, const double *ratio)
 {
-    double tokens = tally->ratio.count;
-    double rows = tally->row_ratio.count;
-    metrics->rollout_rs_mean = tally->ratio.mean;
-    metrics->rollout_rs_max = tally->ratio.max;
-    metrics->rollout_rs_min = tally->ratio.min;
-    metrics->rollout_rs_std = tally_deviation(&tally->ratio);
-    metrics->rollout_rs_eff_sample_size = ratio_of(tally->clamped * tally->clamped,
-                                                   tokens * tally->clamped_squares);
-    metrics->rollout_rs_ratio_fraction_high = ratio_of(tally->token_high, tokens);
-    metrics->rollout_rs_ratio_fraction_low = ratio_of(tally->token_low, tokens);
-    metrics->rollout_rs_masked_fraction = ratio_of(tally->rejected_tokens, tokens);
-    metrics->rollout_rs_seq_masked_fraction = ratio_of(tally->rejected_rows, rows);
-    metrics->rollout_rs_seq_mean = tally->row_ratio.mean;
-    metrics->rollout_rs_seq_std = tally_deviation(&tally->row_ratio);
-    metrics->rollout_rs_seq_max = tally->row_ratio.max;
-    metrics->rollout_rs_seq_min = tally->row_ratio.min;
-    metrics->rollout_rs_seq_max_deviation = tally->deviation_most;
-    metrics->rollout_rs_seq_fraction_high = ratio_of(tally->row_high, rows);
-    metrics->rollout_rs_seq_fraction_low = ratio_of(tally->row_low, rows);
-    metrics->rollout_is_veto_fraction = ratio_of(tally->vetoed_rows, rows);
-    metrics->rollout_is_catastrophic_token_fraction = ratio_of(tally->catastrophic_tokens, tokens);
+    for (size_t row = 0; row < batch->rows; row++) {
+        double sum = 0, count = 0, unit = 1;
+        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
+            if (!rl_token_counts(batch, row, i))
+                continue;
+            sum += unit = ratio[i];
+            count++;
+            tally_add(&ratios->token, ratio[i]);
+            tally_add(&ratios->clamped, fmin(fmax(ratio[i], bounds->lower), bounds->upper));
+            ratios->token_high += ratio[i] > bounds->upper;
+            ratios->token_low += ratio[i] < bounds->lower;
+        }
+        if (count == 0)
+            continue;
+        tally_add(&ratios->row, sum / count);
+        ratios->unit_high += unit > bounds->upper;
+        ratios->unit_low += unit < bounds->lower;
+        ratios->row_high += sum / count > bounds->upper;
+        ratios->row_low += sum / count < bounds->lower;
+        ratios->deviation_most = fmax(ratios->deviation_most, fabs(sum / count - 1));
+    }
+}
+
+/* Of the clamped ratios: (Σ w)² / (N Σ w²). */
+static double effective_share(const struct spread *clamped)
+{
+    double square = clamped->mean * clamped->mean;
+    return clamped->count > 0 ? ratio_of(square, square + clamped->squares / clamped->count) : 0;
+}
+
+/* A row's tokens have one ratio at the level of turns and of rollouts. */
+static bool has_units(enum rl_level level)
+{
+    return level == RL_TURN || level == RL_SEQUENCE;
+}
+
+#define WRITE_RATIOS(metrics, of, ratios, units)                                                   \
+    do {                                                                                           \
+        double tokens_ = (ratios)->token.count, rows_ = (ratios)->row.count;                       \
+        (metrics)->of##_mean = (ratios)->token.mean;                                               \
+        (metrics)->of##_max = (ratios)->token.max;                                                 \
+        (metrics)->of##_min = (ratios)->token.min;                                                 \
+        (metrics)->of##_std = tally_deviation(&(ratios)->clamped, 0);                              \
+        (metrics)->of##_eff_sample_size = effective_share(&(ratios)->clamped);                     \
+        (metrics)->of##_ratio_fraction_high = (units) ? ratio_of((ratios)->unit_high, rows_)       \
+                                                      : ratio_of((ratios)->token_high, tokens_);   \
+        (metrics)->of##_ratio_fraction_low = (units) ? ratio_of((ratios)->unit_low, rows_)         \
+                                                     : ratio_of((ratios)->token_low, tokens_);     \
+        (metrics)->of##_seq_mean = (ratios)->row.mean;                                             \
+        (metrics)->of##_seq_std = tally_deviation(&(ratios)->row, 1);                              \
+        (metrics)->of##_seq_max = (ratios)->row.max;                                               \
+        (metrics)->of##_seq_min = (ratios)->row.min;                                               \
+        (metrics)->of##_seq_max_deviation = (ratios)->deviation_most;                              \
+        (metrics)->of##_seq_fraction_high = ratio_of((ratios)->row_high, rows_);                   \
+        (metrics)->of##_seq_fraction_low = ratio_of((ratios)->row_low, rows_);                     \
+    } while (0)
+
+static void measure_rejection(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
+                              const double *ratio, struct rl_mismatch_metrics *metrics)
+{
+    struct ratios ratios = {0};
+    tally_ratios(&ratios, batch, bounds, ratio);
+    WRITE_RATIOS(metrics, rollout_rs, &ratios, has_units(bounds->level));
+}
+
+static void measure_importance(const struct rl_batch *batch, enum rl_level level, double upper,
+                               double *ratio, struct rl_mismatch_metrics *metrics)
+{
+    const struct rl_ratio_bounds bounds = {.lower = upper > 0 ? 1 / upper : 0,
+                                           .upper = upper > 0 ? upper : INFINITY};
+    struct ratios ratios = {0};
+    rl_ratios(batch, level, ratio);
+    tally_ratios(&ratios, batch, &bounds, ratio);
+    WRITE_RATIOS(metrics, rollout_is, &ratios, has_units(level));
 }
 
 void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *bounds,
+                         enum rl_level importance, double upper,
                          struct rl_mismatch_metrics *metrics)
 {
     struct tally tally = {0};
@@ -141,7 +185,14 @@ void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bou
     *metrics = (struct rl_mismatch_metrics){0};
     rl_ratios(batch, bounds->level, ratio);
     tally_batch(&tally, batch, bounds, ratio);
+    measure_rejection(batch, bounds, ratio, metrics);
+    measure_importance(batch, importance, upper, ratio, metrics);
     mem_free(ratio);
+    double rows = tally.training_ppl.count, tokens = tally.token_kl.count;
+    metrics->rollout_rs_masked_fraction = ratio_of(tally.rejected_tokens, tokens);
+    metrics->rollout_rs_seq_masked_fraction = ratio_of(tally.rejected_rows, rows);
+    metrics->rollout_is_veto_fraction = ratio_of(tally.vetoed_rows, rows);
+    metrics->rollout_is_catastrophic_token_fraction = ratio_of(tally.catastrophic_tokens, tokens);
     metrics->mismatch_kl = tally.token_kl.mean;
     metrics->mismatch_k3_kl = tally.k3.mean;
     metrics->mismatch_training_ppl = tally.training_ppl.mean;
@@ -155,7 +206,6 @@ void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bou
     metrics->mismatch_ppl_ratio = tally.ppl_ratio.mean;
     metrics->mismatch_chi2_token = tally.chi2_token.mean;
     metrics->mismatch_chi2_seq = tally.chi2_row.mean;
-    write_rejection(&tally, metrics);
 }
 
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context)

@@ -86,7 +86,7 @@ void rl_token_advantages(const struct rl_batch *batch, const double *weight,
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
             advantage[i] = batch->drop[row] || !batch->mask[i]
                                ? 0
-                               : batch->advantage[row] * weight[i] *
+                               : (batch->advantage[row] + batch->offset[i]) * weight[i] *
                                      (importance ? importance[i] : 1);
 }
 

@@ -1,6 +1,6 @@
 /* tokens: from a turn's advantage to what each of its tokens weighs in a loss that is a plain sum.
  *
- *   advantage(token) = A(row) · w(token) · ρ(token)      0 where masked or dropped
+ *   advantage(token) = (A(row) + offset(token)) · w(token) · ρ(token)   0 where masked or dropped
  *
  * w normalises. R rows have tokens that count, n_i of them row i, n all together:
  *
@@ -46,7 +46,8 @@ extern const struct rl_normalisation rl_normalisation_defaults;
 void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisation *normalisation,
                       double *weight);
 
-/* advantage [tokens] of batch->advantage, weight [tokens] and ρ [tokens] (NULL: 1). */
+/* advantage [tokens] of batch->advantage, batch->offset, weight [tokens] and ρ [tokens] (NULL:
+ * 1). */
 void rl_token_advantages(const struct rl_batch *batch, const double *weight,
                          const double *importance, double *advantage);
 

@@ -144,12 +144,17 @@ static void check_method(const struct check *check, const struct rl_method *meth
         const char *path = drop_refused(check, &rest);
         settings_refuse(check->errors, check->settings, path, "%s: %s", path, err.text);
     }
-    if (method->estimator->baseline == RL_BASELINE_OPTIMAL &&
-        (check->train->backend != TRAIN_ENGINE || !check->train->rescore))
-        settings_refuse(check->errors, check->settings, "train.estimator",
-                        "train.estimator: %s needs the whole distribution of each token, which "
-                        "only the engine has, and only with train.rescore",
-                        method->estimator->name);
+    if (rl_method_needs_scores(method) &&
+        (check->train->backend != TRAIN_ENGINE || !check->train->rescore)) {
+        bool weighs = rl_estimator_weighs(method->estimator);
+        const char *path = weighs ? "train.estimator" : "train.reweigh";
+        settings_refuse(check->errors, check->settings, path,
+                        "%s: %s needs the whole distribution of each token, which only the engine "
+                        "has, and only with train.rescore; or set train.energy to tokens or rows",
+                        path,
+                        weighs ? method->estimator->name
+                               : word_at(WORDS_IN(RL_REWEIGHINGS), method->reweighing));
+    }
 }
 
 /* Settings from which no step can learn: each answer is alone, or every problem is filtered out. */
@@ -159,7 +164,7 @@ static void check_plan(const struct check *check, const struct rl_method *method
     const struct rl_estimator *estimator = method->estimator;
     bool single = plan.samples == 1, turns_alone = estimator->by == RL_BY_TURN || plan.turns == 1;
     bool alone = single && estimator->by != RL_BY_BATCH &&
-                 (turns_alone || estimator->value == RL_LAST_RETURN);
+                 (turns_alone || rl_estimator_once(estimator));
     if ((alone && method->filter.kind == RL_FILTER_TURNS) ||
         (single && method->filter.kind == RL_FILTER_LAST_TURN))
         settings_refuse(check->errors, check->settings, "train.samples",

@@ -15,6 +15,7 @@ void train_step_deinit(struct train_step *step)
 {
     arena_deinit(&step->arena);
     mem_free(step->rollouts);
+    mem_free(step->greedy);
     mem_free(step->trained);
     mem_free(step->collision);
     mem_free(step->base);
@@ -51,6 +52,30 @@ static void fill_batch_row(struct train_step *step, size_t row, const struct rl_
     step->turns[row] = from;
 }
 
+/* NAN: no turn was judged. */
+static double last_reward(const struct rl_rollout *rollout)
+{
+    for (size_t t = rollout->trajectory ? rollout->count : 0; t-- > 0;)
+        if (!rollout->turns[t].excluded)
+            return rollout->turns[t].reward;
+    return NAN;
+}
+
+static void fill_baselines(struct train_step *step)
+{
+    const struct rl_batch *batch = &step->batch;
+    step->baseline = NULL;
+    if (step->greedy_count == 0)
+        return;
+    step->baseline = arena_alloc(&step->arena, (batch->rows + 1) * sizeof *step->baseline);
+    for (size_t row = 0; row < batch->rows; row++) {
+        step->baseline[row] = NAN;
+        for (size_t i = 0; i < step->greedy_count; i++)
+            if (step->greedy[i]->task == batch->prompt[row])
+                step->baseline[row] = last_reward(step->greedy[i]);
+    }
+}
+
 static void make_batch(struct train_step *step)
 {
     size_t rows, tokens, row = 0;
@@ -66,6 +91,7 @@ static void make_batch(struct train_step *step)
     for (size_t i = 0; i < step->rollout_count; i++)
         for (size_t t = 0; t < step->rollouts[i]->count; t++)
             fill_batch_row(step, row++, step->rollouts[i], t);
+    fill_baselines(step);
 }
 
 int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts, size_t count,
@@ -73,8 +99,12 @@ int train_step_gather(struct train_step *step, const struct rl_rollout *rollouts
 {
     step->rollouts = mem_resize(step->rollouts, (step->rollout_count + count + 1) *
                                                     sizeof(const struct rl_rollout *));
+    step->greedy = mem_resize(step->greedy,
+                              (step->greedy_count + count + 1) * sizeof(const struct rl_rollout *));
     for (size_t i = 0; i < count; i++)
-        if (rollouts[i].trajectory)
+        if (rollouts[i].greedy)
+            step->greedy[step->greedy_count++] = &rollouts[i];
+        else if (rollouts[i].trajectory)
             step->rollouts[step->rollout_count++] = &rollouts[i];
     make_batch(step);
     return rl_batch_check(&step->batch, err);
@@ -134,7 +164,7 @@ static int score_tokens(const struct train_step *step, struct train_backend *bac
 int train_step_score(struct train_step *step, struct train_backend *backend, struct err *err)
 {
     struct rl_batch *batch = &step->batch;
-    bool whole = backend && step->options.method->estimator->baseline == RL_BASELINE_OPTIMAL;
+    bool whole = backend && rl_method_needs_scores(step->options.method);
     int result = backend ? score_tokens(step, backend, &step->trained,
                                         whole ? &step->collision : NULL, &step->scored, err)
                          : 0;
@@ -220,7 +250,9 @@ static void make_datums(struct train_step *step)
 
 int train_step_weigh(struct train_step *step, size_t wanted, struct err *err)
 {
-    int result = rl_method_weigh(&step->batch, step->options.method, wanted, step->options.seed,
+    struct rl_method method = *step->options.method;
+    method.advantage.baseline = step->baseline;
+    int result = rl_method_weigh(&step->batch, &method, wanted, step->options.seed,
                                  step->options.step, step->advantage, err);
     if (result < 0)
         return result;

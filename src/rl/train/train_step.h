@@ -35,10 +35,14 @@ struct train_step {
     struct rl_batch batch;
     const struct rl_rollout **rollouts; /* added so far */
     size_t rollout_count;
+    const struct rl_rollout **greedy; /* likewise: they are a baseline, and no rows */
+    size_t greedy_count;
     const struct rl_turn **turns; /* [rows] */
     struct rl_step_report report;
     float *trained, *collision, *base; /* [scored], [scored], [based]: of the first tokens */
     size_t scored, based;
+    double *baseline;  /* [rows]: the last reward of the task's greedy episode; NULL: there is none,
+                        * NAN: this one has none */
     double *advantage; /* [tokens] */
     double *weight;    /* [tokens]: of terms without advantage: entropy, dro's square, the
                         * penalty */

@@ -40,7 +40,7 @@ int trainer_start_collecting(struct round **out, struct trainer *trainer,
     options.on_turn = trainer_on_turn;
     options.context = round;
     round->trainer = trainer;
-    round->all = json_array_size(which->tasks) * which->samples *
+    round->all = json_array_size(which->tasks) * (which->samples + which->greedy) *
                  (size_t)gym_settings(settings)->turns;
     int result = collector_start(&round->collector, &options, err);
     json_decref(configuration);
@@ -86,6 +86,7 @@ static int start_round(struct trainer *trainer, uint64_t step, size_t problems,
         .tasks = tasks,
         .first_task = before ? before->tasks : 0,
         .samples = (size_t)train->samples,
+        .greedy = trainer->config.method.estimator->baseline == RL_BASELINE_GREEDY,
     };
     int result = trainer_start_collecting(&next, trainer, &which,
                                           stages_reward(&trainer->stages,

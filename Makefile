@@ -43,7 +43,9 @@ LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -l
 sources = $(wildcard $(1)/*.c $(1)/*/*.c)
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy \
 	gym rl server config
-LIB_SOURCES := $(filter-out src/judge/child/% src/judge/trace/%,$(sort $(foreach m,$(MODULES),$(call sources,src/$(m)))))
+# The settings of the shared library, which has fewer of them than the program.
+RL_REGISTRY := src/rl/library/registry.c
+LIB_SOURCES := $(filter-out src/judge/child/% src/judge/trace/% $(RL_REGISTRY),$(sort $(foreach m,$(MODULES),$(call sources,src/$(m)))))
 CLI_SOURCES := $(call sources,src/cli)
 # The far child of the fence takes from these modules what it calls, and links nothing else. It is
 # never instrumented: a sanitizer's shadow memory does not fit its limits.
@@ -53,6 +55,10 @@ CHILD_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src
 	nvrtc nvrtc_headers))
 # A library of its own beside the candidate: it needs libc and libgcc alone.
 TRACE_SOURCES := $(wildcard src/judge/trace/*.c)
+# The mathematics alone, for other people's trainers; from these modules it takes what it calls.
+RL_LIB_SOURCES := $(wildcard src/base/*.c src/rl/method/*.c src/gym/reward/*.c) \
+	$(wildcard src/judge/verdict*.c) src/judge/profile_text.c src/lm/train/loss.c \
+	src/sandbox/sandbox.c src/device/gpu_reasons.c
 FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,sandbox enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 CHILD_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
@@ -61,7 +67,7 @@ SUPPORT_SOURCES := $(wildcard tests/support/*.c)
 FAKES = $(patsubst tests/fake/%.c,$(ROOT)/build/tests/fake/%.so,$(wildcard tests/fake/*.c))
 FUZZ_SOURCES := $(wildcard fuzz/fuzz_*.c)
 TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(CHILD_SOURCES) $(TRACE_SOURCES) $(TEST_SOURCES) \
-	$(SUPPORT_SOURCES) $(wildcard bench/*.c)
+	$(SUPPORT_SOURCES) $(wildcard bench/*.c) $(RL_REGISTRY)
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 child_objects = $(patsubst %.c,$(OBJ)/child/%.o,$(1))
@@ -71,6 +77,8 @@ CHILD := $(ROOT)/build/warpgym-child
 CHILD_SO := $(ROOT)/build/libwarpgym_child.so
 CHILD_LIBRARY := $(ROOT)/build/libchild.a
 TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
+RL_SO := $(ROOT)/build/libwarpgym_rl.so
+RL_LIBRARY := $(ROOT)/build/librl.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
@@ -78,7 +86,7 @@ LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs p
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINARY) $(CHILD) $(CHILD_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the default)
+all: $(BINARY) $(CHILD) $(CHILD_SO) $(TRACE_SO) $(RL_SO) $(LINKED) ## build ./warpgym (the default)
 
 # Objects depend on a file that holds the command, so that other flags or libraries never meet old
 # objects and what was linked of them.
@@ -141,6 +149,13 @@ $(CHILD_SO): $(call child_objects,$(FENCE_SOURCES) $(patsubst %,src/judge/child/
 $(TRACE_SO): CFLAGS += -fvisibility=hidden
 $(TRACE_SO): $(call child_objects,$(TRACE_SOURCES))
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lgcc_s -lpthread
+
+$(RL_LIBRARY): $(call child_objects,$(RL_LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(RL_SO): $(call child_objects,$(wildcard src/rl/library/*.c)) $(RL_LIBRARY) src/rl/library/exports
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -Wl,--version-script=src/rl/library/exports -o $@ \
+		-Wl,-rpath,'$$ORIGIN' $(filter-out %/exports,$^) -ljansson -lm
 
 $(LINKED):
 	@mkdir -p $(@D)

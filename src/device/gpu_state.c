@@ -3,23 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEAT 0x20 /* software thermal slowdown */
-
-const struct gpu_reason gpu_reasons[] = {
-    {0x001, "idle", false},
-    {0x002, "application clocks", false},
-    {0x004, "software power cap", false},
-    {0x008, "hardware slowdown", true},
-    {0x010, "sync boost", false},
-    {HEAT, "software thermal slowdown", true},
-    {0x040, "hardware thermal slowdown", true},
-    {0x080, "power brake", true},
-    {0x100, "display clock", false},
-    {0x200, "board limit", true},
-    {0x400, "reliability", true},
-    {0, NULL, false},
-};
-
 void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const char *uuid)
 {
     nvml_device device;
@@ -176,7 +159,7 @@ void gpu_watch_end(struct gpu_watch *watch)
     gpu_sensor_read(watch->sensor, &watch->after);
     take_in(watch, &watch->after);
     if (watch->before.heat_ns >= 0 && watch->after.heat_ns > watch->before.heat_ns)
-        watch->reasons |= HEAT;
+        watch->reasons |= GPU_REASON_HEAT;
 }
 
 void gpu_watch_slowed(const struct gpu_watch *watch, char *text, size_t text_bytes)

@@ -50,6 +50,7 @@ struct gpu_reason {
     const char *name;
     bool slows; /* times mean less: the others say why a clock is what it is */
 };
+#define GPU_REASON_HEAT 0x20 /* software thermal slowdown */
 extern const struct gpu_reason gpu_reasons[];
 
 /* `uuid` as in struct gpu. If NVML does not list the GPU, all its readings are unknown. */

@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/utf8.h"
-#include "judge/request/evaluation.h"
-#include "judge/request/language.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -94,26 +92,6 @@ void verdict_init_unjudged(struct verdict *verdict, enum verdict_status status,
 bool verdict_was_judged(const struct verdict *verdict)
 {
     return verdict->device[0] != '\0';
-}
-
-void verdict_candidate(struct verdict *verdict, const char *path, const char *text, size_t bytes)
-{
-    if (path)
-        verdict->candidate_path = arena_strdup(&verdict->arena, path);
-    if (text)
-        hash_bytes(text, bytes, verdict->candidate_hash);
-}
-
-void verdict_identify(struct verdict *verdict, const struct problem *problem,
-                      const struct candidate *candidate, const struct language *language)
-{
-    struct arena *arena = &verdict->arena;
-    verdict->problem_format = problem_format_name(problem);
-    verdict->problem_id = arena_strdup(arena, problem->id);
-    verdict->cases_from = problem->cases_from ? arena_strdup(arena, problem->cases_from) : NULL;
-    verdict->problem_hash = arena_strdup(arena, problem->hash);
-    verdict_candidate(verdict, candidate->path, candidate->text, candidate->bytes);
-    verdict->candidate_language = arena_strdup(arena, language->name);
 }
 
 /* Foreign text enters verdicts here: a candidate's messages, names and source lines. */

@@ -10,7 +10,7 @@ const char *const rl_drop_names[] = {
         NULL,
 };
 
-void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens)
+void rl_batch_alloc_rows(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens)
 {
     *batch = (struct rl_batch){
         .rows = rows,
@@ -27,17 +27,22 @@ void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, si
         .advantage = arena_alloc(arena, rows * sizeof(double)),
         .first = arena_alloc(arena, (rows + 1) * sizeof(size_t)),
         .mask = arena_alloc(arena, tokens * sizeof(bool)),
-        .trained = arena_alloc(arena, tokens * sizeof(float)),
-        .sampled = arena_alloc(arena, tokens * sizeof(float)),
-        .collision = arena_alloc(arena, tokens * sizeof(float)),
-        .value = arena_alloc(arena, tokens * sizeof(float)),
         .weight = arena_alloc(arena, tokens * sizeof(double)),
         .offset = arena_alloc(arena, tokens * sizeof(double)),
     };
-    for (size_t i = 0; i < tokens; i++) {
+    for (size_t i = 0; i < tokens; i++)
         batch->mask[i] = true;
+}
+
+void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens)
+{
+    rl_batch_alloc_rows(batch, arena, rows, tokens);
+    batch->trained = arena_alloc(arena, tokens * sizeof(float));
+    batch->sampled = arena_alloc(arena, tokens * sizeof(float));
+    batch->collision = arena_alloc(arena, tokens * sizeof(float));
+    batch->value = arena_alloc(arena, tokens * sizeof(float));
+    for (size_t i = 0; i < tokens; i++)
         batch->collision[i] = NAN;
-    }
 }
 
 size_t rl_rollout_end(const struct rl_batch *batch, size_t row)

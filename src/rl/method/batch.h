@@ -71,6 +71,8 @@ struct rl_batch {
 
 /* Zeroed arrays, masks of true; the caller fills `first`. */
 void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens);
+/* The same without trained, sampled, collision and value: the caller has them. */
+void rl_batch_alloc_rows(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens);
 /* ERR_INTERNAL with the row: a violated invariant, or a reward that is not finite. */
 NODISCARD int rl_batch_check(const struct rl_batch *batch, struct err *err);
 

@@ -57,6 +57,8 @@ void rl_advantage_critic(struct rl_batch *batch, size_t row, double value,
     double next = 0, later = 0, reward = value;
     for (size_t i = batch->first[row + 1]; i-- > batch->first[row];) {
         double own = (double)batch->value[i];
+        if (!batch->mask[i])
+            continue;
         later = reward + options->gamma * next - own + options->gamma * options->lambda * later;
         batch->offset[i] = later;
         next = own;

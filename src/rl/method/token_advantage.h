@@ -8,7 +8,8 @@
  * of the rows. Fills advantage and offset of these rows. */
 void rl_advantage_positions(struct rl_batch *batch, const size_t *rows, const double *values,
                             size_t count, const double *path);
-/* The generalised advantage of the row's tokens, with reward `value` at the last one. */
+/* The generalised advantage of the row's unmasked tokens, as if the others were not there, with
+ * reward `value` at the last one. */
 void rl_advantage_critic(struct rl_batch *batch, size_t row, double value,
                          const struct rl_advantage_options *options);
 /* Makes batch->advantage the mean of the row's tokens, of which batch->offset has all; `otherwise`
